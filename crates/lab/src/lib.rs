@@ -1,0 +1,1 @@
+//! The lab: workloads, physical limits, verification, report.

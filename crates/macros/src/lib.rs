@@ -1,0 +1,1 @@
+//! The attribute macros #[actor] and #[main].
