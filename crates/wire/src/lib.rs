@@ -1,1 +1,28 @@
-//! Bytes and numbers that every floor of wigwag shares: cursors, MessagePack, time, SP framing.
+//! Bytes and numbers that every floor of wigwag shares.
+//!
+//! Nothing in here knows a socket, a thread or a clock: bytes and `now` come in as arguments. Read
+//! the modules in the order below; each tells one idea.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod time;
+pub mod buffer;
+pub mod reader;
+pub mod varint;
+pub mod msgpack;
+pub mod collections;
+pub mod header;
+pub mod framing;
+pub mod read_buf;
+pub mod machine;
+
+pub use buffer::Buffer;
+pub use framing::{Framing, FramingError};
+pub use header::{Header, HeaderError, ProtocolNumber};
+pub use machine::Machine;
+pub use msgpack::{Decode, DecodeError, Encode};
+pub use read_buf::ReadBuf;
+pub use reader::{Reader, Short};
+pub use time::Time;

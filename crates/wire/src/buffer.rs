@@ -1,0 +1,160 @@
+//! The bytes that a sender writes.
+//!
+//! A `Vec<u8>` checks its room at every push. Encoders write many small fields, so this buffer
+//! keeps its memory initialised: one check, then plain stores of fixed size. What it saves is worth
+//! several nanoseconds per message.
+
+use alloc::vec::Vec;
+
+/// Bytes that grow at the end; the memory behind the end is initialised and waits to be written.
+#[derive(Default)]
+pub struct Buffer {
+    /// Invariant: `length <= memory.len()`.
+    memory: Vec<u8>,
+    length: usize,
+}
+
+impl Buffer {
+    /// An empty buffer without memory.
+    pub const fn new() -> Buffer {
+        Buffer {
+            memory: Vec::new(),
+            length: 0,
+        }
+    }
+
+    /// An empty buffer with room for `capacity` bytes.
+    pub fn with_capacity(capacity: usize) -> Buffer {
+        Buffer {
+            memory: alloc::vec![0; capacity],
+            length: 0,
+        }
+    }
+
+    /// Bytes written so far.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// True when nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Bytes that fit without asking for memory.
+    pub fn capacity(&self) -> usize {
+        self.memory.len()
+    }
+
+    /// The bytes written.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.memory[..self.length]
+    }
+
+    /// Forgets what was written after `length`; longer lengths change nothing.
+    pub fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
+    /// Forgets everything written and keeps the memory.
+    pub fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Appends one byte.
+    #[inline]
+    pub fn push(&mut self, byte: u8) {
+        self.put([byte], 1);
+    }
+
+    /// Appends `bytes`.
+    #[inline]
+    pub fn extend(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        if end > self.memory.len() {
+            self.grow(end);
+        }
+        self.memory[self.length..end].copy_from_slice(bytes);
+        self.length = end;
+    }
+
+    /// Stores all `N` bytes and keeps the first `used` of them: one store instead of a loop.
+    #[inline]
+    pub fn put<const N: usize>(&mut self, bytes: [u8; N], used: usize) {
+        debug_assert!(used <= N);
+        let end = self.length + N;
+        if end > self.memory.len() {
+            self.grow(end);
+        }
+        self.memory[self.length..end].copy_from_slice(&bytes);
+        self.length += used;
+    }
+
+    /// Overwrites one byte that was written before; a place beyond the end changes nothing.
+    #[inline]
+    pub fn set(&mut self, at: usize, byte: u8) {
+        if at < self.length {
+            self.memory[at] = byte;
+        }
+    }
+
+    /// Puts `bytes` between what was written before and after `at`.
+    pub fn insert(&mut self, at: usize, bytes: &[u8]) {
+        let at = at.min(self.length);
+        let end = self.length + bytes.len();
+        if end > self.memory.len() {
+            self.grow(end);
+        }
+        self.memory.copy_within(at..self.length, at + bytes.len());
+        self.memory[at..at + bytes.len()].copy_from_slice(bytes);
+        self.length = end;
+    }
+
+    #[cold]
+    fn grow(&mut self, needed: usize) {
+        self.memory
+            .resize(needed.max(self.memory.len() * 2).max(64), 0);
+    }
+}
+
+impl AsRef<[u8]> for Buffer {
+    fn as_ref(&self) -> &[u8] {
+        self.as_slice()
+    }
+}
+
+impl core::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.as_slice()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_buffer_keeps_what_was_written_and_no_more() {
+        let mut buffer = Buffer::new();
+        buffer.push(1);
+        buffer.put([2, 3, 9, 9], 2);
+        buffer.extend(&[4, 5]);
+        assert_eq!(buffer.as_slice(), [1, 2, 3, 4, 5]);
+        buffer.insert(1, &[7, 8]);
+        assert_eq!(buffer.as_slice(), [1, 7, 8, 2, 3, 4, 5]);
+        buffer.truncate(2);
+        buffer.set(0, 6);
+        buffer.set(2, 6);
+        assert_eq!(buffer.as_slice(), [6, 7]);
+    }
+
+    #[test]
+    fn growing_loses_nothing_at_any_length() {
+        let mut buffer = Buffer::new();
+        for n in 0..300_u16 {
+            buffer.put(n.to_be_bytes(), 2);
+        }
+        let expected: Vec<u8> = (0..300_u16).flat_map(u16::to_be_bytes).collect();
+        assert_eq!(buffer.as_slice(), expected);
+    }
+}

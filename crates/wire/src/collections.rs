@@ -1,0 +1,228 @@
+//! MessagePack for values made of others: options, results, tuples, lists, maps, bytes.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+
+use crate::msgpack::{put_array, put_map, take_array, take_map};
+use crate::{Buffer, Decode, DecodeError, Encode, Reader};
+
+impl<T: Encode> Encode for Option<T> {
+    fn encode(&self, out: &mut Buffer) {
+        match self {
+            Some(value) => value.encode(out),
+            None => out.push(0xC0),
+        }
+    }
+}
+
+impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Option<T>, DecodeError> {
+        if reader.peek() == Some(0xC0) {
+            reader.u8()?;
+            return Ok(None);
+        }
+        T::decode(reader).map(Some)
+    }
+}
+
+/// `Ok(value)` is `[0, value]`, `Err(error)` is `[1, error]`.
+impl<T: Encode, E: Encode> Encode for Result<T, E> {
+    fn encode(&self, out: &mut Buffer) {
+        put_array(out, 2);
+        match self {
+            Ok(value) => {
+                out.push(0);
+                value.encode(out);
+            }
+            Err(error) => {
+                out.push(1);
+                error.encode(out);
+            }
+        }
+    }
+}
+
+impl<'a, T: Decode<'a>, E: Decode<'a>> Decode<'a> for Result<T, E> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Result<T, E>, DecodeError> {
+        const EXPECTED: &str = "[0, value] or [1, error]";
+        nested(reader, |reader, count| {
+            if count != 2 {
+                return Err(DecodeError::OutOfRange { expected: EXPECTED });
+            }
+            match u8::decode(reader)? {
+                0 => T::decode(reader).map(Ok),
+                1 => E::decode(reader).map(Err),
+                _ => Err(DecodeError::OutOfRange { expected: EXPECTED }),
+            }
+        })
+    }
+}
+
+/// Reads an array's head, goes one level down, and hands the length on.
+pub fn nested<'a, T>(
+    reader: &mut Reader<'a>,
+    read: impl FnOnce(&mut Reader<'a>, usize) -> Result<T, DecodeError>,
+) -> Result<T, DecodeError> {
+    let count = take_array(reader)?;
+    if !reader.enter() {
+        return Err(DecodeError::TooDeep);
+    }
+    let value = read(reader, count);
+    reader.leave();
+    value
+}
+
+impl<T: Encode> Encode for [T] {
+    fn encode(&self, out: &mut Buffer) {
+        put_array(out, self.len());
+        for item in self {
+            item.encode(out);
+        }
+    }
+}
+
+impl<T: Encode> Encode for Vec<T> {
+    fn encode(&self, out: &mut Buffer) {
+        self.as_slice().encode(out);
+    }
+}
+
+impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Vec<T>, DecodeError> {
+        nested(reader, |reader, count| {
+            // An item may be larger in memory than on the wire: let the list grow as items come.
+            let mut items = Vec::with_capacity(count.min(64));
+            for _ in 0..count {
+                items.push(T::decode(reader)?);
+            }
+            Ok(items)
+        })
+    }
+}
+
+impl<T: Encode, const N: usize> Encode for [T; N] {
+    fn encode(&self, out: &mut Buffer) {
+        self.as_slice().encode(out);
+    }
+}
+
+impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
+    fn decode(reader: &mut Reader<'a>) -> Result<[T; N], DecodeError> {
+        Vec::decode(reader)?
+            .try_into()
+            .map_err(|_| DecodeError::OutOfRange {
+                expected: "an array of that length",
+            })
+    }
+}
+
+impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
+    fn encode(&self, out: &mut Buffer) {
+        put_map(out, self.len());
+        for (key, value) in self {
+            key.encode(out);
+            value.encode(out);
+        }
+    }
+}
+
+impl<'a, K: Decode<'a> + Ord, V: Decode<'a>> Decode<'a> for BTreeMap<K, V> {
+    fn decode(reader: &mut Reader<'a>) -> Result<BTreeMap<K, V>, DecodeError> {
+        let count = take_map(reader)?;
+        if !reader.enter() {
+            return Err(DecodeError::TooDeep);
+        }
+        let mut map = BTreeMap::new();
+        for _ in 0..count {
+            map.insert(K::decode(reader)?, V::decode(reader)?);
+        }
+        reader.leave();
+        Ok(map)
+    }
+}
+
+/// Bytes are MessagePack *bin*; a `Vec<u8>` is a list of numbers. Use [`Bytes`] for blobs.
+impl Encode for Bytes {
+    fn encode(&self, out: &mut Buffer) {
+        let b = (self.len() as u32).to_be_bytes();
+        match self.len() {
+            0..=0xFF => out.put([0xC4, b[3]], 2),
+            0x100..=0xFFFF => out.put([0xC5, b[2], b[3]], 3),
+            _ => out.put([0xC6, b[0], b[1], b[2], b[3]], 5),
+        }
+        out.extend(self);
+    }
+}
+
+impl<'a> Decode<'a> for &'a [u8] {
+    fn decode(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+        const EXPECTED: &str = "bytes";
+        let length = match reader
+            .u8()
+            .map_err(|_| DecodeError::Short { expected: EXPECTED })?
+        {
+            0xC4 => usize::from(reader.u8()?),
+            0xC5 => usize::from(u16::from_be_bytes(reader.array()?)),
+            0xC6 => u32::from_be_bytes(reader.array()?) as usize,
+            found => {
+                return Err(DecodeError::WrongType {
+                    expected: EXPECTED,
+                    found,
+                });
+            }
+        };
+        Ok(reader.take(length)?)
+    }
+}
+
+impl<'a> Decode<'a> for Bytes {
+    fn decode(reader: &mut Reader<'a>) -> Result<Bytes, DecodeError> {
+        <&[u8]>::decode(reader).map(Bytes::copy_from_slice)
+    }
+}
+
+impl<T: Encode + ?Sized> Encode for Box<T> {
+    fn encode(&self, out: &mut Buffer) {
+        (**self).encode(out);
+    }
+}
+
+impl<'a, T: Decode<'a>> Decode<'a> for Box<T> {
+    fn decode(reader: &mut Reader<'a>) -> Result<Box<T>, DecodeError> {
+        T::decode(reader).map(Box::new)
+    }
+}
+
+macro_rules! tuples {
+    ($($count:literal: $($name:ident $index:tt),+;)*) => {$(
+        impl<$($name: Encode),+> Encode for ($($name,)+) {
+            fn encode(&self, out: &mut Buffer) {
+                put_array(out, $count);
+                $(self.$index.encode(out);)+
+            }
+        }
+        impl<'a, $($name: Decode<'a>),+> Decode<'a> for ($($name,)+) {
+            fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                nested(reader, |reader, count| {
+                    if count != $count {
+                        return Err(DecodeError::OutOfRange {
+                            expected: concat!("an array of ", $count),
+                        });
+                    }
+                    Ok(($($name::decode(reader)?,)+))
+                })
+            }
+        }
+    )*};
+}
+tuples! {
+    1: A 0;
+    2: A 0, B 1;
+    3: A 0, B 1, C 2;
+    4: A 0, B 1, C 2, D 3;
+    5: A 0, B 1, C 2, D 3, E 4;
+    6: A 0, B 1, C 2, D 3, E 4, F 5;
+}

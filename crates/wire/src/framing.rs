@@ -1,0 +1,152 @@
+//! How SP messages stand on a byte stream.
+//!
+//! tcp: a big-endian u64 length, then so many bytes (RFC sp-tcp-mapping-01, section 4). ipc: the
+//! same behind one byte `01` (RFC sp-ipc-mapping-01). The length is checked against the limit
+//! before any arithmetic or allocation, because it comes from a stranger.
+
+use bytes::Bytes;
+
+use crate::ReadBuf;
+
+/// Bytes in front of a message at most, over both framings.
+pub const FRAMING_BYTES_MAX: usize = 9;
+
+/// The type byte of an ordinary message on ipc.
+const IPC_MESSAGE: u8 = 1;
+
+/// Which of the two mappings a connection uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framing {
+    /// Length and message: tcp, tls, inproc streams.
+    Tcp,
+    /// Type byte, length and message: ipc.
+    Ipc,
+}
+
+/// Why the peer's bytes cannot be cut into messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum FramingError {
+    /// The message is longer than the receiver allows.
+    #[error("the peer announces a message of {length} bytes, the limit is {limit}")]
+    TooLong {
+        /// What the peer announced.
+        length: u64,
+        /// What the receiver allows, in bytes.
+        limit: usize,
+    },
+    /// The type byte on ipc was not 1.
+    #[error("the peer sent message type {0} on ipc, only 1 is known")]
+    UnknownType(u8),
+}
+
+impl Framing {
+    /// Bytes in front of each message.
+    pub const fn prefix_bytes(self) -> usize {
+        match self {
+            Framing::Tcp => 8,
+            Framing::Ipc => 9,
+        }
+    }
+
+    /// The bytes in front of a message of `length` bytes, and how many of them count.
+    #[inline]
+    pub fn prefix(self, length: usize) -> ([u8; FRAMING_BYTES_MAX], usize) {
+        let l = (length as u64).to_be_bytes();
+        match self {
+            Framing::Tcp => ([l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7], 0], 8),
+            Framing::Ipc => (
+                [IPC_MESSAGE, l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7]],
+                9,
+            ),
+        }
+    }
+
+    /// Cuts the next message off the front of `input`. `None` asks for more bytes; `input` then
+    /// knows how many are wanted.
+    pub fn cut(self, input: &mut ReadBuf, limit: usize) -> Result<Option<Bytes>, FramingError> {
+        let mut prefix = input.as_slice();
+        if self == Framing::Ipc {
+            match prefix.split_first() {
+                Some((&IPC_MESSAGE, rest)) => prefix = rest,
+                Some((&other, _)) => return Err(FramingError::UnknownType(other)),
+                None => {}
+            }
+        }
+        let Some((length, _)) = prefix.split_first_chunk::<8>() else {
+            input.want(self.prefix_bytes());
+            return Ok(None);
+        };
+        let length = u64::from_be_bytes(*length);
+        let fits = usize::try_from(length)
+            .ok()
+            .filter(|length| *length <= limit);
+        let Some(message) = fits else {
+            return Err(FramingError::TooLong { length, limit });
+        };
+        let whole = self.prefix_bytes() + message;
+        if input.len() < whole {
+            input.want(whole);
+            return Ok(None);
+        }
+        Ok(Some(input.take(whole).slice(self.prefix_bytes()..)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn framed(framing: Framing, messages: &[&[u8]]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for message in messages {
+            let (prefix, used) = framing.prefix(message.len());
+            bytes.extend_from_slice(&prefix[..used]);
+            bytes.extend_from_slice(message);
+        }
+        bytes
+    }
+
+    /// Messages torn at every possible byte; the same messages must come out.
+    #[test]
+    fn messages_survive_being_torn() {
+        for framing in [Framing::Tcp, Framing::Ipc] {
+            let messages: [&[u8]; 3] = [b"one", b"", b"three"];
+            let wire = framed(framing, &messages);
+            for cut in 0..=wire.len() {
+                let mut input = ReadBuf::new();
+                let mut seen = Vec::new();
+                for part in [&wire[..cut], &wire[cut..]] {
+                    input.fill(part);
+                    while let Some(message) = framing.cut(&mut input, 5).expect("well formed") {
+                        seen.push(message.to_vec());
+                    }
+                }
+                assert_eq!(seen, messages, "{framing:?} torn at {cut}");
+                assert_eq!(input.len(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_over_the_limit_is_refused_on_its_eight_bytes() {
+        for length in [6, 1 << 60, 1 << 63, u64::MAX - 40, u64::MAX] {
+            let mut input = ReadBuf::new();
+            input.fill(&length.to_be_bytes());
+            let refused = Framing::Tcp.cut(&mut input, 5);
+            assert_eq!(refused, Err(FramingError::TooLong { length, limit: 5 }));
+        }
+    }
+
+    #[test]
+    fn only_type_one_is_known_on_ipc() {
+        let mut input = ReadBuf::new();
+        input.fill(&[2]);
+        assert_eq!(
+            Framing::Ipc.cut(&mut input, 5),
+            Err(FramingError::UnknownType(2))
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! The first eight bytes of every SP connection on a byte stream.
+//!
+//! Both sides send `00 'S' 'P' 00`, their own protocol number and two zero bytes, at once and
+//! without waiting (RFC sp-tcp-mapping-01, section 3). On any mismatch the connection is closed
+//! without a word; so it is the reader who must say what went wrong.
+
+use core::fmt;
+
+/// Bytes of the header.
+pub const HEADER_BYTES: usize = 8;
+
+/// The number by which an SP endpoint says what it speaks.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ProtocolNumber(pub u16);
+
+macro_rules! protocols {
+    ($($constant:ident $number:literal $peer:literal $name:literal)*) => {
+        impl ProtocolNumber {
+            $(#[doc = concat!("The protocol ", $name, ".")]
+            pub const $constant: ProtocolNumber = ProtocolNumber($number);)*
+
+            /// The only protocol that this one talks to; `None` for a number without a name.
+            pub const fn partner(self) -> Option<ProtocolNumber> {
+                match self.0 {
+                    $($number => Some(ProtocolNumber($peer)),)*
+                    _ => None,
+                }
+            }
+
+            /// The name in capitals, as documents write it; `None` for an unknown number.
+            pub const fn name(self) -> Option<&'static str> {
+                match self.0 {
+                    $($number => Some($name),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+protocols! {
+    PAIR0 0x10 0x10 "PAIR"
+    PAIR1 0x11 0x11 "PAIR1"
+    PUB 0x20 0x21 "PUB"
+    SUB 0x21 0x20 "SUB"
+    REQ 0x30 0x31 "REQ"
+    REP 0x31 0x30 "REP"
+    PUSH 0x50 0x51 "PUSH"
+    PULL 0x51 0x50 "PULL"
+    SURVEYOR 0x62 0x63 "SURVEYOR"
+    RESPONDENT 0x63 0x62 "RESPONDENT"
+    BUS 0x70 0x70 "BUS"
+    STAR 0x640 0x640 "STAR"
+}
+
+impl fmt::Display for ProtocolNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "protocol 0x{:x}", self.0),
+        }
+    }
+}
+
+impl fmt::Debug for ProtocolNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}(0x{:x})", self.0)
+    }
+}
+
+/// What a header says when it is well formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The sender's own protocol.
+    pub protocol: ProtocolNumber,
+}
+
+/// Why eight bytes are no header that we can talk to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeaderError {
+    /// The bytes look like the start of an HTTP request or answer.
+    #[error("the peer speaks HTTP")]
+    SpeaksHttp,
+    /// The bytes look like a TLS record.
+    #[error("the peer speaks TLS")]
+    SpeaksTls,
+    /// Neither SP nor anything that we know.
+    #[error("the peer does not speak SP: its first bytes are {0:02x?}")]
+    BadMagic([u8; HEADER_BYTES]),
+    /// SP, but of another version than 0.
+    #[error("the peer speaks SP version {0}, we speak version 0")]
+    BadVersion(u8),
+    /// The last two bytes must be zero (NNG and mangos close on it as well).
+    #[error("the reserved bytes of the SP header are not zero")]
+    ReservedBits,
+    /// Well formed, but not the protocol that `ours` talks to.
+    #[error("the peer is a {theirs} socket, and {ours} cannot talk to it")]
+    WrongProtocol {
+        /// What we announced.
+        ours: ProtocolNumber,
+        /// What the peer announced.
+        theirs: ProtocolNumber,
+    },
+}
+
+impl Header {
+    /// The eight bytes.
+    pub const fn to_bytes(self) -> [u8; HEADER_BYTES] {
+        let [high, low] = self.protocol.0.to_be_bytes();
+        [0, b'S', b'P', 0, high, low, 0, 0]
+    }
+
+    /// Reads eight bytes, whatever protocol they announce.
+    pub fn parse(bytes: [u8; HEADER_BYTES]) -> Result<Header, HeaderError> {
+        match bytes {
+            [0, b'S', b'P', 0, high, low, 0, 0] => Ok(Header {
+                protocol: ProtocolNumber(u16::from_be_bytes([high, low])),
+            }),
+            [0, b'S', b'P', 0, ..] => Err(HeaderError::ReservedBits),
+            [0, b'S', b'P', version, ..] => Err(HeaderError::BadVersion(version)),
+            [0x16, 3, 0..=4, ..] => Err(HeaderError::SpeaksTls),
+            _ if is_http(&bytes) => Err(HeaderError::SpeaksHttp),
+            _ => Err(HeaderError::BadMagic(bytes)),
+        }
+    }
+
+    /// Reads eight bytes and checks that their sender is the partner of `ours`.
+    pub fn expect_partner(
+        ours: ProtocolNumber,
+        bytes: [u8; HEADER_BYTES],
+    ) -> Result<Header, HeaderError> {
+        let header = Header::parse(bytes)?;
+        if ours.partner() == Some(header.protocol) {
+            Ok(header)
+        } else {
+            Err(HeaderError::WrongProtocol {
+                ours,
+                theirs: header.protocol,
+            })
+        }
+    }
+}
+
+fn is_http(bytes: &[u8]) -> bool {
+    const STARTS: [&[u8]; 8] = [
+        b"GET ", b"PUT ", b"HEAD ", b"POST ", b"HTTP/", b"DELETE ", b"OPTIONS", b"PRI * H",
+    ];
+    STARTS.iter().any(|start| bytes.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_is_byte_for_byte_that_of_the_other_implementations() {
+        let req = Header {
+            protocol: ProtocolNumber::REQ,
+        };
+        assert_eq!(
+            req.to_bytes(),
+            [0x00, 0x53, 0x50, 0x00, 0x00, 0x30, 0x00, 0x00]
+        );
+        let star = Header {
+            protocol: ProtocolNumber::STAR,
+        };
+        assert_eq!(
+            star.to_bytes(),
+            [0x00, 0x53, 0x50, 0x00, 0x06, 0x40, 0x00, 0x00]
+        );
+        assert_eq!(Header::parse(star.to_bytes()), Ok(star));
+    }
+
+    #[test]
+    fn each_wrong_header_is_named() {
+        let parse = |bytes: &[u8; 8]| Header::expect_partner(ProtocolNumber::REQ, *bytes);
+        assert_eq!(parse(b"GET / HT"), Err(HeaderError::SpeaksHttp));
+        assert_eq!(parse(b"HTTP/1.1"), Err(HeaderError::SpeaksHttp));
+        assert_eq!(
+            parse(b"\x16\x03\x01\x02\x00\x01\x00\x01"),
+            Err(HeaderError::SpeaksTls)
+        );
+        assert_eq!(parse(b"SSH-2.0-"), Err(HeaderError::BadMagic(*b"SSH-2.0-")));
+        assert_eq!(
+            parse(b"\0SP\x01\0\x31\0\0"),
+            Err(HeaderError::BadVersion(1))
+        );
+        assert_eq!(parse(b"\0SP\0\0\x31\0\x01"), Err(HeaderError::ReservedBits));
+        let pull = HeaderError::WrongProtocol {
+            ours: ProtocolNumber::REQ,
+            theirs: ProtocolNumber::PULL,
+        };
+        assert_eq!(parse(b"\0SP\0\0\x51\0\0"), Err(pull));
+        assert!(parse(b"\0SP\0\0\x31\0\0").is_ok());
+    }
+
+    #[test]
+    fn partners_are_mutual() {
+        for number in 0..=0x700 {
+            if let Some(partner) = ProtocolNumber(number).partner() {
+                assert_eq!(partner.partner(), Some(ProtocolNumber(number)));
+            }
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! MessagePack for the values that travel as arguments and replies.
+//!
+//! Numbers take their shortest form when written and are read in any form that fits. Arguments are
+//! positional arrays; the macros write one [`Encode`] and one [`Decode`] per message, and no value
+//! in between is built. Format: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
+
+use alloc::string::String;
+
+use crate::{Buffer, Reader, Short};
+
+/// A value that can be written as MessagePack.
+pub trait Encode {
+    /// Appends the value.
+    fn encode(&self, out: &mut Buffer);
+}
+
+/// A value that can be read from MessagePack. `'a` is the life of the bytes, so a `&'a str` borrows.
+pub trait Decode<'a>: Sized {
+    /// Reads the value from the front of `reader`.
+    fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
+}
+
+/// Why bytes are not the value that was expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The bytes end inside the value.
+    #[error("the bytes end inside a value, expected {expected}")]
+    Short {
+        /// What the reader was about to read.
+        expected: &'static str,
+    },
+    /// Another type stands there.
+    #[error("expected {expected}, found MessagePack marker 0x{found:02x}")]
+    WrongType {
+        /// What the reader was about to read.
+        expected: &'static str,
+        /// The first byte of what stands there.
+        found: u8,
+    },
+    /// A number that the type cannot hold, or an array of the wrong length.
+    #[error("the value does not fit {expected}")]
+    OutOfRange {
+        /// What the reader was about to read.
+        expected: &'static str,
+    },
+    /// Text that is not UTF-8.
+    #[error("text is not UTF-8")]
+    NotUtf8,
+    /// Arrays or maps nested deeper than [`crate::reader::DEPTH_MAX`].
+    #[error("values nest deeper than {} levels", crate::reader::DEPTH_MAX)]
+    TooDeep,
+}
+
+impl From<Short> for DecodeError {
+    fn from(_: Short) -> DecodeError {
+        DecodeError::Short {
+            expected: "more bytes",
+        }
+    }
+}
+
+/// Appends the head of an array of `count` values.
+#[inline]
+pub fn put_array(out: &mut Buffer, count: usize) {
+    put_head(out, count, 0x90, 0xDC);
+}
+
+/// Appends the head of a map of `count` pairs.
+pub fn put_map(out: &mut Buffer, count: usize) {
+    put_head(out, count, 0x80, 0xDE);
+}
+
+#[inline]
+fn put_head(out: &mut Buffer, count: usize, fix: u8, wide: u8) {
+    let b = (count as u32).to_be_bytes();
+    match count {
+        0..=15 => out.push(fix | count as u8),
+        16..=0xFFFF => out.put([wide, b[2], b[3]], 3),
+        _ => out.put([wide + 1, b[0], b[1], b[2], b[3]], 5),
+    }
+}
+
+/// Reads the head of an array and gives its length. Each item takes a byte at least, so a length
+/// beyond the bytes that are left is an error before anything is allocated.
+#[inline]
+pub fn take_array(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
+    const EXPECTED: &str = "an array";
+    let count = match marker(reader, EXPECTED)? {
+        fix @ 0x90..=0x9F => usize::from(fix & 0x0F),
+        0xDC => usize::from(u16::from_be_bytes(reader.array()?)),
+        0xDD => u32::from_be_bytes(reader.array()?) as usize,
+        found => {
+            return Err(DecodeError::WrongType {
+                expected: EXPECTED,
+                found,
+            });
+        }
+    };
+    if count > reader.rest().len() {
+        return Err(DecodeError::Short { expected: EXPECTED });
+    }
+    Ok(count)
+}
+
+/// Reads the head of a map and gives the number of pairs, bounded by the bytes that are left.
+pub fn take_map(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
+    const EXPECTED: &str = "a map";
+    let count = match marker(reader, EXPECTED)? {
+        fix @ 0x80..=0x8F => usize::from(fix & 0x0F),
+        0xDE => usize::from(u16::from_be_bytes(reader.array()?)),
+        0xDF => u32::from_be_bytes(reader.array()?) as usize,
+        found => {
+            return Err(DecodeError::WrongType {
+                expected: EXPECTED,
+                found,
+            });
+        }
+    };
+    if count > reader.rest().len() / 2 {
+        return Err(DecodeError::Short { expected: EXPECTED });
+    }
+    Ok(count)
+}
+
+#[inline]
+fn marker(reader: &mut Reader<'_>, expected: &'static str) -> Result<u8, DecodeError> {
+    reader.u8().map_err(|Short| DecodeError::Short { expected })
+}
+
+/// Appends a number in its shortest form.
+#[inline]
+pub fn put_u64(out: &mut Buffer, value: u64) {
+    let b = value.to_be_bytes();
+    match value {
+        0..=0x7F => out.push(value as u8),
+        0x80..=0xFF => out.put([0xCC, b[7]], 2),
+        0x100..=0xFFFF => out.put([0xCD, b[6], b[7]], 3),
+        0x1_0000..=0xFFFF_FFFF => out.put([0xCE, b[4], b[5], b[6], b[7]], 5),
+        _ => out.put([0xCF, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]], 9),
+    }
+}
+
+/// Appends a number in its shortest form.
+#[inline]
+pub fn put_i64(out: &mut Buffer, value: i64) {
+    let b = value.to_be_bytes();
+    match value {
+        0.. => put_u64(out, value as u64),
+        -32..=-1 => out.push(value as u8),
+        -0x80..=-33 => out.put([0xD0, b[7]], 2),
+        -0x8000..=-0x81 => out.put([0xD1, b[6], b[7]], 3),
+        -0x8000_0000..=-0x8001 => out.put([0xD2, b[4], b[5], b[6], b[7]], 5),
+        _ => out.put([0xD3, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]], 9),
+    }
+}
+
+/// A whole number of either sign, as it stands on the wire.
+enum Whole {
+    Positive(u64),
+    Negative(i64),
+}
+
+#[inline]
+fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, DecodeError> {
+    let signed = |value: i64| match u64::try_from(value) {
+        Ok(positive) => Whole::Positive(positive),
+        Err(_) => Whole::Negative(value),
+    };
+    Ok(match marker(reader, expected)? {
+        fix @ 0..=0x7F => Whole::Positive(u64::from(fix)),
+        0xCF => Whole::Positive(u64::from_be_bytes(reader.array()?)),
+        0xCE => Whole::Positive(u64::from(u32::from_be_bytes(reader.array()?))),
+        0xCD => Whole::Positive(u64::from(u16::from_be_bytes(reader.array()?))),
+        0xCC => Whole::Positive(u64::from(reader.u8()?)),
+        fix @ 0xE0..=0xFF => Whole::Negative(i64::from(fix as i8)),
+        0xD3 => signed(i64::from_be_bytes(reader.array()?)),
+        0xD2 => signed(i64::from(i32::from_be_bytes(reader.array()?))),
+        0xD1 => signed(i64::from(i16::from_be_bytes(reader.array()?))),
+        0xD0 => signed(i64::from(reader.u8()? as i8)),
+        found => return Err(DecodeError::WrongType { expected, found }),
+    })
+}
+
+macro_rules! whole_numbers {
+    ($put:ident $wide:ty: $($type:ty),*) => {$(
+        impl Encode for $type {
+            #[inline]
+            fn encode(&self, out: &mut Buffer) {
+                $put(out, *self as $wide);
+            }
+        }
+        impl<'a> Decode<'a> for $type {
+            #[inline]
+            fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                const EXPECTED: &str = stringify!($type);
+                match take_whole(reader, EXPECTED)? {
+                    Whole::Positive(value) => <$type>::try_from(value).ok(),
+                    Whole::Negative(value) => <$type>::try_from(value).ok(),
+                }
+                .ok_or(DecodeError::OutOfRange { expected: EXPECTED })
+            }
+        }
+    )*};
+}
+whole_numbers!(put_u64 u64: u8, u16, u32, u64, usize);
+whole_numbers!(put_i64 i64: i8, i16, i32, i64, isize);
+
+impl Encode for bool {
+    fn encode(&self, out: &mut Buffer) {
+        out.push(if *self { 0xC3 } else { 0xC2 });
+    }
+}
+
+impl<'a> Decode<'a> for bool {
+    fn decode(reader: &mut Reader<'a>) -> Result<bool, DecodeError> {
+        match marker(reader, "bool")? {
+            0xC2 => Ok(false),
+            0xC3 => Ok(true),
+            found => Err(DecodeError::WrongType {
+                expected: "bool",
+                found,
+            }),
+        }
+    }
+}
+
+impl Encode for f32 {
+    fn encode(&self, out: &mut Buffer) {
+        let b = self.to_be_bytes();
+        out.put([0xCA, b[0], b[1], b[2], b[3]], 5);
+    }
+}
+
+impl Encode for f64 {
+    fn encode(&self, out: &mut Buffer) {
+        let b = self.to_be_bytes();
+        out.put([0xCB, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]], 9);
+    }
+}
+
+impl<'a> Decode<'a> for f64 {
+    /// Takes either width of float, and whole numbers: languages without a float type of their own
+    /// write 2.0 as 2.
+    fn decode(reader: &mut Reader<'a>) -> Result<f64, DecodeError> {
+        match reader.peek() {
+            Some(0xCA) => {
+                reader.u8()?;
+                Ok(f64::from(f32::from_be_bytes(reader.array()?)))
+            }
+            Some(0xCB) => {
+                reader.u8()?;
+                Ok(f64::from_be_bytes(reader.array()?))
+            }
+            _ => match take_whole(reader, "a number")? {
+                Whole::Positive(value) => Ok(value as f64),
+                Whole::Negative(value) => Ok(value as f64),
+            },
+        }
+    }
+}
+
+impl<'a> Decode<'a> for f32 {
+    fn decode(reader: &mut Reader<'a>) -> Result<f32, DecodeError> {
+        f64::decode(reader).map(|wide| wide as f32)
+    }
+}
+
+impl Encode for () {
+    fn encode(&self, out: &mut Buffer) {
+        out.push(0xC0);
+    }
+}
+
+impl<'a> Decode<'a> for () {
+    fn decode(reader: &mut Reader<'a>) -> Result<(), DecodeError> {
+        match marker(reader, "nil")? {
+            0xC0 => Ok(()),
+            found => Err(DecodeError::WrongType {
+                expected: "nil",
+                found,
+            }),
+        }
+    }
+}
+
+impl Encode for str {
+    fn encode(&self, out: &mut Buffer) {
+        let length = self.len();
+        let b = (length as u32).to_be_bytes();
+        match length {
+            0..=31 => out.push(0xA0 | length as u8),
+            32..=0xFF => out.put([0xD9, b[3]], 2),
+            0x100..=0xFFFF => out.put([0xDA, b[2], b[3]], 3),
+            _ => out.put([0xDB, b[0], b[1], b[2], b[3]], 5),
+        }
+        out.extend(self.as_bytes());
+    }
+}
+
+impl<'a> Decode<'a> for &'a str {
+    fn decode(reader: &mut Reader<'a>) -> Result<&'a str, DecodeError> {
+        let length = match marker(reader, "text")? {
+            fix @ 0xA0..=0xBF => usize::from(fix & 0x1F),
+            0xD9 => usize::from(reader.u8()?),
+            0xDA => usize::from(u16::from_be_bytes(reader.array()?)),
+            0xDB => u32::from_be_bytes(reader.array()?) as usize,
+            found => {
+                return Err(DecodeError::WrongType {
+                    expected: "text",
+                    found,
+                });
+            }
+        };
+        core::str::from_utf8(reader.take(length)?).map_err(|_| DecodeError::NotUtf8)
+    }
+}
+
+impl Encode for String {
+    fn encode(&self, out: &mut Buffer) {
+        self.as_str().encode(out);
+    }
+}
+
+impl<'a> Decode<'a> for String {
+    fn decode(reader: &mut Reader<'a>) -> Result<String, DecodeError> {
+        <&str>::decode(reader).map(String::from)
+    }
+}
+
+impl<T: Encode + ?Sized> Encode for &T {
+    fn encode(&self, out: &mut Buffer) {
+        (**self).encode(out);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! A cursor over bytes that came from elsewhere.
+//!
+//! Every read either gives a value or says that the bytes ran short; no index can be wrong.
+
+/// The bytes ended before the value did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the bytes end before the value does")]
+pub struct Short;
+
+/// Levels that arrays and maps may nest: a deeper value is an attack or an error, and each level
+/// costs stack.
+pub const DEPTH_MAX: u8 = 64;
+
+/// Reads from the front of a slice and keeps the rest.
+#[derive(Clone, Debug)]
+pub struct Reader<'a> {
+    rest: &'a [u8],
+    /// Levels of nesting that may still be entered.
+    depth: u8,
+}
+
+macro_rules! little_endian {
+    ($($name:ident $type:ty),*) => {$(
+        /// Reads a little-endian number.
+        #[inline]
+        pub fn $name(&mut self) -> Result<$type, Short> {
+            self.array().map(<$type>::from_le_bytes)
+        }
+    )*};
+}
+
+impl<'a> Reader<'a> {
+    /// A cursor at the start of `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader {
+            rest: bytes,
+            depth: DEPTH_MAX,
+        }
+    }
+
+    /// What was not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    /// Reads what is left, all of it.
+    pub fn take_rest(&mut self) -> &'a [u8] {
+        core::mem::take(&mut self.rest)
+    }
+
+    /// True when everything was read.
+    pub fn is_empty(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next byte, left where it is.
+    #[inline]
+    pub fn peek(&self) -> Option<u8> {
+        self.rest.first().copied()
+    }
+
+    /// Reads `N` bytes.
+    #[inline]
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Short> {
+        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or(Short)?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    /// Reads `length` bytes without copying them.
+    #[inline]
+    pub fn take(&mut self, length: usize) -> Result<&'a [u8], Short> {
+        let (head, rest) = self.rest.split_at_checked(length).ok_or(Short)?;
+        self.rest = rest;
+        Ok(head)
+    }
+
+    /// Reads one byte.
+    #[inline]
+    pub fn u8(&mut self) -> Result<u8, Short> {
+        let (&first, rest) = self.rest.split_first().ok_or(Short)?;
+        self.rest = rest;
+        Ok(first)
+    }
+
+    little_endian!(u16 u16, u32 u32, u64 u64, u128 u128);
+
+    /// Goes one level down; false when that is deeper than [`DEPTH_MAX`].
+    pub fn enter(&mut self) -> bool {
+        match self.depth.checked_sub(1) {
+            Some(depth) => {
+                self.depth = depth;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Comes back up after [`enter`](Self::enter).
+    pub fn leave(&mut self) {
+        self.depth = (self.depth + 1).min(DEPTH_MAX);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_go_forward_and_a_short_read_takes_nothing() {
+        let mut reader = Reader::new(&[1, 2, 3, 4, 5]);
+        assert_eq!(reader.u8(), Ok(1));
+        assert_eq!(reader.u16(), Ok(0x0302));
+        assert_eq!(reader.u32(), Err(Short));
+        assert_eq!(reader.take(3), Err(Short));
+        assert_eq!(reader.take(2), Ok(&[4, 5][..]));
+        assert!(reader.is_empty());
+    }
+
+    #[test]
+    fn nesting_ends_at_the_limit() {
+        let mut reader = Reader::new(&[]);
+        for _ in 0..DEPTH_MAX {
+            assert!(reader.enter());
+        }
+        assert!(!reader.enter());
+        reader.leave();
+        assert!(reader.enter());
+    }
+}
