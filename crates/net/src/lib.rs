@@ -1,1 +1,21 @@
-//! The only crate with sockets and a clock: transports, the driver, SP sockets.
+//! The only crate of wigwag with sockets and a clock.
+//!
+//! A [`transport`] makes [`Connection`]s; the [`driver`] turns the crank of whatever speaks over
+//! one. Decisions of the protocols live in `sp` and `link`, never here.
+#![forbid(unsafe_code)]
+
+pub mod address;
+pub mod error;
+pub mod clock;
+pub mod transport;
+pub mod tcp;
+pub mod ipc;
+pub mod inproc;
+mod sync;
+pub mod handover;
+pub mod driver;
+pub mod handshake;
+
+pub use address::Address;
+pub use error::{NetError, NetErrorKind};
+pub use transport::{Connection, ListenOptions, Listener, Outlet, Transport};

@@ -16,9 +16,13 @@ pub mod collections;
 pub mod header;
 pub mod framing;
 pub mod read_buf;
+pub mod batch;
+pub mod fault;
 pub mod machine;
 
+pub use batch::Batch;
 pub use buffer::Buffer;
+pub use fault::Fault;
 pub use framing::{Framing, FramingError};
 pub use header::{Header, HeaderError, ProtocolNumber};
 pub use machine::Machine;

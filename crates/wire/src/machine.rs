@@ -5,7 +5,7 @@
 
 use core::time::Duration;
 
-use crate::{Buffer, ReadBuf, Time};
+use crate::{Batch, ReadBuf, Time};
 
 /// A protocol as a state machine.
 pub trait Machine {
@@ -27,8 +27,8 @@ pub trait Machine {
     /// Time has passed; call it at [`deadline`](Self::deadline) or later.
     fn tick(&mut self, now: Time) -> Result<(), Self::Error>;
 
-    /// Appends everything that waits to be written.
-    fn take_output(&mut self, out: &mut Buffer);
+    /// Appends what waits to be written, as much as one write should carry.
+    fn take_output(&mut self, batch: &mut Batch);
 
     /// When [`tick`](Self::tick) is due; `None` when nothing waits for time to pass.
     fn deadline(&self) -> Option<Time>;

@@ -1,0 +1,301 @@
+//! Turns the crank of one connection.
+//!
+//! The driver reads, and writes what nobody else has written. Senders flush inline: whoever has
+//! something to send and finds the socket free writes it, together with all that piled up while
+//! the last write was under way. That is the whole batching rule; no timer is involved. Only when
+//! the socket has no room does the driver wait for it.
+
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::{Instant, Sleep};
+use wigwag_wire::{Batch, ReadBuf, Time};
+
+use crate::clock;
+use crate::handover::Handover;
+use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::transport::{Boxed, Outlet};
+
+/// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
+const SLICES_MAX: usize = 64;
+
+/// What speaks over the connection. Its methods are called from any thread.
+pub trait Crank: Send + Sync {
+    /// Why the protocol ends the connection.
+    type Error;
+
+    /// Takes what it can off the front of `input`.
+    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Self::Error>;
+
+    /// Puts what waits to be written into the empty `batch`; leaves it empty when nothing waits.
+    fn fill(&self, batch: &mut Batch, now: Time);
+
+    /// The deadline has come.
+    fn tick(&self, now: Time) -> Result<(), Self::Error>;
+
+    /// When [`tick`](Self::tick) is due.
+    fn deadline(&self) -> Option<Time>;
+}
+
+/// Why a connection is over.
+#[derive(Debug)]
+pub enum Ending<E> {
+    /// The protocol ended it.
+    Protocol(E),
+    /// The peer closed it between two bytes.
+    PeerClosed,
+    /// The operating system reported an error: reset, timed out.
+    Io(io::Error),
+}
+
+struct Writing {
+    batch: Batch,
+    failed: Option<io::Error>,
+}
+
+/// The writing half of a connection, shared by the driver and everybody who sends.
+pub struct Flusher {
+    outlet: Arc<dyn Outlet>,
+    writing: Handover<Writing>,
+    /// The socket has no room; nobody tries until the driver has seen some.
+    blocked: AtomicBool,
+    signal: Signal,
+}
+
+impl Flusher {
+    /// A flusher for `outlet`.
+    pub fn new(outlet: Arc<dyn Outlet>) -> Flusher {
+        let writing = Writing {
+            batch: Batch::new(),
+            failed: None,
+        };
+        Flusher {
+            outlet,
+            writing: Handover::new(writing),
+            blocked: AtomicBool::new(false),
+            signal: Signal::default(),
+        }
+    }
+
+    /// Writes all that waits with the calling thread, as far as the socket has room. One system
+    /// call a batch; never waits. Another thread that is writing at this moment takes ours along.
+    pub fn flush(&self, crank: &(impl Crank + ?Sized)) {
+        if self.blocked.load(Ordering::SeqCst) {
+            return;
+        }
+        self.writing.run(|writing| self.write_all(writing, crank));
+    }
+
+    /// Has the driver flush: for a sender that must not pay for the write, because then it would
+    /// pay for every single message.
+    pub fn wake_driver(&self) {
+        self.signal.raise();
+    }
+
+    /// The writing half itself.
+    pub fn outlet(&self) -> &Arc<dyn Outlet> {
+        &self.outlet
+    }
+
+    fn write_all(&self, writing: &mut Writing, crank: &(impl Crank + ?Sized)) {
+        if writing.failed.is_some() {
+            return;
+        }
+        loop {
+            if writing.batch.is_empty() {
+                crank.fill(&mut writing.batch, clock::now());
+                if writing.batch.is_empty() {
+                    return;
+                }
+            }
+            match self.write_once(&writing.batch) {
+                Ok(written) => writing.batch.advance(written),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.blocked.store(true, Ordering::SeqCst);
+                    self.signal.raise();
+                    return;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    writing.failed = Some(error);
+                    self.signal.raise();
+                    return;
+                }
+            }
+        }
+    }
+
+    fn write_once(&self, batch: &Batch) -> io::Result<usize> {
+        let mut parts = [IoSlice::new(&[]); SLICES_MAX];
+        let mut used = 0;
+        for (part, slice) in parts.iter_mut().zip(batch.slices()) {
+            *part = IoSlice::new(slice);
+            used += 1;
+        }
+        match self.outlet.try_write(&parts[..used]) {
+            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+            other => other,
+        }
+    }
+
+    fn take_failure(&self) -> Option<io::Error> {
+        let mut failed = None;
+        self.writing.run(|writing| {
+            if let Some(error) = &writing.failed {
+                failed = Some(error.kind().into());
+            }
+        });
+        failed
+    }
+}
+
+/// Turns the crank until the connection is over. Dropping the future leaves the connection open
+/// and silent; close it through [`Outlet::close`].
+pub async fn drive<C: Crank>(
+    crank: &C,
+    reader: &mut (dyn AsyncRead + Send + Unpin),
+    input: &mut ReadBuf,
+    flusher: &Flusher,
+) -> Ending<C::Error> {
+    let mut alarm = Alarm::new();
+    let mut room: Option<Boxed<'_, io::Result<()>>> = None;
+    // What came together with the last message of the handshake lies in `input` already.
+    if let Err(error) = crank.read(input, clock::now()) {
+        return Ending::Protocol(error);
+    }
+    flusher.flush(crank);
+    poll_fn(|context| {
+        if let Poll::Ready(ending) = poll_write(crank, flusher, &mut room, context) {
+            return Poll::Ready(ending);
+        }
+        while alarm.poll_due(crank.deadline(), context) {
+            if let Err(error) = crank.tick(clock::now()) {
+                flusher.flush(crank);
+                return Poll::Ready(Ending::Protocol(error));
+            }
+            flusher.flush(crank);
+        }
+        let read = pin!(reader.read_buf(input.space())).poll(context);
+        match read {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
+            Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
+            Poll::Ready(Ok(_)) => {}
+        }
+        if input.is_ready() {
+            let outcome = crank.read(input, clock::now());
+            flusher.flush(crank);
+            if let Err(error) = outcome {
+                return Poll::Ready(Ending::Protocol(error));
+            }
+        }
+        // The actors that were woken go first, then we read again.
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
+/// Flushes when asked to, and waits for room when there is none. `Ready` is the end.
+fn poll_write<'a, C: Crank>(
+    crank: &C,
+    flusher: &'a Flusher,
+    room: &mut Option<Boxed<'a, io::Result<()>>>,
+    context: &mut Context<'_>,
+) -> Poll<Ending<C::Error>> {
+    loop {
+        let asked = flusher.signal.poll(context).is_ready();
+        if asked {
+            flusher.flush(crank);
+            if let Some(error) = flusher.take_failure() {
+                return Poll::Ready(Ending::Io(error));
+            }
+        }
+        if flusher.blocked.load(Ordering::SeqCst) {
+            let waiting = room.get_or_insert_with(|| flusher.outlet.writable());
+            if waiting.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            *room = None;
+            flusher.blocked.store(false, Ordering::SeqCst);
+            flusher.flush(crank);
+        } else if !asked {
+            return Poll::Pending;
+        }
+    }
+}
+
+/// A timer that is set anew only when the deadline has moved.
+struct Alarm {
+    sleep: Pin<Box<Sleep>>,
+    due: Option<Time>,
+}
+
+impl Alarm {
+    fn new() -> Alarm {
+        Alarm {
+            sleep: Box::pin(tokio::time::sleep_until(Instant::now())),
+            due: None,
+        }
+    }
+
+    /// True when `deadline` is over; otherwise the task is woken then.
+    fn poll_due(&mut self, deadline: Option<Time>, context: &mut Context<'_>) -> bool {
+        let Some(deadline) = deadline else {
+            return false;
+        };
+        if self.due != Some(deadline) {
+            self.due = Some(deadline);
+            self.sleep.as_mut().reset(clock::instant(deadline));
+        }
+        if self.sleep.as_mut().poll(context).is_pending() {
+            return false;
+        }
+        self.due = None;
+        // The runtime's timer has milliseconds; the deadline is the judge.
+        clock::now() >= deadline
+    }
+}
+
+/// A note for the driver, and its waker.
+#[derive(Default)]
+struct Signal(Mutex<SignalState>);
+
+#[derive(Default)]
+struct SignalState {
+    raised: bool,
+    driver: Option<Waker>,
+}
+
+impl Signal {
+    fn raise(&self) {
+        let Ok(mut state) = self.0.lock() else { return };
+        state.raised = true;
+        let driver = state.driver.take();
+        drop(state);
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
+    fn poll(&self, context: &Context<'_>) -> Poll<()> {
+        let Ok(mut state) = self.0.lock() else {
+            return Poll::Pending;
+        };
+        if std::mem::take(&mut state.raised) {
+            return Poll::Ready(());
+        }
+        if !state
+            .driver
+            .as_ref()
+            .is_some_and(|waker| waker.will_wake(context.waker()))
+        {
+            state.driver = Some(context.waker().clone());
+        }
+        Poll::Pending
+    }
+}

@@ -1,0 +1,155 @@
+//! What can go wrong between two sockets, whose doing it is, and what mends it.
+
+use std::io;
+use std::time::Duration;
+
+use wigwag_wire::{Fault, FramingError, HeaderError};
+
+/// An error of one connection or listener. It names the address it speaks of.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind}\n   at: {address}\n mend: {}", .kind.mend())]
+pub struct NetError {
+    /// The address as the caller wrote it, or the peer's.
+    pub address: String,
+    /// What happened.
+    pub kind: NetErrorKind,
+}
+
+/// What happened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetErrorKind {
+    /// The address cannot be read.
+    #[error("this is no address: {rule}")]
+    BadAddress {
+        /// The rule that it breaks.
+        rule: &'static str,
+    },
+    /// No transport serves the scheme.
+    #[error("no transport serves this scheme")]
+    UnknownScheme,
+    /// The host's name has no address.
+    #[error("the host's name cannot be resolved")]
+    UnknownHost,
+    /// The connection was refused, or the path or name does not exist.
+    #[error("nobody listens there")]
+    NobodyListens,
+    /// Somebody listens there already.
+    #[error("the address is in use")]
+    InUse,
+    /// The operating system forbids it.
+    #[error("permission denied")]
+    Denied,
+    /// No answer came within the time.
+    #[error("no answer within {0:?}")]
+    TimedOut(Duration),
+    /// The peer's first eight bytes are wrong.
+    #[error("{0}")]
+    Header(HeaderError),
+    /// The peer's bytes cannot be cut into messages.
+    #[error("{0}")]
+    Framing(FramingError),
+    /// The peer closed the connection.
+    #[error("the peer closed the connection {when}")]
+    Closed {
+        /// Where in the exchange it did.
+        when: &'static str,
+    },
+    /// Anything else that the operating system says.
+    #[error("{0}")]
+    Io(io::Error),
+}
+
+impl NetError {
+    /// An error at `address`.
+    pub fn new(address: impl ToString, kind: impl Into<NetErrorKind>) -> NetError {
+        NetError {
+            address: address.to_string(),
+            kind: kind.into(),
+        }
+    }
+
+    /// Whose doing it is.
+    pub fn fault(&self) -> Fault {
+        match &self.kind {
+            NetErrorKind::BadAddress { .. } | NetErrorKind::UnknownScheme => Fault::Caller,
+            NetErrorKind::UnknownHost | NetErrorKind::NobodyListens => Fault::Network,
+            NetErrorKind::InUse | NetErrorKind::Denied => Fault::Machine,
+            NetErrorKind::TimedOut(_) | NetErrorKind::Closed { .. } => Fault::Peer,
+            NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => Fault::Caller,
+            NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Fault::Peer,
+            NetErrorKind::Io(error) => match error.kind() {
+                io::ErrorKind::ConnectionReset
+                | io::ErrorKind::BrokenPipe
+                | io::ErrorKind::UnexpectedEof => Fault::Peer,
+                io::ErrorKind::NetworkUnreachable | io::ErrorKind::HostUnreachable => {
+                    Fault::Network
+                }
+                _ => Fault::Machine,
+            },
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn mend(&self) -> &'static str {
+        self.kind.mend()
+    }
+}
+
+impl NetErrorKind {
+    /// What the reader can do about it.
+    pub fn mend(&self) -> &'static str {
+        match self {
+            NetErrorKind::BadAddress { .. } => {
+                "write it like tcp://127.0.0.1:7001, ipc:///run/app.sock or inproc://name"
+            }
+            NetErrorKind::UnknownScheme => "use tcp://, ipc:// or inproc://",
+            NetErrorKind::UnknownHost => "check the spelling, or give the address in numbers",
+            NetErrorKind::NobodyListens => "start the peer there, or dial again once it is up",
+            NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
+            NetErrorKind::Denied => "check the rights on the path, or take a port above 1023",
+            NetErrorKind::TimedOut(_) => "check that the peer is alive and is an SP program",
+            NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => {
+                "use the partner's socket type at one of the two ends"
+            }
+            NetErrorKind::Header(HeaderError::SpeaksHttp) => {
+                "this port belongs to a web server: dial the SP port instead"
+            }
+            NetErrorKind::Header(HeaderError::SpeaksTls) => {
+                "this port wants TLS: dial the plain SP port instead"
+            }
+            NetErrorKind::Header(_) => "check the port: the program there is not an SP peer",
+            NetErrorKind::Framing(FramingError::TooLong { .. }) => {
+                "raise the receive limit here, or send smaller messages there"
+            }
+            NetErrorKind::Framing(_) => "the peer is broken or hostile: look at its version",
+            NetErrorKind::Closed { .. } => "look at the peer's log for its reason",
+            NetErrorKind::Io(_) => "the operating system's message tells more",
+        }
+    }
+}
+
+impl From<io::Error> for NetErrorKind {
+    fn from(error: io::Error) -> NetErrorKind {
+        match error.kind() {
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => {
+                NetErrorKind::NobodyListens
+            }
+            io::ErrorKind::AddrInUse => NetErrorKind::InUse,
+            io::ErrorKind::PermissionDenied => NetErrorKind::Denied,
+            _ => NetErrorKind::Io(error),
+        }
+    }
+}
+
+impl From<HeaderError> for NetErrorKind {
+    fn from(error: HeaderError) -> NetErrorKind {
+        NetErrorKind::Header(error)
+    }
+}
+
+impl From<FramingError> for NetErrorKind {
+    fn from(error: FramingError) -> NetErrorKind {
+        NetErrorKind::Framing(error)
+    }
+}

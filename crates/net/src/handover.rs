@@ -1,0 +1,74 @@
+//! Work that whoever comes first does for all.
+//!
+//! Anybody who has something to write may flush. One does the work; the others leave a note that
+//! there is more and go on. The worker looks at the note again after it has let go of the work, so
+//! a note left at the last moment is never lost (`handover_loom.rs` tries every interleaving).
+
+use crate::sync::{AtomicBool, Mutex, Ordering};
+
+/// A piece of work, its state, and the note.
+#[derive(Debug)]
+pub struct Handover<T> {
+    again: AtomicBool,
+    work: Mutex<T>,
+}
+
+impl<T> Handover<T> {
+    /// Work that nobody has begun.
+    pub fn new(state: T) -> Handover<T> {
+        Handover {
+            again: AtomicBool::new(false),
+            work: Mutex::new(state),
+        }
+    }
+
+    /// Has `work` run at least once after this call began, by this thread or by the one that is at
+    /// it. Never waits.
+    pub fn run(&self, mut work: impl FnMut(&mut T)) {
+        // SeqCst, with the load below: if our try_lock fails, the worker has not yet let go, so
+        // its look after letting go comes after this store.
+        self.again.store(true, Ordering::SeqCst);
+        loop {
+            // A worker that panicked leaves the lock poisoned; the connection ends with it.
+            let Ok(mut state) = self.work.try_lock() else {
+                return;
+            };
+            while self.again.swap(false, Ordering::SeqCst) {
+                work(&mut state);
+            }
+            drop(state);
+            if !self.again.load(Ordering::SeqCst) {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_is_followed_by_a_run_of_the_work() {
+        let handover = Handover::new(0_u32);
+        handover.run(|runs| *runs += 1);
+        handover.run(|runs| *runs += 1);
+        assert_eq!(*handover.work.lock().unwrap(), 2);
+    }
+
+    #[test]
+    fn a_note_left_during_the_work_is_worked_off() {
+        let handover = Handover::new(0_u32);
+        handover.run(|runs| {
+            *runs += 1;
+            if *runs == 1 {
+                handover.run(|_| unreachable!("the work is taken"));
+            }
+        });
+        assert_eq!(*handover.work.lock().unwrap(), 2);
+    }
+}
+
+#[cfg(all(test, wigwag_loom))]
+#[path = "handover_loom.rs"]
+mod handover_loom;

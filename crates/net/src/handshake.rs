@@ -1,0 +1,122 @@
+//! The first bytes of a connection: SP headers, and single messages before a driver takes over.
+//!
+//! Everything here is bounded by [`HANDSHAKE_MAX`] as a whole: a silent or dripping peer loses its
+//! place after that time.
+
+use std::future::Future;
+use std::io::{self, IoSlice};
+
+use bytes::Bytes;
+use tokio::io::AsyncReadExt;
+use wigwag_wire::header::HEADER_BYTES;
+use wigwag_wire::machine::HANDSHAKE_MAX;
+use wigwag_wire::{Header, HeaderError, ProtocolNumber, ReadBuf};
+
+use crate::error::{NetError, NetErrorKind};
+use crate::transport::{Connection, Outlet};
+
+/// Bounds a whole handshake.
+pub async fn within<T>(
+    peer: &str,
+    exchange: impl Future<Output = Result<T, NetError>>,
+) -> Result<T, NetError> {
+    match tokio::time::timeout(HANDSHAKE_MAX, exchange).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(NetError::new(peer, NetErrorKind::TimedOut(HANDSHAKE_MAX))),
+    }
+}
+
+/// Sends our header at once, as every SP endpoint does, and reads the partner's.
+pub async fn greet(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    ours: ProtocolNumber,
+) -> Result<Header, NetError> {
+    send_header(connection, ours).await?;
+    let bytes = read_header(connection, input).await?;
+    Header::expect_partner(ours, bytes).map_err(|error| NetError::new(&connection.peer, error))
+}
+
+/// Sends our header.
+pub async fn send_header(connection: &Connection, ours: ProtocolNumber) -> Result<(), NetError> {
+    let header = Header { protocol: ours }.to_bytes();
+    send_all(&*connection.outlet, &header)
+        .await
+        .map_err(|error| NetError::new(&connection.peer, NetErrorKind::Io(error)))
+}
+
+/// Reads the peer's eight bytes, or as many as show that it speaks something else.
+pub async fn read_header(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+) -> Result<[u8; HEADER_BYTES], NetError> {
+    while input.len() < HEADER_BYTES {
+        read_some(connection, input, "before its SP header was whole").await?;
+    }
+    let mut bytes = [0; HEADER_BYTES];
+    bytes.copy_from_slice(&input.take(HEADER_BYTES));
+    Ok(bytes)
+}
+
+/// The partner's protocol when its header is sound, whatever it is.
+pub fn announced(peer: &str, bytes: [u8; HEADER_BYTES]) -> Result<ProtocolNumber, NetError> {
+    Header::parse(bytes)
+        .map(|header| header.protocol)
+        .map_err(|error: HeaderError| NetError::new(peer, error))
+}
+
+/// Sends one SP message whole.
+pub async fn send_message(connection: &Connection, message: &[u8]) -> Result<(), NetError> {
+    let (prefix, used) = connection.framing.prefix(message.len());
+    let mut bytes = prefix[..used].to_vec();
+    bytes.extend_from_slice(message);
+    send_all(&*connection.outlet, &bytes)
+        .await
+        .map_err(|error| NetError::new(&connection.peer, NetErrorKind::Io(error)))
+}
+
+/// Reads one SP message of at most `limit` bytes.
+pub async fn read_message(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    limit: usize,
+) -> Result<Bytes, NetError> {
+    loop {
+        let message = connection
+            .framing
+            .cut(input, limit)
+            .map_err(|error| NetError::new(&connection.peer, error))?;
+        match message {
+            Some(message) => return Ok(message),
+            None => read_some(connection, input, "in the middle of the handshake").await?,
+        }
+    }
+}
+
+async fn read_some(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    when: &'static str,
+) -> Result<(), NetError> {
+    match connection.reader.read_buf(input.space()).await {
+        Ok(0) => Err(NetError::new(
+            &connection.peer,
+            NetErrorKind::Closed { when },
+        )),
+        Ok(_) => Ok(()),
+        Err(error) => Err(NetError::new(&connection.peer, NetErrorKind::Io(error))),
+    }
+}
+
+async fn send_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match outlet.try_write(&[IoSlice::new(bytes)]) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => outlet.writable().await?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,267 @@
+//! `inproc://name`: two ends in one process.
+//!
+//! No socket and no system call: each direction is a bounded byte queue. The name is any text; a
+//! dial to a name at which nobody listens is refused, as in NNG and mangos.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::sync::mpsc;
+use wigwag_wire::Framing;
+
+use crate::address::Address;
+use crate::error::{NetError, NetErrorKind};
+use crate::transport::{Boxed, Connection, ListenOptions, Listener, Outlet, Transport};
+
+/// Bytes that one direction holds: four full batches, as much as a socket's buffers would.
+const PIPE_BYTES_MAX: usize = 256 * 1024;
+
+type Doors = HashMap<String, mpsc::Sender<Connection>>;
+
+/// Who listens at which name in this process.
+static DOORS: LazyLock<Mutex<Doors>> = LazyLock::new(Mutex::default);
+
+/// The transport.
+pub struct Inproc;
+
+impl Transport for Inproc {
+    fn scheme(&self) -> &'static str {
+        "inproc"
+    }
+
+    fn listen<'a>(
+        &'a self,
+        address: &'a Address,
+        options: ListenOptions,
+    ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
+        Box::pin(async move {
+            let (door, arrivals) = mpsc::channel(options.backlog.max(1) as usize);
+            let mut doors = lock(&DOORS);
+            if doors
+                .get(address.rest())
+                .is_some_and(|door| !door.is_closed())
+            {
+                return Err(NetError::new(address, NetErrorKind::InUse));
+            }
+            doors.insert(address.rest().to_owned(), door);
+            let arrivals = tokio::sync::Mutex::new(arrivals);
+            Ok(Box::new(Accepting {
+                arrivals,
+                address: address.clone(),
+            }) as Box<dyn Listener>)
+        })
+    }
+
+    fn dial<'a>(&'a self, address: &'a Address) -> Boxed<'a, Result<Connection, NetError>> {
+        Box::pin(async move {
+            let door = lock(&DOORS).get(address.rest()).cloned();
+            let nobody = || NetError::new(address, NetErrorKind::NobodyListens);
+            let door = door.ok_or_else(nobody)?;
+            let name: Arc<str> = address.to_string().into();
+            let (there, back) = (Pipe::new(), Pipe::new());
+            let ours = end(&back, &there, &name);
+            let theirs = end(&there, &back, &name);
+            door.send(theirs).await.map_err(|_| nobody())?;
+            Ok(ours)
+        })
+    }
+}
+
+fn end(reads: &Arc<Pipe>, writes: &Arc<Pipe>, peer: &Arc<str>) -> Connection {
+    Connection {
+        reader: Box::new(PipeReader(reads.clone())),
+        outlet: Arc::new(PipeOutlet {
+            writes: writes.clone(),
+            reads: Arc::downgrade(reads),
+        }),
+        framing: Framing::Tcp,
+        peer: peer.clone(),
+    }
+}
+
+struct Accepting {
+    arrivals: tokio::sync::Mutex<mpsc::Receiver<Connection>>,
+    address: Address,
+}
+
+impl Listener for Accepting {
+    fn address(&self) -> &Address {
+        &self.address
+    }
+
+    fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
+        Box::pin(async move {
+            let arrived = self.arrivals.lock().await.recv().await;
+            arrived.ok_or_else(|| {
+                NetError::new(
+                    &self.address,
+                    NetErrorKind::Closed {
+                        when: "while listening",
+                    },
+                )
+            })
+        })
+    }
+}
+
+impl Drop for Accepting {
+    fn drop(&mut self) {
+        self.arrivals.get_mut().close();
+        let mut doors = lock(&DOORS);
+        if doors
+            .get(self.address.rest())
+            .is_some_and(mpsc::Sender::is_closed)
+        {
+            doors.remove(self.address.rest());
+        }
+    }
+}
+
+/// A lock that a panic elsewhere does not take from us: every state it guards is whole between two
+/// statements.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One direction of bytes.
+struct Pipe(Mutex<PipeState>);
+
+#[derive(Default)]
+struct PipeState {
+    bytes: VecDeque<u8>,
+    closed: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+impl Pipe {
+    fn new() -> Arc<Pipe> {
+        Arc::new(Pipe(Mutex::default()))
+    }
+
+    fn close(&self) {
+        let mut state = lock(&self.0);
+        state.closed = true;
+        let wakers = [state.reader.take(), state.writer.take()];
+        drop(state);
+        wakers.into_iter().flatten().for_each(Waker::wake);
+    }
+
+    fn write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        let mut state = lock(&self.0);
+        if state.closed {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let mut room = PIPE_BYTES_MAX - state.bytes.len();
+        if room == 0 {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        let mut written = 0;
+        for part in parts {
+            let fits = part.len().min(room);
+            state.bytes.extend(&part[..fits]);
+            room -= fits;
+            written += fits;
+        }
+        let reader = state.reader.take();
+        drop(state);
+        reader.into_iter().for_each(Waker::wake);
+        Ok(written)
+    }
+
+    fn poll_writable(&self, context: &Context<'_>) -> Poll<io::Result<()>> {
+        let mut state = lock(&self.0);
+        if state.closed || state.bytes.len() < PIPE_BYTES_MAX {
+            return Poll::Ready(Ok(()));
+        }
+        state.writer = Some(context.waker().clone());
+        Poll::Pending
+    }
+}
+
+struct PipeReader(Arc<Pipe>);
+
+impl AsyncRead for PipeReader {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let mut state = lock(&self.0.0);
+        if state.bytes.is_empty() {
+            if state.closed {
+                return Poll::Ready(Ok(()));
+            }
+            state.reader = Some(context.waker().clone());
+            return Poll::Pending;
+        }
+        let (front, back) = state.bytes.as_slices();
+        let first = front.len().min(into.remaining());
+        into.put_slice(&front[..first]);
+        let second = back.len().min(into.remaining());
+        into.put_slice(&back[..second]);
+        state.bytes.drain(..first + second);
+        let writer = state.writer.take();
+        drop(state);
+        writer.into_iter().for_each(Waker::wake);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for PipeReader {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+struct PipeOutlet {
+    writes: Arc<Pipe>,
+    /// The other direction, which close ends as well; weak, because its reader owns it.
+    reads: Weak<Pipe>,
+}
+
+impl Outlet for PipeOutlet {
+    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.writes.write(parts)
+    }
+
+    fn writable(&self) -> Boxed<'_, io::Result<()>> {
+        Box::pin(std::future::poll_fn(|context| {
+            self.writes.poll_writable(context)
+        }))
+    }
+
+    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
+        let begun = Instant::now();
+        let mut written = 0;
+        while written < bytes.len() && begun.elapsed() < limit {
+            match self.writes.write(&[IoSlice::new(&bytes[written..])]) {
+                Ok(more) => written += more,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    // The reader is another thread of this process; let it run.
+                    std::thread::yield_now();
+                }
+                Err(_) => break,
+            }
+        }
+        Ok(written)
+    }
+
+    fn close(&self) {
+        self.writes.close();
+        if let Some(reads) = self.reads.upgrade() {
+            reads.close();
+        }
+    }
+}
+
+impl Drop for PipeOutlet {
+    fn drop(&mut self) {
+        self.writes.close();
+    }
+}

@@ -1,0 +1,171 @@
+//! What one vectored write carries.
+//!
+//! Small bytes made for this write (lengths, headers, control frames) lie together in one head
+//! buffer; bodies and segments ride by reference. So a write copies nothing that exists already,
+//! and a segment that must be kept for a resend is kept as it is.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use bytes::Bytes;
+
+use crate::Buffer;
+
+#[derive(Debug)]
+enum Part {
+    /// A range of the head buffer.
+    Head(Range<usize>),
+    /// A body that its sender shares with us.
+    Body(Bytes),
+    /// Encoded frames that their owner keeps until they are acknowledged.
+    Segment(Arc<Buffer>),
+}
+
+/// Bytes in order, some owned and some shared, and how far the writer has come.
+#[derive(Debug, Default)]
+pub struct Batch {
+    head: Buffer,
+    parts: Vec<Part>,
+    /// The first part that is not written whole, and the bytes of it that are.
+    part: usize,
+    offset: usize,
+    /// Bytes that wait to be written, over all parts.
+    left: usize,
+}
+
+impl Batch {
+    /// A batch with nothing in it.
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// Bytes that wait to be written.
+    pub fn len(&self) -> usize {
+        self.left
+    }
+
+    /// True when nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Appends small bytes; `write` must only append.
+    pub fn head(&mut self, write: impl FnOnce(&mut Buffer)) {
+        let start = self.head.len();
+        write(&mut self.head);
+        let end = self.head.len();
+        if end <= start {
+            return;
+        }
+        self.left += end - start;
+        match self.parts.last_mut() {
+            Some(Part::Head(range)) if range.end == start => range.end = end,
+            _ => self.parts.push(Part::Head(start..end)),
+        }
+    }
+
+    /// Appends a body without copying it.
+    pub fn body(&mut self, body: Bytes) {
+        if !body.is_empty() {
+            self.left += body.len();
+            self.parts.push(Part::Body(body));
+        }
+    }
+
+    /// Appends a segment without copying it.
+    pub fn segment(&mut self, segment: Arc<Buffer>) {
+        if !segment.is_empty() {
+            self.left += segment.len();
+            self.parts.push(Part::Segment(segment));
+        }
+    }
+
+    /// What waits to be written, slice by slice.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
+        self.parts[self.part..]
+            .iter()
+            .enumerate()
+            .map(|(index, part)| {
+                let bytes = match part {
+                    Part::Head(range) => &self.head.as_slice()[range.clone()],
+                    Part::Body(body) => body.as_ref(),
+                    Part::Segment(segment) => segment.as_slice(),
+                };
+                if index == 0 {
+                    &bytes[self.offset..]
+                } else {
+                    bytes
+                }
+            })
+    }
+
+    /// Says that the first `written` bytes are gone; when all are, the batch is empty again and
+    /// keeps its memory.
+    pub fn advance(&mut self, written: usize) {
+        self.left = self.left.saturating_sub(written);
+        if self.left == 0 {
+            self.clear();
+            return;
+        }
+        let mut written = written;
+        loop {
+            let first = self.slices().next().map_or(0, <[u8]>::len);
+            if written < first {
+                self.offset += written;
+                return;
+            }
+            written -= first;
+            self.part += 1;
+            self.offset = 0;
+        }
+    }
+
+    /// Forgets everything.
+    pub fn clear(&mut self) {
+        self.head.clear();
+        self.parts.clear();
+        self.part = 0;
+        self.offset = 0;
+        self.left = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Batch {
+        let mut batch = Batch::new();
+        batch.head(|out| out.extend(b"ab"));
+        batch.head(|out| out.extend(b"cd"));
+        batch.body(Bytes::from_static(b"efg"));
+        batch.head(|out| out.extend(b"h"));
+        batch.segment(Arc::new({
+            let mut segment = Buffer::new();
+            segment.extend(b"ijk");
+            segment
+        }));
+        batch
+    }
+
+    fn rest(batch: &Batch) -> Vec<u8> {
+        batch.slices().flatten().copied().collect()
+    }
+
+    #[test]
+    fn short_writes_of_any_two_lengths_lose_nothing() {
+        let whole = b"abcdefghijk";
+        assert_eq!(sample().slices().count(), 4);
+        for first in 0..=whole.len() {
+            for second in 0..=whole.len() - first {
+                let mut batch = sample();
+                batch.advance(first);
+                assert_eq!(rest(&batch), &whole[first..]);
+                batch.advance(second);
+                assert_eq!(rest(&batch), &whole[first + second..]);
+                assert_eq!(batch.len(), whole.len() - first - second);
+            }
+        }
+    }
+}
