@@ -1,1 +1,18 @@
 //! The lab: workloads, physical limits, verification, report.
+//!
+//! A figure is worth something only beside the physical limit, taken in the same run on the same
+//! machine, and only when every message has been accounted for. The modules in reading order:
+//!
+//! 1. [`digest`] says what became of the messages: the receiver's check that none was lost,
+//!    doubled, overtaken or changed.
+//! 2. [`raw`] is the limit of remote messages: blocking sockets and nothing else.
+//! 3. [`channel`] is the yardstick of local messages: one bounded channel.
+//! 4. [`usage`] reads what a process has cost: processor time and memory.
+//! 5. [`statistics`] turns rounds and samples into figures, and refuses those that too few
+//!    samples cannot bear.
+
+pub mod digest;
+pub mod raw;
+pub mod channel;
+pub mod usage;
+pub mod statistics;

@@ -25,19 +25,20 @@ impl<T> Handover<T> {
     /// Has `work` run at least once after this call began, by this thread or by the one that is at
     /// it. Never waits.
     pub fn run(&self, mut work: impl FnMut(&mut T)) {
-        // SeqCst, with the load below: if our try_lock fails, the worker has not yet let go, so
-        // its look after letting go comes after this store.
-        self.again.store(true, Ordering::SeqCst);
+        // AcqRel, with the look below; both are read-modify-writes, so one of them sees the other.
+        // Either the worker's look finds our note, or our note finds the worker's look: then its
+        // letting go happened before, and our try_lock succeeds.
+        self.again.swap(true, Ordering::AcqRel);
         loop {
             // A worker that panicked leaves the lock poisoned; the connection ends with it.
             let Ok(mut state) = self.work.try_lock() else {
                 return;
             };
-            while self.again.swap(false, Ordering::SeqCst) {
+            while self.again.swap(false, Ordering::AcqRel) {
                 work(&mut state);
             }
             drop(state);
-            if !self.again.load(Ordering::SeqCst) {
+            if !self.again.fetch_or(false, Ordering::AcqRel) {
                 return;
             }
         }
