@@ -1,1 +1,36 @@
-//! Actors: bounded mailboxes, tell and ask, one reference type for here and elsewhere.
+//! Actors: state that only messages reach.
+//!
+//! Read in this order: [`interface`] says what an actor understands, [`call`] how it is called,
+//! [`reference`](mod@reference) where it may live, `mailbox` how mail waits, `worker` who delivers
+//! it. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
+//! comes in through a [`Lane`].
+#![forbid(unsafe_code)]
+
+pub mod limits;
+pub mod error;
+pub mod schema;
+pub mod interface;
+pub mod turn;
+pub mod parked;
+pub mod reply;
+mod one_shot;
+mod mailbox;
+mod queue;
+pub mod lane;
+pub mod reference;
+pub mod call;
+pub mod ask;
+mod block;
+mod worker;
+
+pub use ask::{Answer, Ask};
+pub use block::block_on;
+pub use call::{Call, Tell};
+pub use error::{AskError, CallError, CallErrorKind, Refused};
+pub use interface::{Actor, Handled, Interface, Message};
+pub use lane::{Exported, Lane, LaneOwner, Rejected};
+pub use limits::ActorOptions;
+pub use parked::{Parked, Ticket};
+pub use reference::{Attempt, Ref, Route, Slot};
+pub use reply::{Reply, ReplyBytes};
+pub use schema::{Argument, Method, Schema};

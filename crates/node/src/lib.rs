@@ -1,1 +1,22 @@
-//! Message passing that costs what the machine charges, loses nothing, and is as plain as a method call.
+//! Message passing that costs what the machine charges, loses nothing, and is as plain as a method
+//! call.
+#![forbid(unsafe_code)]
+
+pub use wigwag_actor::{
+    Actor, ActorOptions, Answer, Ask, AskError, Call, CallError, CallErrorKind, Interface, Ref,
+    Refused, Tell, block_on,
+};
+pub use wigwag_macros::{Message, actor, main};
+pub use wigwag_wire::{Decode, Encode, Fault};
+
+/// What the macros write refers to; no part of the API.
+#[doc(hidden)]
+pub mod __private {
+    pub use wigwag_actor::schema::FIRST_METHOD;
+    pub use wigwag_actor::{
+        Actor, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
+    };
+    pub use wigwag_wire::collections::nested;
+    pub use wigwag_wire::msgpack::put_array;
+    pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
+}

@@ -1,0 +1,219 @@
+//! An ask on its way: first room, then the reply.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use wigwag_wire::Reader;
+
+use crate::call::{Answerable, Limit, refused};
+use crate::error::{AskError, CallError, CallErrorKind, Refused};
+use crate::interface::Interface;
+use crate::one_shot::OneShot;
+use crate::parked::Ticket;
+use crate::reference::{Attempt, Place, Ref, Slot};
+use crate::reply::ReplySlot;
+
+/// An ask: waits for room, then for the reply.
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Ask<'a, I: Interface, R: Answerable> {
+    target: &'a Ref<I>,
+    message: Option<I::Message>,
+    ticket: Ticket,
+    limit: Limit,
+    answer: Option<Answer<'a, I, R>>,
+}
+
+impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
+    #[inline]
+    pub(crate) fn new(target: &'a Ref<I>, message: I::Message, limit: Limit) -> Ask<'a, I, R> {
+        Ask {
+            target,
+            message: Some(message),
+            ticket: Ticket::default(),
+            limit,
+            answer: None,
+        }
+    }
+
+    /// Waits only until the message is on its way; the answer is awaited later, and many may be
+    /// outstanding at once. The time limit of the call covers this part alone.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the message is not sent.
+    pub async fn sent(mut self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
+        let outcome = std::future::poll_fn(|context| self.poll_send(context, false)).await;
+        match outcome {
+            Ok(answer) => Ok(answer),
+            Err(error) => Err(refused(self.message.take(), error)),
+        }
+    }
+
+    fn poll_send(
+        &mut self,
+        context: &mut Context<'_>,
+        now: bool,
+    ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
+        let waker = Some(context.waker());
+        match Answer::send(self.target, &mut self.message, &mut self.ticket, waker, now) {
+            Attempt::Sent(answer) => Poll::Ready(Ok(answer)),
+            Attempt::Failed(error) => Poll::Ready(Err(error)),
+            Attempt::Full => self.limit.poll(context).map(|kind| {
+                self.target.leave(&mut self.ticket);
+                Err(CallError::new(kind, self.target.target()))
+            }),
+        }
+    }
+
+    /// The error of an ask that nobody waits for any longer.
+    pub(crate) fn give_up(&mut self, limit: Duration) -> AskError<I::Message> {
+        let error = CallError::new(CallErrorKind::Timeout(limit), self.target.target());
+        match self.message.take() {
+            Some(message) => AskError::Refused(Refused { message, error }),
+            None => AskError::Failed(error),
+        }
+    }
+}
+
+impl<I: Interface, R: Answerable> Unpin for Ask<'_, I, R> {}
+
+impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
+    type Output = Result<R, AskError<I::Message>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        if this.answer.is_none() {
+            match this.poll_send(context, true) {
+                Poll::Ready(Ok(answer)) => this.answer = Some(answer),
+                Poll::Ready(Err(error)) => {
+                    let refused = refused(this.message.take(), error);
+                    return Poll::Ready(Err(AskError::Refused(refused)));
+                }
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+        let Some(answer) = &mut this.answer else {
+            return Poll::Pending;
+        };
+        if let Poll::Ready(outcome) = answer.poll_reply(context.waker()) {
+            return Poll::Ready(outcome.map_err(AskError::Failed));
+        }
+        this.limit.poll(context).map(|kind| {
+            this.answer = None;
+            Err(AskError::Failed(CallError::new(kind, this.target.target())))
+        })
+    }
+}
+
+impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
+    fn drop(&mut self) {
+        if self.ticket.is_parked() {
+            self.target.leave(&mut self.ticket);
+        }
+    }
+}
+
+/// The answer to an ask that is on its way. Dropping it cancels the ask.
+#[must_use = "dropping an answer cancels the ask"]
+pub struct Answer<'a, I: Interface, R: Answerable> {
+    target: &'a Ref<I>,
+    place: Waiting<R>,
+    reply: PhantomData<fn() -> R>,
+}
+
+enum Waiting<R> {
+    Here(Arc<OneShot<R>>),
+    There(Slot),
+    Over,
+}
+
+impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
+    /// Sends the ask. `now`: the caller polls the answer next.
+    #[inline]
+    pub(crate) fn send(
+        target: &'a Ref<I>,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        now: bool,
+    ) -> Attempt<Answer<'a, I, R>> {
+        let sent = match &target.place {
+            Place::Remote(route) => match route.ask(message, ticket, waker, now) {
+                Attempt::Sent(slot) => Attempt::Sent(Waiting::There(slot)),
+                Attempt::Full => Attempt::Full,
+                Attempt::Failed(error) => Attempt::Failed(error),
+            },
+            Place::Local(local) => {
+                let place = Arc::new(OneShot::new());
+                let reply = ReplySlot::Local(place.clone());
+                match local.push(message, reply, ticket, waker) {
+                    Attempt::Sent(()) => Attempt::Sent(Waiting::Here(place)),
+                    Attempt::Full => Attempt::Full,
+                    Attempt::Failed(error) => Attempt::Failed(error),
+                }
+            }
+        };
+        match sent {
+            Attempt::Sent(place) => Attempt::Sent(Answer {
+                target,
+                place,
+                reply: PhantomData,
+            }),
+            Attempt::Full => Attempt::Full,
+            Attempt::Failed(error) => Attempt::Failed(error),
+        }
+    }
+
+    #[inline]
+    fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
+        let outcome = match (&self.place, &self.target.place) {
+            (Waiting::Here(place), _) => match place.poll(waker) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(outcome) => outcome.map_err(|(kind, detail)| CallError {
+                    kind,
+                    target: self.target.target().clone(),
+                    detail,
+                }),
+            },
+            (Waiting::There(slot), Place::Remote(route)) => match route.poll_reply(*slot, waker) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => Err(error),
+                Poll::Ready(Ok(bytes)) => {
+                    R::decode(&mut Reader::new(bytes.as_slice())).map_err(|error| {
+                        CallError::new(CallErrorKind::BadReply, route.target())
+                            .with_detail(&error.to_string())
+                    })
+                }
+            },
+            _ => return Poll::Pending,
+        };
+        self.place = Waiting::Over;
+        Poll::Ready(outcome)
+    }
+}
+
+impl<I: Interface, R: Answerable> Unpin for Answer<'_, I, R> {}
+
+impl<I: Interface, R: Answerable> Future for Answer<'_, I, R> {
+    type Output = Result<R, CallError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_reply(context.waker())
+    }
+}
+
+impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
+    #[inline]
+    fn drop(&mut self) {
+        match (&self.place, &self.target.place) {
+            (Waiting::Over, _) => {}
+            (Waiting::Here(place), _) => place.abandon(),
+            (Waiting::There(slot), Place::Remote(route)) => route.cancel(*slot),
+            (Waiting::There(_), Place::Local(_)) => {}
+        }
+    }
+}

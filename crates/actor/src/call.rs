@@ -1,0 +1,268 @@
+//! A call is a value: it does nothing until it is told or asked.
+//!
+//! `counter.add(100)` builds a [`Call`]. `.try_tell()` sends it now or hands it back, `.tell().await`
+//! waits for room, `.ask().await` waits for the reply, and `.timeout(d)` bounds either. Threads
+//! outside a runtime use `.blocking_tell()` and `.blocking_ask()`.
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::time::Sleep;
+use wigwag_wire::Decode;
+
+use crate::ask::{Answer, Ask};
+use crate::block::block_on_until;
+use crate::error::{AskError, CallError, CallErrorKind, Refused};
+use crate::interface::Interface;
+use crate::limits::HANDLER_WAIT_MAX;
+use crate::parked::Ticket;
+use crate::reference::{Attempt, Ref};
+use crate::turn;
+
+/// A reply must be something that can arrive.
+pub trait Answerable: for<'a> Decode<'a> + Send + 'static {}
+
+impl<R: for<'a> Decode<'a> + Send + 'static> Answerable for R {}
+
+/// A call that was not made yet. `R` is the type of the reply.
+#[must_use = "a call does nothing until it is told or asked"]
+pub struct Call<'a, I: Interface, R> {
+    target: &'a Ref<I>,
+    message: I::Message,
+    timeout: Option<Duration>,
+    reply: PhantomData<fn() -> R>,
+}
+
+impl<'a, I: Interface, R> Call<'a, I, R> {
+    /// A call of `message` at `target`; the methods of the actor's reference make them.
+    #[inline]
+    pub fn new(target: &'a Ref<I>, message: I::Message) -> Call<'a, I, R> {
+        Call {
+            target,
+            message,
+            timeout: None,
+            reply: PhantomData,
+        }
+    }
+
+    /// Bounds the whole wait: for room, and for the reply if it is asked.
+    pub fn timeout(mut self, limit: Duration) -> Call<'a, I, R> {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// The message, without sending it.
+    pub fn into_message(self) -> I::Message {
+        self.message
+    }
+
+    /// Sends the message if there is room now, and hands it back otherwise.
+    ///
+    /// Local: one lock, a wake only if the actor sleeps, no allocation in steady state. Remote,
+    /// inside a turn: encoded into the turn's outbox, no lock.
+    #[inline]
+    pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
+        let mut message = Some(self.message);
+        match self.target.tell(&mut message, &mut Ticket::default(), None) {
+            Attempt::Sent(()) => Ok(()),
+            Attempt::Full => Err(full(self.target, message)),
+            Attempt::Failed(error) => Err(refused(message, error)),
+        }
+    }
+
+    /// Sends the message, waiting for room.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the message is not sent and is dropped with the future. Once `Ok`
+    /// was returned the message is on its way and nothing takes it back.
+    ///
+    /// # Panics
+    /// With a time limit and outside a tokio runtime, when it has to wait.
+    #[inline]
+    pub fn tell(self) -> Tell<'a, I> {
+        Tell {
+            target: self.target,
+            message: Some(self.message),
+            ticket: Ticket::default(),
+            limit: Limit::new(self.timeout),
+        }
+    }
+
+    /// Sends the message and waits for room with the calling thread.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
+        if turn::is_open() {
+            let error = CallError::new(CallErrorKind::BlockingInTurn, self.target.target());
+            return Err(Refused {
+                message: self.message,
+                error,
+            });
+        }
+        let until = self.timeout.map(|limit| (limit, Instant::now() + limit));
+        let mut tell = Call {
+            timeout: None,
+            ..self
+        }
+        .tell();
+        match block_on_until(&mut tell, until.map(|(_, at)| at)) {
+            Some(outcome) => outcome,
+            None => {
+                let limit = until.map_or(Duration::ZERO, |(limit, _)| limit);
+                let error = CallError::new(CallErrorKind::Timeout(limit), tell.target.target());
+                Err(refused(tell.message.take(), error))
+            }
+        }
+    }
+}
+
+impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
+    /// Sends the message, waiting for room, and waits for the reply.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits for room, the message is not sent. Dropped while it waits for the
+    /// reply, the ask is cancelled: the reply is thrown away when it comes.
+    ///
+    /// # Panics
+    /// With a time limit and outside a tokio runtime, when it has to wait.
+    #[inline]
+    pub fn ask(self) -> Ask<'a, I, R> {
+        Ask::new(self.target, self.message, Limit::new(self.timeout))
+    }
+
+    /// Sends the message if there is room now; the reply is awaited later. Many answers may be
+    /// outstanding at once.
+    pub fn try_ask(self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
+        let mut message = Some(self.message);
+        match Answer::send(
+            self.target,
+            &mut message,
+            &mut Ticket::default(),
+            None,
+            false,
+        ) {
+            Attempt::Sent(answer) => Ok(answer),
+            Attempt::Full => Err(full(self.target, message)),
+            Attempt::Failed(error) => Err(refused(message, error)),
+        }
+    }
+
+    /// Sends the message and waits for the reply with the calling thread.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
+        let target = self.target;
+        if turn::is_open() {
+            let error = CallError::new(CallErrorKind::BlockingInTurn, target.target());
+            return Err(AskError::Refused(Refused {
+                message: self.message,
+                error,
+            }));
+        }
+        let until = self.timeout.map(|limit| (limit, Instant::now() + limit));
+        let mut ask = Ask::new(target, self.message, Limit::new(None));
+        match block_on_until(&mut ask, until.map(|(_, at)| at)) {
+            Some(outcome) => outcome,
+            None => Err(ask.give_up(until.map_or(Duration::ZERO, |(limit, _)| limit))),
+        }
+    }
+}
+
+#[cold]
+pub(crate) fn full<I: Interface>(
+    target: &Ref<I>,
+    message: Option<I::Message>,
+) -> Refused<I::Message> {
+    refused(
+        message,
+        CallError::new(CallErrorKind::Full, target.target()),
+    )
+}
+
+#[cold]
+pub(crate) fn refused<M>(message: Option<M>, error: CallError) -> Refused<M> {
+    Refused {
+        message: message.expect("only Sent takes the message"),
+        error,
+    }
+}
+
+/// A tell that waits for room.
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Tell<'a, I: Interface> {
+    target: &'a Ref<I>,
+    message: Option<I::Message>,
+    ticket: Ticket,
+    limit: Limit,
+}
+
+// Nothing in it is pinned in place: the timer lies in a box of its own.
+impl<I: Interface> Unpin for Tell<'_, I> {}
+
+impl<I: Interface> Future for Tell<'_, I> {
+    type Output = Result<(), Refused<I::Message>>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        match this
+            .target
+            .tell(&mut this.message, &mut this.ticket, Some(context.waker()))
+        {
+            Attempt::Sent(()) => Poll::Ready(Ok(())),
+            Attempt::Failed(error) => Poll::Ready(Err(refused(this.message.take(), error))),
+            Attempt::Full => match this.limit.poll(context) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(kind) => {
+                    this.target.leave(&mut this.ticket);
+                    let error = CallError::new(kind, this.target.target());
+                    Poll::Ready(Err(refused(this.message.take(), error)))
+                }
+            },
+        }
+    }
+}
+
+impl<I: Interface> Drop for Tell<'_, I> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.ticket.is_parked() {
+            self.target.leave(&mut self.ticket);
+        }
+    }
+}
+
+/// How long a call may wait. The timer is made when the first wait begins, so a call that finds
+/// room pays nothing for it.
+pub(crate) struct Limit {
+    limit: Option<Duration>,
+    timer: Option<(Pin<Box<Sleep>>, CallErrorKind)>,
+}
+
+impl Limit {
+    #[inline]
+    pub(crate) fn new(limit: Option<Duration>) -> Limit {
+        Limit { limit, timer: None }
+    }
+
+    /// `Ready` when the time is over, with the error that says so.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
+        if self.timer.is_none() {
+            let (limit, kind) = match self.limit {
+                Some(limit) => (limit, CallErrorKind::Timeout(limit)),
+                None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
+                None => return Poll::Pending,
+            };
+            self.timer = Some((Box::pin(tokio::time::sleep(limit)), kind));
+        }
+        match &mut self.timer {
+            Some((sleep, kind)) => sleep.as_mut().poll(context).map(|()| *kind),
+            None => Poll::Pending,
+        }
+    }
+}

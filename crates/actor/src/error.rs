@@ -1,0 +1,307 @@
+//! What can become of a call, whose doing it is, and what mends it.
+//!
+//! A refused message comes back: [`Refused`] holds it, and `reference.call(message)` makes a new
+//! call of it.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wigwag_wire::Fault;
+
+/// Why a call failed, and at whom it was aimed.
+#[derive(Clone, Debug)]
+pub struct CallError {
+    /// What happened.
+    pub kind: CallErrorKind,
+    /// The actor that was called: its type when it lives here, its address when elsewhere.
+    pub target: Arc<str>,
+    /// What the other side had to say about it; for people, never parsed.
+    pub detail: Option<Box<str>>,
+}
+
+/// What happened to a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallErrorKind {
+    /// No room in the mailbox, or no credit on the way to it.
+    Full,
+    /// No answer, or no room, within the time that the caller gave.
+    Timeout(Duration),
+    /// A call inside a handler found no room for [`crate::limits::HANDLER_WAIT_MAX`].
+    Overloaded,
+    /// No actor of that name is exported there (or this caller may not call it).
+    NoSuchActor,
+    /// The actor has no method of that name or number.
+    NoSuchMethod,
+    /// The actor's method takes other arguments.
+    BadArguments,
+    /// The reply is not of the type that the caller expected.
+    BadReply,
+    /// The actor has stopped.
+    ActorStopped,
+    /// The handler panicked; the actor has stopped.
+    Panicked,
+    /// The handler ended without a reply.
+    ReplyDropped,
+    /// The node takes no new calls because it is closing.
+    Draining,
+    /// The message is larger than the link or the peer accepts.
+    TooLarge,
+    /// The call was cancelled.
+    Cancelled,
+    /// The calls form a circle in which everybody waits.
+    CallCycle,
+    /// The deadline had passed before the call began.
+    DeadlinePassed,
+    /// The session ended before the message was handed to the network: it was not handled.
+    NotDelivered,
+    /// The session ended in between: the message may have been handled or not.
+    Unknown,
+    /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
+    BlockingInTurn,
+    /// An error of the application's own, by its number.
+    Application(u16),
+}
+
+/// The number on the wire beside each kind (link protocol, section 8).
+const CODES: [(u16, CallErrorKind); 14] = [
+    (0x0200, CallErrorKind::NoSuchActor),
+    (0x0201, CallErrorKind::NoSuchMethod),
+    (0x0202, CallErrorKind::BadArguments),
+    (0x0203, CallErrorKind::ActorStopped),
+    (0x0204, CallErrorKind::Panicked),
+    (0x0205, CallErrorKind::Overloaded),
+    (0x0206, CallErrorKind::Cancelled),
+    (0x0207, CallErrorKind::ReplyDropped),
+    (0x0208, CallErrorKind::Draining),
+    (0x0209, CallErrorKind::TooLarge),
+    (0x020A, CallErrorKind::CallCycle),
+    (0x020B, CallErrorKind::DeadlinePassed),
+    (0x0304, CallErrorKind::NotDelivered),
+    (0x0305, CallErrorKind::Unknown),
+];
+
+impl CallErrorKind {
+    /// The number on the wire; an error without one travels as `Overloaded`.
+    pub fn code(self) -> u16 {
+        if let CallErrorKind::Application(code) = self {
+            return code;
+        }
+        CODES
+            .iter()
+            .find(|(_, kind)| *kind == self)
+            .map_or(0x0205, |(code, _)| *code)
+    }
+
+    /// The kind behind a number on the wire; an unknown one counts as `Overloaded`, as the protocol
+    /// says for its range.
+    pub fn from_code(code: u16) -> CallErrorKind {
+        if code >= 0x8000 {
+            return CallErrorKind::Application(code);
+        }
+        let known = CODES.iter().find(|(known, _)| *known == code);
+        known.map_or(CallErrorKind::Overloaded, |(_, kind)| *kind)
+    }
+
+    /// Whose doing it is.
+    pub fn fault(self) -> Fault {
+        use CallErrorKind as K;
+        match self {
+            K::NoSuchActor
+            | K::NoSuchMethod
+            | K::BadArguments
+            | K::BadReply
+            | K::TooLarge
+            | K::Cancelled
+            | K::CallCycle
+            | K::BlockingInTurn => Fault::Caller,
+            K::NotDelivered | K::Unknown => Fault::Network,
+            _ => Fault::Peer,
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn mend(self) -> &'static str {
+        use CallErrorKind as K;
+        match self {
+            K::Full => "wait with tell().await, send less, or give the actor a larger mailbox",
+            K::Timeout(_) => "look what the actor is busy with, or give it more time",
+            K::Overloaded => {
+                "the target makes no progress: look for handlers that wait in a circle"
+            }
+            K::NoSuchActor => "check the name, and that the node exports it",
+            K::NoSuchMethod => "ask the actor what it understands: wigwag describe ADDRESS",
+            K::BadArguments | K::BadReply => "use the same version of the interface at both ends",
+            K::ActorStopped => "start it again, or look up its successor",
+            K::Panicked => "the panic message is in the log of the process it ran in",
+            K::ReplyDropped => "the handler must answer: look at its early returns",
+            K::Draining => "call another node, or this one after its restart",
+            K::TooLarge => "send it in parts, or raise the limit at the receiver",
+            K::Cancelled => "nothing to mend: the asker went away",
+            K::CallCycle => "let one actor of the circle tell instead of ask",
+            K::DeadlinePassed => "give the call more time",
+            K::NotDelivered => "it is safe to send it again",
+            K::Unknown => "send it again only if handling it twice does no harm",
+            K::BlockingInTurn => "use tell().await or ask().await there",
+            K::Application(_) => "the actor's documentation says what this code means",
+        }
+    }
+}
+
+impl fmt::Display for CallErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use CallErrorKind as K;
+        let text = match self {
+            K::Timeout(limit) => return write!(f, "no answer within {limit:?}"),
+            K::Application(code) => return write!(f, "the actor answers with error 0x{code:04x}"),
+            K::Full => "no room for the message",
+            K::Overloaded => "the target is overloaded and makes no progress",
+            K::NoSuchActor => "no actor of that name is exported there",
+            K::NoSuchMethod => "the actor has no such method",
+            K::BadArguments => "the method takes other arguments",
+            K::BadReply => "the reply is of another type than expected",
+            K::ActorStopped => "the actor has stopped",
+            K::Panicked => "the handler panicked",
+            K::ReplyDropped => "the handler ended without a reply",
+            K::Draining => "the node is closing and takes no new calls",
+            K::TooLarge => "the message is larger than the receiver accepts",
+            K::Cancelled => "the call was cancelled",
+            K::CallCycle => "the calls form a circle in which everybody waits",
+            K::DeadlinePassed => "the deadline had passed before the call began",
+            K::NotDelivered => "the session ended before the message left: it was not handled",
+            K::Unknown => "the session ended in between: the message may have been handled",
+            K::BlockingInTurn => "a blocking call inside an actor would stop its thread",
+        };
+        f.write_str(text)
+    }
+}
+
+impl CallError {
+    /// An error without detail.
+    pub fn new(kind: CallErrorKind, target: &Arc<str>) -> CallError {
+        CallError {
+            kind,
+            target: target.clone(),
+            detail: None,
+        }
+    }
+
+    /// The same error with what the other side said.
+    pub fn with_detail(mut self, detail: &str) -> CallError {
+        if !detail.is_empty() {
+            self.detail = Some(detail.into());
+        }
+        self
+    }
+
+    /// Whose doing it is.
+    pub fn fault(&self) -> Fault {
+        self.kind.fault()
+    }
+
+    /// What the reader can do about it.
+    pub fn mend(&self) -> &'static str {
+        self.kind.mend()
+    }
+}
+
+impl fmt::Display for CallError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        if let Some(detail) = &self.detail {
+            write!(f, ": {detail}")?;
+        }
+        write!(f, "\n   at: {}\n mend: {}", self.target, self.mend())
+    }
+}
+
+impl Error for CallError {}
+
+/// A message that was not sent, and why.
+pub struct Refused<M> {
+    /// The message; `reference.call(message)` makes a new call of it.
+    pub message: M,
+    /// Why it was not sent.
+    pub error: CallError,
+}
+
+/// Why an ask has no reply.
+pub enum AskError<M> {
+    /// The request was not sent; here it is.
+    Refused(Refused<M>),
+    /// The request was sent and no reply will come.
+    Failed(CallError),
+}
+
+impl<M> AskError<M> {
+    /// What happened.
+    pub fn error(&self) -> &CallError {
+        match self {
+            AskError::Refused(refused) => &refused.error,
+            AskError::Failed(error) => error,
+        }
+    }
+
+    /// The request, if it was not sent.
+    pub fn into_message(self) -> Option<M> {
+        match self {
+            AskError::Refused(refused) => Some(refused.message),
+            AskError::Failed(_) => None,
+        }
+    }
+}
+
+impl<M> fmt::Debug for Refused<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Refused")
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M> fmt::Display for Refused<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl<M> Error for Refused<M> {}
+
+impl<M> fmt::Debug for AskError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if matches!(self, AskError::Refused(_)) {
+            "Refused"
+        } else {
+            "Failed"
+        };
+        f.debug_tuple(name).field(self.error()).finish()
+    }
+}
+
+impl<M> fmt::Display for AskError<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error().fmt(f)
+    }
+}
+
+impl<M> Error for AskError<M> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_comes_back_as_its_kind() {
+        for (code, kind) in CODES {
+            assert_eq!(kind.code(), code);
+            assert_eq!(CallErrorKind::from_code(code), kind);
+        }
+        assert_eq!(
+            CallErrorKind::from_code(0x8001),
+            CallErrorKind::Application(0x8001)
+        );
+        assert_eq!(CallErrorKind::from_code(0x02FF), CallErrorKind::Overloaded);
+    }
+}

@@ -1,0 +1,80 @@
+//! What an actor understands, and what it does about it.
+//!
+//! `#[wigwag::actor]` writes both impls from an ordinary `impl` block; nobody needs to write them
+//! by hand.
+
+use std::future::Future;
+
+use wigwag_wire::{Buffer, DecodeError, Reader};
+
+use crate::limits::ActorOptions;
+use crate::reference::Ref;
+use crate::reply::Reply;
+use crate::schema::Schema;
+
+/// The calls that an actor understands. A caller needs no more than this.
+pub trait Interface: Sized + Send + 'static {
+    /// One variant a method.
+    type Message: Message;
+    /// A reference with one method a method.
+    type Ref: From<Ref<Self>> + AsRef<Ref<Self>> + Clone + Send + Sync + 'static;
+    /// Names, order and types.
+    const SCHEMA: &'static Schema;
+}
+
+/// A call as a value that can wait in a mailbox or travel.
+pub trait Message: Sized + Send + 'static {
+    /// The method's number in the actor's own schema.
+    fn method(&self) -> u32;
+
+    /// Appends the arguments as a positional MessagePack array.
+    fn encode_arguments(&self, out: &mut Buffer);
+
+    /// Reads the arguments of method `method`. Missing trailing arguments are an error unless they
+    /// are `Option`; extra ones are skipped. `None`: no such method.
+    fn decode(method: u32, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError>;
+}
+
+/// State behind an interface.
+pub trait Actor: Interface {
+    /// Handles one call, or hands it back when its handler is `async`. The hot path: no future, no
+    /// box, no allocation beyond what the handler makes.
+    fn handle<'r>(
+        &mut self,
+        message: Self::Message,
+        reply: Reply<'r>,
+    ) -> Handled<'r, Self::Message>;
+
+    /// Runs an `async` handler to its end. The next call waits for it.
+    fn handle_later(
+        &mut self,
+        message: Self::Message,
+        reply: Reply<'static>,
+    ) -> impl Future<Output = ()> + Send;
+
+    /// Starts the actor on the runtime of the caller, with the default options.
+    ///
+    /// It stops when the last reference to it is dropped and its mailbox is empty.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    fn spawn(self) -> Self::Ref {
+        self.spawn_with(ActorOptions::default())
+    }
+
+    /// Starts the actor on the runtime of the caller.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    fn spawn_with(self, options: ActorOptions) -> Self::Ref {
+        crate::worker::spawn(self, options).into()
+    }
+}
+
+/// What [`Actor::handle`] did with a call.
+pub enum Handled<'r, M> {
+    /// It was handled.
+    Done,
+    /// Its handler is `async`: run [`Actor::handle_later`].
+    Later(M, Reply<'r>),
+}

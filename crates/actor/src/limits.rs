@@ -1,0 +1,45 @@
+//! The numbers that bound an actor, each with its reason.
+
+use std::time::Duration;
+
+/// Calls that wait in a mailbox for its local senders: at 16 ns a call the actor has 16 µs of work
+/// ahead, more than a thread switch takes, and a full mailbox of 64-byte calls is 64 KiB.
+pub const MAILBOX_CALLS: usize = 1024;
+
+/// Calls that the actor takes at once from one sender's queue before it looks at the next one.
+/// One lock per so many calls costs a fraction of a nanosecond each, and no sender waits for more.
+pub const RUN_CALLS_MAX: usize = 64;
+
+/// Runs in one turn before other tasks of the thread get theirs: about 100 µs of short calls.
+pub const TURN_RUNS_MAX: usize = 64;
+
+/// Empty chunks that a queue keeps for the next burst.
+pub const SPARE_CHUNKS_MAX: usize = 16;
+
+/// How long a tell or an ask inside a handler waits when the caller set no time limit. Two handlers
+/// that wait for each other would wait for ever; after this time one of them gets an error.
+pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// How to start an actor.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct ActorOptions {
+    /// Calls that may wait for the actor, over all local senders; at least 1.
+    pub mailbox_calls: usize,
+}
+
+impl ActorOptions {
+    /// The same options with room for `calls` calls.
+    pub fn mailbox_calls(mut self, calls: usize) -> ActorOptions {
+        self.mailbox_calls = calls.max(1);
+        self
+    }
+}
+
+impl Default for ActorOptions {
+    fn default() -> ActorOptions {
+        ActorOptions {
+            mailbox_calls: MAILBOX_CALLS,
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Where the mail of an actor waits.
+//!
+//! A mailbox is a list of queues that have mail: one for all local senders, one (a lane) for each
+//! session. The actor serves them in turn, a chunk each, so a flood from one peer delays the
+//! others by a chunk. A queue is listed when its first mail comes, and that is the only moment at
+//! which a sender may have to wake the actor.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
+
+use crate::error::CallErrorKind;
+use crate::lane::LaneOwner;
+use crate::parked::Ticket;
+use crate::queue::{Chunk, Mail, Pushed, Queue};
+use crate::reply::{Reply, ReplySlot};
+
+/// All the mail of one actor.
+pub(crate) struct Mailbox<M> {
+    local: Arc<Queue<M>>,
+    state: Mutex<State<M>>,
+}
+
+struct State<M> {
+    listed: VecDeque<Arc<Queue<M>>>,
+    /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
+    lanes: Vec<Weak<Queue<M>>>,
+    actor: Option<Waker>,
+    /// Nobody can send any more: the actor ends when the mail does.
+    finishing: bool,
+    closed: bool,
+}
+
+impl<M> Mailbox<M> {
+    pub(crate) fn new(capacity: usize) -> Mailbox<M> {
+        let state = State {
+            listed: VecDeque::new(),
+            lanes: Vec::new(),
+            actor: None,
+            finishing: false,
+            closed: false,
+        };
+        Mailbox {
+            local: Arc::new(Queue::new(None, capacity)),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// One call of a local sender. Takes one lock, and a second one only when the queue was empty.
+    pub(crate) fn push(
+        &self,
+        message: &mut Option<M>,
+        reply: ReplySlot,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Pushed {
+        let pushed = self.local.push(message, reply, ticket, waker);
+        if let Pushed::In { list: true } = pushed {
+            self.list(&self.local);
+        }
+        pushed
+    }
+
+    /// A local sender that waited gives up.
+    pub(crate) fn leave(&self, ticket: &mut Ticket) {
+        self.local.leave(ticket);
+    }
+
+    /// The queue has got its first mail: the actor must hear of it.
+    pub(crate) fn list(&self, queue: &Arc<Queue<M>>) {
+        let mut state = self.lock();
+        state.listed.push_back(queue.clone());
+        let actor = state.actor.take();
+        drop(state);
+        actor.into_iter().for_each(Waker::wake);
+    }
+
+    /// A queue for one session.
+    pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<Queue<M>> {
+        let lane = Arc::new(Queue::new(Some(owner), usize::MAX));
+        let mut state = self.lock();
+        if state.closed {
+            lane.close();
+        }
+        state.lanes.retain(|lane| lane.strong_count() > 0);
+        state.lanes.push(Arc::downgrade(&lane));
+        lane
+    }
+
+    /// The next chunk for the actor; `None` when nobody can send any more.
+    pub(crate) fn poll_chunk(
+        &self,
+        context: &Context<'_>,
+    ) -> Poll<Option<(Chunk<M>, Arc<Queue<M>>)>> {
+        loop {
+            let mut state = self.lock();
+            let Some(queue) = state.listed.pop_front() else {
+                if state.finishing {
+                    return Poll::Ready(None);
+                }
+                if !state
+                    .actor
+                    .as_ref()
+                    .is_some_and(|old| old.will_wake(context.waker()))
+                {
+                    state.actor = Some(context.waker().clone());
+                }
+                return Poll::Pending;
+            };
+            drop(state);
+            if let Some((chunk, more)) = queue.take() {
+                if more {
+                    self.lock().listed.push_back(queue.clone());
+                }
+                return Poll::Ready(Some((chunk, queue)));
+            }
+        }
+    }
+
+    /// The last reference is gone: the actor ends when the mail does.
+    pub(crate) fn finish(&self) {
+        let mut state = self.lock();
+        state.finishing = true;
+        let actor = state.actor.take();
+        drop(state);
+        actor.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.local.is_closed()
+    }
+
+    /// The actor is gone: whoever waits for it hears so.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.listed.clear();
+        let lanes: Vec<_> = state
+            .lanes
+            .drain(..)
+            .filter_map(|lane| lane.upgrade())
+            .collect();
+        drop(state);
+        for queue in lanes.iter().chain([&self.local]) {
+            for chunk in queue.close() {
+                refuse(chunk.mails, queue.owner.as_ref());
+            }
+            if let Some(owner) = &queue.owner {
+                owner.stopped();
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<M>> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells everybody who waits for an answer to one of `mails` that the actor has stopped.
+pub(crate) fn refuse<M>(mails: Vec<Mail<M>>, owner: Option<&Arc<dyn LaneOwner>>) {
+    for mail in mails {
+        Reply::new(mail.reply, owner).fail(CallErrorKind::ActorStopped, "");
+    }
+}

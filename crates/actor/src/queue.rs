@@ -1,0 +1,209 @@
+//! The mail of one sender group: the local senders of an actor, or one session (a lane).
+//!
+//! Mail lies in chunks. Senders fill the last chunk; the actor takes the first one whole, so it
+//! pays one lock per chunk, and the chunk it gives back is filled again: no allocation in steady
+//! state. A lane's reader fills chunks of its own and publishes them together.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use crate::lane::LaneOwner;
+use crate::limits::{RUN_CALLS_MAX, SPARE_CHUNKS_MAX};
+use crate::parked::{Parked, Ticket};
+use crate::reply::ReplySlot;
+
+/// A call as it waits.
+pub(crate) struct Mail<M> {
+    pub(crate) message: M,
+    pub(crate) reply: ReplySlot,
+}
+
+/// Up to [`RUN_CALLS_MAX`] calls of one sender group, in order.
+pub(crate) struct Chunk<M> {
+    pub(crate) mails: Vec<Mail<M>>,
+    /// Credit that the calls have used; zero for local ones.
+    pub(crate) units: u64,
+}
+
+impl<M> Chunk<M> {
+    pub(crate) fn is_full(&self) -> bool {
+        self.mails.len() >= RUN_CALLS_MAX
+    }
+}
+
+/// What a push came to.
+pub(crate) enum Pushed {
+    /// It is in. `list`: the queue was empty, so the mailbox must list it.
+    In { list: bool },
+    /// No room, or somebody is before us; we are parked if a waker was given.
+    Full,
+    /// The actor has stopped.
+    Closed,
+}
+
+/// One queue.
+pub(crate) struct Queue<M> {
+    state: Mutex<State<M>>,
+    /// The session that owns this lane; `None` for the local senders.
+    pub(crate) owner: Option<Arc<dyn LaneOwner>>,
+    /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
+    capacity: usize,
+}
+
+struct State<M> {
+    chunks: VecDeque<Chunk<M>>,
+    spare: Vec<Chunk<M>>,
+    /// Calls in `chunks`.
+    waiting: usize,
+    /// The mailbox knows that there is mail.
+    listed: bool,
+    closed: bool,
+    parked: Parked,
+}
+
+impl<M> State<M> {
+    fn empty_chunk(&mut self) -> Chunk<M> {
+        self.spare.pop().unwrap_or_else(|| Chunk {
+            mails: Vec::new(),
+            units: 0,
+        })
+    }
+}
+
+impl<M> Queue<M> {
+    pub(crate) fn new(owner: Option<Arc<dyn LaneOwner>>, capacity: usize) -> Queue<M> {
+        let state = State {
+            chunks: VecDeque::new(),
+            spare: Vec::new(),
+            waiting: 0,
+            listed: false,
+            closed: false,
+            parked: Parked::default(),
+        };
+        Queue {
+            state: Mutex::new(state),
+            owner,
+            capacity,
+        }
+    }
+
+    /// Takes the message and reply out of `mail` when it is let in. One lock, no allocation in
+    /// steady state.
+    pub(crate) fn push(
+        &self,
+        message: &mut Option<M>,
+        reply: ReplySlot,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Pushed {
+        let mut state = self.lock();
+        if state.closed {
+            return Pushed::Closed;
+        }
+        if state.waiting >= self.capacity || !state.parked.may_pass(ticket) {
+            if let Some(waker) = waker {
+                state.parked.park(ticket, waker);
+            }
+            return Pushed::Full;
+        }
+        let Some(message) = message.take() else {
+            return Pushed::In { list: false };
+        };
+        let mail = Mail { message, reply };
+        match state.chunks.back_mut() {
+            Some(last) if !last.is_full() => last.mails.push(mail),
+            _ => {
+                let mut chunk = state.empty_chunk();
+                chunk.mails.push(mail);
+                state.chunks.push_back(chunk);
+            }
+        }
+        state.waiting += 1;
+        let list = !std::mem::replace(&mut state.listed, true);
+        let next = if ticket.is_parked() {
+            state.parked.leave(ticket)
+        } else {
+            None
+        };
+        let room = state.waiting < self.capacity;
+        drop(state);
+        if let (Some(next), true) = (next, room) {
+            next.wake();
+        }
+        Pushed::In { list }
+    }
+
+    /// Moves full chunks in; those of a lane, whose places its credit has paid for.
+    pub(crate) fn publish(&self, chunks: &mut Vec<Chunk<M>>) -> Pushed {
+        let mut state = self.lock();
+        if state.closed {
+            return Pushed::Closed;
+        }
+        state.waiting += chunks.iter().map(|chunk| chunk.mails.len()).sum::<usize>();
+        state.chunks.extend(chunks.drain(..));
+        Pushed::In {
+            list: !std::mem::replace(&mut state.listed, true),
+        }
+    }
+
+    /// Empty chunks for the reader of a lane.
+    pub(crate) fn take_spare(&self, into: &mut Vec<Chunk<M>>) {
+        into.append(&mut self.lock().spare);
+    }
+
+    /// The first chunk, for the actor. `true`: more is waiting, list the queue again.
+    pub(crate) fn take(&self) -> Option<(Chunk<M>, bool)> {
+        let mut state = self.lock();
+        let Some(chunk) = state.chunks.pop_front() else {
+            state.listed = false;
+            return None;
+        };
+        state.waiting -= chunk.mails.len();
+        let more = !state.chunks.is_empty();
+        state.listed = more;
+        let next = state.parked.front();
+        drop(state);
+        next.into_iter().for_each(Waker::wake);
+        Some((chunk, more))
+    }
+
+    /// Gives an emptied chunk back.
+    pub(crate) fn give_back(&self, mut chunk: Chunk<M>) {
+        chunk.mails.clear();
+        chunk.units = 0;
+        let mut state = self.lock();
+        if state.spare.len() < SPARE_CHUNKS_MAX {
+            state.spare.push(chunk);
+        }
+    }
+
+    /// A parked sender gives up.
+    pub(crate) fn leave(&self, ticket: &mut Ticket) {
+        let mut state = self.lock();
+        let next = state.parked.leave(ticket);
+        drop(state);
+        next.into_iter().for_each(Waker::wake);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().closed
+    }
+
+    /// Lets nothing in any more, wakes everybody who waits, and hands out what was waiting.
+    pub(crate) fn close(&self) -> Vec<Chunk<M>> {
+        let mut state = self.lock();
+        state.closed = true;
+        state.waiting = 0;
+        let left = state.chunks.drain(..).collect();
+        let parked = state.parked.drain();
+        drop(state);
+        parked.into_iter().for_each(Waker::wake);
+        left
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<M>> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

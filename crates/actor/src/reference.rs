@@ -1,0 +1,194 @@
+//! A reference to an actor, wherever it lives.
+//!
+//! `Local` reaches a mailbox of this process, `Remote` a [`Route`] that somebody else provides.
+//! The caller writes the same line for both.
+
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use crate::error::{CallError, CallErrorKind};
+use crate::interface::Interface;
+use crate::lane::{Exported, Lane, LaneOwner, TypedLane};
+use crate::mailbox::Mailbox;
+use crate::parked::Ticket;
+use crate::queue::Pushed;
+use crate::reply::{ReplyBytes, ReplySlot};
+use crate::schema::Schema;
+
+/// What sending came to. The message is taken out of its `Option` only by `Sent`.
+#[derive(Debug)]
+pub enum Attempt<T> {
+    /// It is on its way.
+    Sent(T),
+    /// No room now; the sender is parked if it gave a waker.
+    Full,
+    /// It cannot be sent.
+    Failed(CallError),
+}
+
+/// The number of an outstanding ask at its route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The place in the route's table.
+    pub index: u32,
+    /// Which use of the place.
+    pub generation: u32,
+}
+
+/// An actor that lives elsewhere.
+pub trait Route<I: Interface>: Send + Sync {
+    /// Sends a tell. With a waker the sender is parked when there is no room.
+    fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()>;
+
+    /// Sends an ask. `now`: the caller polls the reply next, so nothing need be woken for it.
+    fn ask(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        now: bool,
+    ) -> Attempt<Slot>;
+
+    /// The reply to the ask in `slot`, once; flushes what waits if it is not there.
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<ReplyBytes, CallError>>;
+
+    /// Nobody waits for the reply in `slot` any more.
+    fn cancel(&self, slot: Slot);
+
+    /// A parked sender gives up.
+    fn leave(&self, ticket: &mut Ticket);
+
+    /// Who is called, for errors.
+    fn target(&self) -> &Arc<str>;
+}
+
+/// A reference to an actor with interface `I`. Clones reach the same actor.
+pub struct Ref<I: Interface> {
+    pub(crate) place: Place<I>,
+}
+
+pub(crate) enum Place<I: Interface> {
+    Local(Arc<Local<I>>),
+    Remote(Arc<dyn Route<I>>),
+}
+
+/// The local references to one actor; the last one lets the actor end.
+pub(crate) struct Local<I: Interface> {
+    pub(crate) mailbox: Arc<Mailbox<I::Message>>,
+    pub(crate) target: Arc<str>,
+}
+
+impl<I: Interface> Drop for Local<I> {
+    fn drop(&mut self) {
+        self.mailbox.finish();
+    }
+}
+
+impl<I: Interface> Local<I> {
+    pub(crate) fn push(
+        &self,
+        message: &mut Option<I::Message>,
+        reply: ReplySlot,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        match self.mailbox.push(message, reply, ticket, waker) {
+            Pushed::In { .. } => Attempt::Sent(()),
+            Pushed::Full => Attempt::Full,
+            Pushed::Closed => {
+                Attempt::Failed(CallError::new(CallErrorKind::ActorStopped, &self.target))
+            }
+        }
+    }
+}
+
+impl<I: Interface> Ref<I> {
+    /// A reference to an actor that lives elsewhere.
+    pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
+        Ref {
+            place: Place::Remote(route),
+        }
+    }
+
+    pub(crate) fn local(local: Arc<Local<I>>) -> Ref<I> {
+        Ref {
+            place: Place::Local(local),
+        }
+    }
+
+    /// True when the actor lives in this process and is called without encoding.
+    pub fn is_local(&self) -> bool {
+        matches!(self.place, Place::Local(_))
+    }
+
+    /// Who is called: the actor's type when it is local, its address otherwise.
+    pub fn target(&self) -> &Arc<str> {
+        match &self.place {
+            Place::Local(local) => &local.target,
+            Place::Remote(route) => route.target(),
+        }
+    }
+
+    /// What a node needs to let others call this actor; `None` for one that lives elsewhere.
+    pub fn exported(&self) -> Option<Arc<dyn Exported>> {
+        match &self.place {
+            Place::Local(local) => Some(local.clone()),
+            Place::Remote(_) => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        match &self.place {
+            Place::Local(local) => local.push(message, ReplySlot::Nobody, ticket, waker),
+            Place::Remote(route) => route.tell(message, ticket, waker),
+        }
+    }
+
+    pub(crate) fn leave(&self, ticket: &mut Ticket) {
+        match &self.place {
+            Place::Local(local) => local.mailbox.leave(ticket),
+            Place::Remote(route) => route.leave(ticket),
+        }
+    }
+}
+
+impl<I: Interface> Exported for Local<I> {
+    fn schema(&self) -> &'static Schema {
+        I::SCHEMA
+    }
+
+    fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Box<dyn Lane> {
+        Box::new(TypedLane::new(self.mailbox.clone(), owner))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.mailbox.is_closed()
+    }
+}
+
+impl<I: Interface> Clone for Ref<I> {
+    fn clone(&self) -> Ref<I> {
+        let place = match &self.place {
+            Place::Local(local) => Place::Local(local.clone()),
+            Place::Remote(route) => Place::Remote(route.clone()),
+        };
+        Ref { place }
+    }
+}
+
+impl<I: Interface> std::fmt::Debug for Ref<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ref({})", self.target())
+    }
+}

@@ -1,0 +1,159 @@
+//! What an actor understands, as data: names, order and types of its methods.
+//!
+//! Two ends whose schema hashes are equal use the same numbers and encodings. Method 0 of every
+//! actor is *describe*: it answers with the schema, from which numbers are mapped by name.
+
+use wigwag_wire::msgpack::put_array;
+use wigwag_wire::{Buffer, Encode};
+
+/// The number of the first method of the actor's own; 0 is *describe*.
+pub const FIRST_METHOD: u32 = 1;
+
+/// What an actor understands.
+#[derive(Debug)]
+pub struct Schema {
+    /// The actor's type.
+    pub name: &'static str,
+    /// Its methods; the first one has number [`FIRST_METHOD`].
+    pub methods: &'static [Method],
+    /// Over names, order and types, not docs.
+    pub hash: u64,
+}
+
+/// One method.
+#[derive(Debug)]
+pub struct Method {
+    /// Its name.
+    pub name: &'static str,
+    /// Its arguments in order.
+    pub arguments: &'static [Argument],
+    /// The type of its reply.
+    pub reply: &'static str,
+}
+
+/// One argument.
+#[derive(Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type, as it is written in the source.
+    pub kind: &'static str,
+}
+
+impl Schema {
+    /// A schema and its hash, at compile time.
+    pub const fn new(name: &'static str, methods: &'static [Method]) -> Schema {
+        let mut hash = FNV_START;
+        let mut m = 0;
+        while m < methods.len() {
+            let method = &methods[m];
+            hash = fnv(hash, method.name);
+            let mut a = 0;
+            while a < method.arguments.len() {
+                hash = fnv(hash, method.arguments[a].name);
+                hash = fnv(hash, method.arguments[a].kind);
+                a += 1;
+            }
+            hash = fnv(fnv(hash, "->"), method.reply);
+            m += 1;
+        }
+        Schema {
+            name,
+            methods,
+            hash,
+        }
+    }
+
+    /// The number of the method of that name.
+    pub fn number(&self, name: &str) -> Option<u32> {
+        let at = self.methods.iter().position(|method| method.name == name)?;
+        Some(FIRST_METHOD + at as u32)
+    }
+
+    /// The name of the method of that number.
+    pub fn method_name(&self, number: u32) -> &'static str {
+        let at = number.checked_sub(FIRST_METHOD).map(|at| at as usize);
+        at.and_then(|at| self.methods.get(at))
+            .map_or("?", |method| method.name)
+    }
+}
+
+/// `[name, hash, [[method, [[argument, type]*], reply type]*]]`, the answer of method 0.
+impl Encode for Schema {
+    fn encode(&self, out: &mut Buffer) {
+        put_array(out, 3);
+        self.name.encode(out);
+        self.hash.encode(out);
+        put_array(out, self.methods.len());
+        for method in self.methods {
+            put_array(out, 3);
+            method.name.encode(out);
+            put_array(out, method.arguments.len());
+            for argument in method.arguments {
+                (argument.name, argument.kind).encode(out);
+            }
+            method.reply.encode(out);
+        }
+    }
+}
+
+/// FNV-1a, 64 bits: small enough to run at compile time, and no stranger gains by a collision,
+/// because arguments are checked again when they are read.
+const FNV_START: u64 = 0xCBF2_9CE4_8422_2325;
+
+/// Blanks do not count: the macro and a person may space a type differently.
+const fn fnv(mut hash: u64, text: &str) -> u64 {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b' ' {
+            hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01B3);
+        }
+        at += 1;
+    }
+    // A separator, so that ("ab", "c") and ("a", "bc") differ.
+    (hash ^ 0xFF).wrapping_mul(0x0100_0000_01B3)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ADD: Method = Method {
+        name: "add",
+        arguments: &[Argument {
+            name: "n",
+            kind: "u64",
+        }],
+        reply: "()",
+    };
+    const GET: Method = Method {
+        name: "get",
+        arguments: &[],
+        reply: "u64",
+    };
+
+    #[test]
+    fn the_hash_follows_names_order_and_types_and_not_the_actors_name() {
+        let hash = |methods: &'static [Method]| Schema::new("A", methods).hash;
+        assert_eq!(hash(&[ADD, GET]), Schema::new("B", &[ADD, GET]).hash);
+        assert_ne!(hash(&[ADD, GET]), hash(&[GET, ADD]));
+        const ADD32: Method = Method {
+            name: "add",
+            arguments: &[Argument {
+                name: "n",
+                kind: "u32",
+            }],
+            reply: "()",
+        };
+        assert_ne!(hash(&[ADD, GET]), hash(&[ADD32, GET]));
+    }
+
+    #[test]
+    fn methods_are_found_by_name_and_number() {
+        let schema = Schema::new("A", &[ADD, GET]);
+        assert_eq!(schema.number("get"), Some(2));
+        assert_eq!(schema.number("describe"), None);
+        assert_eq!((schema.method_name(1), schema.method_name(9)), ("add", "?"));
+    }
+}

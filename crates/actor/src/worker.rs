@@ -1,0 +1,121 @@
+//! The task that delivers an actor's mail.
+//!
+//! It takes a chunk, handles its calls one after the other, and takes the next. After
+//! [`TURN_RUNS_MAX`] chunks it lets the other tasks of its thread have their turn. A panic ends the
+//! actor: the asker hears `Panicked`, everybody else `ActorStopped`.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use crate::interface::{Actor, Handled, Interface};
+use crate::limits::{ActorOptions, TURN_RUNS_MAX};
+use crate::mailbox::{Mailbox, refuse};
+use crate::queue::{Chunk, Mail, Queue};
+use crate::reference::{Local, Ref};
+use crate::reply::Reply;
+use crate::turn;
+
+/// Starts `actor` on the current runtime.
+pub(crate) fn spawn<A: Actor>(actor: A, options: ActorOptions) -> Ref<A> {
+    let mailbox = Arc::new(Mailbox::new(options.mailbox_calls.max(1)));
+    let closing = CloseOnDrop::<A>(mailbox.clone());
+    tokio::spawn(turn::run(deliver(actor, closing), true));
+    Ref::local(Arc::new(Local {
+        mailbox,
+        target: A::SCHEMA.name.into(),
+    }))
+}
+
+/// Closes the mailbox however the task ends: by itself, by a panic, or with its runtime.
+struct CloseOnDrop<I: Interface>(Arc<Mailbox<I::Message>>);
+
+impl<I: Interface> Drop for CloseOnDrop<I> {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+async fn deliver<A: Actor>(mut actor: A, mailbox: CloseOnDrop<A>) {
+    let mut runs = 0;
+    while let Some((chunk, queue)) = poll_fn(|context| mailbox.0.poll_chunk(context)).await {
+        if !handle_chunk(&mut actor, chunk, &queue).await {
+            tracing::error!(
+                actor = A::SCHEMA.name,
+                "a handler panicked, the actor has stopped"
+            );
+            return;
+        }
+        runs += 1;
+        if runs == TURN_RUNS_MAX {
+            runs = 0;
+            yield_now().await;
+        }
+    }
+}
+
+/// False when a handler has panicked.
+async fn handle_chunk<A: Actor>(
+    actor: &mut A,
+    mut chunk: Chunk<A::Message>,
+    queue: &Queue<A::Message>,
+) -> bool {
+    let owner = queue.owner.as_ref();
+    let calls = chunk.mails.len() as u64;
+    if let Some(owner) = owner {
+        owner.freed(chunk.units);
+    }
+    let mut mails = chunk.mails.drain(..);
+    loop {
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            for Mail { message, reply } in mails.by_ref() {
+                match actor.handle(message, Reply::new(reply, owner)) {
+                    Handled::Done => {}
+                    Handled::Later(message, reply) => return Some((message, reply.into_owned())),
+                }
+            }
+            None
+        }));
+        let sound = match ended {
+            Ok(None) => break,
+            Ok(Some((message, reply))) => unwound(actor.handle_later(message, reply)).await,
+            Err(_) => false,
+        };
+        if !sound {
+            refuse(mails.collect(), owner);
+            return false;
+        }
+    }
+    drop(mails);
+    if let Some(owner) = owner {
+        owner.handled(calls);
+    }
+    queue.give_back(chunk);
+    true
+}
+
+/// Runs a future to its end; false when it panicked.
+async fn unwound(future: impl Future<Output = ()>) -> bool {
+    let mut future = pin!(future);
+    poll_fn(
+        |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+            Ok(poll) => poll.map(|()| true),
+            Err(_) => Poll::Ready(false),
+        },
+    )
+    .await
+}
+
+async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
