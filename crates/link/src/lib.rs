@@ -1,1 +1,30 @@
-//! The actor session between two nodes as a pure state machine: frames, credit, slots, outbox.
+//! The actor session between two nodes, as a pure state machine.
+//!
+//! Bytes and `now` come in, frames and bytes go out; there is no socket, no clock and no thread
+//! here. The protocol is written down in `docs/link-protocol.md`; "section" in these files means a
+//! section of it. Read in this order: [`frame`] and [`batch`] (what stands on the wire),
+//! [`opening`] (how a session begins), [`outbox`], [`credit`], [`slots`] (one mechanism each), and
+//! [`session`], which wires them.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod limits;
+pub mod code;
+pub mod error;
+pub mod frame;
+pub mod write;
+pub mod batch;
+pub mod opening;
+pub mod outbox;
+pub mod credit;
+pub mod slots;
+pub mod session;
+
+pub use code::Code;
+pub use error::LinkError;
+pub use frame::Frame;
+pub use limits::Limits;
+pub use opening::{Identity, Opened, Opening};
+pub use session::{Receiver, Sender};

@@ -123,6 +123,14 @@ impl AsRef<[u8]> for Buffer {
     }
 }
 
+impl PartialEq for Buffer {
+    fn eq(&self, other: &Buffer) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Buffer {}
+
 impl core::fmt::Debug for Buffer {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_list().entries(self.as_slice()).finish()

@@ -1,0 +1,52 @@
+//! A batch: what one SP message carries once a session is open (section 3).
+//!
+//! The header and the unsequenced frames belong to the connection and are made at each write. The
+//! sequenced frames belong to the session: they hold neither ack nor number, so after a cut the
+//! same bytes go out again behind a new header.
+
+use wigwag_wire::varint::{self, take as v};
+use wigwag_wire::{Buffer, Reader};
+
+use crate::error::LinkError;
+
+/// Bytes of the longest header: flags and three numbers.
+pub const HEADER_BYTES_MAX: usize = 31;
+
+/// The first bytes of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Header {
+    /// The number of the next frame that the writer of this batch expects to receive.
+    pub ack: u64,
+    /// The number of the first sequenced frame in here, or of the next one if there is none.
+    pub first_seq: u64,
+    /// Sequenced frames in here.
+    pub count: u64,
+}
+
+impl Header {
+    /// Appends the header.
+    pub fn encode(self, out: &mut Buffer) {
+        out.push(0);
+        varint::put(out, self.ack);
+        varint::put(out, self.first_seq);
+        varint::put(out, self.count);
+    }
+
+    /// Reads a header.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Header, LinkError> {
+        if reader.u8()? != 0 {
+            return Err(LinkError::protocol(
+                "the flags of a batch are zero in version 1",
+            ));
+        }
+        let header = Header {
+            ack: v(reader)?,
+            first_seq: v(reader)?,
+            count: v(reader)?,
+        };
+        if header.first_seq.checked_add(header.count).is_none() {
+            return Err(LinkError::protocol("a sequence number wraps"));
+        }
+        Ok(header)
+    }
+}

@@ -1,0 +1,97 @@
+//! Why a session or its opening ends.
+
+use alloc::string::String;
+
+use wigwag_wire::varint::VarintError;
+use wigwag_wire::{Fault, Short};
+
+use crate::code::Code;
+
+/// Why a session or its opening ends.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The peer broke a rule; we tell it which and close.
+    #[error("the peer broke a rule of the link protocol: {rule} ({code})")]
+    Misbehaved {
+        /// The number that goes into CLOSE or REFUSED.
+        code: Code,
+        /// The rule.
+        rule: &'static str,
+    },
+    /// The peer closed or refused, and said why.
+    #[error("{}: {code}{}", .code.told(), rule_and_detail(.rule, .detail))]
+    ToldByPeer {
+        /// Its number.
+        code: Code,
+        /// The rule that it says was broken; empty for a plain goodbye.
+        rule: String,
+        /// More, for people.
+        detail: String,
+    },
+    /// The peer speaks PAIR1 but its first message is no HELLO.
+    #[error("the peer is a PAIR1 socket but not a wigwag node")]
+    NotWigwag,
+}
+
+fn rule_and_detail(rule: &str, detail: &str) -> String {
+    [rule, detail]
+        .iter()
+        .filter(|part| !part.is_empty())
+        .fold(String::new(), |mut all, part| {
+            all.push_str("; ");
+            all.push_str(part);
+            all
+        })
+}
+
+impl Code {
+    fn told(self) -> &'static str {
+        if self == Code::BYE {
+            "the peer closed the session"
+        } else {
+            "the peer refused"
+        }
+    }
+}
+
+impl LinkError {
+    /// A broken rule without a number of its own.
+    pub const fn protocol(rule: &'static str) -> LinkError {
+        LinkError::Misbehaved {
+            code: Code::PROTOCOL,
+            rule,
+        }
+    }
+
+    /// The number that we tell the peer; `None` when it told us, or would not understand.
+    pub fn code_to_tell(&self) -> Option<(Code, &'static str)> {
+        match self {
+            LinkError::Misbehaved { code, rule } => Some((*code, rule)),
+            LinkError::ToldByPeer { .. } | LinkError::NotWigwag => None,
+        }
+    }
+
+    /// Whose doing it is.
+    pub fn fault(&self) -> Fault {
+        match self {
+            LinkError::Misbehaved { .. } | LinkError::ToldByPeer { .. } => Fault::Peer,
+            LinkError::NotWigwag => Fault::Caller,
+        }
+    }
+}
+
+impl From<Short> for LinkError {
+    fn from(_: Short) -> LinkError {
+        LinkError::protocol("a field reaches beyond its frame")
+    }
+}
+
+impl From<VarintError> for LinkError {
+    fn from(error: VarintError) -> LinkError {
+        match error {
+            VarintError::Short => LinkError::protocol("a number reaches beyond its frame"),
+            VarintError::NotShortest => LinkError::protocol("a number is not in its shortest form"),
+        }
+    }
+}

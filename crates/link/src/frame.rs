@@ -1,0 +1,313 @@
+//! Frames as they are read (section 3).
+//!
+//! A frame is a type, a length and a body. Bit 7 of the type: the frame has a place in the
+//! sequence. Bit 6: who does not know the type may skip it. Bodies grow only at the end, and what
+//! stands behind the known fields is skipped, so an old reader understands a newer writer.
+
+use wigwag_wire::Reader;
+use wigwag_wire::varint::{self, take as v};
+
+use crate::code::Code;
+use crate::error::LinkError;
+use crate::limits::take_bytes as b;
+
+/// Bit 7: the frame is numbered and is sent again after a cut.
+pub const SEQUENCED: u8 = 0x80;
+/// Bit 6: skip the frame if its type is unknown.
+pub const SKIPPABLE: u8 = 0x40;
+
+/// The types.
+#[expect(
+    missing_docs,
+    reason = "each is described at the variant of Frame that bears its name"
+)]
+pub mod kind {
+    pub const PING: u8 = 0x01;
+    pub const PONG: u8 = 0x02;
+    pub const CREDIT: u8 = 0x03;
+    pub const REVOKE: u8 = 0x06;
+    pub const NEED: u8 = 0x07;
+    pub const CLOSE: u8 = 0x0F;
+    pub const ATTACH: u8 = 0x81;
+    pub const ATTACHED: u8 = 0x82;
+    pub const DETACH: u8 = 0x83;
+    pub const DETACHED: u8 = 0x84;
+    pub const REVOKED: u8 = 0x85;
+    pub const TELL: u8 = 0x90;
+    pub const ASK: u8 = 0x91;
+    pub const CALL_X: u8 = 0x92;
+    pub const REPLY: u8 = 0x93;
+    pub const ERROR: u8 = 0x94;
+    pub const CANCEL: u8 = 0x95;
+    pub const RELEASE: u8 = 0x9D;
+    pub const DRAIN: u8 = 0x9E;
+}
+
+/// One frame; its bytes are borrowed from the batch.
+#[expect(
+    missing_docs,
+    reason = "the fields are those of section 3, by the same names"
+)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Frame<'a> {
+    /// One way, for the actor on the channel.
+    Tell {
+        channel: u64,
+        method: u64,
+        arguments: &'a [u8],
+    },
+    /// The same, with a slot of the asker's table for the answer.
+    Ask {
+        channel: u64,
+        slot: u64,
+        generation: u64,
+        method: u64,
+        arguments: &'a [u8],
+    },
+    /// The value of an ask.
+    Reply {
+        slot: u64,
+        generation: u64,
+        value: &'a [u8],
+    },
+    /// An ask without a value.
+    Error {
+        slot: u64,
+        generation: u64,
+        code: Code,
+        text: &'a [u8],
+        data: &'a [u8],
+    },
+    /// The asker does not wait any more; the completion comes all the same.
+    Cancel { slot: u64, generation: u64 },
+    /// Units that may have been used on the channel since ATTACH, and calls handled.
+    Credit {
+        channel: u64,
+        limit: u64,
+        handled: u64,
+    },
+    /// The sender is stuck and wants to go up to this limit.
+    Need { channel: u64, limit_wanted: u64 },
+    /// The receiver wants the window back down to this limit.
+    Revoke { channel: u64, limit_wanted: u64 },
+    /// The sender gives the window back.
+    Revoked { channel: u64, limit: u64 },
+    /// A new channel to a target, by name (0) or reference (1).
+    Attach {
+        channel: u64,
+        how: u8,
+        target: &'a [u8],
+        schema_hash: u64,
+        codec: u8,
+    },
+    /// The channel is open.
+    Attached {
+        channel: u64,
+        limit: u64,
+        schema_hash: u64,
+        codec: u8,
+        reference: &'a [u8],
+    },
+    /// The sender is done with the channel.
+    Detach { channel: u64 },
+    /// The receiver is done with the channel, or refuses it.
+    Detached {
+        channel: u64,
+        code: Code,
+        accepted: u64,
+    },
+    /// A sign of life that wants one back.
+    Ping { id: u64, next_ms: u64 },
+    /// The sign of life.
+    Pong { id: u64 },
+    /// The last frame of the connection.
+    Close {
+        code: Code,
+        rule: &'a [u8],
+        detail: &'a [u8],
+    },
+    /// Calls at and after this number are not delivered any more.
+    Drain { stop_seq: u64 },
+    /// A reference is not held any more.
+    Release { reference: &'a [u8], times: u64 },
+    /// A call with extras of which one must be understood and is not.
+    NotUnderstood { tag: u64, asker: Option<(u64, u64)> },
+    /// A frame of unknown type that may be skipped.
+    Skipped { kind: u8 },
+}
+
+impl<'a> Frame<'a> {
+    /// Reads the type and the body of the next frame. The body's bytes are within `frame_max`.
+    #[inline]
+    pub fn next(reader: &mut Reader<'a>, frame_max: u64) -> Result<(u8, &'a [u8]), LinkError> {
+        let kind = reader.u8()?;
+        let length = v(reader)?;
+        if length > frame_max {
+            let rule = "a frame is longer than frame_max";
+            return Err(LinkError::Misbehaved {
+                code: Code::LIMIT_EXCEEDED,
+                rule,
+            });
+        }
+        Ok((kind, reader.take(length as usize)?))
+    }
+
+    /// Reads a frame's body.
+    #[inline]
+    pub fn parse(kind: u8, body: &'a [u8]) -> Result<Frame<'a>, LinkError> {
+        let mut r = Reader::new(body);
+        match kind {
+            kind::TELL => {
+                let (channel, method) = (v(&mut r)?, v(&mut r)?);
+                Ok(Frame::Tell {
+                    channel,
+                    method,
+                    arguments: r.take_rest(),
+                })
+            }
+            kind::ASK => {
+                let (channel, slot) = (v(&mut r)?, v(&mut r)?);
+                let (generation, method) = (v(&mut r)?, v(&mut r)?);
+                Ok(Frame::Ask {
+                    channel,
+                    slot,
+                    generation,
+                    method,
+                    arguments: r.take_rest(),
+                })
+            }
+            kind::REPLY => {
+                let (slot, generation) = (v(&mut r)?, v(&mut r)?);
+                Ok(Frame::Reply {
+                    slot,
+                    generation,
+                    value: r.take_rest(),
+                })
+            }
+            _ => Frame::parse_other(kind, r),
+        }
+    }
+
+    fn parse_other(kind: u8, mut reader: Reader<'a>) -> Result<Frame<'a>, LinkError> {
+        let r = &mut reader;
+        Ok(match kind {
+            kind::CREDIT => Frame::Credit {
+                channel: v(r)?,
+                limit: v(r)?,
+                handled: v(r)?,
+            },
+            kind::NEED => Frame::Need {
+                channel: v(r)?,
+                limit_wanted: v(r)?,
+            },
+            kind::REVOKE => Frame::Revoke {
+                channel: v(r)?,
+                limit_wanted: v(r)?,
+            },
+            kind::REVOKED => Frame::Revoked {
+                channel: v(r)?,
+                limit: v(r)?,
+            },
+            kind::ERROR => Frame::Error {
+                slot: v(r)?,
+                generation: v(r)?,
+                code: Code(r.u16()?),
+                text: b(r)?,
+                data: b(r)?,
+            },
+            kind::CANCEL => Frame::Cancel {
+                slot: v(r)?,
+                generation: v(r)?,
+            },
+            kind::ATTACH => Frame::Attach {
+                channel: v(r)?,
+                how: r.u8()?,
+                target: b(r)?,
+                schema_hash: r.u64()?,
+                codec: r.u8()?,
+            },
+            kind::ATTACHED => Frame::Attached {
+                channel: v(r)?,
+                limit: v(r)?,
+                schema_hash: r.u64()?,
+                codec: r.u8()?,
+                reference: b(r)?,
+            },
+            kind::DETACH => Frame::Detach { channel: v(r)? },
+            kind::DETACHED => Frame::Detached {
+                channel: v(r)?,
+                code: Code(r.u16()?),
+                accepted: v(r)?,
+            },
+            kind::PING => Frame::Ping {
+                id: v(r)?,
+                next_ms: v(r)?,
+            },
+            kind::PONG => Frame::Pong { id: v(r)? },
+            kind::CLOSE => Frame::Close {
+                code: Code(r.u16()?),
+                rule: b(r)?,
+                detail: b(r)?,
+            },
+            kind::DRAIN => Frame::Drain { stop_seq: v(r)? },
+            kind::RELEASE => Frame::Release {
+                reference: b(r)?,
+                times: v(r)?,
+            },
+            kind::CALL_X => return extended(reader),
+            unknown if unknown & SKIPPABLE != 0 => Frame::Skipped { kind },
+            _ => {
+                let rule = "a frame of unknown type without the bit that lets it be skipped";
+                return Err(LinkError::Misbehaved {
+                    code: Code::UNKNOWN_FRAME,
+                    rule,
+                });
+            }
+        })
+    }
+}
+
+/// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain. They inform;
+/// a call is right without regard to them. Odd tags may always be skipped.
+const TAGS_KNOWN: [u64; 3] = [1, 2, 4];
+
+/// CALL_X: a call behind its extras. An even tag must be understood; who does not answers so.
+fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
+    let inner = reader.u8()?;
+    let mut meta = Reader::new(b(&mut reader)?);
+    let mut not_understood = None;
+    while !meta.is_empty() {
+        let tag = varint::take(&mut meta)?;
+        b(&mut meta)?;
+        if tag % 2 == 0 && !TAGS_KNOWN.contains(&tag) {
+            not_understood = Some(tag);
+        }
+    }
+    if !matches!(inner, kind::TELL | kind::ASK | kind::REPLY) {
+        return Err(LinkError::protocol(
+            "extras stand only before a TELL, ASK or REPLY",
+        ));
+    }
+    let frame = Frame::parse(inner, reader.take_rest())?;
+    let Some(tag) = not_understood else {
+        return Ok(frame);
+    };
+    Ok(match frame {
+        Frame::Ask {
+            slot, generation, ..
+        } => Frame::NotUnderstood {
+            tag,
+            asker: Some((slot, generation)),
+        },
+        Frame::Reply {
+            slot, generation, ..
+        } => Frame::Error {
+            slot,
+            generation,
+            code: Code::BAD_ARGUMENTS,
+            text: b"the reply has an extra that this side does not know",
+            data: &[],
+        },
+        _ => Frame::NotUnderstood { tag, asker: None },
+    })
+}

@@ -1,0 +1,192 @@
+//! The numbers that bound a session, each with its reason (section 2).
+
+use wigwag_wire::varint;
+use wigwag_wire::{Buffer, Reader};
+
+use crate::error::LinkError;
+
+/// Bytes of one credit unit: the size of a mailbox place, so that a unit counts messages and bytes
+/// at once.
+pub const UNIT_BYTES: usize = 64;
+
+/// The smallest window of a channel: a few calls must always be able to go.
+pub const WINDOW_UNITS_MIN: u64 = 16;
+
+/// The largest window of a channel: 4 MiB, which is 40 MB/s at 100 ms.
+pub const WINDOW_UNITS_MAX: u64 = 65_536;
+
+/// Units that all channels of a session may hold together: 8 MiB.
+pub const SESSION_UNITS_MAX: u64 = 131_072;
+
+/// Sequenced bytes that a sender keeps until they are acknowledged: four acks' worth.
+pub const UNACKED_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// What frames other than calls may use beyond [`UNACKED_BYTES_MAX`]: so that replies, cancels and
+/// attaches never wait behind calls.
+pub const UNACKED_RESERVE: usize = 1024 * 1024;
+
+/// Bytes accepted after which an ack goes out alone: a quarter of the smallest unacked window. More
+/// often would cost a write per 64 KiB; more seldom would stall the sender.
+pub const ACK_BYTES: usize = 1024 * 1024;
+
+/// How long an ack may wait for company, in milliseconds.
+pub const ACK_DELAY_MS: u64 = 10;
+
+/// Bytes of a segment: what is published as one piece and kept until its ack. One write of this
+/// size reaches two thirds of what the loopback can do at all; larger ones leave the cache.
+pub const SEGMENT_BYTES: usize = 64 * 1024;
+
+/// Bytes of an opening message at most.
+pub const OPENING_BYTES_MAX: usize = 4096;
+
+/// AUTH messages that each side may send.
+pub const AUTH_MESSAGES_MAX: u32 = 4;
+
+/// What I, the receiver, accept. These are the only numbers that a peer may hold me to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of a whole SP message.
+    pub batch_max: u64,
+    /// Bytes of a frame's body.
+    pub frame_max: u64,
+    /// Bytes of a message sent in parts.
+    pub message_max: u64,
+    /// Units that a new channel may use at once.
+    pub initial_units: u64,
+    /// ATTACHes that may wait for their answer.
+    pub attach_pending_max: u64,
+    /// Channels.
+    pub channels_max: u64,
+    /// Asks that I hold for you.
+    pub slots_max: u64,
+    /// Bytes of parts before I have said how many I want.
+    pub assembly_initial: u64,
+    /// Milliseconds of silence after which I want a sign of life.
+    pub heartbeat_ms: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            batch_max: 256 * 1024,
+            frame_max: 64 * 1024,
+            message_max: 16 * 1024 * 1024,
+            initial_units: 64,
+            attach_pending_max: 16,
+            channels_max: 8192,
+            slots_max: 65_536,
+            assembly_initial: 1024 * 1024,
+            heartbeat_ms: 1000,
+        }
+    }
+}
+
+impl Limits {
+    fn fields(&mut self) -> [&mut u64; 9] {
+        [
+            &mut self.batch_max,
+            &mut self.frame_max,
+            &mut self.message_max,
+            &mut self.initial_units,
+            &mut self.attach_pending_max,
+            &mut self.channels_max,
+            &mut self.slots_max,
+            &mut self.assembly_initial,
+            &mut self.heartbeat_ms,
+        ]
+    }
+
+    /// Appends the limits as `(v tag, b value)*`; tag 1 is the first field.
+    pub fn encode(mut self, out: &mut Buffer) {
+        for (at, field) in self.fields().into_iter().enumerate() {
+            varint::put(out, at as u64 + 1);
+            varint::put(out, varint::length(*field) as u64);
+            varint::put(out, *field);
+        }
+    }
+
+    /// Reads limits; an unknown tag is skipped, a missing one has its default. Values that would
+    /// make the session useless are an error.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Limits, LinkError> {
+        let mut limits = Limits::default();
+        while !reader.is_empty() {
+            let tag = varint::take(reader)?;
+            let length = varint::take(reader)?;
+            let value = reader.take(usize::try_from(length).unwrap_or(usize::MAX))?;
+            let field = tag.checked_sub(1).and_then(|at| usize::try_from(at).ok());
+            if let Some(field) = field.and_then(|at| limits.fields().into_iter().nth(at)) {
+                *field = varint::take(&mut Reader::new(value))?;
+            }
+        }
+        let least = [
+            (limits.batch_max, 1024),
+            (limits.frame_max, 256),
+            (limits.initial_units, 1),
+        ];
+        if least.iter().any(|(value, least)| value < least) {
+            return Err(LinkError::protocol(
+                "a limit in HELLO is too small to work with",
+            ));
+        }
+        Ok(limits)
+    }
+}
+
+/// What a frame's body of `bytes` costs on its channel.
+#[inline]
+pub fn units(bytes: usize) -> u64 {
+    (bytes.div_ceil(UNIT_BYTES) as u64).max(1)
+}
+
+/// The parts of a target name; long ones would make the directory a store.
+pub const TARGET_BYTES_MAX: usize = 255;
+
+/// Reads `v length + bytes`.
+pub(crate) fn take_bytes<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], LinkError> {
+    let length = varint::take(reader)?;
+    Ok(reader.take(usize::try_from(length).unwrap_or(usize::MAX))?)
+}
+
+/// Appends `v length + bytes`.
+pub(crate) fn put_bytes(out: &mut Buffer, bytes: &[u8]) {
+    varint::put(out, bytes.len() as u64);
+    out.extend(bytes);
+}
+
+/// A copy of what stands on the wire, as text for people.
+pub(crate) fn text(bytes: &[u8]) -> alloc::string::String {
+    alloc::string::String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_come_back_and_unknown_tags_are_skipped() {
+        let ours = Limits {
+            channels_max: 5,
+            ..Limits::default()
+        };
+        let mut out = Buffer::new();
+        ours.encode(&mut out);
+        out.extend(&[99, 2, 1, 1]);
+        assert_eq!(Limits::decode(&mut Reader::new(out.as_slice())), Ok(ours));
+    }
+
+    #[test]
+    fn a_limit_of_nothing_is_refused() {
+        let mut out = Buffer::new();
+        Limits {
+            frame_max: 0,
+            ..Limits::default()
+        }
+        .encode(&mut out);
+        assert!(Limits::decode(&mut Reader::new(out.as_slice())).is_err());
+    }
+
+    #[test]
+    fn a_unit_is_sixty_four_bytes_and_a_call_costs_one_at_least() {
+        assert_eq!([0, 1, 64, 65, 129].map(units), [1, 1, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,365 @@
+//! The sequenced frames of a session: waiting, written, and kept until they are acknowledged.
+//!
+//! Senders append while somebody is writing; when the writer comes back it takes all of it at once.
+//! That is the whole batching rule: a quiet link sends one frame at a time, a busy one thousands,
+//! and no timer is involved. A frame gets its number here, when it is published, and not when a
+//! sender encodes it; so the order on the wire is the order of publishing.
+
+use alloc::collections::VecDeque;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+use wigwag_wire::Buffer;
+
+use crate::code::Code;
+use crate::error::LinkError;
+use crate::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_RESERVE};
+
+/// A sender's buffer of this size becomes a segment as it is; a smaller one is copied to others.
+const ADOPT_BYTES_MIN: usize = 8 * 1024;
+
+/// An open segment smaller than this is copied when it is sealed, so that thousands of small
+/// writes that wait for their ack do not hold a large buffer each.
+const COPY_BYTES_MAX: usize = 4 * 1024;
+
+/// Buffers kept for the next segments: what the unacked window holds, and some that are being
+/// filled.
+const SPARE_MAX: usize = UNACKED_BYTES_MAX / SEGMENT_BYTES + 8;
+
+#[derive(Debug)]
+struct Segment {
+    bytes: Arc<Buffer>,
+    first_seq: u64,
+    frames: u64,
+}
+
+/// What a writer takes.
+#[derive(Debug, Default)]
+pub struct Taken {
+    /// The number of the first frame.
+    pub first_seq: u64,
+    /// Frames in all the segments.
+    pub frames: u64,
+    /// The segments in order; shared with the outbox, which keeps them until their ack.
+    pub segments: Vec<Arc<Buffer>>,
+}
+
+/// The outbox of one direction of a session.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    /// Where single frames are appended; sealed when it is full or taken.
+    open: Buffer,
+    open_frames: u64,
+    /// Sealed and not acknowledged, in order.
+    segments: VecDeque<Segment>,
+    /// Index of the first segment that no writer has taken.
+    untaken: usize,
+    /// The number of the next frame that is published.
+    next_seq: u64,
+    /// All frames before this number are acknowledged.
+    acked: u64,
+    /// Bytes kept: sealed and open.
+    retained: usize,
+    spare: Vec<Buffer>,
+}
+
+impl Outbox {
+    /// An outbox at number 0.
+    pub fn new() -> Outbox {
+        Outbox::default()
+    }
+
+    /// True when calls may be published. Overshoot is bounded by what is published at once.
+    #[inline]
+    pub fn has_room_for_calls(&self) -> bool {
+        self.retained < UNACKED_BYTES_MAX
+    }
+
+    /// True when frames other than calls may be published.
+    pub fn has_room_for_answers(&self) -> bool {
+        self.retained < UNACKED_BYTES_MAX + UNACKED_RESERVE
+    }
+
+    /// True when nothing waits to be taken.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.open_frames == 0 && self.untaken == self.segments.len()
+    }
+
+    /// True when everything published was acknowledged.
+    pub fn is_settled(&self) -> bool {
+        self.acked == self.next_seq
+    }
+
+    /// The number of the next frame.
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// Frames published and not acknowledged.
+    pub fn unacked(&self) -> u64 {
+        self.next_seq - self.acked
+    }
+
+    /// Frames that no writer has taken: certainly not delivered if the session ends now.
+    pub fn untaken_frames(&self) -> u64 {
+        let sealed: u64 = self
+            .segments
+            .iter()
+            .skip(self.untaken)
+            .map(|segment| segment.frames)
+            .sum();
+        sealed + self.open_frames
+    }
+
+    /// Appends one frame; `write` gives a value that is handed on.
+    #[inline]
+    pub fn append<T>(&mut self, write: impl FnOnce(&mut Buffer) -> T) -> T {
+        if self.open.len() >= SEGMENT_BYTES {
+            self.seal();
+        }
+        if self.open.capacity() == 0 {
+            self.open = self.buffer();
+        }
+        let before = self.open.len();
+        let value = write(&mut self.open);
+        self.retained += self.open.len() - before;
+        self.open_frames += 1;
+        self.next_seq += 1;
+        value
+    }
+
+    /// Takes back the frame that was appended last, of which `before` bytes of the open segment
+    /// were there already.
+    pub fn undo(&mut self, before: usize) {
+        self.retained -= self.open.len() - before;
+        self.open.truncate(before);
+        self.open_frames -= 1;
+        self.next_seq -= 1;
+    }
+
+    /// Bytes in the open segment, for [`undo`](Self::undo).
+    pub fn open_len(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Publishes a sender's turn: `frames` frames that it has encoded. A large buffer is adopted
+    /// and the sender gets an empty one for it; a small one is copied and emptied.
+    pub fn publish(&mut self, encoded: &mut Buffer, frames: u64) {
+        if frames == 0 {
+            return;
+        }
+        self.retained += encoded.len();
+        if encoded.len() >= ADOPT_BYTES_MIN {
+            self.seal();
+            let mut empty = self.buffer();
+            core::mem::swap(&mut empty, encoded);
+            self.push(empty, frames);
+            self.next_seq += frames;
+            return;
+        }
+        if self.open.len() + encoded.len() > SEGMENT_BYTES {
+            self.seal();
+        }
+        if self.open.capacity() == 0 {
+            self.open = self.buffer();
+        }
+        self.open.extend(encoded.as_slice());
+        self.open_frames += frames;
+        self.next_seq += frames;
+        encoded.clear();
+    }
+
+    /// Takes whole segments of at most `bytes_max` bytes, and one in any case.
+    pub fn take(&mut self, bytes_max: usize, taken: &mut Taken) {
+        taken.segments.clear();
+        taken.frames = 0;
+        if self.untaken == self.segments.len() {
+            self.seal();
+        }
+        let mut bytes = 0;
+        while let Some(segment) = self.segments.get(self.untaken) {
+            bytes += segment.bytes.len();
+            if !taken.segments.is_empty() && bytes > bytes_max {
+                break;
+            }
+            if taken.segments.is_empty() {
+                taken.first_seq = segment.first_seq;
+            }
+            taken.frames += segment.frames;
+            taken.segments.push(segment.bytes.clone());
+            self.untaken += 1;
+        }
+        if taken.segments.is_empty() {
+            taken.first_seq = self.next_seq;
+        }
+    }
+
+    /// Lets go of everything before `recv_next`. True when there is room again that there was not.
+    pub fn acknowledge(&mut self, recv_next: u64) -> Result<bool, LinkError> {
+        let sent = self
+            .segments
+            .get(self.untaken)
+            .map_or(self.next_seq - self.open_frames, |next| next.first_seq);
+        if recv_next > sent {
+            let rule = "an ack may not go beyond what was sent";
+            return Err(LinkError::Misbehaved {
+                code: Code::ACK_BEYOND_SENT,
+                rule,
+            });
+        }
+        let was_full = !self.has_room_for_calls();
+        self.acked = self.acked.max(recv_next);
+        while let Some(first) = self.segments.front() {
+            if self.untaken == 0 || first.first_seq + first.frames > self.acked {
+                break;
+            }
+            let Some(segment) = self.segments.pop_front() else {
+                break;
+            };
+            self.untaken -= 1;
+            self.retained -= segment.bytes.len();
+            self.recycle(segment.bytes);
+        }
+        Ok(was_full && self.has_room_for_calls())
+    }
+
+    fn seal(&mut self) {
+        if self.open_frames == 0 {
+            return;
+        }
+        let frames = core::mem::take(&mut self.open_frames);
+        self.next_seq -= frames;
+        if self.open.len() <= COPY_BYTES_MAX {
+            let mut copy = Buffer::with_capacity(self.open.len());
+            copy.extend(self.open.as_slice());
+            self.open.clear();
+            self.push(copy, frames);
+        } else {
+            let mut next = self.buffer();
+            core::mem::swap(&mut next, &mut self.open);
+            self.push(next, frames);
+        }
+        self.next_seq += frames;
+    }
+
+    /// The frames of `bytes` begin at `next_seq`.
+    fn push(&mut self, bytes: Buffer, frames: u64) {
+        let first_seq = self.next_seq;
+        self.segments.push_back(Segment {
+            bytes: Arc::new(bytes),
+            first_seq,
+            frames,
+        });
+    }
+
+    fn buffer(&mut self) -> Buffer {
+        // A little more than a segment: the frame that fills it may reach beyond.
+        self.spare
+            .pop()
+            .unwrap_or_else(|| Buffer::with_capacity(SEGMENT_BYTES + 1024))
+    }
+
+    fn recycle(&mut self, bytes: Arc<Buffer>) {
+        if self.spare.len() >= SPARE_MAX || bytes.capacity() < SEGMENT_BYTES {
+            return;
+        }
+        if let Ok(mut buffer) = Arc::try_unwrap(bytes) {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take_all(outbox: &mut Outbox) -> (u64, u64, Vec<u8>) {
+        let mut taken = Taken::default();
+        outbox.take(usize::MAX, &mut taken);
+        let bytes = taken
+            .segments
+            .iter()
+            .flat_map(|segment| segment.as_slice().to_vec())
+            .collect();
+        (taken.first_seq, taken.frames, bytes)
+    }
+
+    fn encoded(length: usize) -> Buffer {
+        let mut buffer = Buffer::new();
+        buffer.extend(&alloc::vec![7; length]);
+        buffer
+    }
+
+    #[test]
+    fn what_piled_up_is_the_batch_and_numbers_follow_publishing() {
+        let mut outbox = Outbox::new();
+        outbox.append(|out| out.extend(b"a"));
+        outbox.publish(&mut encoded(2), 3);
+        assert_eq!(take_all(&mut outbox), (0, 4, alloc::vec![b'a', 7, 7]));
+        assert!(outbox.is_idle());
+        let mut large = encoded(ADOPT_BYTES_MIN);
+        outbox.append(|out| out.extend(b"b"));
+        outbox.publish(&mut large, 5);
+        assert!(large.is_empty());
+        outbox.append(|out| out.extend(b"c"));
+        let (first, frames, bytes) = take_all(&mut outbox);
+        assert_eq!((first, frames, bytes.len()), (4, 6, 1 + ADOPT_BYTES_MIN));
+        assert_eq!(take_all(&mut outbox), (10, 1, alloc::vec![b'c']));
+    }
+
+    #[test]
+    fn segments_are_kept_until_their_ack() {
+        let mut outbox = Outbox::new();
+        for _ in 0..3 {
+            outbox.append(|out| out.extend(b"xy"));
+            take_all(&mut outbox);
+        }
+        assert_eq!((outbox.unacked(), outbox.retained), (3, 6));
+        outbox.acknowledge(2).unwrap();
+        assert_eq!((outbox.unacked(), outbox.retained), (1, 2));
+        outbox.acknowledge(1).unwrap();
+        assert_eq!(outbox.unacked(), 1, "an older ack takes nothing back");
+        outbox.acknowledge(3).unwrap();
+        assert!(outbox.is_settled());
+    }
+
+    #[test]
+    fn an_ack_beyond_what_was_written_is_a_broken_rule() {
+        let mut outbox = Outbox::new();
+        outbox.append(|out| out.extend(b"x"));
+        assert!(
+            outbox.acknowledge(1).is_err(),
+            "published, but nobody has taken it"
+        );
+        take_all(&mut outbox);
+        assert!(outbox.acknowledge(1).is_ok());
+        assert!(outbox.acknowledge(2).is_err());
+    }
+
+    #[test]
+    fn a_frame_that_is_undone_leaves_no_trace() {
+        let mut outbox = Outbox::new();
+        outbox.append(|out| out.extend(b"keep"));
+        let before = outbox.open_len();
+        outbox.append(|out| out.extend(b"drop"));
+        outbox.undo(before);
+        assert_eq!(take_all(&mut outbox), (0, 1, b"keep".to_vec()));
+    }
+
+    #[test]
+    fn the_unacked_window_closes_and_an_ack_opens_it() {
+        let mut outbox = Outbox::new();
+        let mut published = 0;
+        while outbox.has_room_for_calls() {
+            outbox.publish(&mut encoded(SEGMENT_BYTES), 10);
+            published += 10;
+        }
+        assert_eq!(published, 10 * (UNACKED_BYTES_MAX / SEGMENT_BYTES) as u64);
+        assert!(outbox.has_room_for_answers());
+        take_all(&mut outbox);
+        assert_eq!(outbox.acknowledge(10), Ok(true));
+        assert!(!outbox.spare.is_empty(), "the buffer is used again");
+    }
+}

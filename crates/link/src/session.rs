@@ -1,0 +1,451 @@
+//! The two halves of an open session; they only wire the mechanisms.
+//!
+//! The [`Receiver`] belongs to whoever reads the connection. The [`Sender`] is shared by everybody
+//! who sends, and hears from the receiver once per batch. They are two structs because they are
+//! used under two locks: a reader in the middle of a batch must not hold up a sender.
+
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use wigwag_wire::{Buffer, Reader, Time};
+
+use crate::batch::Header;
+use crate::code::Code;
+use crate::credit::{Budget, Grant, Window};
+use crate::error::LinkError;
+use crate::frame::{Frame, SEQUENCED};
+use crate::limits::{ACK_BYTES, ACK_DELAY_MS, Limits, SEGMENT_BYTES};
+use crate::outbox::{Outbox, Taken};
+use crate::write;
+
+/// Bytes of a batch that we send, when the peer accepts as much: two segments a write.
+const BATCH_BYTES: usize = 2 * SEGMENT_BYTES;
+
+/// The reading half.
+#[derive(Debug)]
+pub struct Receiver {
+    /// The number of the next frame that was not accepted yet.
+    recv_next: u64,
+    /// Frames that came again after a cut and were skipped.
+    repeated: u64,
+    frame_max: u64,
+}
+
+impl Receiver {
+    /// A receiver at number 0; `ours` are the limits that we announced.
+    pub fn new(ours: &Limits) -> Receiver {
+        Receiver {
+            recv_next: 0,
+            repeated: 0,
+            frame_max: ours.frame_max,
+        }
+    }
+
+    /// The number of the next frame that was not accepted yet.
+    pub fn recv_next(&self) -> u64 {
+        self.recv_next
+    }
+
+    /// Frames that were skipped because they had been accepted before.
+    pub fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// Opens a batch.
+    pub fn open<'a>(&'a mut self, message: &'a [u8]) -> Result<Incoming<'a>, LinkError> {
+        let mut reader = Reader::new(message);
+        let header = Header::decode(&mut reader)?;
+        if header.first_seq > self.recv_next {
+            let rule = "sequence numbers have no gaps";
+            return Err(LinkError::Misbehaved {
+                code: Code::GAP,
+                rule,
+            });
+        }
+        let end = header.first_seq + header.count;
+        Ok(Incoming {
+            receiver: self,
+            reader,
+            ack: header.ack,
+            seq: header.first_seq,
+            end,
+        })
+    }
+}
+
+/// A batch that is being read.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    receiver: &'a mut Receiver,
+    reader: Reader<'a>,
+    /// What the peer acknowledges.
+    pub ack: u64,
+    /// The number of the next sequenced frame.
+    seq: u64,
+    /// The number behind the last one.
+    end: u64,
+}
+
+impl<'a> Incoming<'a> {
+    /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
+    /// is given out, so the caller must place it or answer it before the batch's ack goes out.
+    #[inline]
+    pub fn next_frame(&mut self) -> Result<Option<(Frame<'a>, usize)>, LinkError> {
+        loop {
+            if self.reader.is_empty() {
+                if self.seq != self.end {
+                    return Err(LinkError::protocol(
+                        "a batch holds fewer frames than it says",
+                    ));
+                }
+                return Ok(None);
+            }
+            let (kind, body) = Frame::next(&mut self.reader, self.receiver.frame_max)?;
+            if kind & SEQUENCED != 0 {
+                if self.seq == self.end {
+                    return Err(LinkError::protocol(
+                        "a batch holds more frames than it says",
+                    ));
+                }
+                self.seq += 1;
+                if self.seq <= self.receiver.recv_next {
+                    self.receiver.repeated += 1;
+                    continue;
+                }
+                self.receiver.recv_next = self.seq;
+            }
+            return Ok(Some((Frame::parse(kind, body)?, body.len())));
+        }
+    }
+}
+
+/// A SP message of ours: small bytes made now, and segments kept until their ack.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    /// Batch header and unsequenced frames.
+    pub head: Buffer,
+    /// Sequenced frames.
+    pub taken: Taken,
+}
+
+impl Outgoing {
+    /// Bytes of the whole batch.
+    pub fn len(&self) -> usize {
+        self.head.len()
+            + self
+                .taken
+                .segments
+                .iter()
+                .map(|segment| segment.len())
+                .sum::<usize>()
+    }
+
+    /// True when there is nothing to send.
+    pub fn is_empty(&self) -> bool {
+        self.head.is_empty()
+    }
+}
+
+/// The sending half.
+#[derive(Debug)]
+pub struct Sender {
+    /// Sequenced frames.
+    pub outbox: Outbox,
+    /// What the peer accepts.
+    peer: Limits,
+    /// Channels that we accept.
+    channels_max: u64,
+    /// Channels that we send on, by number.
+    windows: Vec<Option<Window>>,
+    /// Channels that the peer sends on, by its numbers.
+    grants: Vec<Option<Grant>>,
+    budget: Budget,
+    /// Grants with something to announce.
+    due: BTreeSet<usize>,
+    /// Limits to ask for.
+    needs: Vec<(u64, u64)>,
+    pong: Option<u64>,
+    close: Option<(Code, &'static str)>,
+    closed: bool,
+    ack: Ack,
+}
+
+#[derive(Debug, Default)]
+struct Ack {
+    /// The receiver's number, to be told.
+    recv_next: u64,
+    /// What was told last.
+    told: u64,
+    /// Bytes accepted since.
+    bytes: usize,
+    /// When an ack must go out alone.
+    due: Option<Time>,
+    now: bool,
+}
+
+impl Sender {
+    /// A sender of a node that has announced `ours` and whose peer has announced `peer`.
+    pub fn new(ours: &Limits, peer: Limits) -> Sender {
+        Sender {
+            outbox: Outbox::new(),
+            peer,
+            channels_max: ours.channels_max,
+            windows: Vec::new(),
+            grants: Vec::new(),
+            budget: Budget::default(),
+            due: BTreeSet::new(),
+            needs: Vec::new(),
+            pong: None,
+            close: None,
+            closed: false,
+            ack: Ack::default(),
+        }
+    }
+
+    /// What the peer accepts.
+    pub fn peer_limits(&self) -> &Limits {
+        &self.peer
+    }
+
+    /// The number for a new channel of ours; `None` when the peer accepts no more. The channel has
+    /// no credit before [`attached`](Self::attached).
+    pub fn open_channel(&mut self) -> Option<u64> {
+        let free = self.windows.iter().position(Option::is_none);
+        let number = free.unwrap_or(self.windows.len());
+        if number as u64 >= self.peer.channels_max {
+            return None;
+        }
+        if number == self.windows.len() {
+            self.windows.push(None);
+        }
+        self.windows[number] = Some(Window::new(0));
+        Some(number as u64)
+    }
+
+    /// ATTACHED has come: the channel has so many units.
+    pub fn attached(&mut self, channel: u64, limit: u64) {
+        if let Some(window) = self.window(channel) {
+            window.raise(limit);
+        }
+    }
+
+    /// The channel is gone; its number is free again.
+    pub fn close_channel(&mut self, channel: u64) {
+        if let Some(window) = usize::try_from(channel)
+            .ok()
+            .and_then(|at| self.windows.get_mut(at))
+        {
+            *window = None;
+        }
+    }
+
+    /// The window of a channel of ours.
+    #[inline]
+    pub fn window(&mut self, channel: u64) -> Option<&mut Window> {
+        self.windows
+            .get_mut(usize::try_from(channel).ok()?)?
+            .as_mut()
+    }
+
+    /// A sender that needs `units` on `channel` is stuck. True when the peer must be told, and so
+    /// somebody must flush.
+    pub fn stuck(&mut self, channel: u64, units: u64) -> bool {
+        let Some(wanted) = self.window(channel).and_then(|window| window.need(units)) else {
+            return false;
+        };
+        self.needs.push((channel, wanted));
+        true
+    }
+
+    /// The peer opens a channel to one of our actors; gives the first limit.
+    pub fn grant(&mut self, channel: u64, units: u64) -> Result<u64, LinkError> {
+        if channel >= self.channels_max {
+            let rule = "a channel's number is below channels_max";
+            return Err(LinkError::Misbehaved {
+                code: Code::LIMIT_EXCEEDED,
+                rule,
+            });
+        }
+        let at = channel as usize;
+        if self.grants.len() <= at {
+            self.grants.resize(at + 1, None);
+        }
+        if self.grants[at].is_some() {
+            return Err(LinkError::protocol("ATTACH of a channel that is open"));
+        }
+        let grant = Grant::new(units, &mut self.budget);
+        let limit = grant.announced();
+        self.grants[at] = Some(grant);
+        Ok(limit)
+    }
+
+    /// The grant of a channel that the peer sends on.
+    pub fn granted(&mut self, channel: u64) -> Option<&mut Grant> {
+        self.grants
+            .get_mut(usize::try_from(channel).ok()?)?
+            .as_mut()
+    }
+
+    /// The peer's channel is gone.
+    pub fn withdraw(&mut self, channel: u64) {
+        let grant = usize::try_from(channel)
+            .ok()
+            .and_then(|at| self.grants.get_mut(at));
+        if let Some(grant) = grant.and_then(Option::take) {
+            grant.close(&mut self.budget);
+            self.due.remove(&(channel as usize));
+        }
+    }
+
+    /// The actor has taken `units` of the peer's channel out of its lane. True: flush.
+    pub fn freed(&mut self, channel: u64, units: u64) -> bool {
+        let due = self.granted(channel).is_some_and(|grant| grant.free(units));
+        if due {
+            self.due.insert(channel as usize);
+        }
+        due
+    }
+
+    /// NEED has come. True: flush.
+    pub fn needed(&mut self, channel: u64, wanted: u64) -> bool {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        let Some(Some(grant)) = self.grants.get_mut(at) else {
+            return false;
+        };
+        let due = grant.need(wanted, &mut self.budget);
+        if due {
+            self.due.insert(at);
+        }
+        due
+    }
+
+    /// A batch of `bytes` bytes was accepted up to `recv_next`.
+    pub fn accepted(&mut self, recv_next: u64, bytes: usize, now: Time) {
+        if recv_next == self.ack.recv_next {
+            return;
+        }
+        self.ack.recv_next = recv_next;
+        self.ack.bytes += bytes;
+        self.ack.now |= self.ack.bytes >= ACK_BYTES;
+        self.ack
+            .due
+            .get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
+    }
+
+    /// PING has come: its PONG carries the ack as well.
+    pub fn pinged(&mut self, id: u64) {
+        self.pong = Some(id);
+    }
+
+    /// Ends the session: CLOSE is the last frame that goes out.
+    pub fn close(&mut self, code: Code, rule: &'static str) {
+        self.close.get_or_insert((code, rule));
+    }
+
+    /// True when CLOSE is on its way and nothing may follow.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// True when a write would carry something.
+    pub fn has_output(&self) -> bool {
+        !self.closed
+            && (!self.outbox.is_idle()
+                || self.ack.now
+                || !self.due.is_empty()
+                || !self.needs.is_empty()
+                || self.pong.is_some()
+                || self.close.is_some())
+    }
+
+    /// When [`tick`](Self::tick) is due.
+    pub fn deadline(&self) -> Option<Time> {
+        if self.closed { None } else { self.ack.due }
+    }
+
+    /// Time has passed: an ack that found no company goes out alone.
+    pub fn tick(&mut self, now: Time) {
+        if self.ack.due.is_some_and(|due| due <= now) {
+            self.ack.now = self.ack.told != self.ack.recv_next;
+            self.ack.due = None;
+        }
+    }
+
+    /// Makes the next batch; leaves `out` empty when there is nothing to send.
+    pub fn take_output(&mut self, out: &mut Outgoing) {
+        out.head.clear();
+        out.taken.segments.clear();
+        if !self.has_output() {
+            return;
+        }
+        let most = usize::try_from(self.peer.batch_max)
+            .unwrap_or(usize::MAX)
+            .min(BATCH_BYTES);
+        // CLOSE is the last frame, but it is unsequenced and so stands before the segments: it
+        // goes out when they are gone.
+        let closing = self.close.is_some() && self.outbox.is_idle();
+        self.outbox.take(most.saturating_sub(1024), &mut out.taken);
+        let header = Header {
+            ack: self.ack.recv_next,
+            first_seq: out.taken.first_seq,
+            count: out.taken.frames,
+        };
+        header.encode(&mut out.head);
+        self.ack = Ack {
+            recv_next: self.ack.recv_next,
+            told: self.ack.recv_next,
+            ..Ack::default()
+        };
+        self.write_control(&mut out.head);
+        if let (true, Some((code, rule))) = (closing, self.close) {
+            let close = Frame::Close {
+                code,
+                rule: rule.as_bytes(),
+                detail: &[],
+            };
+            write::any(&mut out.head, &close);
+            self.closed = true;
+        }
+    }
+
+    /// The unsequenced frames, as many as leave the head small; the rest go with the next batch.
+    fn write_control(&mut self, head: &mut Buffer) {
+        const HEAD_BYTES_MAX: usize = 900;
+        while head.len() < HEAD_BYTES_MAX {
+            let Some(at) = self.due.pop_first() else {
+                break;
+            };
+            let Some(Some(grant)) = self.grants.get_mut(at) else {
+                continue;
+            };
+            let (limit, handled) = grant.announce();
+            write::any(
+                head,
+                &Frame::Credit {
+                    channel: at as u64,
+                    limit,
+                    handled,
+                },
+            );
+        }
+        while head.len() < HEAD_BYTES_MAX {
+            let Some((channel, limit_wanted)) = self.needs.pop() else {
+                break;
+            };
+            write::any(
+                head,
+                &Frame::Need {
+                    channel,
+                    limit_wanted,
+                },
+            );
+        }
+        if let Some(id) = self.pong.take() {
+            write::any(head, &Frame::Pong { id });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,319 @@
+use alloc::string::ToString;
+use alloc::vec;
+
+use super::*;
+
+fn sender() -> Sender {
+    Sender::new(&Limits::default(), Limits::default())
+}
+
+fn one_tell(sender: &mut Sender, channel: u64, byte: u8) {
+    sender
+        .outbox
+        .append(|out| write::tell(out, channel, 1, |out| out.push(byte)));
+}
+
+/// The next batch as bytes; empty when there is none.
+fn output(sender: &mut Sender) -> Vec<u8> {
+    let mut out = Outgoing::default();
+    sender.take_output(&mut out);
+    let mut bytes = out.head.as_slice().to_vec();
+    out.taken
+        .segments
+        .iter()
+        .for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
+    assert_eq!(bytes.len(), out.len());
+    bytes
+}
+
+/// Reads a batch; the frames as text.
+fn frames(receiver: &mut Receiver, batch: &[u8]) -> Result<Vec<alloc::string::String>, LinkError> {
+    let mut incoming = receiver.open(batch)?;
+    let mut seen = Vec::new();
+    while let Some((frame, _)) = incoming.next_frame()? {
+        seen.push(alloc::format!("{frame:?}"));
+    }
+    Ok(seen)
+}
+
+fn code(error: LinkError) -> Code {
+    match error {
+        LinkError::Misbehaved { code, .. } => code,
+        other => panic!("expected a broken rule, got {other}"),
+    }
+}
+
+#[test]
+fn a_resent_batch_is_skipped_and_counted() {
+    let mut sender = sender();
+    let mut receiver = Receiver::new(&Limits::default());
+    one_tell(&mut sender, 0, 1);
+    one_tell(&mut sender, 0, 2);
+    let batch = output(&mut sender);
+    assert_eq!(frames(&mut receiver, &batch).unwrap().len(), 2);
+    assert_eq!(frames(&mut receiver, &batch).unwrap().len(), 0);
+    assert_eq!((receiver.recv_next(), receiver.repeated()), (2, 2));
+}
+
+#[test]
+fn a_gap_is_a_broken_rule() {
+    let mut sender = sender();
+    one_tell(&mut sender, 0, 1);
+    output(&mut sender);
+    one_tell(&mut sender, 0, 2);
+    let second = output(&mut sender);
+    let error = frames(&mut Receiver::new(&Limits::default()), &second).unwrap_err();
+    assert_eq!(code(error), Code::GAP);
+}
+
+#[test]
+fn a_batch_must_hold_as_many_frames_as_it_says() {
+    let tell = [0x90, 3, 0, 1, 9];
+    for (count, good) in [(0, false), (1, true), (2, false)] {
+        let batch: Vec<u8> = [0, 0, 0, count].into_iter().chain(tell).collect();
+        let outcome = frames(&mut Receiver::new(&Limits::default()), &batch);
+        assert_eq!(outcome.is_ok(), good, "{count}: {outcome:?}");
+    }
+}
+
+#[test]
+fn an_ack_rides_along_or_goes_alone_after_its_delay() {
+    let mut sender = sender();
+    let start = Time::START;
+    sender.accepted(5, 100, start);
+    assert!(!sender.has_output());
+    let due = start + Duration::from_millis(ACK_DELAY_MS);
+    assert_eq!(sender.deadline(), Some(due));
+    sender.tick(start);
+    assert!(!sender.has_output(), "not yet");
+    sender.tick(due);
+    assert_eq!(output(&mut sender), [0, 5, 0, 0]);
+    assert_eq!(sender.deadline(), None);
+    sender.accepted(6, 100, due);
+    one_tell(&mut sender, 0, 1);
+    assert_eq!(output(&mut sender)[..4], [0, 6, 0, 1]);
+    sender.tick(due + Duration::from_secs(1));
+    assert!(!sender.has_output(), "it was told with the tell");
+}
+
+#[test]
+fn a_megabyte_is_acknowledged_at_once() {
+    let mut sender = sender();
+    sender.accepted(1, ACK_BYTES - 1, Time::START);
+    assert!(!sender.has_output());
+    sender.accepted(2, 1, Time::START);
+    assert!(sender.has_output());
+}
+
+#[test]
+fn channels_are_numbered_anew_when_they_are_free() {
+    let mut sender = Sender::new(
+        &Limits::default(),
+        Limits {
+            channels_max: 2,
+            ..Limits::default()
+        },
+    );
+    assert_eq!(sender.open_channel(), Some(0));
+    assert_eq!(sender.open_channel(), Some(1));
+    assert_eq!(sender.open_channel(), None);
+    sender.close_channel(0);
+    assert_eq!(sender.open_channel(), Some(0));
+}
+
+#[test]
+fn credit_and_need_travel_unsequenced() {
+    let (mut ours, mut theirs) = (sender(), sender());
+    let channel = ours.open_channel().unwrap();
+    let limit = theirs.grant(channel, 64).unwrap();
+    ours.attached(channel, limit);
+    assert!(ours.window(channel).unwrap().take(64));
+    assert!(ours.stuck(channel, 1));
+    assert!(!ours.stuck(channel, 1));
+    let need = output(&mut ours);
+    let seen = frames(&mut Receiver::new(&Limits::default()), &need).unwrap();
+    assert_eq!(
+        seen,
+        [(Frame::Need {
+            channel: 0,
+            limit_wanted: 65
+        })]
+        .map(|f| alloc::format!("{f:?}"))
+    );
+    assert!(theirs.needed(channel, 65));
+    assert!(theirs.freed(channel, 64));
+    let credit = output(&mut theirs);
+    let expected = Frame::Credit {
+        channel: 0,
+        limit: 64 + 128,
+        handled: 0,
+    };
+    let seen = frames(&mut Receiver::new(&Limits::default()), &credit).unwrap();
+    assert_eq!(seen, [alloc::format!("{expected:?}")]);
+}
+
+#[test]
+fn close_is_the_last_frame() {
+    let mut sender = sender();
+    one_tell(&mut sender, 0, 1);
+    sender.close(Code::BYE, "");
+    let mut receiver = Receiver::new(&Limits::default());
+    let first = frames(&mut receiver, &output(&mut sender)).unwrap();
+    let second = frames(&mut receiver, &output(&mut sender)).unwrap();
+    assert!(first[0].starts_with("Tell"), "{first:?}");
+    assert!(second[0].starts_with("Close"), "{second:?}");
+    one_tell(&mut sender, 0, 2);
+    assert!(!sender.has_output());
+    assert!(output(&mut sender).is_empty());
+}
+
+/// The rule that lets the protocol grow: version 1 reads version 1 with things it does not know.
+#[test]
+fn an_unknown_optional_frame_is_skipped_and_a_required_one_refused() {
+    let read = |frame: &[u8], sequenced: u8| {
+        let tell = [0x90, 3, 0, 1, 9];
+        let mut batch = vec![0, 0, 0, 1 + sequenced];
+        batch.extend_from_slice(frame);
+        batch.extend_from_slice(&tell);
+        let mut receiver = Receiver::new(&Limits::default());
+        frames(&mut receiver, &batch).map(|seen| (seen.len(), receiver.recv_next()))
+    };
+    assert_eq!(
+        read(&[0x7A, 2, 1, 2], 0),
+        Ok((2, 1)),
+        "optional, unsequenced"
+    );
+    assert_eq!(
+        read(&[0xFA, 1, 1], 1),
+        Ok((2, 2)),
+        "optional, sequenced: it still counts"
+    );
+    assert_eq!(
+        code(read(&[0x3A, 1, 1], 0).unwrap_err()),
+        Code::UNKNOWN_FRAME
+    );
+    assert_eq!(
+        code(read(&[0xBA, 1, 1], 1).unwrap_err()),
+        Code::UNKNOWN_FRAME
+    );
+}
+
+#[test]
+fn trailing_fields_are_skipped_and_extras_are_understood_by_their_tag() {
+    let parse = |kind: u8, body: &[u8]| alloc::format!("{:?}", Frame::parse(kind, body));
+    let pong = Frame::Pong { id: 7 };
+    assert_eq!(parse(0x02, &[7, 1, 2, 3]), alloc::format!("Ok({pong:?})"));
+    // CALL_X of a TELL with tag 2 (milliseconds left) and the odd, unknown tag 99.
+    let known = [0x90, 6, 2, 1, 50, 99, 1, 0, 4, 1, 0x90];
+    let tell = Frame::Tell {
+        channel: 4,
+        method: 1,
+        arguments: &[0x90],
+    };
+    assert_eq!(parse(0x92, &known), alloc::format!("Ok({tell:?})"));
+    let unknown = [0x91, 2, 98, 0, 4, 3, 2, 1, 0x90];
+    let refused = Frame::NotUnderstood {
+        tag: 98,
+        asker: Some((3, 2)),
+    };
+    assert_eq!(parse(0x92, &unknown), alloc::format!("Ok({refused:?})"));
+}
+
+#[test]
+fn every_frame_is_read_as_it_was_written() {
+    let frames = [
+        Frame::Tell {
+            channel: 300,
+            method: 2,
+            arguments: &[1; 200],
+        },
+        Frame::Ask {
+            channel: 1,
+            slot: 70_000,
+            generation: 9,
+            method: 1,
+            arguments: &[0x90],
+        },
+        Frame::Reply {
+            slot: 1,
+            generation: 2,
+            value: &[0xC0],
+        },
+        Frame::Error {
+            slot: 1,
+            generation: 0,
+            code: Code::PANICKED,
+            text: b"oh",
+            data: &[],
+        },
+        Frame::Cancel {
+            slot: 1,
+            generation: 0,
+        },
+        Frame::Credit {
+            channel: 1,
+            limit: 1 << 40,
+            handled: 3,
+        },
+        Frame::Need {
+            channel: 1,
+            limit_wanted: 5,
+        },
+        Frame::Revoke {
+            channel: 1,
+            limit_wanted: 5,
+        },
+        Frame::Revoked {
+            channel: 1,
+            limit: 5,
+        },
+        Frame::Attach {
+            channel: 1,
+            how: 0,
+            target: b"counter",
+            schema_hash: 77,
+            codec: 0,
+        },
+        Frame::Attached {
+            channel: 1,
+            limit: 64,
+            schema_hash: 77,
+            codec: 0,
+            reference: &[],
+        },
+        Frame::Detach { channel: 1 },
+        Frame::Detached {
+            channel: 1,
+            code: Code::NO_SUCH_ACTOR,
+            accepted: 0,
+        },
+        Frame::Ping {
+            id: 1,
+            next_ms: 1000,
+        },
+        Frame::Pong { id: 1 },
+        Frame::Close {
+            code: Code::GAP,
+            rule: b"no gaps",
+            detail: b"",
+        },
+        Frame::Drain { stop_seq: 12 },
+        Frame::Release {
+            reference: b"r",
+            times: 2,
+        },
+    ];
+    for frame in frames {
+        let mut out = Buffer::new();
+        write::any(&mut out, &frame);
+        let mut reader = Reader::new(out.as_slice());
+        let (kind, body) = Frame::next(&mut reader, 1 << 16).unwrap();
+        assert_eq!(Frame::parse(kind, body), Ok(frame));
+        assert!(reader.is_empty());
+        for cut in 0..body.len().min(12) {
+            // Torn bodies are an answer, never a panic.
+            let _ = Frame::parse(kind, &body[..cut]).map(|frame| alloc::format!("{frame:?}"));
+        }
+    }
+    assert!(LinkError::protocol("x").to_string().contains('x'));
+}

@@ -1,0 +1,242 @@
+//! Frames as they are written (section 3).
+//!
+//! A frame's length stands before its body, and is known only afterwards. Nearly all bodies are
+//! shorter than 128 bytes, whose length is one byte: it is left open and filled in, and only a
+//! longer body is moved to make room.
+
+use wigwag_wire::Buffer;
+use wigwag_wire::varint;
+
+use crate::code::Code;
+use crate::frame::{Frame, kind};
+use crate::limits::put_bytes;
+
+/// Appends a frame whose body `write` appends. Gives the length of the body.
+#[inline]
+pub fn frame(out: &mut Buffer, kind: u8, write: impl FnOnce(&mut Buffer)) -> usize {
+    out.put([kind, 0], 2);
+    let start = out.len();
+    write(out);
+    let length = out.len() - start;
+    if length < 0x80 {
+        out.set(start - 1, length as u8);
+    } else {
+        widen(out, start, length);
+    }
+    length
+}
+
+#[cold]
+fn widen(out: &mut Buffer, start: usize, length: usize) {
+    let mut prefix = Buffer::new();
+    varint::put(&mut prefix, length as u64);
+    out.set(start - 1, prefix.as_slice()[0]);
+    out.insert(start, &prefix.as_slice()[1..]);
+}
+
+/// Appends a TELL; gives the length of its body, which it costs.
+#[inline]
+pub fn tell(
+    out: &mut Buffer,
+    channel: u64,
+    method: u32,
+    arguments: impl FnOnce(&mut Buffer),
+) -> usize {
+    frame(out, kind::TELL, |out| {
+        varint::put(out, channel);
+        varint::put(out, u64::from(method));
+        arguments(out);
+    })
+}
+
+/// Appends an ASK; gives the length of its body, which it costs.
+#[inline]
+pub fn ask(
+    out: &mut Buffer,
+    channel: u64,
+    (slot, generation): (u32, u32),
+    method: u32,
+    arguments: impl FnOnce(&mut Buffer),
+) -> usize {
+    frame(out, kind::ASK, |out| {
+        varint::put(out, channel);
+        varint::put(out, u64::from(slot));
+        varint::put(out, u64::from(generation));
+        varint::put(out, u64::from(method));
+        arguments(out);
+    })
+}
+
+/// Appends a REPLY; gives the length of its body.
+#[inline]
+pub fn reply(
+    out: &mut Buffer,
+    (slot, generation): (u32, u32),
+    value: impl FnOnce(&mut Buffer),
+) -> usize {
+    frame(out, kind::REPLY, |out| {
+        varint::put(out, u64::from(slot));
+        varint::put(out, u64::from(generation));
+        value(out);
+    })
+}
+
+/// Appends an ERROR.
+pub fn error(out: &mut Buffer, (slot, generation): (u32, u32), code: Code, text: &str) {
+    frame(out, kind::ERROR, |out| {
+        varint::put(out, u64::from(slot));
+        varint::put(out, u64::from(generation));
+        put_code(out, code);
+        put_bytes(out, text.as_bytes());
+        put_bytes(out, &[]);
+    });
+}
+
+fn put_code(out: &mut Buffer, code: Code) {
+    out.put(code.0.to_le_bytes(), 2);
+}
+
+/// Appends any frame but a CALL_X, as it would be read. The hot ones have functions of their own.
+pub fn any(out: &mut Buffer, what: &Frame<'_>) {
+    let vs = |out: &mut Buffer, numbers: &[u64]| {
+        numbers.iter().for_each(|number| varint::put(out, *number));
+    };
+    match *what {
+        Frame::Credit {
+            channel,
+            limit,
+            handled,
+        } => {
+            frame(out, kind::CREDIT, |out| vs(out, &[channel, limit, handled]));
+        }
+        Frame::Need {
+            channel,
+            limit_wanted,
+        } => {
+            frame(out, kind::NEED, |out| vs(out, &[channel, limit_wanted]));
+        }
+        Frame::Revoke {
+            channel,
+            limit_wanted,
+        } => {
+            frame(out, kind::REVOKE, |out| vs(out, &[channel, limit_wanted]));
+        }
+        Frame::Revoked { channel, limit } => {
+            frame(out, kind::REVOKED, |out| vs(out, &[channel, limit]));
+        }
+        Frame::Cancel { slot, generation } => {
+            frame(out, kind::CANCEL, |out| vs(out, &[slot, generation]));
+        }
+        Frame::Detach { channel } => {
+            frame(out, kind::DETACH, |out| vs(out, &[channel]));
+        }
+        Frame::Ping { id, next_ms } => {
+            frame(out, kind::PING, |out| vs(out, &[id, next_ms]));
+        }
+        Frame::Pong { id } => {
+            frame(out, kind::PONG, |out| vs(out, &[id]));
+        }
+        Frame::Drain { stop_seq } => {
+            frame(out, kind::DRAIN, |out| vs(out, &[stop_seq]));
+        }
+        _ => with_bytes(out, what),
+    }
+}
+
+fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
+    match *what {
+        Frame::Attach {
+            channel,
+            how,
+            target,
+            schema_hash,
+            codec,
+        } => {
+            frame(out, kind::ATTACH, |out| {
+                varint::put(out, channel);
+                out.push(how);
+                put_bytes(out, target);
+                out.put(schema_hash.to_le_bytes(), 8);
+                out.push(codec);
+            });
+        }
+        Frame::Attached {
+            channel,
+            limit,
+            schema_hash,
+            codec,
+            reference,
+        } => {
+            frame(out, kind::ATTACHED, |out| {
+                varint::put(out, channel);
+                varint::put(out, limit);
+                out.put(schema_hash.to_le_bytes(), 8);
+                out.push(codec);
+                put_bytes(out, reference);
+            });
+        }
+        Frame::Detached {
+            channel,
+            code,
+            accepted,
+        } => {
+            frame(out, kind::DETACHED, |out| {
+                varint::put(out, channel);
+                put_code(out, code);
+                varint::put(out, accepted);
+            });
+        }
+        Frame::Close { code, rule, detail } => {
+            frame(out, kind::CLOSE, |out| {
+                put_code(out, code);
+                put_bytes(out, rule);
+                put_bytes(out, detail);
+            });
+        }
+        Frame::Release { reference, times } => {
+            frame(out, kind::RELEASE, |out| {
+                put_bytes(out, reference);
+                varint::put(out, times);
+            });
+        }
+        Frame::Tell {
+            channel,
+            method,
+            arguments,
+        } => {
+            tell(out, channel, method as u32, |out| out.extend(arguments));
+        }
+        Frame::Ask {
+            channel,
+            slot,
+            generation,
+            method,
+            arguments,
+        } => {
+            let asker = (slot as u32, generation as u32);
+            ask(out, channel, asker, method as u32, |out| {
+                out.extend(arguments)
+            });
+        }
+        Frame::Reply {
+            slot,
+            generation,
+            value,
+        } => {
+            reply(out, (slot as u32, generation as u32), |out| {
+                out.extend(value)
+            });
+        }
+        Frame::Error {
+            slot,
+            generation,
+            code,
+            text,
+            ..
+        } => {
+            let text = core::str::from_utf8(text).unwrap_or("");
+            error(out, (slot as u32, generation as u32), code, text);
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,209 @@
+//! The map: who depends on whom, as ARCHITECTURE.md draws it and as cargo knows it.
+//!
+//! The table there has one row for each crate of the workspace, named after its folder, in any
+//! order that reads well. The second cell lists the crates of the workspace that it needs to run,
+//! in alphabetical order; what only its tests need is left out. The third says what lives there,
+//! in the words of whoever wrote the page.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use crate::metadata::{Kind, Metadata};
+use crate::{no_c, pure, table, workspace};
+
+/// The page with the map, from the root of the workspace.
+pub(crate) const PAGE: &str = "ARCHITECTURE.md";
+
+const HEADER: [&str; 3] = ["crate", "depends on", "lives there"];
+
+/// Compares the map in `file` (or in ARCHITECTURE.md) and proves what the map promises: the pure
+/// crates reach neither sockets nor a clock, and nothing compiles C.
+pub(crate) fn run(file: Option<&str>) -> bool {
+    let metadata = match Metadata::load() {
+        Ok(metadata) => metadata,
+        Err(error) => {
+            eprintln!("{error}");
+            return false;
+        }
+    };
+    let mut faults = page_faults(&metadata, file.unwrap_or(PAGE));
+    faults.extend(pure::faults(&metadata));
+    faults.extend(no_c::faults(&metadata));
+    for fault in &faults {
+        println!("{fault}");
+    }
+    if faults.is_empty() {
+        println!("the map is right, the pure crates are pure, and nothing compiles C");
+    }
+    faults.is_empty()
+}
+
+/// Prints the table as it must be. The words of the third column are kept from the page; where it
+/// has none, the crate's description stands in.
+pub(crate) fn print() -> bool {
+    let metadata = match Metadata::load() {
+        Ok(metadata) => metadata,
+        Err(error) => {
+            eprintln!("{error}");
+            return false;
+        }
+    };
+    let page = fs::read_to_string(workspace::root().join(PAGE)).unwrap_or_default();
+    let known = table::rows(&page, &HEADER).unwrap_or_default();
+    println!("{}\n|---|---|---|", table::line_of(&HEADER));
+    for (name, needs) in arrows(&metadata) {
+        let kept = known
+            .iter()
+            .find(|row| row[0] == name)
+            .map(|row| row[2].as_str());
+        let described = metadata
+            .member_in(&name)
+            .map(|(_, package)| package.description.as_str());
+        let words = kept.or(described).unwrap_or_default();
+        println!("{}", table::line_of(&[&name, &needs, words]));
+    }
+    true
+}
+
+/// What is wrong with the map on the page at `path`; an empty list means that it is right.
+pub(crate) fn page_faults(metadata: &Metadata, path: &str) -> Vec<String> {
+    match fs::read_to_string(workspace::root().join(path)) {
+        Ok(text) => faults(metadata, &text)
+            .iter()
+            .map(|f| format!("{path}: {f}"))
+            .collect(),
+        Err(error) => vec![format!("{path}: {error}")],
+    }
+}
+
+fn faults(metadata: &Metadata, text: &str) -> Vec<String> {
+    let rows = match table::rows(text, &HEADER) {
+        Ok(rows) => rows,
+        Err(error) => return vec![error],
+    };
+    let truth = arrows(metadata);
+    let mut seen = BTreeMap::new();
+    let mut faults = Vec::new();
+    for row in &rows {
+        let [name, needs, words] = row.as_slice() else {
+            continue;
+        };
+        if seen.insert(name, ()).is_some() {
+            faults.push(format!("`{name}` has two rows"));
+        }
+        match truth.get(name) {
+            None => faults.push(format!("`{name}` is no crate of this workspace")),
+            Some(right) if right != needs => {
+                let line = table::line_of(&[name, right, words]);
+                faults.push(format!("the arrows of `{name}` are others; write {line}"));
+            }
+            Some(_) if words.is_empty() => faults.push(format!("say what lives in `{name}`")),
+            Some(_) => {}
+        }
+    }
+    for (name, right) in truth.iter().filter(|(name, _)| !seen.contains_key(name)) {
+        let line = table::line_of(&[name, right, "..."]);
+        faults.push(format!("`{name}` has no row; write {line}"));
+    }
+    faults
+}
+
+/// For each crate of the workspace, the cell that lists what it needs of the workspace.
+fn arrows(metadata: &Metadata) -> BTreeMap<String, String> {
+    let members = metadata.members();
+    let folder_of = |name: &str| {
+        let found = members.iter().find(|(_, package)| package.name == name);
+        found.map(|(_, package)| package.folder())
+    };
+    let mut arrows = BTreeMap::new();
+    for (_, package) in &members {
+        let normal = package
+            .declared
+            .iter()
+            .filter(|entry| entry.kind == Kind::Normal);
+        let mut needs: Vec<String> = normal.filter_map(|entry| folder_of(&entry.name)).collect();
+        needs.sort();
+        needs.dedup();
+        arrows.insert(package.folder(), needs.join(", "));
+    }
+    arrows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The promise itself: the page that is committed draws the workspace that is committed.
+    #[test]
+    fn the_map_in_architecture_md_is_the_workspace() {
+        let metadata = Metadata::load().unwrap();
+        assert_eq!(page_faults(&metadata, PAGE), [""; 0]);
+    }
+
+    fn two_floors() -> Metadata {
+        Metadata::default()
+            .with_member(
+                "net",
+                &[
+                    ("sp", Kind::Normal),
+                    ("log", Kind::Normal),
+                    ("sim", Kind::Dev),
+                ],
+            )
+            .with_member("sp", &[])
+            .with_member("sim", &[("sp", Kind::Normal), ("net", Kind::Normal)])
+            .with_foreign("log", &[])
+    }
+
+    const RIGHT: &str = "\
+# Page
+
+| crate | depends on | lives there |
+|---|---|---|
+| `sp` | | protocols |
+| `net` | sp | sockets |
+| `sim` | `net`, `sp` | a world |
+";
+
+    #[test]
+    fn a_right_map_passes_in_any_order_with_or_without_backticks() {
+        assert_eq!(faults(&two_floors(), RIGHT), [""; 0]);
+    }
+
+    #[test]
+    fn a_wrong_arrow_is_answered_with_the_right_row() {
+        let wrong = RIGHT.replace("| sp | sockets |", "| sim, sp | sockets |");
+        assert_eq!(
+            faults(&two_floors(), &wrong),
+            ["the arrows of `net` are others; write | net | sp | sockets |"]
+        );
+    }
+
+    #[test]
+    fn a_forgotten_crate_is_answered_with_its_row() {
+        let wrong = RIGHT.replace("| `sp` | | protocols |\n", "");
+        assert_eq!(
+            faults(&two_floors(), &wrong),
+            ["`sp` has no row; write | sp | | ... |"]
+        );
+    }
+
+    #[test]
+    fn an_unknown_a_doubled_and_an_empty_row_are_named() {
+        let wrong = format!("{RIGHT}| gone | | dust |\n| net | sp | |\n");
+        assert_eq!(
+            faults(&two_floors(), &wrong),
+            [
+                "`gone` is no crate of this workspace",
+                "`net` has two rows",
+                "say what lives in `net`",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_page_without_map_and_a_missing_page_are_faults() {
+        assert!(faults(&two_floors(), "# Page")[0].contains("no table"));
+        assert_eq!(page_faults(&two_floors(), "no/such/page.md").len(), 1);
+    }
+}

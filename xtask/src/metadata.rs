@@ -1,0 +1,315 @@
+//! What cargo knows about the workspace, parsed once.
+//!
+//! `cargo metadata` prints JSON with far more than the checks need. Here it becomes a small graph:
+//! packages, and edges that know whether they are needed to run, to build or to test. The checks
+//! take this graph as an argument, so that their tests can hand them one that is made up.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::workspace;
+
+/// Edges are resolved for this target: the one that CI runs on.
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// When a dependency is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Normal,
+    Build,
+    Dev,
+}
+
+/// An entry of a package's `Cargo.toml`, by the name of the package it asks for.
+#[derive(Debug)]
+pub(crate) struct Declared {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
+
+/// An edge that is really taken: target and features applied.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    /// Key in [`Metadata::packages`].
+    pub(crate) to: String,
+    pub(crate) kind: Kind,
+}
+
+#[derive(Debug)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    /// The folder with its `Cargo.toml`.
+    pub(crate) directory: PathBuf,
+    /// Whether it belongs to this workspace.
+    pub(crate) member: bool,
+    /// The foreign library which it says it links, if any.
+    pub(crate) links: Option<String>,
+    pub(crate) declared: Vec<Declared>,
+    pub(crate) edges: Vec<Edge>,
+}
+
+impl Package {
+    /// The name of its folder: what the map calls a crate.
+    pub(crate) fn folder(&self) -> String {
+        let name = self.directory.file_name().unwrap_or_default();
+        name.to_string_lossy().into_owned()
+    }
+}
+
+/// The graph of packages, by cargo's package id.
+#[derive(Debug, Default)]
+pub(crate) struct Metadata {
+    pub(crate) packages: BTreeMap<String, Package>,
+}
+
+/// What can be reached from one package, and over which package it was reached first.
+pub(crate) struct Closure {
+    came_from: BTreeMap<String, Option<String>>,
+}
+
+impl Metadata {
+    /// Asks cargo. Fails when cargo does, or when its answer has an unexpected form.
+    pub(crate) fn load() -> Result<Metadata, String> {
+        let arguments = [
+            "metadata",
+            "--format-version",
+            "1",
+            "--filter-platform",
+            TARGET,
+        ];
+        let output = workspace::cargo(&arguments)
+            .output()
+            .map_err(|error| format!("cargo metadata did not start: {error}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("cargo metadata failed: {}", said.trim()));
+        }
+        let value = serde_json::from_slice(&output.stdout)
+            .map_err(|error| format!("cargo metadata printed no JSON: {error}"))?;
+        Metadata::parse(&value)
+            .ok_or_else(|| "cargo metadata has a form that xtask does not know".to_owned())
+    }
+
+    fn parse(value: &Value) -> Option<Metadata> {
+        let members: Vec<&str> = strings(value.get("workspace_members")?)?;
+        let mut packages = BTreeMap::new();
+        for package in value.get("packages")?.as_array()? {
+            let id = package.get("id")?.as_str()?;
+            packages.insert(
+                id.to_owned(),
+                parse_package(package, members.contains(&id))?,
+            );
+        }
+        for node in value.get("resolve")?.get("nodes")?.as_array()? {
+            let package = packages.get_mut(node.get("id")?.as_str()?)?;
+            package.edges = parse_edges(node)?;
+        }
+        Some(Metadata { packages })
+    }
+
+    /// The workspace's own packages, sorted by folder name.
+    pub(crate) fn members(&self) -> Vec<(&str, &Package)> {
+        let mut members: Vec<(&str, &Package)> = self
+            .packages
+            .iter()
+            .filter(|(_, package)| package.member)
+            .map(|(id, package)| (id.as_str(), package))
+            .collect();
+        members.sort_by_key(|(_, package)| package.folder());
+        members
+    }
+
+    pub(crate) fn member_in(&self, folder: &str) -> Option<(&str, &Package)> {
+        self.members()
+            .into_iter()
+            .find(|(_, package)| package.folder() == folder)
+    }
+
+    /// All that is compiled for `from`, itself included. Its tests' needs are left out.
+    pub(crate) fn closure(&self, from: &str) -> Closure {
+        let mut came_from = BTreeMap::from([(from.to_owned(), None)]);
+        let mut waiting = VecDeque::from([from.to_owned()]);
+        while let Some(id) = waiting.pop_front() {
+            let Some(package) = self.packages.get(&id) else {
+                continue;
+            };
+            for edge in package.edges.iter().filter(|edge| edge.kind != Kind::Dev) {
+                if !came_from.contains_key(&edge.to) {
+                    came_from.insert(edge.to.clone(), Some(id.clone()));
+                    waiting.push_back(edge.to.clone());
+                }
+            }
+        }
+        Closure { came_from }
+    }
+
+    /// The way to `to` as names: `net -> tokio -> mio`, so that a finding says whom to ask.
+    pub(crate) fn way(&self, closure: &Closure, to: &str) -> String {
+        let mut names = Vec::new();
+        let mut at = Some(to);
+        while let Some(id) = at {
+            names.push(
+                self.packages
+                    .get(id)
+                    .map_or(id, |package| package.name.as_str()),
+            );
+            at = closure.came_from.get(id).and_then(Option::as_deref);
+        }
+        names.reverse();
+        names.join(" -> ")
+    }
+}
+
+impl Closure {
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.came_from.keys().map(String::as_str)
+    }
+}
+
+fn parse_package(value: &Value, member: bool) -> Option<Package> {
+    let manifest = Path::new(value.get("manifest_path")?.as_str()?);
+    let mut declared = Vec::new();
+    for entry in value.get("dependencies")?.as_array()? {
+        let name = entry.get("name")?.as_str()?.to_owned();
+        declared.push(Declared {
+            name,
+            kind: parse_kind(entry.get("kind")?)?,
+        });
+    }
+    let text = |key: &str| value.get(key).and_then(Value::as_str);
+    Some(Package {
+        name: text("name")?.to_owned(),
+        description: text("description").unwrap_or_default().to_owned(),
+        directory: manifest.parent()?.to_path_buf(),
+        member,
+        links: text("links").map(str::to_owned),
+        declared,
+        edges: Vec::new(),
+    })
+}
+
+fn parse_edges(node: &Value) -> Option<Vec<Edge>> {
+    let mut edges = Vec::new();
+    for dependency in node.get("deps")?.as_array()? {
+        let to = dependency.get("pkg")?.as_str()?;
+        for entry in dependency.get("dep_kinds")?.as_array()? {
+            edges.push(Edge {
+                to: to.to_owned(),
+                kind: parse_kind(entry.get("kind")?)?,
+            });
+        }
+    }
+    Some(edges)
+}
+
+fn parse_kind(value: &Value) -> Option<Kind> {
+    match value.as_str() {
+        None => Some(Kind::Normal),
+        Some("build") => Some(Kind::Build),
+        Some("dev") => Some(Kind::Dev),
+        Some(_) => None,
+    }
+}
+
+fn strings(value: &Value) -> Option<Vec<&str>> {
+    value.as_array()?.iter().map(Value::as_str).collect()
+}
+
+/// Made-up workspaces for the tests of the checks.
+#[cfg(test)]
+pub(crate) mod made_up {
+    use super::*;
+
+    impl Metadata {
+        /// A member in `crates/FOLDER` with these dependencies. Ids are names here.
+        pub(crate) fn with_member(self, folder: &str, needs: &[(&str, Kind)]) -> Metadata {
+            self.with(folder, true, needs)
+        }
+
+        /// A crate from a registry.
+        pub(crate) fn with_foreign(self, name: &str, needs: &[(&str, Kind)]) -> Metadata {
+            self.with(name, false, needs)
+        }
+
+        pub(crate) fn with_links(mut self, name: &str, library: &str) -> Metadata {
+            let package = self.packages.get_mut(name).expect("added before");
+            package.links = Some(library.to_owned());
+            self
+        }
+
+        fn with(mut self, name: &str, member: bool, needs: &[(&str, Kind)]) -> Metadata {
+            let declared = |&(name, kind): &(&str, Kind)| Declared {
+                name: name.into(),
+                kind,
+            };
+            let edge = |&(to, kind): &(&str, Kind)| Edge {
+                to: to.into(),
+                kind,
+            };
+            let package = Package {
+                name: name.to_owned(),
+                description: format!("What {name} is."),
+                directory: Path::new("crates").join(name),
+                member,
+                links: None,
+                declared: needs.iter().map(declared).collect(),
+                edges: needs.iter().map(edge).collect(),
+            };
+            self.packages.insert(name.to_owned(), package);
+            self
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_of_cargo_becomes_packages_and_edges() {
+        let value = serde_json::json!({
+            "workspace_members": ["a 1"],
+            "packages": [
+                { "id": "a 1", "name": "a", "description": "first", "links": null,
+                  "manifest_path": "/w/crates/alpha/Cargo.toml",
+                  "dependencies": [{ "name": "b", "kind": "dev" }] },
+                { "id": "b 1", "name": "b", "description": null, "links": "z",
+                  "manifest_path": "/r/b/Cargo.toml", "dependencies": [] },
+            ],
+            "resolve": { "nodes": [
+                { "id": "a 1", "deps": [
+                    { "pkg": "b 1", "dep_kinds": [{ "kind": null }, { "kind": "dev" }] }] },
+                { "id": "b 1", "deps": [] },
+            ] },
+        });
+        let metadata = Metadata::parse(&value).unwrap();
+        let (id, a) = metadata.member_in("alpha").unwrap();
+        assert_eq!((id, a.declared[0].kind), ("a 1", Kind::Dev));
+        assert_eq!(
+            a.edges.iter().map(|edge| edge.kind).collect::<Vec<_>>(),
+            [Kind::Normal, Kind::Dev]
+        );
+        assert_eq!(metadata.packages["b 1"].links.as_deref(), Some("z"));
+        assert_eq!(metadata.members().len(), 1);
+    }
+
+    #[test]
+    fn an_answer_of_another_form_is_refused() {
+        assert!(Metadata::parse(&serde_json::json!({ "packages": [] })).is_none());
+    }
+
+    #[test]
+    fn a_closure_follows_build_edges_but_not_those_of_tests() {
+        let metadata = Metadata::default()
+            .with_member("a", &[("b", Kind::Normal), ("t", Kind::Dev)])
+            .with_foreign("b", &[("c", Kind::Build)])
+            .with_foreign("c", &[])
+            .with_foreign("t", &[]);
+        let closure = metadata.closure("a");
+        assert_eq!(closure.ids().collect::<Vec<_>>(), ["a", "b", "c"]);
+        assert_eq!(metadata.way(&closure, "c"), "a -> b -> c");
+    }
+}

@@ -1,0 +1,44 @@
+//! `cargo xtask nightly`: the runs that are too long for every push.
+//!
+//! The same tests, longer: those that have a longer form read `WIGWAG_NIGHTLY` and send more
+//! messages or try more seeds. There is no second set of tests that only the night knows.
+
+use crate::tally::Tally;
+use crate::{setup, step, test, workspace};
+
+/// One run. All of them are cargo's, and all of them see `WIGWAG_NIGHTLY=1` and `WIGWAG_OUTSIDE=1`.
+struct Long {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    /// What to expect on two cores, for whoever waits.
+    minutes: u32,
+}
+
+const RUNS: &[Long] = &[Long {
+    name: "every test, optimised as shipped, in its long form",
+    arguments: &["test", "--workspace", "--release", "--no-fail-fast"],
+    minutes: 30,
+}];
+
+/// Runs them all and closes with the same line as `cargo xtask test`.
+pub(crate) fn run() -> bool {
+    if let Err(error) = step::timed("set up", setup::install) {
+        println!("{error}");
+        return test::sum_up(Tally::BROKEN);
+    }
+    let mut tally = Tally::default();
+    for Long {
+        name,
+        arguments,
+        minutes,
+    } in RUNS
+    {
+        let mut command = workspace::cargo(arguments);
+        command
+            .env("WIGWAG_NIGHTLY", "1")
+            .env("WIGWAG_OUTSIDE", "1");
+        let heading = format!("{name} (about {minutes} min)");
+        tally += step::timed(&heading, || test::counted(&mut command));
+    }
+    test::sum_up(tally)
+}

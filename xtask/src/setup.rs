@@ -1,0 +1,131 @@
+//! What the tests need beside a Rust toolchain, and how it gets onto the machine.
+//!
+//! One table. A program that is there is left alone; one that is missing is installed from the
+//! system's package registry. When it is still missing after that, the run fails: a test that
+//! silently did not run is worse than a red one.
+
+use std::env;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A program that tests start.
+struct Need {
+    program: &'static str,
+    /// The package that brings it, by its Debian name.
+    package: &'static str,
+    why: &'static str,
+}
+
+const NEEDS: &[Need] = &[
+    Need {
+        program: "iperf3",
+        package: "iperf3",
+        why: "what loopback itself can carry, as the limit to measure against",
+    },
+    Need {
+        program: "nanocat",
+        package: "nanomsg-utils",
+        why: "a live nanomsg peer for the SP sockets",
+    },
+    Need {
+        program: "nngcat",
+        package: "nng-utils",
+        why: "a live nng peer for the SP sockets",
+    },
+];
+
+/// Installs what is missing, a line for each. Says nothing when all is there.
+pub(crate) fn install() -> Result<(), String> {
+    let missing: Vec<&Need> = NEEDS
+        .iter()
+        .filter(|need| !is_there(need.program))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    for need in &missing {
+        println!(
+            "installing {}: {} ({})",
+            need.package, need.program, need.why
+        );
+    }
+    let mut packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    packages.dedup();
+    run(apt_get(&["update"]))?;
+    run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(&packages))?;
+    match missing.iter().find(|need| !is_there(need.program)) {
+        None => Ok(()),
+        Some(need) => Err(format!(
+            "{} is missing though {} is in",
+            need.program, need.package
+        )),
+    }
+}
+
+fn is_there(program: &str) -> bool {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+/// `apt-get` that asks nothing, through sudo unless we are root already.
+fn apt_get(arguments: &[&str]) -> Command {
+    let mut command = if is_root() {
+        Command::new("env")
+    } else {
+        let mut sudo = Command::new("sudo");
+        sudo.arg("env");
+        sudo
+    };
+    command
+        .args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet=2"])
+        .args(arguments);
+    command
+}
+
+/// Files under /proc/self belong to the user we run as.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    Path::new("/proc/self")
+        .metadata()
+        .is_ok_and(|metadata| metadata.uid() == 0)
+}
+
+/// Quiet while it works; on failure its own words are the best explanation.
+fn run(mut command: impl std::borrow::BorrowMut<Command>) -> Result<(), String> {
+    let command = command.borrow_mut();
+    let line = crate::step::line_of(command);
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("{line} did not start: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!(
+        "{line} ended with {}\n{}",
+        output.status,
+        said.trim()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_looked_up_where_the_shell_would() {
+        assert!(is_there("sh"));
+        assert!(!is_there("no-such-program"));
+    }
+
+    #[test]
+    fn a_failing_installer_is_quoted() {
+        let failed = run(Command::new("sh").args(["-c", "echo no such package >&2; exit 100"]));
+        let error = failed.unwrap_err();
+        assert!(
+            error.contains("100") && error.ends_with("no such package"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! `cargo xtask test`: every test there is, and one line that sums them up.
+//!
+//! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so those that start other programs do
+//! so and fail when the program is missing. Then the loom models run: each crate that names loom
+//! is built once more with `--cfg wigwag_loom`. The cfg goes to that crate alone; through
+//! `RUSTFLAGS` it would go to all, and tokio and its kin would be compiled a second time.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::metadata::Metadata;
+use crate::tally::{Reader, Tally};
+use crate::{setup, step, workspace};
+
+/// Set while a crate's models are built. They stand behind `#[cfg(all(test, wigwag_loom))]`.
+const MODEL_CFG: &str = "wigwag_loom";
+
+/// The part of their name by which models are told from the crate's other tests.
+const MODEL_FILTER: &str = "loom_";
+
+const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
+const WORKSPACE_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
+
+/// Installs, builds, runs, counts. True when every test passed.
+pub(crate) fn run() -> bool {
+    if let Err(error) = step::timed("set up", setup::install) {
+        println!("{error}");
+        return sum_up(Tally::BROKEN);
+    }
+    let faults = step::timed("build", || step::run(&mut workspace::cargo(BUILD)));
+    if let Some(fault) = faults.first() {
+        println!("{fault}");
+        return sum_up(Tally::BROKEN);
+    }
+    let mut tests = workspace::cargo(WORKSPACE_TESTS);
+    let mut tally = step::timed("tests", || counted(tests.env("WIGWAG_OUTSIDE", "1")));
+    match Metadata::load() {
+        Ok(metadata) => {
+            for package in crates_with_models(&metadata) {
+                tally += step::timed(&format!("models of {package}"), || models(package));
+            }
+        }
+        Err(error) => {
+            println!("{error}");
+            tally += Tally::BROKEN;
+        }
+    }
+    sum_up(tally)
+}
+
+/// Prints the line that closes every run of tests. True when it is a good one.
+pub(crate) fn sum_up(tally: Tally) -> bool {
+    if tally.ignored > 0 {
+        println!(
+            "{} tests are ignored: let them run or take them out",
+            tally.ignored
+        );
+    }
+    println!("{} passed, {} failed", tally.passed, tally.failed);
+    tally.holds()
+}
+
+/// Runs a command that runs tests, shows its output as it comes, and counts.
+pub(crate) fn counted(command: &mut Command) -> Tally {
+    match read(command) {
+        // Cargo failed and yet no test did: something broke before or between the tests.
+        Ok((mut tally, false)) if tally.failed == 0 => {
+            println!("{} failed outside its tests", step::line_of(command));
+            tally += Tally::BROKEN;
+            tally
+        }
+        Ok((tally, _)) => tally,
+        Err(error) => {
+            println!("{} broke off: {error}", step::line_of(command));
+            Tally::BROKEN
+        }
+    }
+}
+
+/// The count, and whether the command itself ended well.
+fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut output = BufReader::new(child.stdout.take().expect("piped two lines above"));
+    let mut reader = Reader::default();
+    let mut line = Vec::new();
+    // Tests may print anything, so a line is bytes before it is text.
+    while output.read_until(b'\n', &mut line)? > 0 {
+        let text = String::from_utf8_lossy(&line);
+        print!("{text}");
+        reader.line(&text);
+        line.clear();
+    }
+    Ok((reader.finish(), child.wait()?.success()))
+}
+
+/// Whoever declares loom has models.
+fn crates_with_models(metadata: &Metadata) -> Vec<&str> {
+    let members = metadata.members().into_iter().map(|(_, package)| package);
+    let with_loom = members.filter(|package| package.declared.iter().any(|d| d.name == "loom"));
+    with_loom.map(|package| package.name.as_str()).collect()
+}
+
+/// Builds the package's unit tests for loom and runs those that are models. A package that names
+/// loom but has no model is a failure: models must not vanish unnoticed.
+fn models(package: &str) -> Tally {
+    let binary = match build_models(package) {
+        Ok(binary) => binary,
+        Err(error) => {
+            println!("{error}");
+            return Tally::BROKEN;
+        }
+    };
+    let tally = counted(Command::new(binary).arg(MODEL_FILTER));
+    if tally == Tally::default() {
+        println!("{package} has no test whose name holds {MODEL_FILTER}");
+        return Tally::BROKEN;
+    }
+    tally
+}
+
+fn build_models(package: &str) -> Result<String, String> {
+    let mut build =
+        workspace::cargo(&["rustc", "--lib", "--profile", "test", "--package", package]);
+    build.args([
+        "--message-format",
+        "json-render-diagnostics",
+        "--",
+        "--cfg",
+        MODEL_CFG,
+    ]);
+    let output = build
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if !output.status.success() {
+        return Err(format!(
+            "{} ended with {}",
+            step::line_of(&build),
+            output.status
+        ));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    executable(&text).ok_or_else(|| format!("{} named no test binary", step::line_of(&build)))
+}
+
+/// Cargo prints one JSON object a line; the last one with an executable is the test binary.
+fn executable(messages: &str) -> Option<String> {
+    let objects = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut named =
+        objects.filter_map(|object| Some(object.get("executable")?.as_str()?.to_owned()));
+    named.next_back()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::Kind;
+
+    fn shell(script: &str) -> Tally {
+        counted(Command::new("sh").args(["-c", script]))
+    }
+
+    #[test]
+    fn a_run_is_counted_from_its_output() {
+        let good = "echo running 1 test; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'";
+        assert_eq!(
+            shell(good),
+            Tally {
+                passed: 1,
+                failed: 0,
+                ignored: 0
+            }
+        );
+    }
+
+    #[test]
+    fn a_command_that_fails_without_a_failed_test_counts_as_one() {
+        assert_eq!(shell("exit 101"), Tally::BROKEN);
+        assert_eq!(counted(&mut Command::new("no-such-program")), Tally::BROKEN);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_not_stop_the_count() {
+        let odd = r"printf '\377\n'; echo running 1 test; echo 'test result: ok. 1 passed'";
+        assert_eq!(shell(odd).passed, 1);
+    }
+
+    #[test]
+    fn a_crate_that_names_loom_is_one_with_models() {
+        let metadata = Metadata::default()
+            .with_member("net", &[("loom", Kind::Dev)])
+            .with_member("sp", &[("bytes", Kind::Normal)])
+            .with_foreign("tokio", &[("loom", Kind::Dev)]);
+        assert_eq!(crates_with_models(&metadata), ["net"]);
+    }
+
+    #[test]
+    fn the_test_binary_is_found_among_the_messages() {
+        let messages = "\
+{\"reason\":\"compiler-artifact\",\"executable\":null}
+{\"reason\":\"compiler-artifact\",\"executable\":\"/t/wigwag_net-1\"}
+{\"reason\":\"build-finished\",\"success\":true}
+";
+        assert_eq!(executable(messages).as_deref(), Some("/t/wigwag_net-1"));
+        assert_eq!(executable("no json"), None);
+    }
+}
