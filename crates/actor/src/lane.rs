@@ -149,12 +149,3 @@ impl<M: Message> Lane for TypedLane<M> {
         }
     }
 }
-
-impl<M> Drop for TypedLane<M> {
-    fn drop(&mut self) {
-        // The session is over: its calls that nobody has begun have no asker any more.
-        for chunk in self.queue.close() {
-            refuse(chunk.mails, Some(&self.owner));
-        }
-    }
-}

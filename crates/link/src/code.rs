@@ -51,6 +51,8 @@ codes! {
     REPLY_DROPPED 0x0207 "the handler ended without a reply"
     DRAINING 0x0208 "the node is closing"
     TOO_LARGE 0x0209 "too large"
+    CALL_CYCLE 0x020A "the calls form a circle in which everybody waits"
+    DEADLINE_PASSED 0x020B "the deadline had passed before the call began"
 }
 
 impl fmt::Display for Code {

@@ -5,7 +5,9 @@
 
 use crate::code::Code;
 use crate::error::LinkError;
-use crate::limits::{SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNITS_MIN};
+use crate::limits::{
+    FRAME_RESERVE_UNITS, FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNITS_MIN,
+};
 
 /// The sender's side of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -81,24 +83,29 @@ impl Window {
 }
 
 /// What all channels of a session share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Budget {
-    left: u64,
-}
-
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget {
-            left: SESSION_UNITS_MAX,
-        }
-    }
+    /// Units of all windows. First windows are always given, so this may go beyond what there is.
+    held: u64,
 }
 
 impl Budget {
-    fn take(&mut self, units: u64) -> u64 {
-        let taken = units.min(self.left);
-        self.left -= taken;
-        taken
+    /// Units that `wanted` more of may be had: half of what is left, so that the channel that comes
+    /// last finds some too.
+    fn grow(&mut self, wanted: u64) -> u64 {
+        let half = SESSION_UNITS_MAX.saturating_sub(self.held) / 2;
+        self.give(wanted.min(half))
+    }
+
+    /// Units for a frame that would wait for ever without them.
+    fn grow_for_frame(&mut self, wanted: u64) -> u64 {
+        let most = SESSION_UNITS_MAX + FRAME_RESERVE_UNITS;
+        self.give(wanted.min(most.saturating_sub(self.held)))
+    }
+
+    fn give(&mut self, units: u64) -> u64 {
+        self.held += units;
+        units
     }
 }
 
@@ -120,7 +127,7 @@ pub struct Grant {
 impl Grant {
     /// A grant of `window` units, taken from the budget; the initial window is always given.
     pub fn new(window: u64, budget: &mut Budget) -> Grant {
-        budget.take(window);
+        budget.give(window);
         Grant {
             announced: window,
             freed: 0,
@@ -163,10 +170,24 @@ impl Grant {
     pub fn need(&mut self, wanted: u64, budget: &mut Budget) -> bool {
         self.wanted = self.wanted.max(wanted);
         let most = WINDOW_UNITS_MAX.min(SESSION_UNITS_MAX / 2);
-        let fits = wanted.saturating_sub(self.freed);
+        let fits = self.wanted.saturating_sub(self.freed);
         let target = (self.window * 2).max(fits).clamp(WINDOW_UNITS_MIN, most);
-        self.window += budget.take(target.saturating_sub(self.window));
+        self.window += budget.grow(target.saturating_sub(self.window));
+        // Without this a frame larger than the window would wait for ever once others hold the
+        // budget.
+        let frame = fits.min(FRAME_UNITS);
+        self.window += budget.grow_for_frame(frame.saturating_sub(self.window));
         self.is_due()
+    }
+
+    /// The sender wants more than the window could ever give it.
+    pub fn is_short(&self) -> bool {
+        self.wanted.saturating_sub(self.freed).min(FRAME_UNITS) > self.window
+    }
+
+    /// Places that the lane has.
+    pub fn window(&self) -> u64 {
+        self.window
     }
 
     /// Half a window can be announced anew, or the sender is stuck and there is anything at all.
@@ -183,7 +204,7 @@ impl Grant {
 
     /// The channel is gone; its places go back to the budget.
     pub fn close(self, budget: &mut Budget) {
-        budget.left = (budget.left + self.window).min(SESSION_UNITS_MAX);
+        budget.held = budget.held.saturating_sub(self.window);
     }
 }
 
@@ -264,12 +285,42 @@ mod tests {
             }
         }
         let sum: u64 = greedy.iter().map(|grant| grant.window).sum();
-        assert!(sum <= SESSION_UNITS_MAX, "{sum}");
+        assert!(sum <= SESSION_UNITS_MAX + FRAME_RESERVE_UNITS, "{sum}");
         let [first, second, third] = greedy;
         for grant in [first, second, third] {
             grant.close(&mut budget);
         }
-        assert_eq!(budget.left, SESSION_UNITS_MAX);
+        assert_eq!(budget.held, 0);
+    }
+
+    /// First windows are given beyond the budget; what they took beyond it must not come back.
+    #[test]
+    fn a_budget_that_was_overdrawn_gives_back_no_more_than_it_had() {
+        let mut budget = Budget::default();
+        let first = SESSION_UNITS_MAX / 64;
+        let grants: alloc::vec::Vec<Grant> = (0..first * 2)
+            .map(|_| Grant::new(64, &mut budget))
+            .collect();
+        let (gone, kept) = grants.split_at(first as usize);
+        gone.iter().for_each(|grant| grant.close(&mut budget));
+        let mut grant = kept[0];
+        grant.need(u64::MAX / 2, &mut budget);
+        assert_eq!(grant.window(), FRAME_UNITS, "the others hold all the rest");
+    }
+
+    /// Two busy channels must not shut out a third that sends one large frame.
+    #[test]
+    fn a_large_frame_finds_room_whatever_others_hold() {
+        let mut budget = Budget::default();
+        let mut busy: [Grant; 40] = core::array::from_fn(|_| Grant::new(64, &mut budget));
+        for grant in &mut busy {
+            for _ in 0..20 {
+                grant.need(u64::MAX / 2, &mut budget);
+            }
+        }
+        let mut late = Grant::new(64, &mut budget);
+        assert!(late.need(FRAME_UNITS, &mut budget));
+        assert_eq!(late.announce().0, FRAME_UNITS);
     }
 
     #[test]

@@ -18,6 +18,14 @@ pub const WINDOW_UNITS_MAX: u64 = 65_536;
 /// Units that all channels of a session may hold together: 8 MiB.
 pub const SESSION_UNITS_MAX: u64 = 131_072;
 
+/// Units that a channel may get although the budget is spent, when its next frame would not fit
+/// otherwise: one frame of the default size.
+pub const FRAME_UNITS: u64 = 1024;
+
+/// What all channels of a session may hold beyond [`SESSION_UNITS_MAX`] for such frames: 8 MiB, for
+/// 128 channels.
+pub const FRAME_RESERVE_UNITS: u64 = 131_072;
+
 /// Sequenced bytes that a sender keeps until they are acknowledged: four acks' worth.
 pub const UNACKED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
@@ -35,6 +43,16 @@ pub const ACK_DELAY_MS: u64 = 10;
 /// Bytes of a segment: what is published as one piece and kept until its ack. One write of this
 /// size reaches two thirds of what the loopback can do at all; larger ones leave the cache.
 pub const SEGMENT_BYTES: usize = 64 * 1024;
+
+/// Bytes of a batch that are not sequenced frames, at most: the word that PAIR1 puts in front, the
+/// batch's header, and control frames. Control frames that do not fit wait for the next batch.
+pub const BATCH_HEAD_BYTES_MAX: usize = 1024;
+
+/// Bytes in front of a frame's body at most: its type and its length.
+pub const FRAME_HEAD_BYTES_MAX: usize = 11;
+
+/// The smallest batch that we can work with: its head and a few small frames.
+pub const BATCH_BYTES_MIN: u64 = 2048;
 
 /// Bytes of an opening message at most.
 pub const OPENING_BYTES_MAX: usize = 4096;
@@ -106,7 +124,8 @@ impl Limits {
     }
 
     /// Reads limits; an unknown tag is skipped, a missing one has its default. Values that would
-    /// make the session useless are an error.
+    /// make the session useless are an error. A frame must fit into a batch, so the limit of frames
+    /// falls to what a batch can hold.
     pub fn decode(reader: &mut Reader<'_>) -> Result<Limits, LinkError> {
         let mut limits = Limits::default();
         while !reader.is_empty() {
@@ -119,7 +138,7 @@ impl Limits {
             }
         }
         let least = [
-            (limits.batch_max, 1024),
+            (limits.batch_max, BATCH_BYTES_MIN),
             (limits.frame_max, 256),
             (limits.initial_units, 1),
         ];
@@ -128,7 +147,14 @@ impl Limits {
                 "a limit in HELLO is too small to work with",
             ));
         }
+        limits.frame_max = limits.body_max();
         Ok(limits)
+    }
+
+    /// The longest body that I accept and that fits into a batch of mine.
+    pub fn body_max(&self) -> u64 {
+        let heads = (BATCH_HEAD_BYTES_MAX + FRAME_HEAD_BYTES_MAX) as u64;
+        self.frame_max.min(self.batch_max.saturating_sub(heads))
     }
 }
 

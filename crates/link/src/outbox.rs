@@ -9,11 +9,15 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use wigwag_wire::Buffer;
+use wigwag_wire::{Buffer, Reader};
 
 use crate::code::Code;
 use crate::error::LinkError;
-use crate::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_RESERVE};
+use crate::frame::Frame;
+use crate::limits::{
+    BATCH_HEAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, UNACKED_BYTES_MAX,
+    UNACKED_RESERVE,
+};
 
 /// A sender's buffer of this size becomes a segment as it is; a smaller one is copied to others.
 const ADOPT_BYTES_MIN: usize = 8 * 1024;
@@ -45,8 +49,13 @@ pub struct Taken {
 }
 
 /// The outbox of one direction of a session.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Outbox {
+    /// Bytes from which on a segment takes no further frame: with one more frame of the largest
+    /// size it still fits into a batch of the peer's.
+    segment_bytes: usize,
+    /// Bytes of the largest segment that fits into a batch of the peer's.
+    piece_bytes: usize,
     /// Where single frames are appended; sealed when it is full or taken.
     open: Buffer,
     open_frames: u64,
@@ -60,13 +69,36 @@ pub struct Outbox {
     acked: u64,
     /// Bytes kept: sealed and open.
     retained: usize,
+    /// Bytes of them that no writer has taken.
+    waiting: usize,
     spare: Vec<Buffer>,
 }
 
 impl Outbox {
-    /// An outbox at number 0.
+    /// An outbox at number 0, for a peer with the default limits.
     pub fn new() -> Outbox {
-        Outbox::default()
+        Outbox::for_peer(&Limits::default())
+    }
+
+    /// An outbox at number 0 whose segments fit into the batches that `peer` accepts.
+    pub fn for_peer(peer: &Limits) -> Outbox {
+        let batch = usize::try_from(peer.batch_max).unwrap_or(usize::MAX);
+        let body = usize::try_from(peer.body_max()).unwrap_or(usize::MAX);
+        let piece_bytes = batch.saturating_sub(BATCH_HEAD_BYTES_MAX);
+        let frame = body.saturating_add(FRAME_HEAD_BYTES_MAX);
+        Outbox {
+            segment_bytes: SEGMENT_BYTES.min(piece_bytes.saturating_sub(frame)),
+            piece_bytes,
+            open: Buffer::new(),
+            open_frames: 0,
+            segments: VecDeque::new(),
+            untaken: 0,
+            next_seq: 0,
+            acked: 0,
+            retained: 0,
+            waiting: 0,
+            spare: Vec::new(),
+        }
     }
 
     /// True when calls may be published. Overshoot is bounded by what is published at once.
@@ -86,6 +118,12 @@ impl Outbox {
         self.open_frames == 0 && self.untaken == self.segments.len()
     }
 
+    /// Bytes that no writer has taken.
+    #[inline]
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting
+    }
+
     /// True when everything published was acknowledged.
     pub fn is_settled(&self) -> bool {
         self.acked == self.next_seq
@@ -94,6 +132,16 @@ impl Outbox {
     /// The number of the next frame.
     pub fn next_seq(&self) -> u64 {
         self.next_seq
+    }
+
+    /// All frames before this number are acknowledged.
+    pub fn acked(&self) -> u64 {
+        self.acked
+    }
+
+    /// Bytes kept: waiting, written, and not acknowledged yet.
+    pub fn retained(&self) -> usize {
+        self.retained
     }
 
     /// Frames published and not acknowledged.
@@ -115,32 +163,50 @@ impl Outbox {
     /// Appends one frame; `write` gives a value that is handed on.
     #[inline]
     pub fn append<T>(&mut self, write: impl FnOnce(&mut Buffer) -> T) -> T {
-        if self.open.len() >= SEGMENT_BYTES {
+        let before = self.room();
+        let value = write(&mut self.open);
+        self.appended(before);
+        value
+    }
+
+    /// Appends one frame, unless `write` says with an error that it must not go: then what it wrote
+    /// is taken back.
+    #[inline]
+    pub fn append_unless<T, E>(
+        &mut self,
+        write: impl FnOnce(&mut Buffer) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let before = self.room();
+        match write(&mut self.open) {
+            Ok(value) => {
+                self.appended(before);
+                Ok(value)
+            }
+            Err(error) => {
+                self.open.truncate(before);
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes room in the open segment and gives its length.
+    #[inline]
+    fn room(&mut self) -> usize {
+        if self.open.len() >= self.segment_bytes {
             self.seal();
         }
         if self.open.capacity() == 0 {
             self.open = self.buffer();
         }
-        let before = self.open.len();
-        let value = write(&mut self.open);
+        self.open.len()
+    }
+
+    #[inline]
+    fn appended(&mut self, before: usize) {
         self.retained += self.open.len() - before;
+        self.waiting += self.open.len() - before;
         self.open_frames += 1;
         self.next_seq += 1;
-        value
-    }
-
-    /// Takes back the frame that was appended last, of which `before` bytes of the open segment
-    /// were there already.
-    pub fn undo(&mut self, before: usize) {
-        self.retained -= self.open.len() - before;
-        self.open.truncate(before);
-        self.open_frames -= 1;
-        self.next_seq -= 1;
-    }
-
-    /// Bytes in the open segment, for [`undo`](Self::undo).
-    pub fn open_len(&self) -> usize {
-        self.open.len()
     }
 
     /// Publishes a sender's turn: `frames` frames that it has encoded. A large buffer is adopted
@@ -150,6 +216,12 @@ impl Outbox {
             return;
         }
         self.retained += encoded.len();
+        self.waiting += encoded.len();
+        if encoded.len() > self.piece_bytes {
+            self.publish_in_pieces(encoded.as_slice(), frames);
+            encoded.clear();
+            return;
+        }
         if encoded.len() >= ADOPT_BYTES_MIN {
             self.seal();
             let mut empty = self.buffer();
@@ -158,7 +230,7 @@ impl Outbox {
             self.next_seq += frames;
             return;
         }
-        if self.open.len() + encoded.len() > SEGMENT_BYTES {
+        if self.open.len() + encoded.len() > SEGMENT_BYTES.min(self.piece_bytes) {
             self.seal();
         }
         if self.open.capacity() == 0 {
@@ -168,6 +240,33 @@ impl Outbox {
         self.open_frames += frames;
         self.next_seq += frames;
         encoded.clear();
+    }
+
+    /// A turn that is longer than a batch of the peer's: it is cut between frames.
+    #[cold]
+    fn publish_in_pieces(&mut self, mut encoded: &[u8], mut frames: u64) {
+        self.seal();
+        while frames > 0 {
+            let mut reader = Reader::new(encoded);
+            let (mut bytes, mut count) = (0, 0);
+            while count < frames && Frame::next(&mut reader, u64::MAX).is_ok() {
+                let end = encoded.len() - reader.rest().len();
+                if count > 0 && end > self.piece_bytes {
+                    break;
+                }
+                (bytes, count) = (end, count + 1);
+            }
+            if count == frames || count == 0 {
+                // The last piece; or no frame at all, which cannot be cut.
+                (bytes, count) = (encoded.len(), frames);
+            }
+            let (piece, rest) = encoded.split_at(bytes);
+            let mut copy = Buffer::with_capacity(piece.len());
+            copy.extend(piece);
+            self.push(copy, count);
+            self.next_seq += count;
+            (encoded, frames) = (rest, frames - count);
+        }
     }
 
     /// Takes whole segments of at most `bytes_max` bytes, and one in any case.
@@ -187,6 +286,7 @@ impl Outbox {
                 taken.first_seq = segment.first_seq;
             }
             taken.frames += segment.frames;
+            self.waiting -= segment.bytes.len();
             taken.segments.push(segment.bytes.clone());
             self.untaken += 1;
         }
@@ -271,9 +371,16 @@ impl Outbox {
     }
 }
 
+impl Default for Outbox {
+    fn default() -> Outbox {
+        Outbox::new()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::write;
 
     fn take_all(outbox: &mut Outbox) -> (u64, u64, Vec<u8>) {
         let mut taken = Taken::default();
@@ -342,10 +449,62 @@ mod tests {
     fn a_frame_that_is_undone_leaves_no_trace() {
         let mut outbox = Outbox::new();
         outbox.append(|out| out.extend(b"keep"));
-        let before = outbox.open_len();
-        outbox.append(|out| out.extend(b"drop"));
-        outbox.undo(before);
+        let refused: Result<(), ()> = outbox.append_unless(|out| {
+            out.extend(b"drop");
+            Err(())
+        });
+        assert!(refused.is_err());
         assert_eq!(take_all(&mut outbox), (0, 1, b"keep".to_vec()));
+    }
+
+    /// The frame after a full segment begins a new one: taking it back must not touch the old one.
+    #[test]
+    fn a_frame_that_began_a_segment_is_undone_too() {
+        let mut outbox = Outbox::new();
+        outbox.append(|out| out.extend(&[1; SEGMENT_BYTES]));
+        let refused: Result<(), ()> = outbox.append_unless(|out| {
+            out.extend(b"drop");
+            Err(())
+        });
+        assert!(refused.is_err());
+        outbox.append(|out| out.extend(b"keep"));
+        assert_eq!(take_all(&mut outbox).2.len(), SEGMENT_BYTES);
+        assert_eq!(take_all(&mut outbox), (1, 1, b"keep".to_vec()));
+        assert_eq!(outbox.retained(), SEGMENT_BYTES + 4);
+    }
+
+    /// A peer with small batches gets small segments, whichever way the frames come.
+    #[test]
+    fn every_segment_fits_into_a_batch_of_the_peers() {
+        for (batch_max, frame_max) in [(2048, 256), (2048, 65_536), (8192, 700), (40_000, 8192)] {
+            let peer = Limits {
+                batch_max,
+                frame_max,
+                ..Limits::default()
+            };
+            let mut outbox = Outbox::for_peer(&peer);
+            let fits = batch_max as usize - BATCH_HEAD_BYTES_MAX;
+            let tell = |out: &mut Buffer, length: usize| {
+                write::tell(out, 1, 1, |out| out.extend(&alloc::vec![7; length]))
+            };
+            let largest = peer.body_max() as usize - 2;
+            let mut turn = Buffer::new();
+            for at in 0..200 {
+                outbox.append(|out| tell(out, if at % 3 == 0 { largest } else { at }));
+                tell(&mut turn, at * 7 % largest);
+            }
+            outbox.publish(&mut turn, 200);
+            let mut taken = Taken::default();
+            let mut frames = 0;
+            while !outbox.is_idle() {
+                outbox.take(0, &mut taken);
+                assert_eq!(taken.first_seq, frames);
+                frames += taken.frames;
+                let bytes: usize = taken.segments.iter().map(|segment| segment.len()).sum();
+                assert!(bytes <= fits, "{bytes} bytes for a batch of {batch_max}");
+            }
+            assert_eq!((frames, outbox.waiting_bytes()), (400, 0));
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::code::Code;
 use crate::credit::{Budget, Grant, Window};
 use crate::error::LinkError;
 use crate::frame::{Frame, SEQUENCED};
-use crate::limits::{ACK_BYTES, ACK_DELAY_MS, Limits, SEGMENT_BYTES};
+use crate::limits::{ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, units};
 use crate::outbox::{Outbox, Taken};
 use crate::write;
 
@@ -147,6 +147,23 @@ impl Outgoing {
     }
 }
 
+/// Why a call was not appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallRefused {
+    /// The unacked window is full: wait for an ack.
+    NoRoom,
+    /// The channel's window does not reach: wait for credit, and say NEED.
+    NoCredit {
+        /// What the call costs.
+        units: u64,
+    },
+    /// The peer accepts no frame of that size.
+    TooLarge {
+        /// Bytes of the frame's body.
+        body: usize,
+    },
+}
+
 /// The sending half.
 #[derive(Debug)]
 pub struct Sender {
@@ -163,6 +180,8 @@ pub struct Sender {
     budget: Budget,
     /// Grants with something to announce.
     due: BTreeSet<usize>,
+    /// Grants that wanted more than the budget had.
+    waiting: BTreeSet<usize>,
     /// Limits to ask for.
     needs: Vec<(u64, u64)>,
     pong: Option<u64>,
@@ -188,13 +207,14 @@ impl Sender {
     /// A sender of a node that has announced `ours` and whose peer has announced `peer`.
     pub fn new(ours: &Limits, peer: Limits) -> Sender {
         Sender {
-            outbox: Outbox::new(),
+            outbox: Outbox::for_peer(&peer),
             peer,
             channels_max: ours.channels_max,
             windows: Vec::new(),
             grants: Vec::new(),
             budget: Budget::default(),
             due: BTreeSet::new(),
+            waiting: BTreeSet::new(),
             needs: Vec::new(),
             pong: None,
             close: None,
@@ -238,6 +258,8 @@ impl Sender {
         {
             *window = None;
         }
+        // A wish of this use of the number must not be heard as one of the next.
+        self.needs.retain(|(stuck, _)| *stuck != channel);
     }
 
     /// The window of a channel of ours.
@@ -246,6 +268,38 @@ impl Sender {
         self.windows
             .get_mut(usize::try_from(channel).ok()?)?
             .as_mut()
+    }
+
+    /// Appends a call on a channel of ours, paid from its window. `encode` appends the frame and
+    /// gives what its body measures; it is taken back when the call cannot go.
+    #[inline]
+    pub fn call(
+        &mut self,
+        channel: u64,
+        encode: impl FnOnce(&mut Buffer) -> usize,
+    ) -> Result<(), CallRefused> {
+        if !self.outbox.has_room_for_calls() {
+            return Err(CallRefused::NoRoom);
+        }
+        let window = usize::try_from(channel)
+            .ok()
+            .and_then(|at| self.windows.get_mut(at));
+        let Some(Some(window)) = window else {
+            return Err(CallRefused::NoRoom);
+        };
+        let frame_max = self.peer.frame_max;
+        self.outbox.append_unless(|out| {
+            let body = encode(out);
+            if body as u64 > frame_max {
+                return Err(CallRefused::TooLarge { body });
+            }
+            let units = units(body);
+            if window.take(units) {
+                Ok(())
+            } else {
+                Err(CallRefused::NoCredit { units })
+            }
+        })
     }
 
     /// A sender that needs `units` on `channel` is stuck. True when the peer must be told, and so
@@ -295,6 +349,22 @@ impl Sender {
         if let Some(grant) = grant.and_then(Option::take) {
             grant.close(&mut self.budget);
             self.due.remove(&(channel as usize));
+            self.waiting.remove(&(channel as usize));
+            self.serve_waiting();
+        }
+    }
+
+    /// Budget has come back: those who did not get what they need try again.
+    fn serve_waiting(&mut self) {
+        for at in core::mem::take(&mut self.waiting) {
+            if let Some(Some(grant)) = self.grants.get_mut(at) {
+                if grant.need(0, &mut self.budget) {
+                    self.due.insert(at);
+                }
+                if grant.is_short() {
+                    self.waiting.insert(at);
+                }
+            }
         }
     }
 
@@ -316,6 +386,9 @@ impl Sender {
         let due = grant.need(wanted, &mut self.budget);
         if due {
             self.due.insert(at);
+        }
+        if grant.is_short() {
+            self.waiting.insert(at);
         }
         due
     }
@@ -385,7 +458,8 @@ impl Sender {
         // CLOSE is the last frame, but it is unsequenced and so stands before the segments: it
         // goes out when they are gone.
         let closing = self.close.is_some() && self.outbox.is_idle();
-        self.outbox.take(most.saturating_sub(1024), &mut out.taken);
+        self.outbox
+            .take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.taken);
         let header = Header {
             ack: self.ack.recv_next,
             first_seq: out.taken.first_seq,

@@ -35,6 +35,11 @@ impl<T> Slots<T> {
         self.slots.len() - self.free.len()
     }
 
+    /// True when [`take`](Self::take) would find none.
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty() && self.slots.len() >= self.max
+    }
+
     /// Takes a slot; index and generation. `None`: all are in use.
     #[inline]
     pub fn take(&mut self, value: T) -> Option<(u32, u32)> {

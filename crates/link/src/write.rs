@@ -82,13 +82,23 @@ pub fn reply(
 }
 
 /// Appends an ERROR.
-pub fn error(out: &mut Buffer, (slot, generation): (u32, u32), code: Code, text: &str) {
+pub fn error(out: &mut Buffer, asker: (u32, u32), code: Code, text: &str) {
+    error_with(out, asker, code, text.as_bytes(), &[]);
+}
+
+fn error_with(
+    out: &mut Buffer,
+    (slot, generation): (u32, u32),
+    code: Code,
+    text: &[u8],
+    data: &[u8],
+) {
     frame(out, kind::ERROR, |out| {
         varint::put(out, u64::from(slot));
         varint::put(out, u64::from(generation));
         put_code(out, code);
-        put_bytes(out, text.as_bytes());
-        put_bytes(out, &[]);
+        put_bytes(out, text);
+        put_bytes(out, data);
     });
 }
 
@@ -232,11 +242,8 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
             generation,
             code,
             text,
-            ..
-        } => {
-            let text = core::str::from_utf8(text).unwrap_or("");
-            error(out, (slot as u32, generation as u32), code, text);
-        }
+            data,
+        } => error_with(out, (slot as u32, generation as u32), code, text, data),
         _ => {}
     }
 }

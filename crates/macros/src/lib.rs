@@ -1,21 +1,227 @@
 //! The attribute macros `#[actor]` and `#[main]`, and the derive `Message`.
+//!
+//! Use them through the crate `wigwag`; what they write refers to it.
+//!
+//! Read the modules in this order: `errors` and `kind` are tools, `method` reads one call from a
+//! signature, `definition` holds what was read; then comes one module for each thing that is
+//! written: `fields` and `message`, `reference`, `handler`. `actor` and `interface` are the two
+//! ways in, `derive` and `entry` the other two macros.
+//!
+//! Everything that is written names its types by absolute paths through `::wigwag::__private`. It
+//! stands where the macro was called but counts as the macro's own, so the lints of the user's
+//! crate do not judge it.
+#![forbid(unsafe_code)]
+
+mod errors;
+mod kind;
+mod method;
+mod definition;
+mod fields;
+mod message;
+mod reference;
+mod handler;
+mod actor;
+mod interface;
+mod derive;
+mod entry;
 
 use proc_macro::TokenStream;
 
-/// Placeholder until written.
+/// Makes an actor of an ordinary `impl` block, or an interface of a `trait`.
+///
+/// # On an `impl` block
+///
+/// Each `pub fn` that takes `&mut self` or `&self` becomes a call. Private methods, those with a
+/// visibility in between, and functions without `self` stay what they are.
+///
+/// ```
+/// use wigwag::Actor;
+///
+/// #[derive(Default)]
+/// struct Counter {
+///     value: u64,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Counter {
+///     /// Adds to the counter and tells what it is now.
+///     pub fn add(&mut self, amount: u64) -> u64 {
+///         self.value += amount;
+///         self.log("added");
+///         self.value
+///     }
+///
+///     fn log(&self, what: &str) {
+///         let _ = (what, self.value);
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let counter = Counter::default().spawn();
+/// counter.add(100).tell().await?;
+/// assert_eq!(counter.add(1).ask().await?, 101);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// The block itself stays as it is. Beside it stand from now on, for a type `Counter`:
+///
+/// - `CounterRef`, what a caller holds: one method for each call, with the same arguments. It makes
+///   a `Call`, which does nothing until it is told or asked. `.call(message)` makes a call of a
+///   message that came back.
+/// - `CounterMessage`, a call as a value: one variant for each call.
+/// - the impls of `Actor` and `Interface`.
+///
+/// ## What a call may look like
+///
+/// Arguments are types that can wait in a mailbox and travel: `Encode + Decode + Send + 'static`,
+/// which `#[derive(wigwag::Message)]` writes for types of your own. A plain method may borrow
+/// `&str` and `&[u8]`: the message holds a `String` or `Bytes` and lends it to the method. At most
+/// 12 arguments. The reply is a type of the same sort, or nothing.
+///
+/// A method may be `async`; the actor's next call waits for it. Its arguments are owned, because
+/// it goes on when the bytes it was read from are long overwritten.
+///
+/// Anything else is an error that says what to write instead.
+///
+/// ```
+/// use wigwag::Actor;
+///
+/// struct Greeter;
+///
+/// #[wigwag::actor]
+/// impl Greeter {
+///     pub fn greet(&self, name: &str) -> String {
+///         format!("hello, {name}")
+///     }
+///
+///     pub async fn greet_later(&mut self, name: String) -> String {
+///         tokio::task::yield_now().await;
+///         self.greet(&name)
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let greeter = Greeter.spawn();
+/// assert_eq!(greeter.greet("Ada").ask().await?, "hello, Ada");
+/// assert_eq!(greeter.greet_later("Ada".into()).ask().await?, "hello, Ada");
+/// # Ok(())
+/// # }
+/// ```
+///
+/// ## Versions
+///
+/// The calls are numbered in the order in which they are written, and that order, their names and
+/// types make the schema's hash. An `Option` at the end of the arguments may be missing, and what a
+/// newer caller adds at the end is left unread.
+///
+/// ## Performance
+///
+/// A call of plain numbers allocates nothing: the message lies in the mailbox itself. `&str` and
+/// `&[u8]` cost a copy. A plain method runs without a future.
+///
+/// # On a `trait`
+///
+/// An interface without code, for a caller that does not link the actor: `BankRef` and
+/// `BankMessage` as above, and `BankInterface`, the type that stands for the trait. An actor with
+/// the same calls in the same order has the same schema hash.
+///
+/// ```
+/// use wigwag::{Actor, Interface};
+///
+/// #[wigwag::actor]
+/// pub trait Bank {
+///     /// What lies in an account.
+///     fn balance(&self, account: u32) -> i64;
+/// }
+///
+/// struct Vault;
+///
+/// #[wigwag::actor]
+/// impl Vault {
+///     pub fn balance(&self, account: u32) -> i64 {
+///         i64::from(account) * 100
+///     }
+/// }
+///
+/// assert_eq!(BankInterface::SCHEMA.hash, Vault::SCHEMA.hash);
+/// ```
 #[proc_macro_attribute]
-pub fn actor(_attributes: TokenStream, item: TokenStream) -> TokenStream {
-    item
+pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
+    actor::expand(options.into(), item.into()).into()
 }
 
-/// Placeholder until written.
+/// Runs `async fn main` on a runtime of its own, and closes what is open at the end.
+///
+/// The body runs in turns, as an actor does: what it sends leaves together whenever it waits. After
+/// it every node of the process is closed in good order, so a message that was sent last is not
+/// lost with the process.
+///
+/// ```
+/// #[wigwag::main]
+/// async fn main() -> Result<(), std::num::ParseIntError> {
+///     let answer: u32 = "42".parse()?;
+///     assert_eq!(answer, 42);
+///     Ok(())
+/// }
+/// ```
+///
+/// # Options
+///
+/// `flavor = "current_thread"` runs everything with the calling thread; the other flavor,
+/// `"multi_thread"`, is the default, with as many threads as there are processors, or
+/// `worker_threads = N`.
+///
+/// ```
+/// #[wigwag::main(flavor = "current_thread")]
+/// async fn main() {
+///     tokio::task::yield_now().await;
+/// }
+/// ```
 #[proc_macro_attribute]
-pub fn main(_attributes: TokenStream, item: TokenStream) -> TokenStream {
-    item
+pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
+    entry::expand(options.into(), item.into()).into()
 }
 
-/// Placeholder until written.
+/// Lets a struct or an enum of your own be an argument or a reply: writes `Encode` and `Decode`.
+///
+/// A struct travels as the array of its fields, an enum as the array of its variant's number and
+/// that variant's fields. No names travel, so a field may be renamed but not moved.
+///
+/// ```
+/// use wigwag::__private::{Buffer, Reader};
+/// use wigwag::{Decode, Encode, Message};
+///
+/// #[derive(Message, Debug, PartialEq)]
+/// struct Transfer {
+///     from: u32,
+///     to: u32,
+///     note: Option<String>,
+/// }
+///
+/// #[derive(Message, Debug, PartialEq)]
+/// enum Outcome<T> {
+///     Done(T),
+///     Refused { missing: u64 },
+/// }
+///
+/// let mut bytes = Buffer::default();
+/// Outcome::<u8>::Refused { missing: 5 }.encode(&mut bytes);
+/// assert_eq!(bytes.as_slice(), [0x92, 1, 5]);
+///
+/// // From a sender that knew no notes yet: `[1, 2]`.
+/// let read = Transfer::decode(&mut Reader::new(&[0x92, 1, 2]));
+/// assert_eq!(read, Ok(Transfer { from: 1, to: 2, note: None }));
+/// ```
+///
+/// # Versions
+///
+/// Both can grow at the end. Fields that are missing there become `None` if they are `Option`s and
+/// are an error otherwise; those that are too many are skipped. New variants go last, and a
+/// receiver that does not know one answers with an error.
 #[proc_macro_derive(Message)]
-pub fn message(_item: TokenStream) -> TokenStream {
-    TokenStream::new()
+pub fn message_derive(item: TokenStream) -> TokenStream {
+    derive::expand(item.into()).into()
 }

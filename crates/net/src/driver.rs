@@ -10,6 +10,7 @@ use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::{Instant, Sleep};
@@ -39,6 +40,23 @@ pub trait Crank: Send + Sync {
 
     /// When [`tick`](Self::tick) is due.
     fn deadline(&self) -> Option<Time>;
+
+    /// Whether reading goes on. Asked whenever the driver runs; who opens a flow that was stopped
+    /// calls [`Flusher::wake_driver`].
+    fn flow(&self) -> Flow {
+        Flow::Open
+    }
+}
+
+/// Whether a connection is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flow {
+    /// Read on.
+    Open,
+    /// The last [`Crank::read`] left bytes for want of room: leave the rest with the peer.
+    Stopped,
+    /// There is room for what was left: [`Crank::read`] comes before more bytes.
+    Resumed,
 }
 
 /// Why a connection is over.
@@ -94,6 +112,30 @@ impl Flusher {
     /// pay for every single message.
     pub fn wake_driver(&self) {
         self.signal.raise();
+    }
+
+    /// Writes all that waits with the calling thread, waiting for room up to `limit`: for a process
+    /// that is about to end. True when nothing is left.
+    pub fn flush_blocking(&self, crank: &(impl Crank + ?Sized), limit: Duration) -> bool {
+        let begun = std::time::Instant::now();
+        let mut done = false;
+        self.writing.run(|writing| {
+            done = writing.failed.is_none();
+            while done {
+                if writing.batch.is_empty() {
+                    crank.fill(&mut writing.batch, clock::now());
+                }
+                let Some(slice) = writing.batch.slices().find(|slice| !slice.is_empty()) else {
+                    return;
+                };
+                let left = limit.saturating_sub(begun.elapsed());
+                match self.outlet.write_blocking(slice, left) {
+                    Ok(written) if written > 0 => writing.batch.advance(written),
+                    _ => done = false,
+                }
+            }
+        });
+        done
     }
 
     /// The writing half itself.
@@ -179,12 +221,16 @@ pub async fn drive<C: Crank>(
             }
             flusher.flush(crank);
         }
-        let read = pin!(reader.read_buf(input.space())).poll(context);
-        match read {
-            Poll::Pending => return Poll::Pending,
-            Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
-            Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
-            Poll::Ready(Ok(_)) => {}
+        match crank.flow() {
+            Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
+                Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
+                Poll::Ready(Ok(_)) => {}
+            },
+            // `poll_write` has left our waker with the signal.
+            Flow::Stopped => return Poll::Pending,
+            Flow::Resumed => {}
         }
         if input.is_ready() {
             let outcome = crank.read(input, clock::now());
@@ -218,6 +264,11 @@ fn poll_write<'a, C: Crank>(
         if flusher.blocked.load(Ordering::SeqCst) {
             let waiting = room.get_or_insert_with(|| flusher.outlet.writable());
             if waiting.as_mut().poll(context).is_pending() {
+                if asked {
+                    // The signal gave its note instead of keeping our waker: look again, or a
+                    // flow that is opened while we wait for room would not be noticed.
+                    continue;
+                }
                 return Poll::Pending;
             }
             *room = None;

@@ -38,11 +38,15 @@ pub async fn greet(
 }
 
 /// Sends our header.
-pub async fn send_header(connection: &Connection, ours: ProtocolNumber) -> Result<(), NetError> {
+///
+/// The future holds the writing half alone, because a reference to a whole connection cannot
+/// change threads.
+pub fn send_header(
+    connection: &Connection,
+    ours: ProtocolNumber,
+) -> impl Future<Output = Result<(), NetError>> + Send + use<> {
     let header = Header { protocol: ours }.to_bytes();
-    send_all(&*connection.outlet, &header)
-        .await
-        .map_err(|error| NetError::new(&connection.peer, NetErrorKind::Io(error)))
+    send_all(connection, header.to_vec())
 }
 
 /// Reads the peer's eight bytes, or as many as show that it speaks something else.
@@ -66,13 +70,14 @@ pub fn announced(peer: &str, bytes: [u8; HEADER_BYTES]) -> Result<ProtocolNumber
 }
 
 /// Sends one SP message whole.
-pub async fn send_message(connection: &Connection, message: &[u8]) -> Result<(), NetError> {
+pub fn send_message(
+    connection: &Connection,
+    message: &[u8],
+) -> impl Future<Output = Result<(), NetError>> + Send + use<> {
     let (prefix, used) = connection.framing.prefix(message.len());
     let mut bytes = prefix[..used].to_vec();
     bytes.extend_from_slice(message);
-    send_all(&*connection.outlet, &bytes)
-        .await
-        .map_err(|error| NetError::new(&connection.peer, NetErrorKind::Io(error)))
+    send_all(connection, bytes)
 }
 
 /// Reads one SP message of at most `limit` bytes.
@@ -108,7 +113,19 @@ async fn read_some(
     }
 }
 
-async fn send_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
+fn send_all(
+    connection: &Connection,
+    bytes: Vec<u8>,
+) -> impl Future<Output = Result<(), NetError>> + Send + use<> {
+    let (outlet, peer) = (connection.outlet.clone(), connection.peer.clone());
+    async move {
+        write_all(&*outlet, &bytes)
+            .await
+            .map_err(|error| NetError::new(&peer, NetErrorKind::Io(error)))
+    }
+}
+
+async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match outlet.try_write(&[IoSlice::new(bytes)]) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),

@@ -15,6 +15,7 @@ mod sync;
 pub mod handover;
 pub mod driver;
 pub mod handshake;
+pub mod socket;
 
 pub use address::Address;
 pub use error::{NetError, NetErrorKind};

@@ -67,7 +67,7 @@ pub trait Listener: Send + Sync {
 /// Two directions of bytes to one peer.
 pub struct Connection {
     /// What the peer sends.
-    pub reader: Box<dyn AsyncRead + Send + Unpin>,
+    pub reader: Box<dyn AsyncRead + Send + Sync + Unpin>,
     /// What we send.
     pub outlet: Arc<dyn Outlet>,
     /// How SP messages stand on it.

@@ -1,1 +1,51 @@
 //! The Scalability Protocols as pure state machines: pipes are numbers, time is an argument.
+//!
+//! A socket is a [`Protocol`]: it learns of pipes that open and close, takes bodies from the user
+//! and messages from the pipes, and says which pipe gets which message. It knows neither bytes on
+//! a wire (that is [`stream`]) nor a clock. One file tells one protocol; what several of them need
+//! stands in the files before.
+//!
+//! ```
+//! use bytes::Bytes;
+//! use wigwag_sp::{PipeId, Protocol, Rep};
+//! use wigwag_wire::Time;
+//!
+//! let (mut rep, pipe, now) = (Rep::new(), PipeId(1), Time::START);
+//! rep.open(pipe, now).unwrap();
+//! rep.receive(pipe, Bytes::from_static(b"\x80\0\0\x07ping"), now);
+//! assert_eq!(rep.recv(now).unwrap().as_ref(), b"ping");
+//! rep.send(Bytes::from_static(b"pong"), now).unwrap();
+//! assert_eq!(rep.transmit(pipe).unwrap().to_vec(), b"\x80\0\0\x07pong");
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod limits;
+pub mod counters;
+pub mod message;
+pub mod protocol;
+pub mod stream;
+mod queue;
+mod lanes;
+mod inbox;
+mod backtrace;
+pub mod pair1;
+pub mod req;
+pub mod rep;
+pub mod push;
+pub mod pull;
+
+pub use counters::{Counters, DropReason};
+pub use message::{Head, Message, PipeId};
+pub use pair1::Pair1;
+pub use protocol::{Attention, CloseReason, Protocol, Received, RecvError, Refusal, Refused};
+pub use pull::Pull;
+pub use push::Push;
+pub use rep::Rep;
+pub use req::Req;
+pub use stream::{Event, Stream, StreamError};
+
+#[cfg(test)]
+mod any_bytes;

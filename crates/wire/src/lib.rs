@@ -13,6 +13,7 @@ pub mod reader;
 pub mod varint;
 pub mod msgpack;
 pub mod collections;
+pub mod skip;
 pub mod header;
 pub mod framing;
 pub mod read_buf;

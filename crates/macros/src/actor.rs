@@ -1,0 +1,113 @@
+//! `#[actor]` on an `impl` block: reads it, and puts beside it what makes an actor of the type.
+//! A `trait` goes on to `interface`.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::spanned::Spanned;
+use syn::{
+    FnArg, Ident, ImplItem, ImplItemFn, Item, ItemImpl, PathArguments, Type, Visibility,
+    parse_quote,
+};
+
+use crate::definition::Definition;
+use crate::errors::Errors;
+use crate::method::Method;
+use crate::{handler, interface, kind, message, reference};
+
+/// The item as it was, and what belongs to it, or the errors.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    if let Some(first) = options.into_iter().next() {
+        errors.add(first.span(), "#[wigwag::actor] takes no options");
+    }
+    let made = match syn::parse2::<Item>(item.clone()) {
+        Ok(Item::Impl(block)) => from_impl(&block, &mut errors),
+        Ok(Item::Trait(block)) => Some(interface::expand(&block, &mut errors)),
+        Ok(_) => {
+            errors.add(
+                Span::call_site(),
+                "#[wigwag::actor] stands on `impl Type { … }` or on a `trait` without code",
+            );
+            None
+        }
+        Err(error) => {
+            errors.add_error(error);
+            None
+        }
+    };
+    match errors.finish() {
+        Some(errors) => quote!(#item #errors),
+        None => made.unwrap_or(item),
+    }
+}
+
+fn from_impl(block: &ItemImpl, errors: &mut Errors) -> Option<TokenStream> {
+    if let Some((path, _)) = &block.trait_ {
+        errors.add(
+            path.span(),
+            "the calls of an actor are its own public methods: put #[wigwag::actor] on \
+             `impl Type { … }`, without a trait",
+        );
+        return None;
+    }
+    let name = name_of(block, errors)?;
+    let whole = block.self_ty.to_token_stream();
+    let methods: Vec<_> = block
+        .items
+        .iter()
+        .filter_map(call)
+        .map(|one| Method::read(&one.attrs, &one.sig, &whole, errors))
+        .collect();
+    if methods.is_empty() {
+        errors.add(
+            name.span(),
+            "an actor needs a call at least: write a `pub fn` that takes `&mut self` or `&self`",
+        );
+    }
+    let visibility = parse_quote!(pub);
+    let definition = Definition::new(name, visibility, whole, methods, errors);
+    let parts = [
+        quote! {
+            #[allow(unreachable_pub, reason = "`pub` is what makes a call of a method")]
+            #block
+        },
+        message::expand(&definition),
+        reference::expand(&definition),
+        handler::interface(&definition),
+        handler::actor(&definition),
+    ];
+    Some(parts.into_iter().collect())
+}
+
+/// A public method; private ones and functions without `self` are the type's own affair.
+fn call(item: &ImplItem) -> Option<&ImplItemFn> {
+    let ImplItem::Fn(function) = item else {
+        return None;
+    };
+    let is_public = matches!(function.vis, Visibility::Public(_));
+    let has_self = matches!(function.sig.inputs.first(), Some(FnArg::Receiver(_)));
+    (is_public && has_self).then_some(function)
+}
+
+/// The last word of the type's path: `Counter` of `impl bank::Counter`.
+fn name_of(block: &ItemImpl, errors: &mut Errors) -> Option<Ident> {
+    const GENERIC: &str = "an actor cannot be generic, because its interface is one list of calls: \
+                           wrap the type that is meant in a struct of its own";
+    if let Some(first) = block.generics.params.first() {
+        errors.add(first.span(), GENERIC);
+        return None;
+    }
+    let Type::Path(path) = kind::inner(&block.self_ty) else {
+        errors.add(
+            block.self_ty.span(),
+            "an actor is a struct or an enum of your own",
+        );
+        return None;
+    };
+    let last = path.path.segments.last()?;
+    if !matches!(last.arguments, PathArguments::None) {
+        errors.add(last.arguments.span(), GENERIC);
+        return None;
+    }
+    Some(last.ident.clone())
+}

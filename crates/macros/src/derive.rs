@@ -1,0 +1,252 @@
+//! `#[derive(Message)]`: types of the user's own as arguments and replies.
+//!
+//! A struct is the array of its fields, an enum the array of its variant's number and the fields.
+//! Both can grow at the end: an older receiver skips what it does not know, and a newer one takes a
+//! missing `Option` as `None`. The number of a variant is its place, so new variants go last.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote, quote_spanned};
+use syn::spanned::Spanned;
+use syn::{Data, DeriveInput, Field, Fields, GenericParam, Generics, Ident, Path};
+use syn::{WherePredicate, parse_quote};
+
+use crate::definition::local;
+use crate::errors::Errors;
+use crate::fields::{check, take};
+use crate::kind;
+use crate::method::at;
+
+/// `impl Encode` and `impl Decode`, or the errors.
+pub(crate) fn expand(item: TokenStream) -> TokenStream {
+    let input: DeriveInput = match syn::parse2(item) {
+        Ok(input) => input,
+        Err(error) => return error.into_compile_error(),
+    };
+    let mut errors = Errors::default();
+    for param in input.generics.lifetimes() {
+        errors.add(
+            param.span(),
+            "arguments and replies own what they hold, because they wait and travel: use owned \
+             fields instead of a lifetime",
+        );
+    }
+    let bodies = match &input.data {
+        Data::Struct(data) => {
+            let shape = Shape::new(quote!(Self), &data.fields, 0);
+            Some((encode_struct(&shape), decode_struct(&shape)))
+        }
+        Data::Enum(data) => {
+            let shapes: Vec<_> = data
+                .variants
+                .iter()
+                .map(|variant| {
+                    let name = &variant.ident;
+                    Shape::new(quote!(Self::#name), &variant.fields, 1)
+                })
+                .collect();
+            Some((encode_enum(&shapes), decode_enum(&shapes)))
+        }
+        Data::Union(data) => {
+            errors.add(
+                data.union_token.span(),
+                "nobody can say which field of a union counts: use an enum",
+            );
+            None
+        }
+    };
+    match (errors.finish(), bodies) {
+        (None, Some((encode, decode))) => impls(&input, &encode, &decode),
+        (errors, _) => errors.unwrap_or_default(),
+    }
+}
+
+fn impls(input: &DeriveInput, encode: &TokenStream, decode: &TokenStream) -> TokenStream {
+    let name = &input.ident;
+    let (_, types, _) = input.generics.split_for_impl();
+    let encoded = bound(&input.generics, &parse_quote!(::wigwag::__private::Encode));
+    let (encode_params, _, encode_where) = encoded.split_for_impl();
+    let mut decoded = bound(
+        &input.generics,
+        &parse_quote!(::wigwag::__private::Decode<'wigwag>),
+    );
+    decoded.params.insert(0, parse_quote!('wigwag));
+    let (decode_params, _, decode_where) = decoded.split_for_impl();
+    let (out, reader) = (local("out"), local("reader"));
+    quote! {
+        #[automatically_derived]
+        impl #encode_params ::wigwag::__private::Encode for #name #types #encode_where {
+            #[inline]
+            fn encode(&self, #out: &mut ::wigwag::__private::Buffer) { #encode }
+        }
+
+        #[automatically_derived]
+        impl #decode_params ::wigwag::__private::Decode<'wigwag> for #name #types #decode_where {
+            #[inline]
+            fn decode(
+                #reader: &mut ::wigwag::__private::Reader<'wigwag>,
+            ) -> ::core::result::Result<Self, ::wigwag::__private::DecodeError> { #decode }
+        }
+    }
+}
+
+/// The same parameters, each type among them with `limit`.
+fn bound(generics: &Generics, limit: &Path) -> Generics {
+    let mut bound = generics.clone();
+    let limits: Vec<WherePredicate> = generics
+        .type_params()
+        .map(|param| {
+            let name = &param.ident;
+            parse_quote!(#name: #limit)
+        })
+        .collect();
+    if !limits.is_empty() {
+        bound.make_where_clause().predicates.extend(limits);
+    }
+    for param in &mut bound.params {
+        if let GenericParam::Type(param) = param {
+            param.default = None;
+        }
+    }
+    bound
+}
+
+/// A struct, or one variant.
+struct Shape<'a> {
+    path: TokenStream,
+    fields: Vec<&'a Field>,
+    /// Names for the values where the shape is taken apart.
+    locals: Vec<Ident>,
+    /// Values before the fields: the variant's number.
+    before: usize,
+}
+
+impl<'a> Shape<'a> {
+    fn new(path: TokenStream, fields: &'a Fields, before: usize) -> Shape<'a> {
+        let fields: Vec<_> = fields.iter().collect();
+        let locals = (0..fields.len())
+            .map(|at| local(&format!("field_{at}")))
+            .collect();
+        Shape {
+            path,
+            fields,
+            locals,
+            before,
+        }
+    }
+
+    /// `Self::Open { name: field_0 }`; a tuple's fields are named by their numbers.
+    fn pattern(&self, values: impl Iterator<Item = TokenStream>) -> TokenStream {
+        let path = &self.path;
+        let names = self
+            .fields
+            .iter()
+            .enumerate()
+            .map(|(at, field)| match &field.ident {
+                Some(name) => name.to_token_stream(),
+                None => syn::Index::from(at).to_token_stream(),
+            });
+        quote!(#path { #(#names: #values,)* })
+    }
+
+    fn apart(&self) -> TokenStream {
+        self.pattern(self.locals.iter().map(ToTokens::to_token_stream))
+    }
+
+    fn puts(&self) -> TokenStream {
+        let out = local("out");
+        let puts = self.fields.iter().zip(&self.locals).map(|(field, local)| {
+            quote_spanned! {at(field.ty.span())=>
+                ::wigwag::__private::Encode::encode(#local, #out);
+            }
+        });
+        quote!(#(#puts)*)
+    }
+
+    /// Checks the length, reads the fields, skips what is new; a `Result`.
+    fn takes(&self, noun: &str) -> TokenStream {
+        let (reader, count, value) = (local("reader"), local("count"), local("value"));
+        let optional = self.fields.iter().rev();
+        let optional = optional
+            .take_while(|field| kind::is_option(&field.ty))
+            .count();
+        let total = self.before + self.fields.len();
+        let required = total - optional;
+        let check = check(&count, required, noun);
+        let values = (self.before..).zip(&self.fields).map(|(at, field)| {
+            take(
+                &reader,
+                (at >= required).then_some((at, &count)),
+                field.ty.span(),
+            )
+        });
+        let made = self.pattern(values);
+        quote! {
+            #check
+            let #value = #made;
+            for _ in #total..#count {
+                ::wigwag::__private::skip(#reader)?;
+            }
+            ::core::result::Result::Ok(#value)
+        }
+    }
+}
+
+fn encode_struct(shape: &Shape<'_>) -> TokenStream {
+    let (out, count) = (local("out"), shape.fields.len());
+    let (apart, puts) = (shape.apart(), shape.puts());
+    quote! {
+        let #apart = self;
+        ::wigwag::__private::put_array(#out, #count);
+        #puts
+    }
+}
+
+fn decode_struct(shape: &Shape<'_>) -> TokenStream {
+    let (reader, count) = (local("reader"), local("count"));
+    let takes = shape.takes("field");
+    quote! {
+        ::wigwag::__private::nested(#reader, |#reader, #count| { #takes })
+    }
+}
+
+fn encode_enum(shapes: &[Shape<'_>]) -> TokenStream {
+    let out = local("out");
+    let arms = shapes.iter().zip(0u32..).map(|(shape, number)| {
+        let count = shape.before + shape.fields.len();
+        let (apart, puts) = (shape.apart(), shape.puts());
+        quote! {
+            #apart => {
+                ::wigwag::__private::put_array(#out, #count);
+                ::wigwag::__private::Encode::encode(&#number, #out);
+                #puts
+            }
+        }
+    });
+    if shapes.is_empty() {
+        return quote! { let _ = #out; match *self {} };
+    }
+    quote!(match self { #(#arms)* })
+}
+
+fn decode_enum(shapes: &[Shape<'_>]) -> TokenStream {
+    let (reader, count, number) = (local("reader"), local("count"), local("number"));
+    let arms = shapes.iter().zip(0u32..).map(|(shape, at)| {
+        let takes = shape.takes("value");
+        quote!(#at => { #takes })
+    });
+    let check = check(&count, 1, "value");
+    let variants = shapes.len();
+    let expected = format!("one of {variants} variants");
+    quote! {
+        ::wigwag::__private::nested(#reader, |#reader, #count| {
+            #check
+            let #number: ::core::primitive::u32 = ::wigwag::__private::Decode::decode(#reader)?;
+            match #number {
+                #(#arms)*
+                _ => ::core::result::Result::Err(::wigwag::__private::DecodeError::OutOfRange {
+                    expected: #expected,
+                }),
+            }
+        })
+    }
+}

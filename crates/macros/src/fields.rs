@@ -1,0 +1,38 @@
+//! How values stand in a positional array, be they arguments or fields.
+//!
+//! Options at the end may be missing, because the sender may be older than the receiver; whatever
+//! else is missing is an error.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Ident;
+
+use crate::method::at;
+
+/// Refuses an array of fewer than `required` values; nothing when none is required.
+pub(crate) fn check(count: &Ident, required: usize, noun: &str) -> TokenStream {
+    if required == 0 {
+        return TokenStream::new();
+    }
+    let plural = if required == 1 { "" } else { "s" };
+    let expected = format!("{required} {noun}{plural}");
+    quote! {
+        if #count < #required {
+            return ::core::result::Result::Err(::wigwag::__private::DecodeError::OutOfRange {
+                expected: #expected,
+            });
+        }
+    }
+}
+
+/// Reads one value, whose type is written at `span`. `place`: it may be missing if the array is no
+/// longer than that.
+pub(crate) fn take(reader: &Ident, place: Option<(usize, &Ident)>, span: Span) -> TokenStream {
+    let value = quote_spanned!(at(span)=> ::wigwag::__private::Decode::decode(#reader)?);
+    match place {
+        None => value,
+        Some((at, count)) => quote! {
+            if #count > #at { #value } else { ::core::option::Option::None }
+        },
+    }
+}

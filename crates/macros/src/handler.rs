@@ -1,0 +1,146 @@
+//! Writes what ties message and actor together: the schema, and the way from a message to the
+//! method.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt;
+
+use crate::definition::{Definition, local, locals};
+use crate::kind;
+use crate::method::{Method, Shape, at};
+
+/// `impl Interface`.
+pub(crate) fn interface(definition: &Definition) -> TokenStream {
+    let (whole, message) = (&definition.whole, &definition.message);
+    let reference = &definition.reference;
+    let name = definition.spelled();
+    let methods = definition.methods.iter().map(described);
+    let replies = definition.methods.iter().map(|method| {
+        let reply = &method.reply;
+        quote_spanned!(at(method.reply_span)=> reply::<#reply>();)
+    });
+    quote! {
+        #[automatically_derived]
+        impl ::wigwag::__private::Interface for #whole {
+            type Message = #message;
+            type Ref = #reference;
+            const SCHEMA: &'static ::wigwag::__private::Schema =
+                &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]);
+        }
+
+        // Both ends can handle each reply; said here, because only a caller would find out.
+        const _: () = {
+            const fn reply<R>()
+            where
+                R: ::wigwag::__private::Encode
+                    + for<'wigwag> ::wigwag::__private::Decode<'wigwag>
+                    + ::core::marker::Send
+                    + 'static,
+            {
+            }
+            #(#replies)*
+        };
+    }
+}
+
+fn described(method: &Method) -> TokenStream {
+    let name = method.name.unraw().to_string();
+    let reply = kind::spelled(method.reply.clone());
+    let arguments = method.arguments.iter().map(|argument| {
+        let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
+        quote!(::wigwag::__private::Argument { name: #name, kind: #kind })
+    });
+    quote! {
+        ::wigwag::__private::Method {
+            name: #name,
+            arguments: &[#(#arguments,)*],
+            reply: #reply,
+        }
+    }
+}
+
+/// `impl Actor`: plain methods run where the message is taken apart, async ones later.
+pub(crate) fn actor(definition: &Definition) -> TokenStream {
+    let (whole, message) = (&definition.whole, &definition.message);
+    let (given, reply) = (local("message"), local("reply"));
+    let (plain, later): (Vec<_>, Vec<_>) = definition
+        .methods
+        .iter()
+        .partition(|method| !method.is_async);
+    let done = quote!(::wigwag::__private::Handled::Done);
+    let run_now = plain.iter().map(|method| run(definition, method, &done));
+    let hand_back = later.iter().map(|method| {
+        let variant = &method.variant;
+        quote! {
+            #given @ #message::#variant { .. } => {
+                ::wigwag::__private::Handled::Later(#given, #reply)
+            }
+        }
+    });
+    let nothing = TokenStream::new();
+    let run_later = later.iter().map(|method| run(definition, method, &nothing));
+    // The worker hands over only what `handle` gave back, so the rest is never taken.
+    let rest = (!plain.is_empty()).then(|| {
+        quote! {
+            #given => {
+                let _ = ::wigwag::__private::Actor::handle(self, #given, #reply);
+            }
+        }
+    });
+    quote! {
+        #[automatically_derived]
+        #[allow(deprecated, reason = "a deprecated call is still answered")]
+        impl ::wigwag::__private::Actor for #whole {
+            #[inline]
+            fn handle<'wigwag>(
+                &mut self,
+                #given: #message,
+                #reply: ::wigwag::__private::Reply<'wigwag>,
+            ) -> ::wigwag::__private::Handled<'wigwag, #message> {
+                match #given {
+                    #(#run_now)*
+                    #(#hand_back)*
+                }
+            }
+
+            async fn handle_later(
+                &mut self,
+                #given: #message,
+                #reply: ::wigwag::__private::Reply<'static>,
+            ) {
+                match #given {
+                    #(#run_later)*
+                    #rest
+                }
+            }
+        }
+    }
+}
+
+/// The arm that calls the method and answers; `done` is its value.
+fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStream {
+    let (whole, message) = (&definition.whole, &definition.message);
+    let (variant, name) = (&method.variant, &method.name);
+    let (value, reply) = (local("value"), local("reply"));
+    let names = method.arguments.iter().map(|argument| &argument.name);
+    let locals = locals(method);
+    let given = method
+        .arguments
+        .iter()
+        .zip(&locals)
+        .map(|(argument, local)| match argument.shape {
+            Shape::Owned => quote!(#local),
+            Shape::Text | Shape::Bytes => quote!(&#local),
+        });
+    let wait = method.is_async.then(|| quote!(.await));
+    let send = quote_spanned! {at(method.reply_span)=>
+        ::wigwag::__private::Reply::send(#reply, #value);
+    };
+    quote! {
+        #message::#variant { #(#names: #locals,)* } => {
+            let #value = <#whole>::#name(self, #(#given,)*) #wait;
+            #send
+            #done
+        }
+    }
+}

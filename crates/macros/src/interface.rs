@@ -1,0 +1,96 @@
+//! `#[actor]` on a `trait`: an interface without code, for those who call an actor and do not hold
+//! its type.
+//!
+//! A trait is no type, so a type of its own stands for it: `BankInterface`. An actor with the
+//! same calls has the same schema hash, and a `BankRef` reaches it.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
+
+use crate::definition::Definition;
+use crate::errors::Errors;
+use crate::method::{Method, at_call};
+use crate::{handler, kind, message, reference};
+
+/// The trait as it is, and what callers need.
+pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
+    if let Some(first) = block.generics.params.first() {
+        errors.add(
+            first.span(),
+            "an interface cannot be generic, because it is one list of calls: write one trait for \
+             each type",
+        );
+    }
+    let (name, visibility) = (&block.ident, &block.vis);
+    let interface = Ident::new(&format!("{}Interface", name.unraw()), at_call(name.span()));
+    let whole = interface.to_token_stream();
+    let calls: Vec<_> = block
+        .items
+        .iter()
+        .filter_map(|item| call(item, errors))
+        .collect();
+    let methods: Vec<_> = calls
+        .iter()
+        .map(|one| Method::read(&one.attrs, &one.sig, &whole, errors))
+        .collect();
+    if block.items.is_empty() {
+        errors.add(name.span(), "an interface needs a call at least");
+    }
+    let definition = Definition::new(name.clone(), visibility.clone(), whole, methods, errors);
+    let docs = format!(" Stands for the interface `{name}`, which is a trait and no type.");
+    let message = message::expand(&definition);
+    let reference = reference::expand(&definition);
+    let described = handler::interface(&definition);
+    quote! {
+        #[allow(async_fn_in_trait, dead_code, reason = "a list of calls, which nobody need implement")]
+        #block
+
+        #[doc = #docs]
+        #[allow(dead_code, reason = "a reference is enough to call")]
+        #visibility struct #interface;
+
+        #message
+        #reference
+        #described
+    }
+}
+
+fn call<'a>(item: &'a TraitItem, errors: &mut Errors) -> Option<&'a TraitItemFn> {
+    let TraitItem::Fn(function) = item else {
+        errors.add(
+            item.span(),
+            "an interface holds calls and nothing else: remove it",
+        );
+        return None;
+    };
+    if let Some(body) = &function.default {
+        errors.add(
+            body.span(),
+            "an interface has no code: end the line with `;` and write the body in the actor",
+        );
+    }
+    if !matches!(function.sig.inputs.first(), Some(FnArg::Receiver(_))) {
+        errors.add(
+            function.sig.ident.span(),
+            "a call is made to an actor: take `&mut self` or `&self`",
+        );
+    }
+    let written = function.sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(typed.ty.to_token_stream()),
+        FnArg::Receiver(_) => None,
+    });
+    let reply = match &function.sig.output {
+        ReturnType::Type(_, written) => written.to_token_stream(),
+        ReturnType::Default => TokenStream::new(),
+    };
+    if let Some(span) = written.chain([reply]).find_map(kind::mentions_self) {
+        errors.add(
+            span,
+            "a caller does not know what `Self` will be: name a type that both ends know",
+        );
+    }
+    Some(function)
+}

@@ -1,0 +1,159 @@
+//! Types as they are written: what may not stand in one, and how it is spelled in a schema.
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use syn::{GenericArgument, PathArguments, Type};
+
+/// What makes a type unfit to wait in a mailbox or to travel, with the place where it stands.
+pub(crate) enum Unfit {
+    /// A reference, or a lifetime.
+    Borrow(Span),
+    /// `impl Trait` or `dyn Trait`.
+    Open(Span),
+}
+
+/// Looks for borrows and open types at any depth.
+pub(crate) fn unfit(tokens: TokenStream) -> Option<Unfit> {
+    for token in tokens {
+        let found = match &token {
+            TokenTree::Punct(punct) if matches!(punct.as_char(), '&' | '\'') => {
+                Some(Unfit::Borrow(punct.span()))
+            }
+            TokenTree::Ident(ident) if ident == "impl" || ident == "dyn" => {
+                Some(Unfit::Open(ident.span()))
+            }
+            TokenTree::Group(group) => unfit(group.stream()),
+            _ => None,
+        };
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// Puts `whole` in the place of every `Self`, which means something else in the message.
+pub(crate) fn without_self(tokens: TokenStream, whole: &TokenStream) -> TokenStream {
+    let replace = |token| match token {
+        TokenTree::Ident(ident) if ident == "Self" => whole.clone(),
+        TokenTree::Group(group) => {
+            let inner = without_self(group.stream(), whole);
+            let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
+            replaced.set_span(group.span());
+            TokenTree::from(replaced).into()
+        }
+        other => other.into(),
+    };
+    tokens.into_iter().flat_map(replace).collect()
+}
+
+/// Where `Self` stands, at any depth.
+pub(crate) fn mentions_self(tokens: TokenStream) -> Option<Span> {
+    tokens.into_iter().find_map(|token| match token {
+        TokenTree::Ident(ident) if ident == "Self" => Some(ident.span()),
+        TokenTree::Group(group) => mentions_self(group.stream()),
+        _ => None,
+    })
+}
+
+/// True for `Option<…>`: the only type that may be missing at the end.
+pub(crate) fn is_option(kind: &Type) -> bool {
+    let Type::Path(path) = inner(kind) else {
+        return false;
+    };
+    path.path.segments.last().is_some_and(|last| {
+        let PathArguments::AngleBracketed(arguments) = &last.arguments else {
+            return false;
+        };
+        let one = matches!(arguments.args.first(), Some(GenericArgument::Type(_)));
+        last.ident == "Option" && one && arguments.args.len() == 1
+    })
+}
+
+/// The type without parentheses and the invisible groups that a `macro_rules` puts around it.
+pub(crate) fn inner(kind: &Type) -> &Type {
+    match kind {
+        Type::Group(group) => inner(&group.elem),
+        Type::Paren(paren) => inner(&paren.elem),
+        other => other,
+    }
+}
+
+/// A type as a person would space it: `BTreeMap<String, [u8; 4]>`.
+pub(crate) fn spelled(tokens: TokenStream) -> String {
+    let mut text = String::new();
+    spell(tokens, &mut text);
+    text
+}
+
+fn spell(tokens: TokenStream, text: &mut String) {
+    let mut after_word = false;
+    for token in tokens {
+        let is_word = matches!(token, TokenTree::Ident(_) | TokenTree::Literal(_));
+        if after_word && is_word {
+            text.push(' ');
+        }
+        after_word = is_word;
+        match token {
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::None => ("", ""),
+                };
+                text.push_str(open);
+                spell(group.stream(), text);
+                text.push_str(close);
+            }
+            TokenTree::Punct(punct) => {
+                text.push(punct.as_char());
+                if matches!(punct.as_char(), ',' | ';') {
+                    text.push(' ');
+                }
+            }
+            word => text.push_str(&word.to_string()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use quote::quote;
+    use syn::parse_quote;
+
+    use super::*;
+
+    #[test]
+    fn a_type_is_spelled_as_a_person_would_write_it() {
+        let written = quote!(BTreeMap<String, Vec<[u8; 4]>>);
+        assert_eq!(spelled(written), "BTreeMap<String, Vec<[u8; 4]>>");
+        assert_eq!(spelled(quote!(std::string::String)), "std::string::String");
+        assert_eq!(spelled(quote!(())), "()");
+        assert_eq!(spelled(quote!(Box<dyn Any>)), "Box<dyn Any>");
+    }
+
+    #[test]
+    fn self_is_replaced_at_any_depth() {
+        let replaced = without_self(quote!(Vec<(Self, [Self; 2])>), &quote!(Counter));
+        assert_eq!(spelled(replaced), "Vec<(Counter, [Counter; 2])>");
+    }
+
+    #[test]
+    fn borrows_and_open_types_are_found_at_any_depth() {
+        let borrow = |tokens| matches!(unfit(tokens), Some(Unfit::Borrow(_)));
+        let open = |tokens| matches!(unfit(tokens), Some(Unfit::Open(_)));
+        assert!(borrow(quote!(Vec<(u8, &str)>)));
+        assert!(borrow(quote!(Cow<'static, str>)));
+        assert!(open(quote!(Option<(impl Copy,)>)));
+        assert!(open(quote!(Box<dyn Copy>)));
+        assert!(unfit(quote!(Vec<(u8, [String; 4])>)).is_none());
+    }
+
+    #[test]
+    fn only_an_option_of_one_type_may_be_missing() {
+        assert!(is_option(&parse_quote!(Option<u64>)));
+        assert!(is_option(&parse_quote!((::core::option::Option<u64>))));
+        assert!(!is_option(&parse_quote!(Vec<Option<u64>>)));
+        assert!(!is_option(&parse_quote!(Option)));
+    }
+}

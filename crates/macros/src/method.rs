@@ -1,0 +1,324 @@
+//! One call, read from the signature of a method.
+//!
+//! Whatever cannot become a message is refused here, at the place where it is written, with what to
+//! write instead.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{ToTokens, quote};
+use syn::ext::IdentExt;
+use syn::spanned::Spanned;
+use syn::{
+    Attribute, FnArg, GenericParam, Ident, Pat, PatType, Receiver, ReceiverKind, ReturnType,
+    Safety, Signature, Type,
+};
+
+use crate::errors::Errors;
+use crate::kind::{self, Unfit};
+
+/// Arguments of one call. More of them are better off as a struct, which has names at the caller.
+const ARGUMENTS_MAX: usize = 12;
+
+/// Names that the reference has methods of its own for.
+const NAMES_TAKEN: [&str; 4] = ["call", "clone", "as_ref", "from"];
+
+/// A method that is a call.
+pub(crate) struct Method {
+    pub(crate) name: Ident,
+    /// Its name in the message enum.
+    pub(crate) variant: Ident,
+    /// Its docs, and `#[deprecated]`: what the reference's method says as well.
+    pub(crate) attributes: Vec<Attribute>,
+    pub(crate) is_async: bool,
+    pub(crate) arguments: Vec<Argument>,
+    /// The type of the reply; `()` if none is written.
+    pub(crate) reply: TokenStream,
+    pub(crate) reply_span: Span,
+}
+
+/// One argument of a call.
+pub(crate) struct Argument {
+    pub(crate) name: Ident,
+    /// The type that the message holds.
+    pub(crate) kind: TokenStream,
+    /// Where the type is written.
+    pub(crate) span: Span,
+    pub(crate) shape: Shape,
+    /// An `Option`, which may be missing at the end.
+    pub(crate) is_option: bool,
+}
+
+/// How the handler takes an argument.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Owned,
+    /// `&str`, a `String` in the message.
+    Text,
+    /// `&[u8]`, `Bytes` in the message.
+    Bytes,
+}
+
+/// Where a type is written, for code that counts as the macro's.
+pub(crate) fn at(span: Span) -> Span {
+    Span::mixed_site().located_at(span)
+}
+
+impl Method {
+    /// Reads a method that takes `self` in some form. `whole` is what `Self` stands for.
+    pub(crate) fn read(
+        attributes: &[Attribute],
+        signature: &Signature,
+        whole: &TokenStream,
+        errors: &mut Errors,
+    ) -> Method {
+        let name = signature.ident.clone();
+        check_name(&name, errors);
+        check_attributes(attributes, errors);
+        check_signature(signature, errors);
+        let is_async = signature.asyncness.is_some();
+        let mut arguments = Vec::new();
+        for input in &signature.inputs {
+            match input {
+                FnArg::Receiver(receiver) => check_receiver(receiver, errors),
+                FnArg::Typed(typed) => {
+                    arguments.extend(Argument::read(typed, is_async, whole, errors));
+                }
+            }
+        }
+        if let Some(first_too_many) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1) {
+            errors.add(
+                first_too_many.span(),
+                format!(
+                    "a call takes at most {ARGUMENTS_MAX} arguments: put them into a struct with \
+                     #[derive(wigwag::Message)] and take that"
+                ),
+            );
+        }
+        let (reply, reply_span) = read_reply(&signature.output, &name, whole, errors);
+        Method {
+            variant: variant(&name, errors),
+            attributes: kept(attributes),
+            is_async,
+            arguments,
+            reply,
+            reply_span,
+            name,
+        }
+    }
+
+    /// How many arguments a caller must send: those at the end may be missing if they are options.
+    pub(crate) fn required(&self) -> usize {
+        let last = self.arguments.iter().rposition(|one| !one.is_option);
+        last.map_or(0, |last| last + 1)
+    }
+}
+
+impl Argument {
+    fn read(
+        typed: &PatType,
+        is_async: bool,
+        whole: &TokenStream,
+        errors: &mut Errors,
+    ) -> Option<Argument> {
+        if let Some(cfg) = typed.attrs.iter().find(|one| is_cfg(one)) {
+            errors.add(cfg.span(), CFG_REFUSED);
+        }
+        let name = match &*typed.pat {
+            Pat::Ident(plain) if plain.by_ref.is_none() && plain.subpat.is_none() => {
+                plain.ident.clone()
+            }
+            pattern => {
+                errors.add(
+                    pattern.span(),
+                    "an argument needs a plain name, which callers and the schema use: take it \
+                     apart in the body with `let`",
+                );
+                return None;
+            }
+        };
+        let written = kind::inner(&typed.ty);
+        let shape = borrowed_shape(written);
+        if shape != Shape::Owned && is_async {
+            let (borrowed, owned) = match shape {
+                Shape::Bytes => ("&[u8]", "Bytes"),
+                _ => ("&str", "String"),
+            };
+            errors.add(
+                written.span(),
+                format!(
+                    "an async handler outlives the bytes it was read from: take {owned} instead \
+                     of {borrowed}"
+                ),
+            );
+        }
+        let kind = match shape {
+            Shape::Text => quote!(::std::string::String),
+            Shape::Bytes => quote!(::wigwag::__private::Bytes),
+            Shape::Owned => {
+                check_owned(written, errors);
+                kind::without_self(written.to_token_stream(), whole)
+            }
+        };
+        Some(Argument {
+            name,
+            kind,
+            span: written.span(),
+            shape,
+            is_option: kind::is_option(written),
+        })
+    }
+
+    /// The type in the schema: the same for a text that is lent and one that is given.
+    pub(crate) fn spelled(&self) -> String {
+        match self.shape {
+            Shape::Text => "String".into(),
+            Shape::Bytes => "Bytes".into(),
+            Shape::Owned => kind::spelled(self.kind.clone()),
+        }
+    }
+}
+
+/// `&str` and `&[u8]` may be lent to a plain handler.
+fn borrowed_shape(written: &Type) -> Shape {
+    let Type::Reference(reference) = written else {
+        return Shape::Owned;
+    };
+    if reference.lifetime.is_some() || reference.mutability.is_some() {
+        return Shape::Owned;
+    }
+    let is = |kind: &Type, name: &str| matches!(kind, Type::Path(path) if path.path.is_ident(name));
+    match kind::inner(&reference.elem) {
+        text if is(text, "str") => Shape::Text,
+        Type::Slice(slice) if is(&slice.elem, "u8") => Shape::Bytes,
+        _ => Shape::Owned,
+    }
+}
+
+fn check_owned(written: &Type, errors: &mut Errors) {
+    match kind::unfit(written.to_token_stream()) {
+        Some(Unfit::Borrow(span)) => errors.add(
+            span,
+            "an argument waits in a mailbox and may come from elsewhere, so it owns what it holds: \
+             take an owned type (only &str and &[u8] are lent to plain handlers)",
+        ),
+        Some(Unfit::Open(span)) => errors.add(
+            span,
+            "an argument has one type that both ends know: name it instead of `impl` or `dyn`",
+        ),
+        None => {}
+    }
+}
+
+fn read_reply(
+    output: &ReturnType,
+    name: &Ident,
+    whole: &TokenStream,
+    errors: &mut Errors,
+) -> (TokenStream, Span) {
+    let ReturnType::Type(_, written) = output else {
+        return (quote!(()), name.span());
+    };
+    match kind::unfit(written.to_token_stream()) {
+        Some(Unfit::Borrow(span)) => errors.add(
+            span,
+            "a reply leaves the actor, so it owns what it holds: return an owned type",
+        ),
+        Some(Unfit::Open(span)) => errors.add(
+            span,
+            "a reply has one type that both ends know: name it instead of `impl` or `dyn`",
+        ),
+        None => {}
+    }
+    let reply = kind::without_self(written.to_token_stream(), whole);
+    (reply, written.span())
+}
+
+fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
+    let ReceiverKind::Reference(_, lifetime, _) = &receiver.kind else {
+        errors.add(
+            receiver.span(),
+            "an actor stays where it is, its calls only borrow it: take `&mut self` or `&self`",
+        );
+        return;
+    };
+    if let Some(lifetime) = lifetime {
+        errors.add(lifetime.span(), LIFETIME_REFUSED);
+    }
+}
+
+const LIFETIME_REFUSED: &str =
+    "a call takes nothing that is borrowed from its caller, so it has no lifetimes: remove it";
+
+const CFG_REFUSED: &str = "a call is there in every build, or its number and those of the calls \
+                           after it would differ between the two ends: put the `cfg` into the body";
+
+fn check_signature(signature: &Signature, errors: &mut Errors) {
+    for param in &signature.generics.params {
+        let text = match param {
+            GenericParam::Lifetime(_) => LIFETIME_REFUSED,
+            GenericParam::Type(_) | GenericParam::Const(_) => {
+                "a call cannot be generic, because a caller elsewhere sends a message and not a \
+                 type: write one method for each type, or make this one private"
+            }
+        };
+        errors.add(param.span(), text);
+    }
+    if let Safety::Unsafe(token) = &signature.safety {
+        errors.add(
+            token.span(),
+            "a caller elsewhere cannot promise what `unsafe` asks for: make the method safe or \
+             private",
+        );
+    }
+}
+
+fn check_name(name: &Ident, errors: &mut Errors) {
+    if NAMES_TAKEN.iter().any(|taken| name == taken) {
+        errors.add(
+            name.span(),
+            format!("the actor's reference has a `{name}` of its own: give the call another name"),
+        );
+    }
+}
+
+fn check_attributes(attributes: &[Attribute], errors: &mut Errors) {
+    for cfg in attributes.iter().filter(|one| is_cfg(one)) {
+        errors.add(cfg.span(), CFG_REFUSED);
+    }
+}
+
+fn is_cfg(attribute: &Attribute) -> bool {
+    attribute.path().is_ident("cfg")
+}
+
+fn kept(attributes: &[Attribute]) -> Vec<Attribute> {
+    let keep = |one: &&Attribute| {
+        ["doc", "deprecated"]
+            .iter()
+            .any(|name| one.path().is_ident(name))
+    };
+    attributes.iter().filter(keep).cloned().collect()
+}
+
+/// `open_account` is the variant `OpenAccount`.
+fn variant(name: &Ident, errors: &mut Errors) -> Ident {
+    let mut text = String::new();
+    for word in name.unraw().to_string().split('_') {
+        let mut letters = word.chars();
+        text.extend(letters.next().into_iter().flat_map(char::to_uppercase));
+        text.push_str(letters.as_str());
+    }
+    if syn::parse_str::<Ident>(&text).is_err() {
+        errors.add(
+            name.span(),
+            format!("`{text}` cannot be a name in the message: give the call another name"),
+        );
+        text = "Unnamed".into();
+    }
+    Ident::new(&text, at_call(name.span()))
+}
+
+/// A place in the user's code, for names that others will write: they count as the macro's and can
+/// be seen.
+pub(crate) fn at_call(span: Span) -> Span {
+    Span::call_site().located_at(span)
+}

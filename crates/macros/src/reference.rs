@@ -1,0 +1,106 @@
+//! Writes the reference: what a caller holds, with one method for each call.
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use crate::definition::{Definition, local};
+use crate::method::{Argument, Method, Shape, at_call};
+
+/// The newtype over `Ref` and its methods.
+pub(crate) fn expand(definition: &Definition) -> TokenStream {
+    let (whole, message) = (&definition.whole, &definition.message);
+    let (reference, visibility) = (&definition.reference, &definition.visibility);
+    let name = definition.spelled();
+    let docs =
+        format!(" A reference to an actor with the interface of `{name}`, wherever it lives.");
+    let methods = definition
+        .methods
+        .iter()
+        .map(|method| call(definition, method));
+    let (inner, f) = (local("inner"), local("f"));
+    quote! {
+        #[doc = #docs]
+        #[allow(private_interfaces, reason = "the actor's type may be the crate's own")]
+        #visibility struct #reference(::wigwag::__private::Ref<#whole>);
+
+        #[allow(dead_code, private_interfaces, reason = "there whether called or not")]
+        impl #reference {
+            #(#methods)*
+
+            /// A call of a message that came back.
+            #[inline]
+            pub fn call<R>(&self, message: #message) -> ::wigwag::__private::Call<'_, #whole, R> {
+                ::wigwag::__private::Call::new(&self.0, message)
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::clone::Clone for #reference {
+            #[inline]
+            fn clone(&self) -> Self {
+                Self(::core::clone::Clone::clone(&self.0))
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::From<::wigwag::__private::Ref<#whole>> for #reference {
+            #[inline]
+            fn from(#inner: ::wigwag::__private::Ref<#whole>) -> Self {
+                Self(#inner)
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::convert::AsRef<::wigwag::__private::Ref<#whole>> for #reference {
+            #[inline]
+            fn as_ref(&self) -> &::wigwag::__private::Ref<#whole> {
+                &self.0
+            }
+        }
+
+        #[automatically_derived]
+        impl ::core::fmt::Debug for #reference {
+            fn fmt(&self, #f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Debug::fmt(&self.0, #f)
+            }
+        }
+    }
+}
+
+fn call(definition: &Definition, method: &Method) -> TokenStream {
+    let (whole, message) = (&definition.whole, &definition.message);
+    let (variant, reply) = (&method.variant, &method.reply);
+    let mut name = method.name.clone();
+    name.set_span(at_call(name.span()));
+    let attributes = &method.attributes;
+    let missing = (!attributes.iter().any(|one| one.path().is_ident("doc"))).then(|| {
+        let docs = format!(" The call `{name}`.");
+        quote!(#[doc = #docs])
+    });
+    let parameters = method.arguments.iter().map(|argument| {
+        let (name, kind) = (&argument.name, &argument.kind);
+        match argument.shape {
+            Shape::Owned => quote!(#name: #kind),
+            Shape::Text => quote!(#name: &::core::primitive::str),
+            Shape::Bytes => quote!(#name: &[::core::primitive::u8]),
+        }
+    });
+    let fields = method.arguments.iter().map(field);
+    quote! {
+        #missing
+        #(#attributes)*
+        #[inline]
+        pub fn #name(&self, #(#parameters,)*) -> ::wigwag::__private::Call<'_, #whole, #reply> {
+            ::wigwag::__private::Call::new(&self.0, #message::#variant { #(#fields,)* })
+        }
+    }
+}
+
+fn field(argument: &Argument) -> TokenStream {
+    let name = &argument.name;
+    match argument.shape {
+        Shape::Owned => quote!(#name: #name),
+        Shape::Text => quote!(#name: ::std::string::String::from(#name)),
+        Shape::Bytes => quote!(#name: ::wigwag::__private::Bytes::copy_from_slice(#name)),
+    }
+}

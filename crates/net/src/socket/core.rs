@@ -1,0 +1,345 @@
+//! What all parts of one socket share: the protocol under a lock, the pipes, and who waits.
+//!
+//! Every change goes through [`Core::with`]: it locks, lets the protocol do its work, notes what
+//! the protocol wants done, unlocks, and only then does it. So nothing is woken or written under
+//! the lock.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::io;
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use wigwag_sp::limits::RECEIVE_BYTES_MAX;
+use wigwag_sp::{Attention, PipeId, Protocol};
+use wigwag_wire::{ProtocolNumber, Time};
+
+use super::background;
+use super::pipe::Pipe;
+use super::race::until;
+use super::waiters::Waiters;
+use super::{LINGER_MAX, Statistics};
+use crate::clock;
+
+/// How far the end of a socket has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Phase {
+    /// It works.
+    Open,
+    /// No new calls, peers or dials; what was accepted is written.
+    Lingering,
+    /// The pipes end.
+    Closed,
+    /// Nothing of it runs any more; its addresses are free.
+    Gone,
+}
+
+/// A socket.
+pub(super) struct Core {
+    pub(super) number: ProtocolNumber,
+    state: Mutex<State>,
+    phase: watch::Sender<Phase>,
+    runtime: OnceLock<Handle>,
+    /// Tells the keeper that a deadline lies before the one it sleeps for.
+    earlier: Notify,
+}
+
+/// What the lock guards.
+pub(super) struct State {
+    pub(super) protocol: Box<dyn Protocol>,
+    pub(super) pipes: HashMap<PipeId, Entry>,
+    last_pipe: u32,
+    pub(super) senders: Waiters,
+    pub(super) receivers: Waiters,
+    /// Wakers to be called once the lock is free.
+    pub(super) wakes: Vec<Waker>,
+    pub(super) closing: bool,
+    /// Tasks of this socket that run.
+    tasks: usize,
+    keeper_runs: bool,
+    /// When the keeper will look at the protocol; `None` for never.
+    keeper_due: Option<Time>,
+    pub(super) statistics: Statistics,
+    pub(super) send_timeout: Option<Duration>,
+    pub(super) receive_timeout: Option<Duration>,
+    pub(super) receive_limit: usize,
+    /// Where it dials and listens, as words for errors.
+    pub(super) places: Vec<String>,
+    /// What the last connection that failed said.
+    pub(super) trouble: Option<String>,
+}
+
+/// A pipe as its socket sees it.
+pub(super) struct Entry {
+    pub(super) pipe: Arc<Pipe>,
+    /// Messages in the write that is under way.
+    pub(super) writing: u64,
+    /// All that was sent is with the kernel.
+    pub(super) written: bool,
+    /// Received bytes wait for room.
+    pub(super) stopped: bool,
+}
+
+/// What is to be done when the lock is free again.
+#[derive(Default)]
+struct Errands {
+    write: Vec<Arc<Pipe>>,
+    read: Vec<Arc<Pipe>>,
+    wakes: Vec<Waker>,
+    at_once: bool,
+    keeper: Option<Keeper>,
+    closed: bool,
+}
+
+enum Keeper {
+    Start,
+    Hurry,
+}
+
+impl Core {
+    pub(super) fn new(protocol: Box<dyn Protocol>) -> Arc<Core> {
+        let runtime = OnceLock::new();
+        if let Ok(current) = Handle::try_current() {
+            runtime.get_or_init(|| current);
+        }
+        Arc::new(Core {
+            number: protocol.number(),
+            state: Mutex::new(State::new(protocol)),
+            phase: watch::Sender::new(Phase::Open),
+            runtime,
+            earlier: Notify::new(),
+        })
+    }
+
+    /// A panic elsewhere does not take the lock from us: the state is whole between two calls.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does `work` on the state, and then what the protocol asks for.
+    pub(super) fn with<T>(self: &Arc<Core>, work: impl FnOnce(&mut State) -> T) -> T {
+        let mut state = self.lock();
+        let result = work(&mut state);
+        let errands = state.errands();
+        drop(state);
+        errands.run(self);
+        result
+    }
+
+    /// The runtime that the socket works on.
+    pub(super) fn runtime(&self) -> io::Result<Handle> {
+        if let Some(handle) = self.runtime.get() {
+            return Ok(handle.clone());
+        }
+        let handle = background::current_or_own()?;
+        Ok(self.runtime.get_or_init(|| handle).clone())
+    }
+
+    /// Runs a task that belongs to this socket; `close` waits for it.
+    pub(super) fn spawn(self: &Arc<Core>, task: impl Future<Output = ()> + Send + 'static) {
+        let Ok(runtime) = self.runtime() else { return };
+        self.lock().tasks += 1;
+        let guard = TaskGuard {
+            core: self.clone(),
+            finished: false,
+        };
+        runtime.spawn(async move {
+            let mut guard = guard;
+            task.await;
+            guard.finished = true;
+        });
+    }
+
+    /// Waits until the socket's end has come as far as `phase`.
+    pub(super) async fn reached(&self, phase: Phase) {
+        // The sender lives as long as we do, so there is no error.
+        let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
+    }
+
+    fn advance(&self, phase: Phase) {
+        self.phase.send_if_modified(|now| {
+            let further = *now < phase;
+            *now = phase.max(*now);
+            further
+        });
+    }
+
+    /// Ends the socket; nobody needs to wait for it.
+    pub(super) fn begin_close(self: &Arc<Core>) {
+        let begun = self.with(|state| {
+            let begun = !mem::replace(&mut state.closing, true);
+            let State {
+                wakes,
+                senders,
+                receivers,
+                ..
+            } = state;
+            wakes.extend(senders.all());
+            wakes.extend(receivers.all());
+            begun
+        });
+        self.advance(Phase::Lingering);
+        if self.lock().tasks == 0 {
+            self.advance(Phase::Gone);
+        }
+        if !begun {
+            return;
+        }
+        if let Ok(runtime) = self.runtime() {
+            let core = self.clone();
+            runtime.spawn(async move {
+                let pause = tokio::time::sleep(LINGER_MAX);
+                until(core.reached(Phase::Closed), pause).await;
+                core.advance(Phase::Closed);
+            });
+        }
+    }
+
+    /// Ticks the protocol when its deadlines come.
+    async fn keep_time(self: Arc<Core>) {
+        let core = &self;
+        until(core.reached(Phase::Closed), async {
+            loop {
+                let due = core.with(|state| {
+                    state.keeper_due = state.protocol.deadline();
+                    state.keeper_due
+                });
+                match due {
+                    Some(due) => {
+                        let alarm = tokio::time::sleep_until(clock::instant(due));
+                        until(core.earlier.notified(), alarm).await;
+                    }
+                    None => core.earlier.notified().await,
+                }
+                core.with(|state| state.protocol.tick(clock::now()));
+            }
+        })
+        .await;
+    }
+}
+
+impl State {
+    fn new(protocol: Box<dyn Protocol>) -> State {
+        State {
+            protocol,
+            pipes: HashMap::new(),
+            last_pipe: 0,
+            senders: Waiters::default(),
+            receivers: Waiters::default(),
+            wakes: Vec::new(),
+            closing: false,
+            tasks: 0,
+            keeper_runs: false,
+            keeper_due: None,
+            statistics: Statistics::default(),
+            send_timeout: None,
+            receive_timeout: None,
+            receive_limit: RECEIVE_BYTES_MAX,
+            places: Vec::new(),
+            trouble: None,
+        }
+    }
+
+    /// A number that no open pipe has; its top bit is zero.
+    pub(super) fn free_pipe(&mut self) -> PipeId {
+        loop {
+            self.last_pipe = (self.last_pipe + 1) & 0x7fff_ffff;
+            let pipe = PipeId(self.last_pipe);
+            if pipe.0 != 0 && !self.pipes.contains_key(&pipe) {
+                return pipe;
+            }
+        }
+    }
+
+    fn errands(&mut self) -> Errands {
+        let mut errands = Errands::default();
+        while let Some(attention) = self.protocol.next_attention() {
+            match attention {
+                Attention::Write(pipe) => {
+                    if let Some(entry) = self.pipes.get_mut(&pipe) {
+                        entry.written = false;
+                        errands.write.push(entry.pipe.clone());
+                    }
+                }
+                Attention::Read(pipe) => {
+                    errands
+                        .read
+                        .extend(self.pipes.get(&pipe).map(|entry| entry.pipe.clone()));
+                }
+                Attention::Senders => self.wakes.extend(self.senders.next()),
+                Attention::Receivers => self.wakes.extend(self.receivers.next()),
+            }
+        }
+        errands.wakes = mem::take(&mut self.wakes);
+        errands.at_once = self.protocol.in_lock_step();
+        errands.keeper = self.keeper();
+        errands.closed = self.closing && self.pipes.values().all(|entry| entry.written);
+        errands
+    }
+
+    fn keeper(&mut self) -> Option<Keeper> {
+        let due = self.protocol.deadline()?;
+        if !self.keeper_runs {
+            self.keeper_runs = true;
+            return Some(Keeper::Start);
+        }
+        if self.keeper_due.is_some_and(|planned| planned <= due) {
+            return None;
+        }
+        self.keeper_due = Some(due);
+        Some(Keeper::Hurry)
+    }
+}
+
+impl Errands {
+    fn run(self, core: &Arc<Core>) {
+        for waker in self.wakes {
+            waker.wake();
+        }
+        for pipe in self.write {
+            if self.at_once {
+                pipe.flusher.flush(&*pipe);
+            } else {
+                pipe.flusher.wake_driver();
+            }
+        }
+        for pipe in self.read {
+            pipe.flusher.wake_driver();
+        }
+        match self.keeper {
+            Some(Keeper::Start) => core.spawn(core.clone().keep_time()),
+            Some(Keeper::Hurry) => core.earlier.notify_one(),
+            None => {}
+        }
+        if self.closed {
+            core.advance(Phase::Closed);
+        }
+    }
+}
+
+/// Counts a task, and notices when its runtime ends before it does.
+struct TaskGuard {
+    core: Arc<Core>,
+    finished: bool,
+}
+
+impl Drop for TaskGuard {
+    fn drop(&mut self) {
+        if !self.finished && !std::thread::panicking() {
+            // The runtime is gone: nobody will ever read, write or dial for this socket.
+            self.core.begin_close();
+        }
+        let last = {
+            let mut state = self.core.lock();
+            state.tasks -= 1;
+            state.tasks == 0 && state.closing
+        };
+        if last {
+            self.core.advance(Phase::Gone);
+        }
+    }
+}

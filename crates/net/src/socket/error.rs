@@ -1,0 +1,174 @@
+//! What a call on a socket can answer instead of success, whose doing it is, and what mends it.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_sp::{RecvError, Refusal};
+use wigwag_wire::Fault;
+
+/// An error of one call. It names the socket and where it is connected to.
+#[derive(Debug, thiserror::Error)]
+#[error("{kind}\n   at: {at}\n mend: {}", .kind.mend())]
+pub struct SocketError {
+    /// The socket: its protocol and the addresses that it dials and listens at.
+    pub at: String,
+    /// What happened.
+    pub kind: SocketErrorKind,
+}
+
+/// A message that was not sent.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct SendError {
+    /// The message, unchanged.
+    pub message: Bytes,
+    /// Why.
+    #[source]
+    pub error: SocketError,
+}
+
+/// What happened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SocketErrorKind {
+    /// The socket was closed, here or by the end of its runtime.
+    #[error("the socket is closed")]
+    Closed,
+    /// Nothing has come; only the calls that do not wait say so.
+    #[error("no message has come yet")]
+    Empty,
+    /// The peers do not read as fast as messages are sent.
+    #[error("the send queue is full")]
+    Full,
+    /// Nobody is connected.
+    #[error("no peer is connected{}", last_of(.last))]
+    NoPeer {
+        /// What the last attempt to connect said.
+        last: Option<String>,
+    },
+    /// A rep socket has nothing to reply to.
+    #[error("there is no request to reply to")]
+    NoRequest,
+    /// A req socket has asked nothing.
+    #[error("no request was sent whose reply could come")]
+    NothingAsked,
+    /// A new request took the place of the one that was waited for.
+    #[error("another request was sent before the reply came")]
+    Cancelled,
+    /// The connection that carried the request is gone, and resending is off.
+    #[error("the connection that carried the request is gone, and resending is off")]
+    RequestLost,
+    /// The time set for the call is over, though a peer is connected.
+    #[error("nothing happened within {0:?}")]
+    TimedOut(Duration),
+    /// The socket's protocol goes the other way only.
+    #[error("this socket does not go that way")]
+    WrongDirection,
+    /// The crate's own runtime could not be started.
+    #[error("the background runtime could not be started: {0}")]
+    NoRuntime(io::Error),
+}
+
+fn last_of(last: &Option<String>) -> String {
+    match last {
+        Some(last) => format!("; the last attempt said: {last}"),
+        None => String::new(),
+    }
+}
+
+impl SocketError {
+    /// Whose doing it is.
+    pub fn fault(&self) -> Fault {
+        match self.kind {
+            SocketErrorKind::Closed
+            | SocketErrorKind::NoRequest
+            | SocketErrorKind::NothingAsked
+            | SocketErrorKind::Cancelled
+            | SocketErrorKind::WrongDirection => Fault::Caller,
+            SocketErrorKind::Empty
+            | SocketErrorKind::Full
+            | SocketErrorKind::RequestLost
+            | SocketErrorKind::TimedOut(_) => Fault::Peer,
+            SocketErrorKind::NoPeer { .. } => Fault::Network,
+            SocketErrorKind::NoRuntime(_) => Fault::Machine,
+        }
+    }
+
+    /// What the reader can do about it.
+    pub fn mend(&self) -> &'static str {
+        self.kind.mend()
+    }
+}
+
+impl SocketErrorKind {
+    /// What the reader can do about it.
+    pub fn mend(&self) -> &'static str {
+        match self {
+            SocketErrorKind::Closed => "make a new socket",
+            SocketErrorKind::Empty => "try again later, or wait with recv",
+            SocketErrorKind::Full => "try again later, wait with send, or add peers",
+            SocketErrorKind::NoPeer { .. } => "start the peer, or dial or listen where it is",
+            SocketErrorKind::NoRequest => "receive a request first; each has one reply",
+            SocketErrorKind::NothingAsked => "send a request first; each has one reply",
+            SocketErrorKind::Cancelled => "use one req socket for each task that asks",
+            SocketErrorKind::RequestLost => "ask again if asking twice does no harm",
+            SocketErrorKind::TimedOut(_) => "check that the peer is alive, or allow more time",
+            SocketErrorKind::WrongDirection => "use the partner's socket type",
+            SocketErrorKind::NoRuntime(_) => "make the socket inside a tokio runtime",
+        }
+    }
+}
+
+impl From<SendError> for SocketError {
+    fn from(refused: SendError) -> SocketError {
+        refused.error
+    }
+}
+
+impl From<Refusal> for SocketErrorKind {
+    fn from(refusal: Refusal) -> SocketErrorKind {
+        match refusal {
+            Refusal::NoPipe => SocketErrorKind::NoPeer { last: None },
+            Refusal::NoRequest => SocketErrorKind::NoRequest,
+            Refusal::OnlyReceives(_) => SocketErrorKind::WrongDirection,
+            _ => SocketErrorKind::Full,
+        }
+    }
+}
+
+impl From<RecvError> for SocketErrorKind {
+    fn from(error: RecvError) -> SocketErrorKind {
+        match error {
+            RecvError::NoRequest => SocketErrorKind::NothingAsked,
+            RecvError::RequestLost => SocketErrorKind::RequestLost,
+            RecvError::OnlySends(_) => SocketErrorKind::WrongDirection,
+            _ => SocketErrorKind::Empty,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_names_the_socket_the_fault_and_the_mend() {
+        let error = SocketError {
+            at: "REQ, dials tcp://127.0.0.1:7001".into(),
+            kind: SocketErrorKind::NoPeer {
+                last: Some("nobody listens there".into()),
+            },
+        };
+        let text = error.to_string();
+        for part in [
+            "no peer",
+            "nobody listens",
+            "tcp://127.0.0.1:7001",
+            "mend: ",
+        ] {
+            assert!(text.contains(part), "{part} is missing in: {text}");
+        }
+        assert_eq!(error.fault(), Fault::Network);
+    }
+}

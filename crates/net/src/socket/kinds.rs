@@ -1,0 +1,240 @@
+//! The sockets, one type for each protocol.
+//!
+//! Only what a protocol can do is there: a push socket has no `recv`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_sp::Protocol;
+use wigwag_sp::limits::Hops;
+
+use super::Statistics;
+use super::core::{Core, Phase};
+use super::dialer::random;
+use super::error::{SendError, SocketError, SocketErrorKind};
+use crate::address::Address;
+use crate::error::{NetError, NetErrorKind};
+
+/// The end that a user holds; dropping it closes the socket.
+struct Owned(Arc<Core>);
+
+impl Owned {
+    fn new(protocol: impl Protocol + 'static) -> Owned {
+        Owned(Core::new(Box::new(protocol)))
+    }
+
+    fn net_error(address: &str, kind: SocketErrorKind) -> NetError {
+        let kind = match kind {
+            SocketErrorKind::NoRuntime(error) => NetErrorKind::Io(error),
+            other => NetErrorKind::Io(std::io::Error::other(other)),
+        };
+        NetError::new(address, kind)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.0.begin_close();
+    }
+}
+
+macro_rules! socket {
+    ($(#[$doc:meta])* $name:ident: $new:expr; $($direction:ident)*) => {
+        $(#[$doc])*
+        pub struct $name(Owned);
+
+        impl Default for $name {
+            fn default() -> $name {
+                $name::new()
+            }
+        }
+
+        impl $name {
+            /// A socket that is connected to nobody, on the current runtime or the crate's own.
+            pub fn new() -> $name {
+                $name(Owned::new($new))
+            }
+
+            /// Connects to `address`. The first attempt is waited for and its error returned, and
+            /// then nothing is left of it; once it has succeeded, the connection is made again
+            /// whenever it breaks. Dropping the future before it is ready gives the attempt up.
+            pub async fn dial(&self, address: &str) -> Result<(), NetError> {
+                self.0.0.dial(address).await
+            }
+
+            /// Listens at `address`, and says where it really does: port 0 becomes a free port.
+            pub async fn listen(&self, address: &str) -> Result<Address, NetError> {
+                self.0.0.listen(address).await
+            }
+
+            /// [`dial`](Self::dial) with the calling thread.
+            pub fn blocking_dial(&self, address: &str) -> Result<(), NetError> {
+                let core = &self.0.0;
+                core.block_on(core.dial(address))
+                    .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
+            }
+
+            /// [`listen`](Self::listen) with the calling thread.
+            pub fn blocking_listen(&self, address: &str) -> Result<Address, NetError> {
+                let core = &self.0.0;
+                core.block_on(core.listen(address))
+                    .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
+            }
+
+            /// Bytes that a received message may have, protocol header included; a peer that
+            /// announces more is disconnected. 1 MiB unless set; it holds for messages to come.
+            pub fn set_receive_limit(&self, limit: usize) {
+                self.0.0.with(|state| state.receive_limit = limit);
+            }
+
+            /// The numbers so far.
+            pub fn statistics(&self) -> Statistics {
+                self.0.0.with(|state| {
+                    let counters = state.protocol.counters();
+                    Statistics { counters, ..state.statistics }
+                })
+            }
+
+            /// Closes the socket: waiting calls end, what was accepted is written for at most
+            /// [`LINGER_MAX`](super::LINGER_MAX), and then its addresses are free. A dropped
+            /// future changes nothing of that.
+            pub async fn close(&self) {
+                self.0.0.begin_close();
+                self.0.0.reached(Phase::Gone).await;
+            }
+
+            /// [`close`](Self::close) with the calling thread.
+            pub fn blocking_close(&self) {
+                let core = &self.0.0;
+                core.begin_close();
+                // Without a runtime nothing was ever connected.
+                let _ = core.block_on(core.reached(Phase::Gone));
+            }
+
+            $($direction!();)*
+        }
+    };
+}
+
+macro_rules! sends {
+    () => {
+        /// Sends a message, waiting while no peer is connected or has room. Ready means that it
+        /// lies in a peer's queue here, not that the peer has it. One lock, no copy. A future
+        /// dropped before it is ready has sent nothing, and the message is dropped with it.
+        pub async fn send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
+            self.0.0.send(message.into()).await.map(drop)
+        }
+
+        /// Sends a message now, or hands it back.
+        pub fn try_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
+            self.0.0.try_send(message.into())
+        }
+
+        /// [`send`](Self::send) with the calling thread.
+        pub fn blocking_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
+            let (core, message) = (&self.0.0, message.into());
+            match core.block_on(core.send(message.clone())) {
+                Ok(outcome) => outcome.map(drop),
+                Err(kind) => Err(SendError {
+                    message,
+                    error: core.error(kind),
+                }),
+            }
+        }
+
+        /// Time that `send` waits at most; without limit unless set.
+        pub fn set_send_timeout(&self, limit: Option<Duration>) {
+            self.0.0.with(|state| state.send_timeout = limit);
+        }
+    };
+}
+
+macro_rules! receives {
+    () => {
+        /// Receives the next message, waiting for it. A future dropped before it is ready has
+        /// taken nothing.
+        pub async fn recv(&self) -> Result<Bytes, SocketError> {
+            self.0.0.recv(None).await
+        }
+
+        /// Receives a message that has come already.
+        pub fn try_recv(&self) -> Result<Bytes, SocketError> {
+            self.0.0.try_recv()
+        }
+
+        /// [`recv`](Self::recv) with the calling thread.
+        pub fn blocking_recv(&self) -> Result<Bytes, SocketError> {
+            let core = &self.0.0;
+            core.block_on(core.recv(None))
+                .unwrap_or_else(|kind| Err(core.error(kind)))
+        }
+
+        /// Time that `recv` waits at most; without limit unless set.
+        pub fn set_receive_timeout(&self, limit: Option<Duration>) {
+            self.0.0.with(|state| state.receive_timeout = limit);
+        }
+    };
+}
+
+socket! {
+    /// Asks questions, one at a time, again until they are answered.
+    Req: wigwag_sp::Req::with_first_id(random() as u32); sends receives
+}
+
+socket! {
+    /// Answers questions, each to the one who asked.
+    Rep: wigwag_sp::Rep::new(); sends receives
+}
+
+socket! {
+    /// Sends each message to one of its peers.
+    Push: wigwag_sp::Push::new(); sends
+}
+
+socket! {
+    /// Receives what its peers push.
+    Pull: wigwag_sp::Pull::new(); receives
+}
+
+socket! {
+    /// Talks to one peer in both directions (pair version 1).
+    Pair: wigwag_sp::Pair1::new(); sends receives
+}
+
+impl Req {
+    /// A socket that sends a request again after `resend`, or fails when its connection breaks if
+    /// that is `None`. [`Req::new`] takes 60 s.
+    pub fn with_resend(resend: Option<Duration>) -> Req {
+        Req(Owned::new(wigwag_sp::Req::new(random() as u32, resend)))
+    }
+
+    /// Sends a request and receives its reply, and no other's. A request that another call sends
+    /// meanwhile ends this one with [`SocketErrorKind::Cancelled`]. A future dropped before it is
+    /// ready may have asked.
+    pub async fn ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
+        let round = self.0.0.send(request.into()).await?;
+        self.0.0.recv(Some(round)).await
+    }
+
+    /// [`ask`](Self::ask) with the calling thread.
+    pub fn blocking_ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
+        let core = &self.0.0;
+        core.block_on(self.ask(request))
+            .unwrap_or_else(|kind| Err(core.error(kind)))
+    }
+}
+
+impl Rep {
+    /// A socket that accepts requests over at most `hops_max` hops; [`Rep::new`] takes eight.
+    pub fn with_hops(hops_max: Hops) -> Rep {
+        Rep(Owned::new(wigwag_sp::Rep::with_hops(hops_max)))
+    }
+}
+
+impl Pair {
+    /// A socket that accepts messages over at most `hops_max` hops; [`Pair::new`] takes eight.
+    pub fn with_hops(hops_max: Hops) -> Pair {
+        Pair(Owned::new(wigwag_sp::Pair1::with_hops(hops_max)))
+    }
+}

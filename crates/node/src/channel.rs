@@ -1,0 +1,286 @@
+//! Our end of a channel to one actor: how a call gets from the caller into the link.
+//!
+//! First the turn's buffer, without a lock; where that does not reach, the shared path: under the
+//! link's lock, with the queue of those who wait.
+
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use wigwag_actor::{Attempt, CallError, CallErrorKind, ReplyBytes, Slot, Ticket, turn};
+use wigwag_link::frame::Frame;
+use wigwag_link::session::CallRefused;
+use wigwag_link::write;
+use wigwag_wire::Buffer;
+
+use crate::limits::PILE_BYTES;
+use crate::link::{Link, Pending, Sending};
+use crate::turns::{self, Encoded};
+
+/// A channel; dropping it detaches.
+pub(crate) struct Channel {
+    pub(crate) link: Arc<Link>,
+    pub(crate) number: u64,
+    /// The actor's address, for errors.
+    pub(crate) target: Arc<str>,
+}
+
+/// What the caller does after a call was published on the shared path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// Goes on: the driver is woken on the empty edge.
+    GoOn,
+    /// Polls the answer next, which flushes.
+    Poll,
+}
+
+impl Channel {
+    /// Sends a tell.
+    ///
+    /// In a turn: no lock, no allocation in steady state. Outside: one lock, and one wake of the
+    /// driver when nothing was waiting.
+    #[inline]
+    pub(crate) fn tell(
+        &self,
+        method: u32,
+        arguments: impl Fn(&mut Buffer),
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let encode = |out: &mut Buffer| write::tell(out, self.number, method, |out| arguments(out));
+        self.send(encode, ticket, waker, Then::GoOn)
+    }
+
+    /// Sends an ask. It takes credit and a slot, both or neither.
+    pub(crate) fn ask(
+        &self,
+        method: u32,
+        arguments: impl Fn(&mut Buffer),
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        now: bool,
+    ) -> Attempt<Slot> {
+        let slot = self.link.slots().take(Pending::Waiting(None));
+        let Some((index, generation)) = slot else {
+            self.park_for_slot(ticket, waker);
+            return Attempt::Full;
+        };
+        let encode = |out: &mut Buffer| {
+            write::ask(out, self.number, (index, generation), method, |out| {
+                arguments(out)
+            })
+        };
+        let then = if now { Then::Poll } else { Then::GoOn };
+        match self.send(encode, ticket, waker, then) {
+            Attempt::Sent(()) => Attempt::Sent(Slot { index, generation }),
+            other => {
+                self.release(Slot { index, generation });
+                match other {
+                    Attempt::Failed(error) => Attempt::Failed(error),
+                    _ => Attempt::Full,
+                }
+            }
+        }
+    }
+
+    /// The reply, once; flushes what waits when it is not there.
+    pub(crate) fn poll_reply(
+        &self,
+        slot: Slot,
+        waker: &Waker,
+    ) -> Poll<Result<ReplyBytes, CallError>> {
+        let mut slots = self.link.slots();
+        match slots.get(u64::from(slot.index), u64::from(slot.generation)) {
+            Some(Pending::Waiting(waiting)) => {
+                if !waiting.as_ref().is_some_and(|old| old.will_wake(waker)) {
+                    *waiting = Some(waker.clone());
+                }
+                drop(slots);
+                if !turn::is_open() {
+                    self.link.flush();
+                }
+                Poll::Pending
+            }
+            Some(Pending::Done(_)) => {
+                let was_full = slots.is_full();
+                let done = slots.release(slot.index, slot.generation);
+                drop(slots);
+                if was_full {
+                    self.wake_fronts();
+                }
+                Poll::Ready(match done {
+                    Some(Pending::Done(Ok(bytes))) => Ok(bytes),
+                    Some(Pending::Done(Err((kind, text)))) => {
+                        Err(CallError::new(kind, &self.target).with_detail(&text))
+                    }
+                    _ => Err(CallError::new(CallErrorKind::Unknown, &self.target)),
+                })
+            }
+            _ => Poll::Ready(Err(CallError::new(CallErrorKind::Unknown, &self.target))),
+        }
+    }
+
+    /// Nobody waits for the answer any more: the peer may save the work.
+    pub(crate) fn cancel(&self, slot: Slot) {
+        let mut slots = self.link.slots();
+        match slots.get(u64::from(slot.index), u64::from(slot.generation)) {
+            Some(pending @ Pending::Waiting(_)) => *pending = Pending::Abandoned,
+            _ => {
+                drop(slots);
+                self.release(slot);
+                return;
+            }
+        }
+        drop(slots);
+        turns::publish(&self.link);
+        let mut sending = self.link.sending();
+        if sending.ended.is_none() {
+            let (slot, generation) = (u64::from(slot.index), u64::from(slot.generation));
+            let cancel = Frame::Cancel { slot, generation };
+            sending.sender.outbox.append(|out| write::any(out, &cancel));
+            drop(sending);
+            self.link.flusher.wake_driver();
+        }
+    }
+
+    #[inline]
+    fn send(
+        &self,
+        encode: impl Fn(&mut Buffer) -> usize,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        then: Then,
+    ) -> Attempt<()> {
+        if !ticket.is_parked() {
+            match turns::call(&self.link, self.number, &encode) {
+                Encoded::Done => return Attempt::Sent(()),
+                Encoded::NotHere => {}
+                Encoded::TooLarge => return Attempt::Failed(self.too_large(None)),
+            }
+        }
+        self.send_shared(&encode, ticket, waker, then)
+    }
+
+    fn send_shared(
+        &self,
+        encode: &dyn Fn(&mut Buffer) -> usize,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        then: Then,
+    ) -> Attempt<()> {
+        // What this turn has sent before goes before.
+        turns::publish(&self.link);
+        let mut sending = self.link.sending();
+        if let Err(error) = self.check(&sending) {
+            return Attempt::Failed(error);
+        }
+        let may_pass = sending.channels[self.number as usize]
+            .parked
+            .may_pass(ticket);
+        let was_idle = sending.sender.outbox.is_idle();
+        let outcome = if may_pass {
+            sending.sender.call(self.number, encode)
+        } else {
+            Err(CallRefused::NoRoom)
+        };
+        match outcome {
+            Ok(()) => self.sent(sending, ticket, was_idle, then),
+            Err(CallRefused::TooLarge { body }) => Attempt::Failed(self.too_large(Some(body))),
+            Err(refused) => {
+                let tell_peer = match refused {
+                    CallRefused::NoCredit { units } => sending.sender.stuck(self.number, units),
+                    _ => false,
+                };
+                sending.statistics.credit_stalls += 1;
+                if let Some(waker) = waker {
+                    sending.channels[self.number as usize]
+                        .parked
+                        .park(ticket, waker);
+                }
+                drop(sending);
+                if tell_peer {
+                    turns::flush_soon(&self.link);
+                }
+                Attempt::Full
+            }
+        }
+    }
+
+    fn sent(
+        &self,
+        mut sending: std::sync::MutexGuard<'_, Sending>,
+        ticket: &mut Ticket,
+        was_idle: bool,
+        then: Then,
+    ) -> Attempt<()> {
+        let next = sending.channels[self.number as usize].parked.leave(ticket);
+        let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
+        drop(sending);
+        next.into_iter().for_each(Waker::wake);
+        if turn::is_open() {
+            turns::flush_soon(&self.link);
+        } else if piled {
+            self.link.flush();
+        } else if was_idle && then == Then::GoOn {
+            self.link.flusher.wake_driver();
+        }
+        Attempt::Sent(())
+    }
+
+    fn check(&self, sending: &Sending) -> Result<(), CallError> {
+        sending.check(&self.target)?;
+        let channel = sending.channels.get(self.number as usize);
+        match channel.map(|channel| channel.gone) {
+            Some(None) => Ok(()),
+            Some(Some(kind)) => Err(CallError::new(kind, &self.target)),
+            None => Err(CallError::new(CallErrorKind::Unknown, &self.target)),
+        }
+    }
+
+    #[cold]
+    fn too_large(&self, body: Option<usize>) -> CallError {
+        let most = self.link.identity.limits.frame_max;
+        let text = match body {
+            Some(body) => format!("it has {body} bytes, the peer accepts {most}"),
+            None => format!("the peer accepts {most} bytes"),
+        };
+        CallError::new(CallErrorKind::TooLarge, &self.target).with_detail(&text)
+    }
+
+    #[cold]
+    fn park_for_slot(&self, ticket: &mut Ticket, waker: Option<&Waker>) {
+        let Some(waker) = waker else { return };
+        {
+            let mut sending = self.link.sending();
+            if let Some(channel) = sending.channels.get_mut(self.number as usize) {
+                channel.parked.park(ticket, waker);
+            }
+        }
+        // A slot that came free between our look and our parking has woken nobody.
+        if !self.link.slots().is_full() {
+            waker.wake_by_ref();
+        }
+    }
+
+    fn release(&self, slot: Slot) {
+        let mut slots = self.link.slots();
+        let was_full = slots.is_full();
+        slots.release(slot.index, slot.generation);
+        drop(slots);
+        if was_full {
+            self.wake_fronts();
+        }
+    }
+
+    #[cold]
+    fn wake_fronts(&self) {
+        let fronts = self.link.sending().fronts();
+        fronts.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        turns::publish(&self.link);
+        self.link.detach(self.number);
+    }
+}

@@ -1,0 +1,32 @@
+//! The numbers that bound a node, each with its reason.
+
+use std::time::Duration;
+
+/// Connections whose handshake is not over. Each holds a file handle and a buffer; a silent
+/// stranger loses its place after the handshake's time.
+pub const HANDSHAKES_MAX: usize = 1024;
+
+/// Bytes of an SP message that a node accepts: a batch and some room for its header.
+pub const MESSAGE_BYTES_MAX: usize = 256 * 1024 + 1024;
+
+/// Bytes that a sender encodes in one turn before it publishes them: one segment.
+pub const TURN_BYTES: usize = 64 * 1024;
+
+/// Credit that one sender's turn may hold, so that the others find some.
+pub const LEASE_UNITS_MAX: u64 = 4096;
+
+/// Bytes that wait to be written above which a sender outside a turn writes them itself: below, the
+/// driver is woken once and takes what piled up meanwhile.
+pub const PILE_BYTES: usize = 128 * 1024;
+
+/// How long a node that is dropped without `close` tries to write what waits, for each link.
+pub const DROP_WAIT: Duration = Duration::from_secs(1);
+
+/// How long `#[wigwag::main]` gives the nodes to deliver what they have when `main` returns.
+pub const MAIN_CLOSE: Duration = Duration::from_secs(5);
+
+/// How long a cut session would be kept; announced in OPENED. This release keeps none.
+pub const SESSION_TTL_MS: u64 = 0;
+
+/// Pause of a listener whose process has no file handles left; spinning would only burn a core.
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

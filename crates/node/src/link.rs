@@ -1,0 +1,359 @@
+//! A session with one peer, shared by its driver and by everybody who sends.
+//!
+//! Three locks, in this order when more than one is held: `reading` (the driver alone), `slots`
+//! (askers and the driver), `sending` (every sender). None is held while waiting.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Waker;
+
+use tokio::sync::{Notify, oneshot};
+use wigwag_actor::{CallError, CallErrorKind, Parked, ReplyBytes, Ticket};
+use wigwag_link::frame::Frame;
+use wigwag_link::session::Outgoing;
+use wigwag_link::slots::Slots;
+use wigwag_link::{Code, Identity, Limits, LinkError, Receiver, Sender, write};
+use wigwag_net::driver::{Crank, Flusher};
+use wigwag_net::{Connection, Outlet};
+use wigwag_wire::{Batch, Framing, ReadBuf, Time};
+
+use crate::exports::Exports;
+use crate::reading::Reading;
+
+/// The PAIR1 header of every message: hop count 1, as NNG sends it.
+pub(crate) const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
+
+/// Why a link is over, in words; what came of the calls is told to each caller.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) why: Arc<str>,
+}
+
+/// The place of one outstanding ask.
+pub(crate) enum Pending {
+    /// Nobody looks yet, or somebody waits.
+    Waiting(Option<Waker>),
+    Done(Result<ReplyBytes, (CallErrorKind, Box<str>)>),
+    /// The asker went away; the slot stays taken until the completion comes.
+    Abandoned,
+}
+
+/// What ATTACHED says.
+pub(crate) struct Attached {
+    pub(crate) schema_hash: u64,
+}
+
+/// What we know of a channel of ours beside its credit.
+#[derive(Default)]
+pub(crate) struct Channel {
+    pub(crate) parked: Parked,
+    /// The receiver is done with it; calls fail with this.
+    pub(crate) gone: Option<CallErrorKind>,
+    attaching: Option<oneshot::Sender<Result<Attached, CallErrorKind>>>,
+}
+
+/// Bytes and frames of one link, both ways, since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LinkStatistics {
+    /// Bytes handed to the transport: framing, headers and all.
+    pub bytes_sent: u64,
+    /// SP messages handed to the transport.
+    pub batches_sent: u64,
+    /// Sequenced frames published.
+    pub frames_sent: u64,
+    /// Bytes of the SP messages received.
+    pub bytes_received: u64,
+    /// SP messages received.
+    pub batches_received: u64,
+    /// Sequenced frames accepted.
+    pub frames_received: u64,
+    /// Tells that could not be delivered: no such method, wrong arguments, actor stopped.
+    pub tells_undeliverable: u64,
+    /// Times that a sender found no credit or no room and had to wait or was refused.
+    pub credit_stalls: u64,
+}
+
+/// What senders share.
+pub(crate) struct Sending {
+    pub(crate) sender: Sender,
+    pub(crate) channels: Vec<Channel>,
+    /// Which use of each of the peer's channel numbers is the living one.
+    pub(crate) grants: Vec<u64>,
+    outgoing: Outgoing,
+    pub(crate) ended: Option<Ended>,
+    /// The peer takes no new calls.
+    pub(crate) draining: bool,
+    pub(crate) statistics: LinkStatistics,
+}
+
+/// A session with one peer.
+pub(crate) struct Link {
+    pub(crate) peer: Arc<str>,
+    pub(crate) identity: Identity,
+    framing: Framing,
+    pub(crate) flusher: Flusher,
+    pub(crate) slots: Mutex<Slots<Pending>>,
+    reading: Mutex<Reading>,
+    sending: Mutex<Sending>,
+    /// Something was acknowledged, or the link ended.
+    pub(crate) progress: Notify,
+    /// Ends the driver.
+    pub(crate) cut: Notify,
+}
+
+impl Link {
+    pub(crate) fn new(
+        connection: &Connection,
+        ours: &Limits,
+        identity: Identity,
+        exports: Arc<Exports>,
+    ) -> Arc<Link> {
+        Arc::new_cyclic(|me: &Weak<Link>| Link {
+            peer: connection.peer.clone(),
+            identity,
+            framing: connection.framing,
+            flusher: Flusher::new(connection.outlet.clone()),
+            slots: Mutex::new(Slots::new(identity.limits.slots_max)),
+            reading: Mutex::new(Reading::new(me.clone(), Receiver::new(ours), ours, exports)),
+            sending: Mutex::new(Sending {
+                sender: Sender::new(ours, identity.limits),
+                channels: Vec::new(),
+                grants: Vec::new(),
+                outgoing: Outgoing::default(),
+                ended: None,
+                draining: false,
+                statistics: LinkStatistics::default(),
+            }),
+            progress: Notify::new(),
+            cut: Notify::new(),
+        })
+    }
+
+    pub(crate) fn sending(&self) -> MutexGuard<'_, Sending> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.sending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn slots(&self) -> MutexGuard<'_, Slots<Pending>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes all that waits, with the calling thread.
+    pub(crate) fn flush(&self) {
+        self.flusher.flush(self);
+    }
+
+    pub(crate) fn outlet(&self) -> &Arc<dyn Outlet> {
+        self.flusher.outlet()
+    }
+
+    pub(crate) fn statistics(&self) -> LinkStatistics {
+        let sending = self.sending();
+        let frames_sent = sending.sender.outbox.next_seq();
+        LinkStatistics {
+            frames_sent,
+            ..sending.statistics
+        }
+    }
+
+    /// Opens a channel to the actor exported as `name`.
+    pub(crate) async fn attach(
+        &self,
+        name: &str,
+        schema_hash: u64,
+        target: &Arc<str>,
+    ) -> Result<(u64, Attached), CallError> {
+        let (answer, attached) = oneshot::channel();
+        let channel = {
+            let mut sending = self.sending();
+            sending.check(target)?;
+            let Some(channel) = sending.sender.open_channel() else {
+                return Err(CallError::new(CallErrorKind::Overloaded, target)
+                    .with_detail("the peer accepts no more channels"));
+            };
+            let at = channel as usize;
+            if sending.channels.len() <= at {
+                sending.channels.resize_with(at + 1, Channel::default);
+            }
+            sending.channels[at] = Channel {
+                attaching: Some(answer),
+                ..Channel::default()
+            };
+            let target = name.as_bytes();
+            let attach = Frame::Attach {
+                channel,
+                how: 0,
+                target,
+                schema_hash,
+                codec: 0,
+            };
+            sending.sender.outbox.append(|out| write::any(out, &attach));
+            channel
+        };
+        self.flush();
+        match attached.await {
+            Ok(Ok(attached)) => Ok((channel, attached)),
+            Ok(Err(kind)) => Err(CallError::new(kind, target)),
+            Err(_) => match self.sending().check(target) {
+                Err(error) => Err(error),
+                Ok(()) => Err(CallError::new(CallErrorKind::NotDelivered, target)),
+            },
+        }
+    }
+
+    /// The last reference to the channel's actor is gone.
+    pub(crate) fn detach(&self, channel: u64) {
+        let mut sending = self.sending();
+        let open = sending.ended.is_none()
+            && sending
+                .channels
+                .get(channel as usize)
+                .is_some_and(|open| open.gone.is_none());
+        if open {
+            sending
+                .sender
+                .outbox
+                .append(|out| write::any(out, &Frame::Detach { channel }));
+            drop(sending);
+            self.flusher.wake_driver();
+        }
+    }
+
+    /// A sender that waited gives up.
+    pub(crate) fn leave(&self, channel: u64, ticket: &mut Ticket) {
+        let next = {
+            let mut sending = self.sending();
+            let channel = sending.channels.get_mut(channel as usize);
+            channel.and_then(|channel| channel.parked.leave(ticket))
+        };
+        next.into_iter().for_each(Waker::wake);
+    }
+
+    /// The connection is over: everybody who waits hears of it.
+    pub(crate) fn end(&self, why: &str) {
+        let ended = Ended { why: why.into() };
+        let mut wakers = Vec::new();
+        {
+            let mut sending = self.sending();
+            sending.ended.get_or_insert(ended.clone());
+            for channel in &mut sending.channels {
+                wakers.append(&mut channel.parked.drain());
+                channel.attaching = None;
+            }
+        }
+        for pending in self.slots().iter_mut() {
+            if let Pending::Waiting(waker) = pending {
+                wakers.extend(waker.take());
+                *pending = Pending::Done(Err((CallErrorKind::Unknown, why.into())));
+            }
+        }
+        wakers.into_iter().for_each(Waker::wake);
+        self.progress.notify_waiters();
+        self.outlet().close();
+    }
+}
+
+impl Sending {
+    /// An error when nothing can be sent any more.
+    pub(crate) fn check(&self, target: &Arc<str>) -> Result<(), CallError> {
+        if let Some(ended) = &self.ended {
+            let error = CallError::new(CallErrorKind::NotDelivered, target);
+            return Err(error.with_detail(&ended.why));
+        }
+        if self.draining {
+            return Err(CallError::new(CallErrorKind::Draining, target));
+        }
+        Ok(())
+    }
+
+    /// ATTACHED has come.
+    pub(crate) fn attached(&mut self, number: u64, limit: u64, schema_hash: u64) {
+        self.sender.attached(number, limit);
+        let channel = self.channels.get_mut(number as usize);
+        if let Some(answer) = channel.and_then(|channel| channel.attaching.take()) {
+            // The asker may have gone away; then its reference was never made.
+            let _ = answer.send(Ok(Attached { schema_hash }));
+        }
+    }
+
+    /// DETACHED has come; gives the senders that waited.
+    pub(crate) fn detached(&mut self, number: u64, code: Code) -> Vec<Waker> {
+        self.sender.close_channel(number);
+        let Some(channel) = self.channels.get_mut(number as usize) else {
+            return Vec::new();
+        };
+        let kind = CallErrorKind::from_code(code.0);
+        channel.gone = Some(kind);
+        if let Some(answer) = channel.attaching.take() {
+            let _ = answer.send(Err(kind));
+        }
+        channel.parked.drain()
+    }
+
+    /// Credit or room has come: whoever stands in front of the channel's queue may try.
+    pub(crate) fn front(&self, channel: u64) -> Option<Waker> {
+        self.channels
+            .get(usize::try_from(channel).ok()?)?
+            .parked
+            .front()
+    }
+
+    /// The senders in front of every queue.
+    pub(crate) fn fronts(&self) -> Vec<Waker> {
+        self.channels
+            .iter()
+            .filter_map(|channel| channel.parked.front())
+            .collect()
+    }
+}
+
+impl Crank for Link {
+    type Error = LinkError;
+
+    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), LinkError> {
+        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        let outcome = reading.read(self, self.framing, input, now);
+        if let Err(error) = &outcome {
+            if let Some((code, rule)) = error.code_to_tell() {
+                self.sending().sender.close(code, rule);
+            }
+        }
+        outcome
+    }
+
+    fn fill(&self, batch: &mut Batch, _now: Time) {
+        let mut sending = self.sending();
+        let Sending {
+            sender,
+            outgoing,
+            statistics,
+            ..
+        } = &mut *sending;
+        sender.take_output(outgoing);
+        if outgoing.is_empty() {
+            return;
+        }
+        let (prefix, used) = self.framing.prefix(PAIR1_HEADER.len() + outgoing.len());
+        batch.head(|out| {
+            out.put(prefix, used);
+            out.extend(&PAIR1_HEADER);
+            out.extend(outgoing.head.as_slice());
+        });
+        outgoing
+            .taken
+            .segments
+            .drain(..)
+            .for_each(|segment| batch.segment(segment));
+        statistics.bytes_sent += batch.len() as u64;
+        statistics.batches_sent += 1;
+    }
+
+    fn tick(&self, now: Time) -> Result<(), LinkError> {
+        self.sending().sender.tick(now);
+        Ok(())
+    }
+
+    fn deadline(&self) -> Option<Time> {
+        self.sending().sender.deadline()
+    }
+}

@@ -1,0 +1,350 @@
+//! A node: the place from which actors are exported and others' actors are reached.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
+use wigwag_actor::{Interface, Ref};
+use wigwag_link::{Identity, Limits};
+use wigwag_net::{Address, Connection, ListenOptions, NetError, NetErrorKind};
+use wigwag_wire::ReadBuf;
+
+use crate::channel::Channel;
+use crate::described::{Dynamic, describe};
+use crate::error::NodeError;
+use crate::exports::Exports;
+use crate::limits::{DROP_WAIT, HANDSHAKES_MAX};
+use crate::link::{Link, LinkStatistics};
+use crate::opening::{self, Dialed};
+use crate::remote::Remote;
+use crate::{door, driving, random, turns};
+
+/// A node. Clones are the same node; when the last one is dropped the node ends.
+///
+/// # Close and drop
+/// [`close`](Node::close) delivers what was told and asked, within a time, and reports what it
+/// could not. A node that is dropped instead publishes, tries to write for at most a second a
+/// link, and logs what is left; what the peers had not acknowledged by then is not known.
+#[derive(Clone)]
+pub struct Node {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// A dialed address: the lock is held while somebody dials, so others wait instead of dialing too.
+type DialedLink = Arc<tokio::sync::Mutex<Option<Arc<Link>>>>;
+
+pub(crate) struct Inner {
+    node: u128,
+    incarnation: u128,
+    pub(crate) limits: Limits,
+    pub(crate) exports: Arc<Exports>,
+    links: Mutex<Vec<Arc<Link>>>,
+    dialed: Mutex<HashMap<Address, DialedLink>>,
+    pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
+    pub(crate) handshakes: Arc<Semaphore>,
+    pub(crate) runtime: Handle,
+    pub(crate) closed: AtomicBool,
+}
+
+/// What a node has to do with each of its peers.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PeerStatistics {
+    /// Who is at the other end.
+    pub peer: Arc<str>,
+    /// What went over the link.
+    pub link: LinkStatistics,
+}
+
+impl Default for Node {
+    fn default() -> Node {
+        Node::new()
+    }
+}
+
+impl Node {
+    /// A node on the runtime of the caller, or on a small one of its own when there is none.
+    ///
+    /// # Panics
+    /// When there is no runtime and no thread can be started for one.
+    pub fn new() -> Node {
+        let runtime = wigwag_net::socket::background::current_or_own()
+            .expect("the operating system can start one more thread");
+        let inner = Inner {
+            node: random::id(),
+            incarnation: random::id(),
+            limits: Limits::default(),
+            exports: Arc::default(),
+            links: Mutex::default(),
+            dialed: Mutex::default(),
+            listeners: Mutex::default(),
+            handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
+            runtime,
+            closed: AtomicBool::new(false),
+        };
+        let node = Node {
+            inner: Arc::new(inner),
+        };
+        crate::runtime::remember(&node.inner);
+        node
+    }
+
+    /// Lets others call `actor` under `name`. The actor lives as long as it is exported.
+    ///
+    /// # Errors
+    /// `BadName` when the name is taken or cannot be used.
+    pub fn export<I: Interface>(
+        &self,
+        name: &str,
+        actor: &impl AsRef<Ref<I>>,
+    ) -> Result<(), NodeError> {
+        self.inner.check_open()?;
+        let Some(exported) = actor.as_ref().exported() else {
+            let rule = "the actor lives on another node, which must export it";
+            return Err(NodeError::BadName {
+                name: name.to_owned(),
+                rule,
+            });
+        };
+        self.inner.exports.add(name, exported)
+    }
+
+    /// Takes a name back; who has looked it up already keeps the actor. False when there is none.
+    pub fn withdraw(&self, name: &str) -> bool {
+        self.inner.exports.remove(name)
+    }
+
+    /// Listens at `address` and gives where it really listens: `tcp://127.0.0.1:0` takes a free
+    /// port.
+    pub async fn listen(&self, address: &str) -> Result<Address, NodeError> {
+        self.listen_with(address, ListenOptions::default()).await
+    }
+
+    /// The same with options.
+    pub async fn listen_with(
+        &self,
+        address: &str,
+        options: ListenOptions,
+    ) -> Result<Address, NodeError> {
+        self.inner.check_open()?;
+        let address: Address = address.parse()?;
+        let _runtime = self.inner.runtime.enter();
+        let listener = wigwag_net::transport::listen(&address, options).await?;
+        let bound = listener.address().clone();
+        let task = door::open(listener, Arc::downgrade(&self.inner));
+        lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
+        Ok(bound)
+    }
+
+    /// A reference to the actor at `address`, whose last segment is its name:
+    /// `tcp://127.0.0.1:7001/counter`. Dials if there is no session with that peer yet.
+    ///
+    /// # Errors
+    /// Whatever stands in the way: nobody listens, the peer is no node, no such actor. Each within
+    /// the time of a handshake.
+    pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
+        let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
+        let described = if theirs == I::SCHEMA.hash {
+            None
+        } else {
+            Some(describe(&channel).await?)
+        };
+        let remote = Remote::<I>::new(channel, described.as_ref());
+        Ok(Ref::remote(Arc::new(remote)).into())
+    }
+
+    /// The same for an actor whose interface this program does not know.
+    pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
+        let (channel, _) = self.attach(address, 0).await?;
+        Ok(Dynamic::new(channel).await?)
+    }
+
+    /// [`listen`](Node::listen) for a thread outside a runtime.
+    ///
+    /// # Panics
+    /// Inside a runtime, which it would stop.
+    pub fn blocking_listen(&self, address: &str) -> Result<Address, NodeError> {
+        self.inner.runtime.block_on(self.listen(address))
+    }
+
+    /// [`actor`](Node::actor) for a thread outside a runtime.
+    ///
+    /// # Panics
+    /// Inside a runtime, which it would stop.
+    pub fn blocking_actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
+        self.inner.runtime.block_on(self.actor::<I>(address))
+    }
+
+    /// What went over each link since it began; links that are over are not in it.
+    pub fn statistics(&self) -> Vec<PeerStatistics> {
+        let links = self.inner.links();
+        let one = |link: &Arc<Link>| PeerStatistics {
+            peer: link.peer.clone(),
+            link: link.statistics(),
+        };
+        links.iter().map(one).collect()
+    }
+
+    async fn attach(&self, address: &str, schema: u64) -> Result<(Channel, u64), NodeError> {
+        self.inner.check_open()?;
+        let parsed: Address = address.parse()?;
+        let Some((peer, name)) = parsed.split_name() else {
+            return Err(NodeError::NoName {
+                address: address.to_owned(),
+            });
+        };
+        let link = self.link_to(&peer).await?;
+        let target: Arc<str> = address.into();
+        let (number, attached) = link.attach(name, schema, &target).await?;
+        Ok((
+            Channel {
+                link,
+                number,
+                target,
+            },
+            attached.schema_hash,
+        ))
+    }
+
+    /// The session with the peer at `address`; dials when there is none.
+    async fn link_to(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
+        let dialed = lock(&self.inner.dialed)
+            .entry(address.clone())
+            .or_default()
+            .clone();
+        let mut dialed = dialed.lock().await;
+        if let Some(link) = dialed
+            .as_ref()
+            .filter(|link| link.sending().ended.is_none())
+        {
+            return Ok(link.clone());
+        }
+        let link = self.dial(address).await?;
+        *dialed = Some(link.clone());
+        Ok(link)
+    }
+
+    async fn dial(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
+        let mut connection = {
+            let _runtime = self.inner.runtime.enter();
+            let dialing = wigwag_net::transport::dial(address);
+            wigwag_net::handshake::within(&address.to_string(), dialing).await?
+        };
+        let mut input = ReadBuf::new();
+        let ours = self.inner.identity();
+        // A node that dials itself has two links with one incarnation, each an end of the other.
+        let known = |peer: u128| peer != ours.incarnation && self.inner.link_with(peer).is_some();
+        match opening::dial(&mut connection, &mut input, ours, known).await? {
+            Dialed::Opened(peer) => self.inner.start(connection, input, peer),
+            Dialed::Known { incarnation } => {
+                connection.outlet.close();
+                let lost = || NetErrorKind::Closed {
+                    when: "while we dialed it again",
+                };
+                let known = self.inner.link_with(incarnation);
+                known.ok_or_else(|| NetError::new(address, lost()).into())
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// Who we are, with a fresh nonce.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity {
+            node: self.node,
+            incarnation: self.incarnation,
+            nonce: random::id(),
+            offered: 0,
+            required: 0,
+            limits: self.limits,
+        }
+    }
+
+    pub(crate) fn check_open(&self) -> Result<(), NodeError> {
+        if self.closed.load(Ordering::Acquire) {
+            Err(NodeError::Closed)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(crate) fn links(&self) -> MutexGuard<'_, Vec<Arc<Link>>> {
+        lock(&self.links)
+    }
+
+    /// The living link with that incarnation.
+    pub(crate) fn link_with(&self, incarnation: u128) -> Option<Arc<Link>> {
+        let links = self.links();
+        let found = links.iter().find(|link| {
+            link.identity.incarnation == incarnation && link.sending().ended.is_none()
+        });
+        found.cloned()
+    }
+
+    /// The session is open: somebody must turn its crank.
+    pub(crate) fn start(
+        self: &Arc<Inner>,
+        connection: Connection,
+        input: ReadBuf,
+        peer: Identity,
+    ) -> Result<Arc<Link>, NodeError> {
+        let link = Link::new(&connection, &self.limits, peer, self.exports.clone());
+        let mut links = self.links();
+        // Looked at under the lock that close takes: no link begins behind its back.
+        self.check_open()?;
+        links.push(link.clone());
+        drop(links);
+        let node = Arc::downgrade(self);
+        self.runtime
+            .spawn(driving::drive(link.clone(), connection, input, node));
+        Ok(link)
+    }
+
+    /// The link is over.
+    pub(crate) fn forget(&self, link: &Arc<Link>) {
+        self.links().retain(|living| !Arc::ptr_eq(living, link));
+        lock(&self.dialed).retain(|_, dialed| {
+            // Held: somebody is dialing there at this moment.
+            dialed.try_lock().map_or(true, |dialed| {
+                dialed
+                    .as_ref()
+                    .is_none_or(|living| !Arc::ptr_eq(living, link))
+            })
+        });
+    }
+
+    /// Lets nobody in any more.
+    pub(crate) fn stop_listening(&self) {
+        self.closed.store(true, Ordering::Release);
+        lock(&self.listeners)
+            .drain(..)
+            .for_each(|listener| listener.abort());
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop_listening();
+        turns::publish_all();
+        for link in self.links().drain(..) {
+            let sound = link.sending().ended.is_none();
+            if sound && !link.flusher.flush_blocking(&*link, DROP_WAIT) {
+                let left = link.sending().sender.outbox.untaken_frames();
+                tracing::warn!(peer = %link.peer, left, "a node was dropped with unsent messages");
+            }
+            link.cut.notify_one();
+        }
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Whole between two statements, so a panic elsewhere has broken nothing.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A node that may be gone.
+pub(crate) type WeakNode = Weak<Inner>;

@@ -1,0 +1,495 @@
+//! What a link does with the frames that come in.
+//!
+//! Calls for the same actor are decoded in place into its lane and published together, replies are
+//! put into their slots under one lock: what is paid per message is the decoding, all else is paid
+//! per batch. Nothing here waits for anything but bytes.
+
+use std::sync::{Arc, MutexGuard, Weak};
+use std::task::Waker;
+
+use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner, Rejected, ReplyBytes};
+use wigwag_link::frame::Frame;
+use wigwag_link::limits::units;
+use wigwag_link::slots::Slots;
+use wigwag_link::{Code, Limits, LinkError, Receiver, write};
+use wigwag_wire::{Framing, ReadBuf, Time};
+
+use crate::exports::Exports;
+use crate::lanes::ChannelOwner;
+use crate::limits::MESSAGE_BYTES_MAX;
+use crate::link::{Link, PAIR1_HEADER, Pending};
+
+/// A channel that the peer sends on.
+enum Inbound {
+    Open(Open),
+    /// Refused or over: calls are accepted and thrown away, asks get the code.
+    Refused(Code),
+}
+
+struct Open {
+    actor: Arc<dyn Exported>,
+    lane: Box<dyn Lane>,
+    owner: Arc<ChannelOwner>,
+    /// Units that the peer has used since ATTACH, and the limit that we last knew it to have.
+    used: u64,
+    limit: u64,
+    /// The lane holds calls that are not published yet.
+    dirty: bool,
+}
+
+/// The state of the reading side.
+pub(crate) struct Reading {
+    link: Weak<Link>,
+    receiver: Receiver,
+    ours: Limits,
+    exports: Arc<Exports>,
+    channels: Vec<Option<Inbound>>,
+    /// Channels whose lanes are dirty.
+    dirty: Vec<usize>,
+    attaches: u64,
+}
+
+/// The slots, locked from the first reply of a run to its end.
+type Run<'a> = Option<MutexGuard<'a, Slots<Pending>>>;
+
+impl Reading {
+    pub(crate) fn new(
+        link: Weak<Link>,
+        receiver: Receiver,
+        ours: &Limits,
+        exports: Arc<Exports>,
+    ) -> Reading {
+        Reading {
+            link,
+            receiver,
+            ours: *ours,
+            exports,
+            channels: Vec::new(),
+            dirty: Vec::new(),
+            attaches: 0,
+        }
+    }
+
+    pub(crate) fn read(
+        &mut self,
+        link: &Link,
+        framing: Framing,
+        input: &mut ReadBuf,
+        now: Time,
+    ) -> Result<(), LinkError> {
+        let too_long = || LinkError::Misbehaved {
+            code: Code::LIMIT_EXCEEDED,
+            rule: "a batch is longer than batch_max, or its framing is broken",
+        };
+        while let Some(message) = framing
+            .cut(input, MESSAGE_BYTES_MAX)
+            .map_err(|_| too_long())?
+        {
+            let outcome = self.read_message(link, &message, now);
+            self.publish();
+            outcome?;
+        }
+        Ok(())
+    }
+
+    fn read_message(&mut self, link: &Link, message: &[u8], now: Time) -> Result<(), LinkError> {
+        // mangos sends hop count 0, NNG 1; more means a device in the middle, which would mix
+        // sessions.
+        let batch = match message.split_first_chunk::<4>() {
+            Some((&PAIR1_HEADER | [0, 0, 0, 0], batch)) => batch,
+            _ => return Err(LinkError::protocol("a session has no device on its way")),
+        };
+        // The receiver is taken out for as long as the batch borrows it.
+        let mut receiver = std::mem::replace(&mut self.receiver, Receiver::new(&self.ours));
+        let before = receiver.recv_next();
+        let outcome = self.read_batch(link, &mut receiver, batch);
+        self.receiver = receiver;
+        outcome?;
+        let recv_next = self.receiver.recv_next();
+        let mut sending = link.sending();
+        sending.statistics.bytes_received += message.len() as u64;
+        sending.statistics.batches_received += 1;
+        sending.statistics.frames_received += recv_next - before;
+        sending.sender.accepted(recv_next, message.len(), now);
+        Ok(())
+    }
+
+    fn read_batch(
+        &mut self,
+        link: &Link,
+        receiver: &mut Receiver,
+        batch: &[u8],
+    ) -> Result<(), LinkError> {
+        let mut incoming = receiver.open(batch)?;
+        self.acknowledged(link, incoming.ack)?;
+        let mut slots: Run<'_> = None;
+        while let Some((frame, body)) = incoming.next_frame()? {
+            match frame {
+                Frame::Tell {
+                    channel,
+                    method,
+                    arguments,
+                } => {
+                    slots = None;
+                    self.call(link, channel, method, arguments, units(body), None)?;
+                }
+                Frame::Ask {
+                    channel,
+                    slot,
+                    generation,
+                    method,
+                    arguments,
+                } => {
+                    slots = None;
+                    let asker = self.asker(slot, generation)?;
+                    self.call(link, channel, method, arguments, units(body), Some(asker))?;
+                }
+                Frame::Reply {
+                    slot,
+                    generation,
+                    value,
+                } => {
+                    let slots = slots.get_or_insert_with(|| link.slots());
+                    complete(slots, slot, generation, || Ok(ReplyBytes::copy(value)))?;
+                }
+                Frame::Error {
+                    slot,
+                    generation,
+                    code,
+                    text,
+                    ..
+                } => {
+                    let slots = slots.get_or_insert_with(|| link.slots());
+                    complete(slots, slot, generation, || {
+                        let text = String::from_utf8_lossy(text).into_owned().into();
+                        Err((CallErrorKind::from_code(code.0), text))
+                    })?;
+                }
+                other => {
+                    slots = None;
+                    self.control(link, other)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn acknowledged(&mut self, link: &Link, ack: u64) -> Result<(), LinkError> {
+        let mut sending = link.sending();
+        let room = sending.sender.outbox.acknowledge(ack)?;
+        let fronts = if room { sending.fronts() } else { Vec::new() };
+        let settled = sending.sender.outbox.is_settled();
+        drop(sending);
+        fronts.into_iter().for_each(Waker::wake);
+        if settled {
+            link.progress.notify_waiters();
+        }
+        Ok(())
+    }
+
+    fn asker(&self, slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
+        let slot = u32::try_from(slot)
+            .ok()
+            .filter(|slot| u64::from(*slot) < self.ours.slots_max);
+        match (slot, u32::try_from(generation)) {
+            (Some(slot), Ok(generation)) => Ok((slot, generation)),
+            _ => Err(LinkError::Misbehaved {
+                code: Code::LIMIT_EXCEEDED,
+                rule: "a slot's number is below slots_max, its generation below 2^32",
+            }),
+        }
+    }
+
+    fn call(
+        &mut self,
+        link: &Link,
+        channel: u64,
+        method: u64,
+        arguments: &[u8],
+        units: u64,
+        asker: Option<(u32, u32)>,
+    ) -> Result<(), LinkError> {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        let open = match self.channels.get_mut(at) {
+            Some(Some(Inbound::Open(open))) => open,
+            Some(Some(Inbound::Refused(code))) => {
+                undeliverable(link, asker, *code, "");
+                return Ok(());
+            }
+            _ => {
+                return Err(LinkError::protocol(
+                    "a call on a channel that was never attached",
+                ));
+            }
+        };
+        open.used += units;
+        if open.used > open.limit {
+            let mut sending = link.sending();
+            let grant = sending.sender.granted(channel);
+            let grant = grant.ok_or(LinkError::protocol("a call on a channel that is closed"))?;
+            grant.check(open.used)?;
+            open.limit = grant.announced();
+        }
+        let method = u32::try_from(method).unwrap_or(u32::MAX);
+        if let (0, Some((slot, generation))) = (method, asker) {
+            // Describe: the schema is known here, and the actor need not be woken for it.
+            open.owner.freed(units);
+            open.owner.reply(slot, generation, open.actor.schema());
+            return Ok(());
+        }
+        match open.lane.accept(method, arguments, units, asker) {
+            Ok(()) => {
+                if !std::mem::replace(&mut open.dirty, true) {
+                    self.dirty.push(at);
+                }
+            }
+            Err(rejected) => {
+                open.owner.freed(units);
+                match rejected {
+                    Rejected::NoSuchMethod => {
+                        undeliverable(link, asker, Code::NO_SUCH_METHOD, "");
+                    }
+                    Rejected::BadArguments(error) => {
+                        let schema = open.actor.schema();
+                        let detail = format!("{}: {error}", schema.method_name(method));
+                        undeliverable(link, asker, Code::BAD_ARGUMENTS, &detail);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over what was decoded.
+    fn publish(&mut self) {
+        for at in self.dirty.drain(..) {
+            if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
+                open.dirty = false;
+                open.lane.publish();
+            }
+        }
+    }
+
+    fn control(&mut self, link: &Link, frame: Frame<'_>) -> Result<(), LinkError> {
+        match frame {
+            Frame::Credit { channel, limit, .. } => {
+                let mut sending = link.sending();
+                let raised = sending
+                    .sender
+                    .window(channel)
+                    .is_some_and(|window| window.raise(limit));
+                let front = if raised { sending.front(channel) } else { None };
+                drop(sending);
+                front.into_iter().for_each(Waker::wake);
+            }
+            Frame::Need {
+                channel,
+                limit_wanted,
+            } => {
+                link.sending().sender.needed(channel, limit_wanted);
+            }
+            Frame::Revoke {
+                channel,
+                limit_wanted,
+            } => {
+                let mut sending = link.sending();
+                let window = sending.sender.window(channel);
+                if let Some(limit) = window.map(|window| window.revoke(limit_wanted)) {
+                    let revoked = Frame::Revoked { channel, limit };
+                    sending
+                        .sender
+                        .outbox
+                        .append(|out| write::any(out, &revoked));
+                }
+            }
+            Frame::Attach {
+                channel,
+                how,
+                target,
+                codec,
+                ..
+            } => {
+                self.attach(link, channel, how, target, codec)?;
+            }
+            Frame::Attached {
+                channel,
+                limit,
+                schema_hash,
+                ..
+            } => {
+                link.sending().attached(channel, limit, schema_hash);
+            }
+            Frame::Detach { channel } => self.detach(link, channel),
+            Frame::Detached { channel, code, .. } => {
+                let parked = link.sending().detached(channel, code);
+                parked.into_iter().for_each(Waker::wake);
+            }
+            Frame::Ping { id, .. } => link.sending().sender.pinged(id),
+            Frame::Drain { .. } => {
+                let mut sending = link.sending();
+                sending.draining = true;
+                let fronts = sending.fronts();
+                drop(sending);
+                fronts.into_iter().for_each(Waker::wake);
+            }
+            Frame::Close { code, rule, detail } => {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (rule, detail) = (text(rule), text(detail));
+                return Err(LinkError::ToldByPeer { code, rule, detail });
+            }
+            Frame::NotUnderstood { tag, asker } => {
+                let asker = match asker {
+                    Some((slot, generation)) => Some(self.asker(slot, generation)?),
+                    None => None,
+                };
+                let detail = format!("extra {tag} is not known here");
+                undeliverable(link, asker, Code::BAD_ARGUMENTS, &detail);
+            }
+            // A handler that has begun goes on; its completion frees the slot. Nothing else of
+            // these needs an answer.
+            Frame::Cancel { .. }
+            | Frame::Revoked { .. }
+            | Frame::Pong { .. }
+            | Frame::Release { .. }
+            | Frame::Skipped { .. } => {}
+            Frame::Tell { .. } | Frame::Ask { .. } | Frame::Reply { .. } | Frame::Error { .. } => {
+                return Err(LinkError::protocol("a call in a place for control frames"));
+            }
+        }
+        Ok(())
+    }
+
+    fn attach(
+        &mut self,
+        link: &Link,
+        channel: u64,
+        how: u8,
+        target: &[u8],
+        codec: u8,
+    ) -> Result<(), LinkError> {
+        let mut sending = link.sending();
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        let actor = if how == 0 && codec == 0 {
+            self.exports.find(target)
+        } else {
+            None
+        };
+        // The check of the number comes first: it bounds the table.
+        let limit = sending.sender.grant(channel, self.ours.initial_units)?;
+        if self.channels.len() <= at {
+            self.channels.resize_with(at + 1, || None);
+        }
+        let Some(actor) = actor else {
+            sending.sender.withdraw(channel);
+            self.channels[at] = Some(Inbound::Refused(Code::NO_SUCH_ACTOR));
+            let code = Code::NO_SUCH_ACTOR;
+            let refused = Frame::Detached {
+                channel,
+                code,
+                accepted: 0,
+            };
+            sending
+                .sender
+                .outbox
+                .append(|out| write::any(out, &refused));
+            return Ok(());
+        };
+        self.attaches += 1;
+        if sending.grants.len() <= at {
+            sending.grants.resize(at + 1, 0);
+        }
+        sending.grants[at] = self.attaches;
+        let schema_hash = actor.schema().hash;
+        let attached = Frame::Attached {
+            channel,
+            limit,
+            schema_hash,
+            codec: 0,
+            reference: &[],
+        };
+        sending
+            .sender
+            .outbox
+            .append(|out| write::any(out, &attached));
+        drop(sending);
+        let owner = Arc::new(ChannelOwner::new(self.link.clone(), channel, self.attaches));
+        let lane = actor.open_lane(owner.clone());
+        let open = Open {
+            actor,
+            lane,
+            owner,
+            used: 0,
+            limit,
+            dirty: false,
+        };
+        self.channels[at] = Some(Inbound::Open(open));
+        Ok(())
+    }
+
+    fn detach(&mut self, link: &Link, channel: u64) {
+        self.publish();
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        let Some(inbound) = self.channels.get_mut(at) else {
+            return;
+        };
+        if inbound.take().is_none() {
+            return;
+        }
+        let mut sending = link.sending();
+        sending.sender.withdraw(channel);
+        if let Some(attach) = sending.grants.get_mut(at) {
+            *attach = 0;
+        }
+        let code = Code::OK;
+        let detached = Frame::Detached {
+            channel,
+            code,
+            accepted: 0,
+        };
+        sending
+            .sender
+            .outbox
+            .append(|out| write::any(out, &detached));
+    }
+}
+
+/// A call that reaches no actor: an asker is told, a tell is counted.
+#[cold]
+fn undeliverable(link: &Link, asker: Option<(u32, u32)>, code: Code, detail: &str) {
+    let mut sending = link.sending();
+    match asker {
+        Some(asker) => {
+            sending
+                .sender
+                .outbox
+                .append(|out| write::error(out, asker, code, detail));
+        }
+        None => sending.statistics.tells_undeliverable += 1,
+    }
+}
+
+/// The one completion of an ask has come.
+#[inline]
+fn complete(
+    slots: &mut Slots<Pending>,
+    slot: u64,
+    generation: u64,
+    outcome: impl FnOnce() -> Result<ReplyBytes, (CallErrorKind, Box<str>)>,
+) -> Result<(), LinkError> {
+    match slots.get(slot, generation) {
+        Some(pending @ Pending::Waiting(_)) => {
+            let before = std::mem::replace(pending, Pending::Done(outcome()));
+            if let Pending::Waiting(Some(waker)) = before {
+                waker.wake();
+            }
+            Ok(())
+        }
+        Some(Pending::Abandoned) => {
+            slots.release(slot as u32, generation as u32);
+            Ok(())
+        }
+        Some(Pending::Done(_)) | None => Err(LinkError::protocol(
+            "an answer to a question that is not open",
+        )),
+    }
+}

@@ -1,0 +1,123 @@
+//! References to actors of other nodes: typed, and by name only.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use wigwag_actor::schema::FIRST_METHOD;
+use wigwag_actor::{
+    Attempt, CallError, CallErrorKind, Interface, Message, ReplyBytes, Route, Schema, Slot, Ticket,
+};
+
+use crate::channel::Channel;
+use crate::described::Described;
+
+/// A route to an actor whose interface both sides know.
+pub(crate) struct Remote<I> {
+    channel: Channel,
+    /// The receiver's number of each of our methods, where the schemas differ.
+    numbers: Option<Vec<Option<u32>>>,
+    interface: PhantomData<fn() -> I>,
+}
+
+impl<I: Interface> Remote<I> {
+    /// `described` is given when the peer's schema differs from ours.
+    pub(crate) fn new(channel: Channel, described: Option<&Described>) -> Remote<I> {
+        let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
+        Remote {
+            channel,
+            numbers,
+            interface: PhantomData,
+        }
+    }
+
+    #[inline]
+    fn number(&self, message: &I::Message) -> Result<u32, CallError> {
+        let ours = message.method();
+        let Some(numbers) = &self.numbers else {
+            return Ok(ours);
+        };
+        let theirs = numbers
+            .get((ours - FIRST_METHOD) as usize)
+            .copied()
+            .flatten();
+        theirs.ok_or_else(|| {
+            CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target)
+                .with_detail(I::SCHEMA.method_name(ours))
+        })
+    }
+}
+
+/// The receiver's number for each of our methods, by name.
+fn map(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
+    ours.methods
+        .iter()
+        .map(|method| theirs.number(method.name))
+        .collect()
+}
+
+impl<I: Interface> Route<I> for Remote<I> {
+    #[inline]
+    fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Sent(());
+        };
+        let number = match self.number(call) {
+            Ok(number) => number,
+            Err(error) => return Attempt::Failed(error),
+        };
+        let sent = self
+            .channel
+            .tell(number, |out| call.encode_arguments(out), ticket, waker);
+        if let Attempt::Sent(()) = sent {
+            *message = None;
+        }
+        sent
+    }
+
+    #[inline]
+    fn ask(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        now: bool,
+    ) -> Attempt<Slot> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Full;
+        };
+        let number = match self.number(call) {
+            Ok(number) => number,
+            Err(error) => return Attempt::Failed(error),
+        };
+        let sent = self
+            .channel
+            .ask(number, |out| call.encode_arguments(out), ticket, waker, now);
+        if let Attempt::Sent(_) = sent {
+            *message = None;
+        }
+        sent
+    }
+
+    #[inline]
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<ReplyBytes, CallError>> {
+        self.channel.poll_reply(slot, waker)
+    }
+
+    fn cancel(&self, slot: Slot) {
+        self.channel.cancel(slot);
+    }
+
+    fn leave(&self, ticket: &mut Ticket) {
+        self.channel.link.leave(self.channel.number, ticket);
+    }
+
+    fn target(&self) -> &Arc<str> {
+        &self.channel.target
+    }
+}

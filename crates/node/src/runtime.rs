@@ -1,0 +1,73 @@
+//! What stands around a program: the runtime of `main`, tasks that send in turns, and the nodes
+//! that must be closed at the end.
+
+use std::future::Future;
+use std::sync::{Arc, Mutex, Weak};
+
+use tokio::runtime::Builder;
+use tokio::task::JoinHandle;
+use wigwag_actor::turn;
+
+use crate::limits::MAIN_CLOSE;
+use crate::node::{Inner, Node, lock};
+
+static NODES: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
+
+/// Every node is closed when `#[wigwag::main]` ends.
+pub(crate) fn remember(node: &Arc<Inner>) {
+    let mut nodes = lock(&NODES);
+    nodes.retain(|node| node.strong_count() > 0);
+    nodes.push(Arc::downgrade(node));
+}
+
+/// Starts a task on the current runtime whose polls are turns: what it tells within one poll is
+/// published and written once, at the poll's end. A task that sends much belongs here; in a plain
+/// `tokio::spawn` each message is published by itself.
+///
+/// # Panics
+/// Outside a tokio runtime.
+pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    tokio::spawn(turn::in_turns(future))
+}
+
+/// What `#[wigwag::main]` was given.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MainOptions {
+    pub current_thread: bool,
+    pub worker_threads: Option<usize>,
+}
+
+/// Runs `main` in turns on a runtime of its own, then closes the nodes that are left.
+///
+/// # Panics
+/// When no runtime can be made.
+#[doc(hidden)]
+pub fn run_main<F: Future>(options: MainOptions, main: F) -> F::Output {
+    let mut builder = match options.current_thread {
+        true => Builder::new_current_thread(),
+        false => Builder::new_multi_thread(),
+    };
+    if let Some(threads) = options.worker_threads {
+        builder.worker_threads(threads);
+    }
+    let runtime = builder
+        .enable_all()
+        .build()
+        .expect("the operating system can start threads");
+    runtime.block_on(async {
+        let output = turn::in_turns(main).await;
+        let nodes: Vec<Arc<Inner>> = lock(&NODES).drain(..).filter_map(|n| n.upgrade()).collect();
+        for inner in nodes {
+            let report = Node { inner }.close(MAIN_CLOSE).await;
+            if !report.is_clean() {
+                tracing::warn!(?report, "main has ended with messages on their way");
+            }
+        }
+        output
+    })
+}

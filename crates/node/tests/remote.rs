@@ -1,0 +1,99 @@
+//! The same calls to an actor here and to one behind each transport.
+
+use std::time::Duration;
+
+use wigwag::{Actor, CallErrorKind, Node};
+
+struct Counter {
+    total: u64,
+    next: u64,
+}
+
+#[wigwag::actor]
+impl Counter {
+    /// Adds; the calls of one sender are numbered.
+    pub fn add(&mut self, amount: u64, number: u64) {
+        assert_eq!(self.next, number, "order");
+        self.next += 1;
+        self.total += amount;
+    }
+
+    /// The total, and zero from now on.
+    pub fn get_and_reset(&mut self) -> u64 {
+        self.next = 0;
+        std::mem::take(&mut self.total)
+    }
+
+    /// The sum, later.
+    pub async fn sum(&self, a: i64, b: i64) -> i64 {
+        tokio::task::yield_now().await;
+        a.wrapping_add(b)
+    }
+}
+
+fn counter() -> Counter {
+    Counter { total: 0, next: 0 }
+}
+
+async fn counts(counter: &CounterRef) {
+    for number in 0..50_000 {
+        counter.add(2, number).tell().await.unwrap();
+    }
+    let total = counter
+        .get_and_reset()
+        .timeout(Duration::from_secs(20))
+        .ask()
+        .await
+        .unwrap();
+    assert_eq!(total, 100_000);
+    assert_eq!(counter.sum(i64::MAX, 1).ask().await.unwrap(), i64::MIN);
+}
+
+async fn over(address: &str) {
+    let service = Node::new();
+    let actor = counter().spawn();
+    service.export("counter", &actor).unwrap();
+    let bound = service.listen(address).await.unwrap();
+    let client = Node::new();
+    let there = client
+        .actor::<Counter>(&format!("{bound}/counter"))
+        .await
+        .unwrap();
+    counts(&there).await;
+    wigwag::spawn({
+        let there = there.clone();
+        async move { counts(&there).await }
+    })
+    .await
+    .unwrap();
+    let report = client.close(Duration::from_secs(5)).await;
+    assert!(report.is_clean(), "{report:?}");
+    let error = there.add(1, 0).tell().await.unwrap_err();
+    assert_eq!(error.error.kind, CallErrorKind::NotDelivered);
+}
+
+#[tokio::test]
+async fn a_counter_here() {
+    counts(&counter().spawn()).await;
+}
+
+#[tokio::test]
+async fn a_counter_over_tcp() {
+    over("tcp://127.0.0.1:0").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_counter_over_tcp_on_two_workers() {
+    over("tcp://127.0.0.1:0").await;
+}
+
+#[tokio::test]
+async fn a_counter_over_ipc() {
+    let path = std::env::temp_dir().join(format!("wigwag-remote-{}.sock", std::process::id()));
+    over(&format!("ipc://{}", path.display())).await;
+}
+
+#[tokio::test]
+async fn a_counter_over_inproc() {
+    over("inproc://remote-counter").await;
+}

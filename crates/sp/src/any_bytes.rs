@@ -1,0 +1,182 @@
+//! Any events, in any order, with any bytes, to every protocol: no panic, no bound crossed, and
+//! every message accounted for.
+
+use alloc::boxed::Box;
+use alloc::collections::BTreeSet;
+use alloc::vec::Vec;
+use core::time::Duration;
+
+use bytes::Bytes;
+use proptest::prelude::*;
+use wigwag_wire::Time;
+
+use crate::limits::{INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
+use crate::{Attention, Pair1, PipeId, Protocol, Pull, Push, Received, Rep, Req};
+
+/// Pipes that take part; few, so that events meet.
+const PIPES: u32 = 3;
+
+fn protocols() -> Vec<Box<dyn Protocol>> {
+    let second = Duration::from_secs(1);
+    alloc::vec![
+        Box::new(Pair1::new()),
+        Box::new(Req::new(7, Some(second))),
+        Box::new(Req::new(7, None)),
+        Box::new(Rep::new()),
+        Box::new(Push::new()),
+        Box::new(Pull::new()),
+    ]
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Open(u32),
+    Close(u32),
+    Send,
+    Transmit(u32),
+    Receive(u32, Vec<u8>),
+    Recv,
+    Wait(u64),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let pipe = 0..PIPES;
+    let bytes = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..48),
+        // A header that several protocols take for good.
+        Just(b"\x80\0\0\x08body".to_vec()),
+        Just(b"\0\0\0\x01body".to_vec()),
+    ];
+    prop_oneof![
+        2 => pipe.clone().prop_map(Step::Open),
+        1 => pipe.clone().prop_map(Step::Close),
+        3 => Just(Step::Send),
+        3 => pipe.clone().prop_map(Step::Transmit),
+        4 => (pipe, bytes).prop_map(|(pipe, bytes)| Step::Receive(pipe, bytes)),
+        3 => Just(Step::Recv),
+        1 => (0..3_u64).prop_map(Step::Wait),
+    ]
+}
+
+/// One protocol, and what an observer knows of it.
+struct Watched {
+    protocol: Box<dyn Protocol>,
+    open: BTreeSet<u32>,
+    now: Time,
+    queued: u64,
+}
+
+impl Watched {
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Open(pipe) => {
+                if !self.open.contains(pipe) && self.protocol.open(PipeId(*pipe), self.now).is_ok()
+                {
+                    self.open.insert(*pipe);
+                }
+            }
+            Step::Close(pipe) => {
+                self.protocol.close(PipeId(*pipe), self.now);
+                self.open.remove(pipe);
+            }
+            Step::Send => {
+                let body = Bytes::from_static(b"sent");
+                if let Err(refused) = self.protocol.send(body.clone(), self.now) {
+                    assert_eq!(refused.body, body);
+                }
+            }
+            Step::Transmit(pipe) => {
+                let message = self.protocol.transmit(PipeId(*pipe));
+                assert!(message.is_none() || self.open.contains(pipe));
+            }
+            Step::Receive(pipe, bytes) => self.receive(*pipe, bytes),
+            Step::Recv => {
+                let _ = self.protocol.recv(self.now);
+            }
+            Step::Wait(seconds) => {
+                self.now = self.now + Duration::from_secs(*seconds);
+                self.protocol.tick(self.now);
+                assert!(self.protocol.deadline().is_none_or(|due| due > self.now));
+            }
+        }
+        self.look_after();
+    }
+
+    fn receive(&mut self, pipe: u32, bytes: &[u8]) {
+        let id = PipeId(pipe);
+        let received = self
+            .protocol
+            .receive(id, Bytes::copy_from_slice(bytes), self.now);
+        match received {
+            Received::Queued => {
+                assert!(self.open.contains(&pipe));
+                self.queued += 1;
+            }
+            Received::Dropped(_) => {}
+            Received::Close(_) => {
+                self.protocol.close(id, self.now);
+                self.open.remove(&pipe);
+            }
+        }
+    }
+
+    fn look_after(&mut self) {
+        let mut asked = 0;
+        while let Some(attention) = self.protocol.next_attention() {
+            asked += 1;
+            if let Attention::Write(pipe) | Attention::Read(pipe) = attention {
+                assert!(pipe.0 < PIPES);
+            }
+        }
+        let all = (OUTBOX_MESSAGES_MAX + INBOX_MESSAGES_MAX) * PIPES as usize + 4;
+        assert!(asked <= all, "attention is bounded by what there is");
+        let counters = self.protocol.counters();
+        assert!(counters.received <= self.queued);
+        let waiting = self.queued - counters.received;
+        let room = INBOX_MESSAGES_MAX * PIPES as usize * 2 + LEFT_MESSAGES_MAX;
+        assert!(waiting - counters.dropped().min(waiting) <= room as u64);
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_history_keeps_every_bound(steps in prop::collection::vec(step(), 0..200)) {
+        for protocol in protocols() {
+            let mut watched = Watched {
+                protocol,
+                open: BTreeSet::new(),
+                now: Time::START,
+                queued: 0,
+            };
+            for step in &steps {
+                watched.take(step);
+            }
+        }
+    }
+
+    /// Whoever pauses when asked to loses nothing: each body that was queued comes out, in order.
+    #[test]
+    fn pull_and_pair_lose_nothing_when_pauses_are_kept(turns in prop::collection::vec(0..3_u8, 0..300)) {
+        let pull: Box<dyn Protocol> = Box::new(Pull::new());
+        for (head, mut protocol) in [(&b""[..], pull), (&[0, 0, 0, 1], Box::new(Pair1::new()))] {
+            protocol.open(PipeId(0), Time::START).unwrap();
+            let (mut given, mut taken) = (0_u32, 0_u32);
+            for turn in &turns {
+                if *turn > 0 && !protocol.is_paused(PipeId(0)) {
+                    let message = [head, &given.to_be_bytes()].concat();
+                    let received = protocol.receive(PipeId(0), Bytes::from(message), Time::START);
+                    prop_assert_eq!(received, Received::Queued);
+                    given += 1;
+                } else if let Ok(body) = protocol.recv(Time::START) {
+                    prop_assert_eq!(body.as_ref(), taken.to_be_bytes());
+                    taken += 1;
+                }
+            }
+            while let Ok(body) = protocol.recv(Time::START) {
+                prop_assert_eq!(body.as_ref(), taken.to_be_bytes());
+                taken += 1;
+            }
+            prop_assert_eq!(given, taken);
+        }
+    }
+}

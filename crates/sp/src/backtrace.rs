@@ -1,0 +1,76 @@
+//! The words in front of a request, by which its reply finds the way back.
+//!
+//! Each forwarder puts the number of the pipe it came from in front, high bit 0; the last word is
+//! the requester's own id, high bit 1 (RFC sp-request-reply-01, section 4). The words are cut off
+//! as they are: whoever replies sends the same bytes in front of the reply.
+
+use bytes::Bytes;
+
+use crate::DropReason;
+use crate::limits::Hops;
+
+/// Bytes of one word.
+pub(crate) const WORD_BYTES: usize = 4;
+
+/// The bit that marks the last word.
+pub(crate) const LAST_WORD: u32 = 0x8000_0000;
+
+/// Cuts a message into its backtrace and its body.
+///
+/// A message that ends before the last word is dropped, not punished: NNG closes the pipe, but
+/// nanomsg and mangos keep it. More words than `hops`, the id included, are dropped by all.
+pub(crate) fn split(mut message: Bytes, hops: Hops) -> Result<(Bytes, Bytes), DropReason> {
+    let mut end = 0;
+    for _ in 0..hops.get() {
+        let rest = message.get(end..).unwrap_or_default();
+        let Some((word, _)) = rest.split_first_chunk::<WORD_BYTES>() else {
+            return Err(DropReason::Malformed);
+        };
+        end += WORD_BYTES;
+        if u32::from_be_bytes(*word) & LAST_WORD != 0 {
+            let stack = message.split_to(end);
+            return Ok((stack, message));
+        }
+    }
+    Err(DropReason::TooManyHops)
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// `words` words, the last one with its bit set, and a body.
+    fn message(words: usize) -> Bytes {
+        let mut bytes = Vec::new();
+        for word in 1..words {
+            bytes.extend_from_slice(&(word as u32).to_be_bytes());
+        }
+        bytes.extend_from_slice(&0x8000_0001_u32.to_be_bytes());
+        bytes.extend_from_slice(b"body");
+        Bytes::from(bytes)
+    }
+
+    /// One peer in the field breaks at exactly eight words; all counts around it are told apart.
+    #[test]
+    fn eight_words_pass_and_nine_are_dropped() {
+        for words in 1..=8 {
+            let (stack, body) = split(message(words), Hops::default()).unwrap();
+            assert_eq!(stack.len(), words * WORD_BYTES);
+            assert_eq!(body.as_ref(), b"body");
+        }
+        let nine = split(message(9), Hops::default());
+        assert_eq!(nine, Err(DropReason::TooManyHops));
+    }
+
+    #[test]
+    fn a_message_that_ends_before_its_last_word_is_malformed() {
+        let whole = message(3);
+        for end in 0..3 * WORD_BYTES {
+            let cut = split(whole.slice(..end), Hops::default());
+            assert_eq!(cut, Err(DropReason::Malformed), "cut at {end}");
+        }
+        assert!(split(whole.slice(..3 * WORD_BYTES), Hops::default()).is_ok());
+    }
+}

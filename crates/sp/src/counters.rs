@@ -1,0 +1,105 @@
+//! What a socket has done, in numbers; above all what it dropped, and why.
+//!
+//! Nothing is dropped in silence: each reason has its own counter, and whoever drops names it.
+
+/// Why a message was dropped while its pipe goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DropReason {
+    /// It has come over more hops than allowed; perhaps forwarders form a ring.
+    TooManyHops,
+    /// It ends before its protocol header does.
+    Malformed,
+    /// A reply to a request that is answered or cancelled.
+    Late,
+    /// This side of the protocol receives nothing.
+    Unexpected,
+    /// The pipe that it came from, or was to go to, is closed.
+    PipeGone,
+    /// The receive queue was full, and the caller did not pause the pipe.
+    Overflow,
+    /// It was not finished before the next one began: a request without a reply, or a reply that
+    /// nobody took.
+    Abandoned,
+}
+
+/// Numbers since the socket was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Messages taken from the user.
+    pub sent: u64,
+    /// Messages given to the user.
+    pub received: u64,
+    /// Requests sent again.
+    pub resent: u64,
+    /// Requests cancelled by the next one.
+    pub cancelled: u64,
+    /// Drops by [`DropReason::TooManyHops`].
+    pub dropped_too_many_hops: u64,
+    /// Drops by [`DropReason::Malformed`].
+    pub dropped_malformed: u64,
+    /// Drops by [`DropReason::Late`].
+    pub dropped_late: u64,
+    /// Drops by [`DropReason::Unexpected`].
+    pub dropped_unexpected: u64,
+    /// Drops by [`DropReason::PipeGone`].
+    pub dropped_pipe_gone: u64,
+    /// Drops by [`DropReason::Overflow`].
+    pub dropped_overflow: u64,
+    /// Drops by [`DropReason::Abandoned`].
+    pub dropped_abandoned: u64,
+}
+
+impl Counters {
+    /// Counts one message dropped for `reason`.
+    pub fn drop_one(&mut self, reason: DropReason) {
+        let counter = match reason {
+            DropReason::TooManyHops => &mut self.dropped_too_many_hops,
+            DropReason::Malformed => &mut self.dropped_malformed,
+            DropReason::Late => &mut self.dropped_late,
+            DropReason::Unexpected => &mut self.dropped_unexpected,
+            DropReason::PipeGone => &mut self.dropped_pipe_gone,
+            DropReason::Overflow => &mut self.dropped_overflow,
+            DropReason::Abandoned => &mut self.dropped_abandoned,
+        };
+        *counter += 1;
+    }
+
+    /// All drops together.
+    pub fn dropped(&self) -> u64 {
+        self.dropped_too_many_hops
+            + self.dropped_malformed
+            + self.dropped_late
+            + self.dropped_unexpected
+            + self.dropped_pipe_gone
+            + self.dropped_overflow
+            + self.dropped_abandoned
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_counts_once_and_in_its_own_place() {
+        let reasons = [
+            DropReason::TooManyHops,
+            DropReason::Malformed,
+            DropReason::Late,
+            DropReason::Unexpected,
+            DropReason::PipeGone,
+            DropReason::Overflow,
+            DropReason::Abandoned,
+        ];
+        let mut counters = Counters::default();
+        for (index, reason) in reasons.into_iter().enumerate() {
+            let before = counters;
+            counters.drop_one(reason);
+            assert_ne!(before, counters);
+            assert_eq!(counters.dropped(), index as u64 + 1);
+        }
+        assert_eq!(counters.dropped_late, 1);
+    }
+}

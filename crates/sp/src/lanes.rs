@@ -1,0 +1,188 @@
+//! The outboxes of all pipes, and whose turn it is.
+//!
+//! A new message goes to the next pipe that has nothing to write; when all are busy, to the next
+//! one with room. So idle peers are served first, and equal ones in turn. Choosing costs a look-up
+//! in a tree, whatever the number of pipes.
+
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
+use crate::queue::Queue;
+use crate::{Attention, Message, PipeId, Refusal};
+
+/// The outboxes.
+#[derive(Debug, Default)]
+pub(crate) struct Lanes {
+    outboxes: BTreeMap<PipeId, Queue<Message>>,
+    /// Invariant: exactly the pipes whose outbox is empty.
+    idle: BTreeSet<PipeId>,
+    /// Invariant: exactly the pipes whose outbox has room.
+    open: BTreeSet<PipeId>,
+    /// The pipe that was chosen last.
+    turn: Option<PipeId>,
+    attention: VecDeque<Attention>,
+}
+
+impl Lanes {
+    pub(crate) fn open(&mut self, pipe: PipeId) {
+        self.outboxes
+            .insert(pipe, Queue::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX));
+        self.idle.insert(pipe);
+        self.reopen(pipe);
+    }
+
+    /// Forgets the pipe and gives back what was not transmitted; `None` for an unknown number.
+    pub(crate) fn close(&mut self, pipe: PipeId) -> Option<VecDeque<Message>> {
+        self.idle.remove(&pipe);
+        self.open.remove(&pipe);
+        self.outboxes.remove(&pipe).map(Queue::into_items)
+    }
+
+    pub(crate) fn contains(&self, pipe: PipeId) -> bool {
+        self.outboxes.contains_key(&pipe)
+    }
+
+    pub(crate) fn has_room(&self, pipe: PipeId) -> bool {
+        self.open.contains(&pipe)
+    }
+
+    /// The pipe whose turn it is; asking takes no turn.
+    pub(crate) fn choose(&self) -> Result<PipeId, Refusal> {
+        let next = after(&self.idle, self.turn).or_else(|| after(&self.open, self.turn));
+        match next {
+            Some(pipe) => Ok(pipe),
+            None if self.outboxes.is_empty() => Err(Refusal::NoPipe),
+            None => Err(Refusal::Full),
+        }
+    }
+
+    /// Puts a message into the outbox of `pipe`, which takes its turn; hands it back when the
+    /// outbox is full or the pipe unknown.
+    pub(crate) fn push(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
+        let Some(outbox) = self.outboxes.get_mut(&pipe) else {
+            return Err(message);
+        };
+        outbox.push(message)?;
+        self.turn = Some(pipe);
+        if !outbox.has_room() {
+            self.open.remove(&pipe);
+        }
+        if self.idle.remove(&pipe) {
+            self.attention.push_back(Attention::Write(pipe));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        let outbox = self.outboxes.get_mut(&pipe)?;
+        let message = outbox.pop()?;
+        if outbox.is_empty() {
+            self.idle.insert(pipe);
+            self.reopen(pipe);
+        } else if outbox.is_half_empty() {
+            // Not at the first free place: the senders that waited shall find a good run of them.
+            self.reopen(pipe);
+        }
+        Some(message)
+    }
+
+    /// Takes back what was not transmitted; true when there was something.
+    pub(crate) fn withdraw(&mut self, pipe: PipeId) -> bool {
+        let Some(outbox) = self.outboxes.get_mut(&pipe) else {
+            return false;
+        };
+        let had = !outbox.is_empty();
+        outbox.clear();
+        self.idle.insert(pipe);
+        self.reopen(pipe);
+        had
+    }
+
+    /// Only the first pipe with room is news to those who wait.
+    fn reopen(&mut self, pipe: PipeId) {
+        if self.open.is_empty() {
+            self.attention.push_back(Attention::Senders);
+        }
+        self.open.insert(pipe);
+    }
+
+    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
+        self.attention.pop_front()
+    }
+}
+
+/// The first of `pipes` behind `turn`, going round.
+fn after(pipes: &BTreeSet<PipeId>, turn: Option<PipeId>) -> Option<PipeId> {
+    let Some(PipeId(last)) = turn else {
+        return pipes.first().copied();
+    };
+    let behind = last
+        .checked_add(1)
+        .and_then(|from| pipes.range(PipeId(from)..).next());
+    behind.or_else(|| pipes.first()).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn put(lanes: &mut Lanes) -> Result<PipeId, Refusal> {
+        let pipe = lanes.choose()?;
+        lanes.push(pipe, Message::default()).unwrap();
+        Ok(pipe)
+    }
+
+    #[test]
+    fn pipes_take_turns_until_all_are_full() {
+        let mut lanes = Lanes::default();
+        assert_eq!(put(&mut lanes), Err(Refusal::NoPipe));
+        for pipe in [7, u32::MAX, 1] {
+            lanes.open(PipeId(pipe));
+        }
+        let turns: Vec<u32> = (0..3 * OUTBOX_MESSAGES_MAX)
+            .map(|_| put(&mut lanes).unwrap().0)
+            .collect();
+        assert_eq!(turns[..4], [1, 7, u32::MAX, 1]);
+        assert_eq!(put(&mut lanes), Err(Refusal::Full));
+    }
+
+    #[test]
+    fn a_pipe_with_nothing_to_write_goes_first() {
+        let mut lanes = Lanes::default();
+        lanes.open(PipeId(1));
+        lanes.open(PipeId(2));
+        for _ in 0..4 {
+            put(&mut lanes).unwrap();
+        }
+        while lanes.transmit(PipeId(2)).is_some() {}
+        assert_eq!(put(&mut lanes), Ok(PipeId(2)));
+    }
+
+    #[test]
+    fn only_the_first_message_of_an_outbox_asks_for_attention() {
+        let mut lanes = Lanes::default();
+        lanes.open(PipeId(1));
+        assert_eq!(lanes.next_attention(), Some(Attention::Senders));
+        put(&mut lanes).unwrap();
+        put(&mut lanes).unwrap();
+        assert_eq!(lanes.next_attention(), Some(Attention::Write(PipeId(1))));
+        assert_eq!(lanes.next_attention(), None);
+        assert!(lanes.transmit(PipeId(1)).is_some());
+        assert!(lanes.transmit(PipeId(1)).is_some());
+        put(&mut lanes).unwrap();
+        assert_eq!(lanes.next_attention(), Some(Attention::Write(PipeId(1))));
+    }
+
+    #[test]
+    fn a_full_pipe_opens_again_when_half_of_it_is_written() {
+        let mut lanes = Lanes::default();
+        lanes.open(PipeId(1));
+        while put(&mut lanes).is_ok() {}
+        assert!(lanes.transmit(PipeId(1)).is_some());
+        assert_eq!(put(&mut lanes), Err(Refusal::Full));
+        assert!(lanes.transmit(PipeId(1)).is_some());
+        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
+    }
+}

@@ -1,0 +1,164 @@
+//! What every protocol answers, so that one socket can drive them all.
+//!
+//! The caller opens and closes pipes, hands over bodies and received messages, and then asks
+//! [`Protocol::next_attention`] until nothing is left: that is how a protocol reaches the pipes.
+//! No call waits; a call that cannot be done now hands back what it was given.
+
+use core::fmt::Debug;
+
+use bytes::Bytes;
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::{Counters, DropReason, Message, PipeId};
+
+/// One SP socket without bytes, clock or threads.
+pub trait Protocol: Send + Debug {
+    /// The number that this end announces.
+    fn number(&self) -> ProtocolNumber;
+
+    /// A pipe to a partner is ready to use.
+    fn open(&mut self, pipe: PipeId, now: Time) -> Result<(), CloseReason>;
+
+    /// The pipe is gone. What waited for it goes elsewhere or is counted; a number that is not
+    /// open changes nothing.
+    fn close(&mut self, pipe: PipeId, now: Time);
+
+    /// Takes a body from the user and puts it into the outbox of the pipe that shall carry it.
+    /// A refusal changes nothing.
+    fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused>;
+
+    /// The next message for the wire of `pipe`; it counts as gone from here on.
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message>;
+
+    /// Takes what came in on `pipe`: header and body, without the framing.
+    fn receive(&mut self, pipe: PipeId, message: Bytes, now: Time) -> Received;
+
+    /// True while nothing should be read from `pipe`, because there is no room for it. Whoever
+    /// asks before each [`receive`](Self::receive) loses nothing; [`Attention::Read`] tells when
+    /// there is room again.
+    fn is_paused(&self, pipe: PipeId) -> bool;
+
+    /// The next body for the user.
+    fn recv(&mut self, now: Time) -> Result<Bytes, RecvError>;
+
+    /// The number of the exchange whose answer a [`recv`](Self::recv) waits for. A caller that
+    /// waits and sees it change waits for something that cannot come any more.
+    fn round(&self) -> u64 {
+        0
+    }
+
+    /// Time has passed; call it at [`deadline`](Self::deadline) or later.
+    fn tick(&mut self, _now: Time) {}
+
+    /// When [`tick`](Self::tick) is due; `None` when nothing waits for time to pass.
+    fn deadline(&self) -> Option<Time> {
+        None
+    }
+
+    /// Who must be told of what changed since it was last asked.
+    fn next_attention(&mut self) -> Option<Attention>;
+
+    /// True when whoever sends will wait for an answer: then a message is written at once instead
+    /// of waiting for company.
+    fn in_lock_step(&self) -> bool {
+        false
+    }
+
+    /// The numbers so far.
+    fn counters(&self) -> Counters;
+}
+
+/// Who must be told of what changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// The pipe's outbox was empty and is not: call [`Protocol::transmit`].
+    Write(PipeId),
+    /// The pipe was paused and has room: read on.
+    Read(PipeId),
+    /// Whoever was refused with [`Refusal::NoPipe`] or [`Refusal::Full`] may try again.
+    Senders,
+    /// Whoever was answered [`RecvError::Empty`] may try again.
+    Receivers,
+}
+
+/// What became of a message that came in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// It waits for the user.
+    Queued,
+    /// It is gone, and counted; the pipe goes on.
+    Dropped(DropReason),
+    /// The peer breaks the protocol: close the pipe.
+    Close(CloseReason),
+}
+
+/// Why a pipe must be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CloseReason {
+    /// A pair has one peer, and this socket has it.
+    #[error("a pair socket has one peer at a time, and this one has it")]
+    HasPeer,
+    /// The message is shorter than its protocol header.
+    #[error("the peer sent {0} bytes, fewer than the header of its protocol has")]
+    TooShort(usize),
+    /// Bits that must be zero are not.
+    #[error("the peer set reserved bits: its header is {0:08x}")]
+    ReservedBits(u32),
+    /// No room for another pipe: too much is unread from pipes that are gone.
+    #[error("too many messages are unread from peers that have left")]
+    Crowded,
+}
+
+/// A body that could not be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Refused {
+    /// What the user gave, unchanged.
+    pub body: Bytes,
+    /// Why.
+    pub why: Refusal,
+}
+
+/// Why a body could not be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// No pipe is open; one may come.
+    #[error("no peer is connected")]
+    NoPipe,
+    /// Every pipe's outbox is full; they drain.
+    #[error("the send queue is full")]
+    Full,
+    /// A reply needs a request first.
+    #[error("there is no request to reply to")]
+    NoRequest,
+    /// This side of the protocol never sends.
+    #[error("a {0} socket only receives")]
+    OnlyReceives(ProtocolNumber),
+}
+
+impl Refusal {
+    /// True when waiting may help.
+    pub fn is_temporary(self) -> bool {
+        matches!(self, Refusal::NoPipe | Refusal::Full)
+    }
+}
+
+/// Why there is no body for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecvError {
+    /// Nothing has come yet.
+    #[error("nothing has come yet")]
+    Empty,
+    /// No request is under way whose reply could come.
+    #[error("no request was sent whose reply could come")]
+    NoRequest,
+    /// The peer that had the request is gone, and the socket does not send it again.
+    #[error("the connection that carried the request is gone, and resending is off")]
+    RequestLost,
+    /// This side of the protocol never receives.
+    #[error("a {0} socket only sends")]
+    OnlySends(ProtocolNumber),
+}

@@ -1,0 +1,160 @@
+//! pull: what the peers push, one peer after the other.
+//!
+//! No header (RFC sp-pipeline-01). Each peer has its own bounded queue; a full one stops the
+//! reading from that peer alone, and the peers take turns. What came from a peer that left is
+//! still given to the user.
+
+use bytes::Bytes;
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::inbox::Inbox;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Message, PipeId, Protocol, Received, RecvError,
+    Refusal, Refused,
+};
+
+/// A pull socket.
+#[derive(Debug)]
+pub struct Pull {
+    inbox: Inbox<Bytes>,
+    counters: Counters,
+}
+
+impl Pull {
+    /// A socket without peers.
+    pub fn new() -> Pull {
+        Pull {
+            inbox: Inbox::new(),
+            counters: Counters::default(),
+        }
+    }
+}
+
+impl Default for Pull {
+    fn default() -> Pull {
+        Pull::new()
+    }
+}
+
+impl Protocol for Pull {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber::PULL
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        if self.inbox.is_crowded() {
+            return Err(CloseReason::Crowded);
+        }
+        self.inbox.open(pipe);
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        self.inbox.close(pipe);
+    }
+
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        let why = Refusal::OnlyReceives(self.number());
+        Err(Refused { body, why })
+    }
+
+    fn transmit(&mut self, _pipe: PipeId) -> Option<Message> {
+        None
+    }
+
+    fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
+        if self.inbox.push(pipe, message).is_ok() {
+            return Received::Queued;
+        }
+        let reason = if self.inbox.contains(pipe) {
+            DropReason::Overflow
+        } else {
+            DropReason::PipeGone
+        };
+        self.counters.drop_one(reason);
+        Received::Dropped(reason)
+    }
+
+    fn is_paused(&self, pipe: PipeId) -> bool {
+        self.inbox.is_paused(pipe)
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
+        self.counters.received += 1;
+        Ok(body)
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        self.inbox.next_attention()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX};
+
+    const NOW: Time = Time::START;
+
+    #[test]
+    fn a_full_queue_pauses_its_peer_and_loses_nothing() {
+        let mut pull = Pull::new();
+        pull.open(PipeId(1), NOW).unwrap();
+        let mut given = 0;
+        while !pull.is_paused(PipeId(1)) {
+            let body = Bytes::copy_from_slice(&[given]);
+            assert_eq!(pull.receive(PipeId(1), body, NOW), Received::Queued);
+            given += 1;
+        }
+        assert_eq!(usize::from(given), INBOX_MESSAGES_MAX);
+        for expected in 0..given {
+            assert_eq!(pull.recv(NOW).unwrap().as_ref(), [expected]);
+        }
+        assert_eq!(pull.recv(NOW), Err(RecvError::Empty));
+        assert!(!pull.is_paused(PipeId(1)));
+        assert_eq!(pull.counters().received, u64::from(given));
+    }
+
+    #[test]
+    fn who_does_not_pause_loses_what_does_not_fit_and_it_is_counted() {
+        let mut pull = Pull::new();
+        pull.open(PipeId(1), NOW).unwrap();
+        for _ in 0..INBOX_MESSAGES_MAX {
+            pull.receive(PipeId(1), Bytes::new(), NOW);
+        }
+        let one_more = pull.receive(PipeId(1), Bytes::new(), NOW);
+        assert_eq!(one_more, Received::Dropped(DropReason::Overflow));
+        assert_eq!(pull.counters().dropped_overflow, 1);
+    }
+
+    /// Peers come, leave messages and go; nothing is lost, and when nobody reads, no more peers
+    /// are let in.
+    #[test]
+    fn unread_messages_of_peers_that_left_are_kept_and_bounded() {
+        let mut pull = Pull::new();
+        let mut pipes = 0;
+        while pull.open(PipeId(pipes), NOW).is_ok() {
+            pull.receive(PipeId(pipes), Bytes::from_static(b"last words"), NOW);
+            pull.close(PipeId(pipes), NOW);
+            pipes += 1;
+        }
+        assert_eq!(pipes as usize, LEFT_MESSAGES_MAX);
+        assert_eq!(pull.open(PipeId(99), NOW), Err(CloseReason::Crowded));
+        for _ in 0..pipes {
+            assert_eq!(pull.recv(NOW).unwrap().as_ref(), b"last words");
+        }
+        assert!(pull.open(PipeId(99), NOW).is_ok());
+    }
+
+    #[test]
+    fn a_pull_socket_hands_back_what_it_cannot_send() {
+        let refused = Pull::new().send(Bytes::from_static(b"x"), NOW).unwrap_err();
+        assert_eq!(refused.body.as_ref(), b"x");
+        assert!(!refused.why.is_temporary());
+    }
+}

@@ -1,0 +1,211 @@
+//! push: each message goes to one of the peers.
+//!
+//! No header (RFC sp-pipeline-01). Idle peers come first, equal ones in turn. What lies unwritten
+//! for a peer that leaves goes to the others; what was being written then is lost or not, as in
+//! every SP implementation. A message from a pull peer is dropped and counted.
+
+use alloc::collections::VecDeque;
+
+use bytes::Bytes;
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::lanes::Lanes;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    RecvError, Refusal, Refused,
+};
+
+/// A push socket.
+#[derive(Debug, Default)]
+pub struct Push {
+    lanes: Lanes,
+    /// What peers that left had not been sent. Invariant: empty while a pipe has room. So it goes
+    /// out before anything new is taken, and never holds more than the outboxes of the pipes that
+    /// were open together.
+    homeless: VecDeque<Message>,
+    counters: Counters,
+}
+
+impl Push {
+    /// A socket without peers.
+    pub fn new() -> Push {
+        Push::default()
+    }
+
+    /// Gives homeless messages to the pipes that have room.
+    fn rehome(&mut self) {
+        while let Some(message) = self.homeless.pop_front() {
+            let placed = match self.lanes.choose() {
+                Ok(pipe) => self.lanes.push(pipe, message),
+                Err(_) => Err(message),
+            };
+            if let Err(message) = placed {
+                self.homeless.push_front(message);
+                return;
+            }
+        }
+    }
+}
+
+impl Protocol for Push {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber::PUSH
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        self.lanes.open(pipe);
+        self.rehome();
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        if let Some(unsent) = self.lanes.close(pipe) {
+            self.homeless.extend(unsent);
+            self.rehome();
+        }
+    }
+
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        let pipe = match self.lanes.choose() {
+            Ok(pipe) => pipe,
+            Err(why) => return Err(Refused { body, why }),
+        };
+        let head = Head::Empty;
+        match self.lanes.push(pipe, Message { head, body }) {
+            Ok(()) => {
+                self.counters.sent += 1;
+                Ok(())
+            }
+            Err(Message { body, .. }) => Err(Refused {
+                body,
+                why: Refusal::Full,
+            }),
+        }
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        let message = self.lanes.transmit(pipe)?;
+        if !self.homeless.is_empty() {
+            self.rehome();
+        }
+        Some(message)
+    }
+
+    fn receive(&mut self, _pipe: PipeId, _message: Bytes, _now: Time) -> Received {
+        self.counters.drop_one(DropReason::Unexpected);
+        Received::Dropped(DropReason::Unexpected)
+    }
+
+    fn is_paused(&self, _pipe: PipeId) -> bool {
+        false
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        Err(RecvError::OnlySends(self.number()))
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        self.lanes.next_attention()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::limits::OUTBOX_MESSAGES_MAX;
+
+    const NOW: Time = Time::START;
+
+    fn send(push: &mut Push, body: &'static [u8]) -> Result<(), Refused> {
+        push.send(Bytes::from_static(body), NOW)
+    }
+
+    fn written(push: &mut Push, pipe: u32) -> Vec<Vec<u8>> {
+        core::iter::from_fn(|| push.transmit(PipeId(pipe)))
+            .map(|message| message.to_vec())
+            .collect()
+    }
+
+    #[test]
+    fn messages_go_round_and_carry_no_header() {
+        let mut push = Push::new();
+        push.open(PipeId(1), NOW).unwrap();
+        push.open(PipeId(2), NOW).unwrap();
+        for body in [b"a", b"b", b"c"] {
+            send(&mut push, body).unwrap();
+        }
+        assert_eq!(written(&mut push, 1), [b"a", b"c"]);
+        assert_eq!(written(&mut push, 2), [b"b"]);
+    }
+
+    #[test]
+    fn without_a_peer_and_when_full_the_body_comes_back() {
+        let mut push = Push::new();
+        let refused = send(&mut push, b"x").unwrap_err();
+        assert_eq!(
+            (refused.body.as_ref(), refused.why),
+            (&b"x"[..], Refusal::NoPipe)
+        );
+        push.open(PipeId(1), NOW).unwrap();
+        for _ in 0..OUTBOX_MESSAGES_MAX {
+            send(&mut push, b"x").unwrap();
+        }
+        let refused = send(&mut push, b"y").unwrap_err();
+        assert_eq!(
+            (refused.body.as_ref(), refused.why),
+            (&b"y"[..], Refusal::Full)
+        );
+    }
+
+    #[test]
+    fn what_a_peer_that_left_was_not_sent_goes_to_another() {
+        let mut push = Push::new();
+        push.open(PipeId(1), NOW).unwrap();
+        for body in [b"a", b"b", b"c"] {
+            send(&mut push, body).unwrap();
+        }
+        assert_eq!(push.transmit(PipeId(1)).unwrap().to_vec(), b"a");
+        push.close(PipeId(1), NOW);
+        assert_eq!(send(&mut push, b"d").unwrap_err().why, Refusal::NoPipe);
+        push.open(PipeId(2), NOW).unwrap();
+        send(&mut push, b"d").unwrap();
+        assert_eq!(written(&mut push, 2), [b"b", b"c", b"d"]);
+    }
+
+    /// Two full peers leave; the third has room for half of what they leave, and nothing new may
+    /// overtake the rest.
+    #[test]
+    fn homeless_messages_go_before_new_ones() {
+        let mut push = Push::new();
+        push.open(PipeId(1), NOW).unwrap();
+        push.open(PipeId(2), NOW).unwrap();
+        for _ in 0..2 * OUTBOX_MESSAGES_MAX {
+            send(&mut push, b"old").unwrap();
+        }
+        push.close(PipeId(1), NOW);
+        push.close(PipeId(2), NOW);
+        push.open(PipeId(3), NOW).unwrap();
+        assert_eq!(send(&mut push, b"new").unwrap_err().why, Refusal::Full);
+        assert_eq!(written(&mut push, 3).len(), 2 * OUTBOX_MESSAGES_MAX);
+        assert!(send(&mut push, b"new").is_ok());
+    }
+
+    #[test]
+    fn a_message_from_a_peer_is_dropped_and_counted() {
+        let mut push = Push::new();
+        push.open(PipeId(1), NOW).unwrap();
+        let received = push.receive(PipeId(1), Bytes::from_static(b"?"), NOW);
+        assert_eq!(received, Received::Dropped(DropReason::Unexpected));
+        assert_eq!(push.counters().dropped_unexpected, 1);
+        assert_eq!(
+            push.recv(NOW),
+            Err(RecvError::OnlySends(ProtocolNumber::PUSH))
+        );
+    }
+}

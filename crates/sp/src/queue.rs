@@ -1,0 +1,110 @@
+//! A queue with a bound on messages and one on bytes.
+//!
+//! There is room while both counts lie below their bounds, so a single message always fits, however
+//! long; what is held never exceeds the bound by more than that message.
+
+use alloc::collections::VecDeque;
+
+use bytes::Bytes;
+
+use crate::Message;
+
+/// What a queue weighs.
+pub(crate) trait Weight {
+    /// Bytes that this counts for.
+    fn weight(&self) -> usize;
+}
+
+impl Weight for Bytes {
+    fn weight(&self) -> usize {
+        self.len()
+    }
+}
+
+impl Weight for Message {
+    fn weight(&self) -> usize {
+        self.len()
+    }
+}
+
+/// Messages in order.
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    items: VecDeque<T>,
+    /// Invariant: the sum of the weights of `items`.
+    bytes: usize,
+    messages_max: usize,
+    bytes_max: usize,
+}
+
+impl<T: Weight> Queue<T> {
+    pub(crate) fn new(messages_max: usize, bytes_max: usize) -> Queue<T> {
+        Queue {
+            items: VecDeque::new(),
+            bytes: 0,
+            messages_max,
+            bytes_max,
+        }
+    }
+
+    pub(crate) fn has_room(&self) -> bool {
+        self.items.len() < self.messages_max && self.bytes < self.bytes_max
+    }
+
+    /// True when at most half of either bound is used: whoever was held back may go on, and will
+    /// not be held back again by the next message.
+    pub(crate) fn is_half_empty(&self) -> bool {
+        self.items.len() <= self.messages_max / 2 && self.bytes <= self.bytes_max / 2
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// Appends `item`, or hands it back when there is no room.
+    pub(crate) fn push(&mut self, item: T) -> Result<(), T> {
+        if !self.has_room() {
+            return Err(item);
+        }
+        self.bytes += item.weight();
+        self.items.push_back(item);
+        Ok(())
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let item = self.items.pop_front()?;
+        self.bytes -= item.weight();
+        Some(item)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.items.clear();
+        self.bytes = 0;
+    }
+
+    pub(crate) fn into_items(self) -> VecDeque<T> {
+        self.items
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_is_full_by_count_or_by_bytes_whichever_comes_first() {
+        let mut queue = Queue::new(2, 10);
+        assert!(queue.push(Bytes::from_static(b"a")).is_ok());
+        assert!(queue.push(Bytes::new()).is_ok());
+        assert_eq!(
+            queue.push(Bytes::from_static(b"back")),
+            Err(Bytes::from_static(b"back"))
+        );
+        let mut queue = Queue::new(9, 10);
+        assert!(queue.push(Bytes::from_static(&[0; 1000])).is_ok());
+        assert!(!queue.has_room());
+        assert!(!queue.is_half_empty());
+        assert_eq!(queue.pop().map(|body| body.len()), Some(1000));
+        assert!(queue.has_room() && queue.is_half_empty() && queue.is_empty());
+    }
+}

@@ -1,0 +1,196 @@
+use alloc::vec::Vec;
+
+use super::*;
+
+const NOW: Time = Time::START;
+const FIRST: PipeId = PipeId(1);
+const SECOND: PipeId = PipeId(2);
+
+fn connected(pipes: &[PipeId]) -> Req {
+    let mut req = Req::with_first_id(0x7fff_fffe);
+    for pipe in pipes {
+        req.open(*pipe, NOW).unwrap();
+    }
+    req
+}
+
+fn ask(req: &mut Req, body: &'static [u8]) {
+    req.send(Bytes::from_static(body), NOW).unwrap();
+}
+
+fn written(req: &mut Req, pipe: PipeId) -> Option<Vec<u8>> {
+    req.transmit(pipe).map(|message| message.to_vec())
+}
+
+fn reply(req: &mut Req, pipe: PipeId, bytes: &'static [u8]) -> Received {
+    req.receive(pipe, Bytes::from_static(bytes), NOW)
+}
+
+/// RFC sp-request-reply-01: the top bit is set, and stays set when the counter goes round.
+#[test]
+fn ids_count_up_and_keep_their_top_bit() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"Q");
+    assert_eq!(written(&mut req, FIRST).unwrap(), b"\xff\xff\xff\xffQ");
+    ask(&mut req, b"R");
+    assert_eq!(written(&mut req, FIRST).unwrap(), b"\x80\0\0\0R");
+}
+
+#[test]
+fn a_reply_is_received_once_and_then_a_request_is_due() {
+    let mut req = connected(&[FIRST]);
+    assert_eq!(req.recv(NOW), Err(RecvError::NoRequest));
+    ask(&mut req, b"Q");
+    assert_eq!(req.recv(NOW), Err(RecvError::Empty));
+    assert_eq!(
+        reply(&mut req, FIRST, b"\xff\xff\xff\xffA"),
+        Received::Queued
+    );
+    let again = reply(&mut req, FIRST, b"\xff\xff\xff\xffB");
+    assert_eq!(again, Received::Dropped(DropReason::Late));
+    assert_eq!(req.recv(NOW).unwrap().as_ref(), b"A");
+    assert_eq!(req.recv(NOW), Err(RecvError::NoRequest));
+    assert_eq!(req.deadline(), None);
+}
+
+#[test]
+fn an_empty_body_is_a_legal_reply() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"");
+    assert_eq!(
+        reply(&mut req, FIRST, b"\xff\xff\xff\xff"),
+        Received::Queued
+    );
+    assert_eq!(req.recv(NOW).unwrap().len(), 0);
+}
+
+#[test]
+fn late_and_malformed_replies_are_dropped_and_counted() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"Q");
+    for malformed in [&b""[..], b"abc", b"\x7f\xff\xff\xffA"] {
+        let received = reply(&mut req, FIRST, malformed);
+        assert_eq!(received, Received::Dropped(DropReason::Malformed));
+    }
+    let late = reply(&mut req, FIRST, b"\xff\xff\xff\xfeA");
+    assert_eq!(late, Received::Dropped(DropReason::Late));
+    let counters = req.counters();
+    assert_eq!((counters.dropped_malformed, counters.dropped_late), (3, 1));
+    assert_eq!(req.recv(NOW), Err(RecvError::Empty));
+}
+
+#[test]
+fn a_new_request_cancels_the_old_one() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"old");
+    let round = req.round();
+    ask(&mut req, b"new");
+    assert_ne!(req.round(), round);
+    assert_eq!(written(&mut req, FIRST).unwrap(), b"\x80\0\0\0new");
+    assert_eq!(
+        written(&mut req, FIRST),
+        None,
+        "the old one was not written"
+    );
+    let old = reply(&mut req, FIRST, b"\xff\xff\xff\xffA");
+    assert_eq!(old, Received::Dropped(DropReason::Late));
+    assert_eq!(req.counters().cancelled, 1);
+}
+
+#[test]
+fn requests_go_to_the_peers_in_turn() {
+    let mut req = connected(&[FIRST, SECOND]);
+    for pipe in [FIRST, SECOND, FIRST] {
+        ask(&mut req, b"Q");
+        assert!(written(&mut req, pipe).is_some());
+    }
+}
+
+#[test]
+fn a_request_is_sent_again_when_its_time_is_over() {
+    let mut req = connected(&[FIRST, SECOND]);
+    ask(&mut req, b"Q");
+    let first = written(&mut req, FIRST);
+    let due = req.deadline().unwrap();
+    assert_eq!(due - NOW, RESEND_DELAY);
+    req.tick(NOW);
+    assert_eq!(written(&mut req, SECOND), None, "too early");
+    req.tick(due);
+    assert_eq!(written(&mut req, SECOND), first, "the same id");
+    assert_eq!(req.deadline(), Some(due + RESEND_DELAY));
+    assert_eq!(req.counters().resent, 1);
+}
+
+#[test]
+fn a_request_that_was_never_written_is_not_doubled_by_the_resend() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"Q");
+    req.tick(req.deadline().unwrap());
+    assert!(written(&mut req, FIRST).is_some());
+    assert_eq!(written(&mut req, FIRST), None);
+}
+
+#[test]
+fn when_the_carrier_dies_the_request_goes_to_another_at_once() {
+    let mut req = connected(&[FIRST, SECOND]);
+    ask(&mut req, b"Q");
+    let first = written(&mut req, FIRST);
+    req.close(SECOND, NOW);
+    assert_eq!(
+        written(&mut req, FIRST),
+        None,
+        "another pipe's end is no matter"
+    );
+    req.open(SECOND, NOW).unwrap();
+    req.close(FIRST, NOW);
+    assert_eq!(written(&mut req, SECOND), first);
+    assert_eq!(
+        reply(&mut req, SECOND, b"\xff\xff\xff\xffA"),
+        Received::Queued
+    );
+}
+
+#[test]
+fn without_another_peer_the_request_waits_for_one() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"Q");
+    req.close(FIRST, NOW);
+    assert_eq!((req.deadline(), req.counters().resent), (None, 0));
+    let refused = req.send(Bytes::from_static(b"R"), NOW).unwrap_err();
+    assert_eq!(
+        (refused.why, refused.body.as_ref()),
+        (Refusal::NoPipe, &b"R"[..])
+    );
+    req.open(SECOND, NOW).unwrap();
+    assert_eq!(written(&mut req, SECOND).unwrap(), b"\xff\xff\xff\xffQ");
+    assert_eq!(req.counters().resent, 1);
+}
+
+#[test]
+fn with_resending_off_a_dead_carrier_ends_the_request() {
+    let mut req = Req::new(0, None);
+    req.open(FIRST, NOW).unwrap();
+    req.open(SECOND, NOW).unwrap();
+    ask(&mut req, b"Q");
+    assert_eq!(req.deadline(), None);
+    while req.next_attention().is_some() {}
+    req.close(FIRST, NOW);
+    assert_eq!(req.next_attention(), Some(Attention::Receivers));
+    assert_eq!(written(&mut req, SECOND), None);
+    assert_eq!(req.recv(NOW), Err(RecvError::RequestLost));
+    assert_eq!(req.recv(NOW), Err(RecvError::NoRequest));
+}
+
+/// The first carrier was slow, not dead: its reply counts though the request was sent again.
+#[test]
+fn a_reply_from_an_earlier_carrier_is_taken() {
+    let mut req = connected(&[FIRST, SECOND]);
+    ask(&mut req, b"Q");
+    assert!(written(&mut req, FIRST).is_some());
+    req.tick(req.deadline().unwrap());
+    assert_eq!(
+        reply(&mut req, FIRST, b"\xff\xff\xff\xffA"),
+        Received::Queued
+    );
+    assert_eq!(written(&mut req, SECOND), None, "the copy is withdrawn");
+}
