@@ -21,7 +21,7 @@ pub trait Exported: Send + Sync {
     /// What it understands.
     fn schema(&self) -> &'static Schema;
 
-    /// A way in for one session.
+    /// A way in for one session. Its owner hears at once when the actor has stopped already.
     fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Box<dyn Lane>;
 
     /// True when the actor has stopped.

@@ -21,6 +21,9 @@ pub(crate) struct Mailbox<M> {
     state: Mutex<State<M>>,
 }
 
+/// A chunk for the actor, and the queue that it came from and returns to.
+pub(crate) type Taken<M> = (Chunk<M>, Arc<Queue<M>>);
+
 struct State<M> {
     listed: VecDeque<Arc<Queue<M>>>,
     /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
@@ -77,10 +80,13 @@ impl<M> Mailbox<M> {
 
     /// A queue for one session.
     pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<Queue<M>> {
-        let lane = Arc::new(Queue::new(Some(owner), usize::MAX));
+        let lane = Arc::new(Queue::new(Some(owner.clone()), usize::MAX));
         let mut state = self.lock();
         if state.closed {
+            drop(state);
             lane.close();
+            owner.stopped();
+            return lane;
         }
         state.lanes.retain(|lane| lane.strong_count() > 0);
         state.lanes.push(Arc::downgrade(&lane));
@@ -88,10 +94,7 @@ impl<M> Mailbox<M> {
     }
 
     /// The next chunk for the actor; `None` when nobody can send any more.
-    pub(crate) fn poll_chunk(
-        &self,
-        context: &Context<'_>,
-    ) -> Poll<Option<(Chunk<M>, Arc<Queue<M>>)>> {
+    pub(crate) fn poll_chunk(&self, context: &Context<'_>) -> Poll<Option<Taken<M>>> {
         loop {
             let mut state = self.lock();
             let Some(queue) = state.listed.pop_front() else {
@@ -134,13 +137,15 @@ impl<M> Mailbox<M> {
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        state.listed.clear();
         let lanes: Vec<_> = state
             .lanes
             .drain(..)
             .filter_map(|lane| lane.upgrade())
             .collect();
+        // Not before: the list alone keeps a lane that its session has let go of with mail in it.
+        let listed = std::mem::take(&mut state.listed);
         drop(state);
+        drop(listed);
         for queue in lanes.iter().chain([&self.local]) {
             for chunk in queue.close() {
                 refuse(chunk.mails, queue.owner.as_ref());
@@ -158,7 +163,10 @@ impl<M> Mailbox<M> {
 }
 
 /// Tells everybody who waits for an answer to one of `mails` that the actor has stopped.
-pub(crate) fn refuse<M>(mails: Vec<Mail<M>>, owner: Option<&Arc<dyn LaneOwner>>) {
+pub(crate) fn refuse<M>(
+    mails: impl IntoIterator<Item = Mail<M>>,
+    owner: Option<&Arc<dyn LaneOwner>>,
+) {
     for mail in mails {
         Reply::new(mail.reply, owner).fail(CallErrorKind::ActorStopped, "");
     }

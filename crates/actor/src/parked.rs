@@ -1,7 +1,9 @@
 //! Senders that wait for room, first come, first served.
 //!
-//! Only the one in front is woken; when it has passed it wakes the next. As long as somebody is
-//! parked nobody may overtake, not even a `try_tell` that would find room.
+//! The rule is that nobody takes a place which somebody before him needs. With room for three, the
+//! first three of the queue may go, and a newcomer only when there is room beyond the whole queue.
+//! So two senders that share a flood do not have to alternate message by message, which would cost
+//! a wake each, and nobody starves.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -12,6 +14,7 @@ pub struct Ticket(Option<u64>);
 
 impl Ticket {
     /// True when the sender stands in a queue.
+    #[inline]
     pub fn is_parked(&self) -> bool {
         self.0.is_some()
     }
@@ -25,16 +28,27 @@ pub struct Parked {
 }
 
 impl Parked {
-    /// True when nobody stands before the holder of `ticket`.
+    /// True when `room` suffices for everybody before the holder of `ticket` and for him.
     #[inline]
-    pub fn may_pass(&self, ticket: &Ticket) -> bool {
-        match self.queue.front() {
-            None => true,
-            Some((front, _)) => ticket.0 == Some(*front),
+    pub fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
+        if self.queue.is_empty() {
+            return room > 0;
         }
+        let before = match ticket.0 {
+            Some(mine) => self.queue.iter().position(|(id, _)| *id == mine),
+            None => Some(self.queue.len()),
+        };
+        before.is_some_and(|before| room > before as u64)
+    }
+
+    /// Senders that wait.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.queue.len()
     }
 
     /// True when nobody waits.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
@@ -54,20 +68,38 @@ impl Parked {
         }
     }
 
-    /// Takes the sender out of the queue, because it has passed or gives up. The waker returned is
-    /// that of the new front, and must be woken if room is left.
-    #[must_use]
-    pub fn leave(&mut self, ticket: &mut Ticket) -> Option<Waker> {
-        let mine = ticket.0.take()?;
-        let at = self.queue.iter().position(|(id, _)| *id == mine)?;
-        self.queue.remove(at);
-        if at == 0 { self.front() } else { None }
+    /// Takes the sender out of the queue, because it has passed or gives up. Who gives up must have
+    /// the others [woken](Self::woken_by): one of them may have moved up to a free place.
+    #[inline]
+    pub fn leave(&mut self, ticket: &mut Ticket) {
+        let Some(mine) = ticket.0.take() else {
+            return;
+        };
+        // Who passes stands near the front: looking no further keeps a long queue cheap.
+        if let Some(at) = self.queue.iter().position(|(id, _)| *id == mine) {
+            self.queue.remove(at);
+        }
     }
 
-    /// The waker of whoever is in front; room has been made.
+    /// The wakers of those for whom `room` suffices. No allocation when nobody waits.
     #[must_use]
-    pub fn front(&self) -> Option<Waker> {
-        self.queue.front().map(|(_, waker)| waker.clone())
+    pub fn woken_by(&self, room: u64) -> Vec<Waker> {
+        let most = usize::try_from(room).unwrap_or(usize::MAX);
+        self.queue
+            .iter()
+            .take(most)
+            .map(|(_, waker)| waker.clone())
+            .collect()
+    }
+
+    /// The same for a hot path: no allocation when at most [`WAKERS_INLINE`] are woken.
+    pub(crate) fn wakers(&self, room: u64) -> Wakers {
+        let most = usize::try_from(room).unwrap_or(usize::MAX);
+        let mut woken = self.queue.iter().take(most).map(|(_, waker)| waker.clone());
+        Wakers {
+            few: std::array::from_fn(|_| woken.next()),
+            more: woken.collect(),
+        }
     }
 
     /// Everybody's wakers; the queue is closed.
@@ -77,33 +109,93 @@ impl Parked {
     }
 }
 
+/// Senders that are woken together without an allocation: a flood has a few senders, and a mailbox
+/// with more of them waiting has worse to pay for.
+const WAKERS_INLINE: usize = 4;
+
+/// Whom to wake when the lock is free again.
+#[must_use]
+pub(crate) struct Wakers {
+    few: [Option<Waker>; WAKERS_INLINE],
+    more: Vec<Waker>,
+}
+
+impl Wakers {
+    pub(crate) fn wake(self) {
+        let few = self.few.into_iter().flatten();
+        few.chain(self.more).for_each(Waker::wake);
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+    use std::task::Wake;
+
     use super::*;
 
-    #[test]
-    fn nobody_overtakes_and_a_leaver_in_front_names_the_next() {
+    fn two_parked() -> (Parked, Ticket, Ticket) {
         let mut parked = Parked::default();
         let (mut first, mut second) = (Ticket::default(), Ticket::default());
-        assert!(parked.may_pass(&Ticket::default()));
         parked.park(&mut first, Waker::noop());
         parked.park(&mut second, Waker::noop());
-        assert!(!parked.may_pass(&Ticket::default()));
-        assert!(!parked.may_pass(&second));
-        assert!(parked.may_pass(&first));
-        assert!(parked.leave(&mut first).is_some());
-        assert!(parked.may_pass(&second));
-        assert!(parked.leave(&mut second).is_none());
-        assert!(parked.is_empty());
+        (parked, first, second)
     }
 
     #[test]
-    fn leaving_from_the_middle_wakes_nobody() {
-        let mut parked = Parked::default();
-        let (mut first, mut second) = (Ticket::default(), Ticket::default());
+    fn nobody_takes_a_place_that_somebody_before_him_needs() {
+        let (parked, first, second) = two_parked();
+        let newcomer = Ticket::default();
+        for (room, passing) in [
+            (0, [false; 3]),
+            (1, [true, false, false]),
+            (2, [true, true, false]),
+        ] {
+            let may = [&first, &second, &newcomer].map(|ticket| parked.may_pass(ticket, room));
+            assert_eq!(may, passing, "room for {room}");
+            assert_eq!(parked.woken_by(room).len() as u64, room);
+        }
+        assert!(parked.may_pass(&newcomer, 3));
+    }
+
+    #[test]
+    fn leaving_moves_the_others_up() {
+        let (mut parked, mut first, second) = two_parked();
+        parked.leave(&mut first);
+        assert!(!first.is_parked());
+        assert!(parked.may_pass(&second, 1));
+        assert!(!parked.may_pass(&Ticket::default(), 1));
+        assert_eq!(parked.len(), 1);
+    }
+
+    struct Counted(Mutex<u64>);
+
+    impl Wake for Counted {
+        fn wake(self: Arc<Self>) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+
+    #[test]
+    fn as_many_are_woken_as_there_is_room_for_inline_or_not() {
+        let waiting = 2 * WAKERS_INLINE as u64;
+        for room in 0..=waiting + 1 {
+            let counted = Arc::new(Counted(Mutex::new(0)));
+            let waker = Waker::from(counted.clone());
+            let mut parked = Parked::default();
+            for _ in 0..waiting {
+                parked.park(&mut Ticket::default(), &waker);
+            }
+            parked.wakers(room).wake();
+            assert_eq!(*counted.0.lock().unwrap(), room.min(waiting));
+        }
+    }
+
+    #[test]
+    fn parking_twice_keeps_the_place() {
+        let (mut parked, mut first, second) = two_parked();
         parked.park(&mut first, Waker::noop());
-        parked.park(&mut second, Waker::noop());
-        assert!(parked.leave(&mut second).is_none());
-        assert!(parked.may_pass(&first));
+        assert_eq!(parked.len(), 2);
+        assert!(!parked.may_pass(&second, 1));
     }
 }

@@ -101,7 +101,8 @@ impl<M> Queue<M> {
         if state.closed {
             return Pushed::Closed;
         }
-        if state.waiting >= self.capacity || !state.parked.may_pass(ticket) {
+        let room = self.capacity.saturating_sub(state.waiting) as u64;
+        if !state.parked.may_pass(ticket, room) {
             if let Some(waker) = waker {
                 state.parked.park(ticket, waker);
             }
@@ -121,16 +122,7 @@ impl<M> Queue<M> {
         }
         state.waiting += 1;
         let list = !std::mem::replace(&mut state.listed, true);
-        let next = if ticket.is_parked() {
-            state.parked.leave(ticket)
-        } else {
-            None
-        };
-        let room = state.waiting < self.capacity;
-        drop(state);
-        if let (Some(next), true) = (next, room) {
-            next.wake();
-        }
+        state.parked.leave(ticket);
         Pushed::In { list }
     }
 
@@ -162,9 +154,10 @@ impl<M> Queue<M> {
         state.waiting -= chunk.mails.len();
         let more = !state.chunks.is_empty();
         state.listed = more;
-        let next = state.parked.front();
+        let room = self.capacity.saturating_sub(state.waiting) as u64;
+        let woken = state.parked.wakers(room);
         drop(state);
-        next.into_iter().for_each(Waker::wake);
+        woken.wake();
         Some((chunk, more))
     }
 
@@ -181,9 +174,11 @@ impl<M> Queue<M> {
     /// A parked sender gives up.
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
         let mut state = self.lock();
-        let next = state.parked.leave(ticket);
+        state.parked.leave(ticket);
+        let room = self.capacity.saturating_sub(state.waiting) as u64;
+        let woken = state.parked.wakers(room);
         drop(state);
-        next.into_iter().for_each(Waker::wake);
+        woken.wake();
     }
 
     pub(crate) fn is_closed(&self) -> bool {

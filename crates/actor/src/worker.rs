@@ -9,8 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
+use std::vec::Drain;
 
 use crate::interface::{Actor, Handled, Interface};
+use crate::lane::LaneOwner;
 use crate::limits::{ActorOptions, TURN_RUNS_MAX};
 use crate::mailbox::{Mailbox, refuse};
 use crate::queue::{Chunk, Mail, Queue};
@@ -63,14 +65,13 @@ async fn handle_chunk<A: Actor>(
     queue: &Queue<A::Message>,
 ) -> bool {
     let owner = queue.owner.as_ref();
-    let calls = chunk.mails.len() as u64;
     if let Some(owner) = owner {
         owner.freed(chunk.units);
     }
-    let mut mails = chunk.mails.drain(..);
+    let mut run = Run::new(&mut chunk, owner);
     loop {
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            for Mail { message, reply } in mails.by_ref() {
+            for Mail { message, reply } in run.mails.by_ref() {
                 match actor.handle(message, Reply::new(reply, owner)) {
                     Handled::Done => {}
                     Handled::Later(message, reply) => return Some((message, reply.into_owned())),
@@ -84,16 +85,44 @@ async fn handle_chunk<A: Actor>(
             Err(_) => false,
         };
         if !sound {
-            refuse(mails.collect(), owner);
             return false;
         }
     }
-    drop(mails);
-    if let Some(owner) = owner {
-        owner.handled(calls);
-    }
+    run.unfinished = 0;
+    drop(run);
     queue.give_back(chunk);
     true
+}
+
+/// The calls of one chunk while they are handled. However that ends, by a panic or because the
+/// runtime goes while a handler waits, those who wait for an answer hear of it.
+struct Run<'a, M> {
+    mails: Drain<'a, Mail<M>>,
+    calls: usize,
+    /// The call that was taken out of `mails` last, until its handler has ended.
+    unfinished: usize,
+    owner: Option<&'a Arc<dyn LaneOwner>>,
+}
+
+impl<'a, M> Run<'a, M> {
+    fn new(chunk: &'a mut Chunk<M>, owner: Option<&'a Arc<dyn LaneOwner>>) -> Run<'a, M> {
+        Run {
+            calls: chunk.mails.len(),
+            mails: chunk.mails.drain(..),
+            unfinished: 1,
+            owner,
+        }
+    }
+}
+
+impl<M> Drop for Run<'_, M> {
+    fn drop(&mut self) {
+        if let Some(owner) = self.owner {
+            let begun = self.calls - self.mails.len();
+            owner.handled(begun.saturating_sub(self.unfinished) as u64);
+        }
+        refuse(self.mails.by_ref(), self.owner);
+    }
 }
 
 /// Runs a future to its end; false when it panicked.

@@ -10,9 +10,16 @@
 //! 4. [`usage`] reads what a process has cost: processor time and memory.
 //! 5. [`statistics`] turns rounds and samples into figures, and refuses those that too few
 //!    samples cannot bear.
+//! 6. [`actors`], [`service`], [`cells`] are the remote workload: who serves, who drives, and what
+//!    is measured in a round. [`demo`] runs the rounds and [`report`] says what was found.
 
 pub mod digest;
 pub mod raw;
 pub mod channel;
 pub mod usage;
 pub mod statistics;
+pub mod actors;
+pub mod service;
+pub mod cells;
+pub mod report;
+pub mod demo;

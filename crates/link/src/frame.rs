@@ -138,7 +138,7 @@ pub enum Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Reads the type and the body of the next frame. The body's bytes are within `frame_max`.
-    #[inline]
+    #[inline(always)]
     pub fn next(reader: &mut Reader<'a>, frame_max: u64) -> Result<(u8, &'a [u8]), LinkError> {
         let kind = reader.u8()?;
         let length = v(reader)?;
@@ -153,7 +153,7 @@ impl<'a> Frame<'a> {
     }
 
     /// Reads a frame's body.
-    #[inline]
+    #[inline(always)]
     pub fn parse(kind: u8, body: &'a [u8]) -> Result<Frame<'a>, LinkError> {
         let mut r = Reader::new(body);
         match kind {
@@ -188,6 +188,7 @@ impl<'a> Frame<'a> {
         }
     }
 
+    #[inline(never)]
     fn parse_other(kind: u8, mut reader: Reader<'a>) -> Result<Frame<'a>, LinkError> {
         let r = &mut reader;
         Ok(match kind {

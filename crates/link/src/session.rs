@@ -90,7 +90,7 @@ pub struct Incoming<'a> {
 impl<'a> Incoming<'a> {
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
     /// is given out, so the caller must place it or answer it before the batch's ack goes out.
-    #[inline]
+    #[inline(always)]
     pub fn next_frame(&mut self) -> Result<Option<(Frame<'a>, usize)>, LinkError> {
         loop {
             if self.reader.is_empty() {
@@ -271,12 +271,22 @@ impl Sender {
     }
 
     /// Appends a call on a channel of ours, paid from its window. `encode` appends the frame and
-    /// gives what its body measures; it is taken back when the call cannot go.
-    #[inline]
+    /// gives what its body measures; what it wrote is taken back when the call cannot go.
     pub fn call(
         &mut self,
         channel: u64,
         encode: impl FnOnce(&mut Buffer) -> usize,
+    ) -> Result<(), CallRefused> {
+        self.call_if(channel, encode, |_| true)
+    }
+
+    /// The same; `may_pass` hears what the call costs and says whether nobody stands before it.
+    #[inline]
+    pub fn call_if(
+        &mut self,
+        channel: u64,
+        encode: impl FnOnce(&mut Buffer) -> usize,
+        may_pass: impl FnOnce(u64) -> bool,
     ) -> Result<(), CallRefused> {
         if !self.outbox.has_room_for_calls() {
             return Err(CallRefused::NoRoom);
@@ -294,7 +304,7 @@ impl Sender {
                 return Err(CallRefused::TooLarge { body });
             }
             let units = units(body);
-            if window.take(units) {
+            if may_pass(units) && window.take(units) {
                 Ok(())
             } else {
                 Err(CallRefused::NoCredit { units })

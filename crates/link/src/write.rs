@@ -14,16 +14,9 @@ use crate::limits::put_bytes;
 /// Appends a frame whose body `write` appends. Gives the length of the body.
 #[inline]
 pub fn frame(out: &mut Buffer, kind: u8, write: impl FnOnce(&mut Buffer)) -> usize {
-    out.put([kind, 0], 2);
-    let start = out.len();
+    let start = head(out, kind, []);
     write(out);
-    let length = out.len() - start;
-    if length < 0x80 {
-        out.set(start - 1, length as u8);
-    } else {
-        widen(out, start, length);
-    }
-    length
+    finish(out, start)
 }
 
 #[cold]
@@ -34,6 +27,30 @@ fn widen(out: &mut Buffer, start: usize, length: usize) {
     out.insert(start, &prefix.as_slice()[1..]);
 }
 
+/// Type, a length to be filled in, and numbers; in most frames each number is one byte, and then
+/// the whole head is a few stores.
+#[inline(always)]
+fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize {
+    out.put([kind, 0], 2);
+    let start = out.len();
+    for number in numbers {
+        varint::put(out, number);
+    }
+    start
+}
+
+/// Fills the length in.
+#[inline(always)]
+fn finish(out: &mut Buffer, start: usize) -> usize {
+    let length = out.len() - start;
+    if length < 0x80 {
+        out.set(start - 1, length as u8);
+    } else {
+        widen(out, start, length);
+    }
+    length
+}
+
 /// Appends a TELL; gives the length of its body, which it costs.
 #[inline]
 pub fn tell(
@@ -42,11 +59,9 @@ pub fn tell(
     method: u32,
     arguments: impl FnOnce(&mut Buffer),
 ) -> usize {
-    frame(out, kind::TELL, |out| {
-        varint::put(out, channel);
-        varint::put(out, u64::from(method));
-        arguments(out);
-    })
+    let start = head(out, kind::TELL, [channel, u64::from(method)]);
+    arguments(out);
+    finish(out, start)
 }
 
 /// Appends an ASK; gives the length of its body, which it costs.
@@ -58,13 +73,15 @@ pub fn ask(
     method: u32,
     arguments: impl FnOnce(&mut Buffer),
 ) -> usize {
-    frame(out, kind::ASK, |out| {
-        varint::put(out, channel);
-        varint::put(out, u64::from(slot));
-        varint::put(out, u64::from(generation));
-        varint::put(out, u64::from(method));
-        arguments(out);
-    })
+    let numbers = [
+        channel,
+        u64::from(slot),
+        u64::from(generation),
+        u64::from(method),
+    ];
+    let start = head(out, kind::ASK, numbers);
+    arguments(out);
+    finish(out, start)
 }
 
 /// Appends a REPLY; gives the length of its body.
@@ -74,11 +91,9 @@ pub fn reply(
     (slot, generation): (u32, u32),
     value: impl FnOnce(&mut Buffer),
 ) -> usize {
-    frame(out, kind::REPLY, |out| {
-        varint::put(out, u64::from(slot));
-        varint::put(out, u64::from(generation));
-        value(out);
-    })
+    let start = head(out, kind::REPLY, [u64::from(slot), u64::from(generation)]);
+    value(out);
+    finish(out, start)
 }
 
 /// Appends an ERROR.

@@ -206,10 +206,11 @@ pub async fn drive<C: Crank>(
     let mut alarm = Alarm::new();
     let mut room: Option<Boxed<'_, io::Result<()>>> = None;
     // What came together with the last message of the handshake lies in `input` already.
-    if let Err(error) = crank.read(input, clock::now()) {
+    let first = crank.read(input, clock::now());
+    flusher.flush(crank);
+    if let Err(error) = first {
         return Ending::Protocol(error);
     }
-    flusher.flush(crank);
     poll_fn(|context| {
         if let Poll::Ready(ending) = poll_write(crank, flusher, &mut room, context) {
             return Poll::Ready(ending);

@@ -17,6 +17,9 @@ use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::transport::{Boxed, Connection, ListenOptions, Listener, Outlet, Transport};
 
+/// Between two looks for room when a thread waits to write: little beside the time it may wait.
+const WRITE_PAUSE: Duration = Duration::from_millis(1);
+
 /// The transport.
 pub struct Tcp;
 
@@ -159,19 +162,18 @@ pub(crate) fn write_blocking(
     limit: Duration,
 ) -> io::Result<usize> {
     let begun = std::time::Instant::now();
-    socket.set_nonblocking(false)?;
     let mut written = 0;
     while written < bytes.len() {
-        let left = limit.saturating_sub(begun.elapsed());
-        if left.is_zero() {
-            break;
-        }
-        socket.set_write_timeout(Some(left))?;
         match socket.send(&bytes[written..]) {
-            Ok(0) | Err(_) => break,
+            Ok(0) => break,
             Ok(more) => written += more,
+            // The socket stays as it is: another thread may be reading from it, and must not stop.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < limit => {
+                std::thread::sleep(WRITE_PAUSE);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
         }
     }
-    socket.set_nonblocking(true)?;
     Ok(written)
 }

@@ -173,15 +173,14 @@ impl Channel {
         if let Err(error) = self.check(&sending) {
             return Attempt::Failed(error);
         }
-        let may_pass = sending.channels[self.number as usize]
-            .parked
-            .may_pass(ticket);
         let was_idle = sending.sender.outbox.is_idle();
-        let outcome = if may_pass {
-            sending.sender.call(self.number, encode)
-        } else {
-            Err(CallRefused::NoRoom)
-        };
+        let Sending {
+            sender, channels, ..
+        } = &mut *sending;
+        let parked = &channels[self.number as usize].parked;
+        let free = sender.window(self.number).map_or(0, |window| window.free());
+        let may_pass = |units: u64| parked.may_pass(ticket, free / units);
+        let outcome = sender.call_if(self.number, encode, may_pass);
         match outcome {
             Ok(()) => self.sent(sending, ticket, was_idle, then),
             Err(CallRefused::TooLarge { body }) => Attempt::Failed(self.too_large(Some(body))),
@@ -212,10 +211,9 @@ impl Channel {
         was_idle: bool,
         then: Then,
     ) -> Attempt<()> {
-        let next = sending.channels[self.number as usize].parked.leave(ticket);
+        sending.channels[self.number as usize].parked.leave(ticket);
         let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
         drop(sending);
-        next.into_iter().for_each(Waker::wake);
         if turn::is_open() {
             turns::flush_soon(&self.link);
         } else if piled {

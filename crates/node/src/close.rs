@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 
-use crate::link::Link;
+use crate::link::{Link, Pending};
 use crate::node::Node;
 use crate::turns;
 
@@ -45,47 +45,56 @@ impl Node {
         let end = Instant::now() + deadline;
         self.inner.stop_listening();
         turns::publish_all();
-        let links: Vec<Arc<Link>> = self.inner.links().clone();
-        for link in &links {
-            let mut sending = link.sending();
-            // What comes in from now on is still handled; what we would send is refused here.
-            sending.draining = true;
-            let stop_seq = 0;
-            sending
-                .sender
-                .outbox
-                .append(|out| write::any(out, &Frame::Drain { stop_seq }));
-            drop(sending);
-            link.flush();
-        }
-        let mut report = CloseReport {
-            sessions: links.len(),
-            ..CloseReport::default()
-        };
-        for link in &links {
-            // Over or not, what is left is counted.
-            let _ = timeout_at(end, settle(link)).await;
-            count(link, &mut report);
-            link.sending().sender.close(Code::BYE, "");
-            link.flush();
-            // The goodbye is a courtesy: what the socket does not take at once is not waited for.
-            link.end("this node was closed");
-            link.cut.notify_one();
-        }
+        let links = self.inner.links().clone();
+        let report = finish(links, end, "this node was closed").await;
         self.inner.exports.clear();
         report
     }
+}
+
+/// Ends links in good order, at the latest at `end`.
+pub(crate) async fn finish(mut links: Vec<Arc<Link>>, end: Instant, why: &str) -> CloseReport {
+    // A link that is over stays in the node's list until its driver has looked.
+    links.retain(|link| link.sending().ended.is_none());
+    for link in &links {
+        let mut sending = link.sending();
+        // What comes in from now on is still handled; what we would send is refused here.
+        sending.draining = true;
+        let stop_seq = 0;
+        sending
+            .sender
+            .outbox
+            .append(|out| write::any(out, &Frame::Drain { stop_seq }));
+        drop(sending);
+        link.flush();
+    }
+    let mut report = CloseReport {
+        sessions: links.len(),
+        ..CloseReport::default()
+    };
+    for link in &links {
+        // Over or not, what is left is counted.
+        let _ = timeout_at(end, settle(link)).await;
+        count(link, &mut report);
+        link.sending().sender.close(Code::BYE, "");
+        link.flush();
+        // The goodbye is a courtesy: what the socket does not take at once is not waited for.
+        link.end(why);
+        link.cut.notify_one();
+    }
+    report
 }
 
 /// Waits until everything is acknowledged and answered, or the link is over.
 async fn settle(link: &Link) {
     loop {
         let progress = link.progress.notified();
-        let settled = {
+        let (ended, settled) = {
             let sending = link.sending();
-            sending.ended.is_some() || sending.sender.outbox.is_settled()
+            let settled = sending.sender.outbox.is_settled();
+            (sending.ended.is_some(), settled)
         };
-        if settled && link.slots().taken() == 0 {
+        if ended || settled && unanswered(link) == 0 {
             return;
         }
         progress.await;
@@ -99,5 +108,14 @@ fn count(link: &Link, report: &mut CloseReport) {
     report.not_delivered += untaken;
     report.unknown += outbox.unacked() - untaken;
     drop(sending);
-    report.unanswered += link.slots().taken();
+    report.unanswered += unanswered(link);
+}
+
+/// Asks that somebody waits for. One that is answered and not fetched holds nobody up.
+fn unanswered(link: &Link) -> usize {
+    let mut slots = link.slots();
+    slots
+        .iter_mut()
+        .filter(|pending| matches!(pending, Pending::Waiting(_)))
+        .count()
 }

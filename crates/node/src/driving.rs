@@ -9,12 +9,23 @@ use wigwag_wire::ReadBuf;
 use crate::link::Link;
 use crate::node::WeakNode;
 
+/// However the driver ends, by itself or with its runtime: nobody waits for it in vain.
+struct EndOnDrop(Arc<Link>);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        // Finds nothing to do when the driver has given a reason.
+        self.0.end("the runtime has ended");
+    }
+}
+
 pub(crate) async fn drive(
     link: Arc<Link>,
     mut connection: Connection,
     mut input: ReadBuf,
     node: WeakNode,
 ) {
+    let _over = EndOnDrop(link.clone());
     let why = tokio::select! {
         ending = driver::drive(&*link, &mut *connection.reader, &mut input, &link.flusher) => {
             match ending {

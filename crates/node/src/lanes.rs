@@ -65,6 +65,8 @@ impl LaneOwner for ChannelOwner {
             return;
         }
         sending.grants[at] = 0;
+        // The peer may attach by this number again.
+        sending.sender.withdraw(self.channel);
         let (channel, code) = (self.channel, Code::ACTOR_STOPPED);
         let detached = Frame::Detached {
             channel,

@@ -31,7 +31,7 @@ pub use wigwag_actor::{
     Refused, Tell, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
-pub use wigwag_net::{Address, ListenOptions};
+pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
 pub use wigwag_wire::{Decode, Encode, Fault};
 
 /// What the macros write refers to; no part of the API.

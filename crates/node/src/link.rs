@@ -16,11 +16,15 @@ use wigwag_net::driver::{Crank, Flusher};
 use wigwag_net::{Connection, Outlet};
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
+use crate::channel;
 use crate::exports::Exports;
 use crate::reading::Reading;
 
 /// The PAIR1 header of every message: hop count 1, as NNG sends it.
 pub(crate) const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
+
+/// Senders of each channel that are woken when room in the link or a slot has come free.
+const FRONTS: u64 = 16;
 
 /// Why a link is over, in words; what came of the calls is told to each caller.
 #[derive(Clone, Debug)]
@@ -48,6 +52,8 @@ pub(crate) struct Channel {
     pub(crate) parked: Parked,
     /// The receiver is done with it; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
+    /// DETACH is on its way: the number is free again when DETACHED comes.
+    leaving: bool,
     attaching: Option<oneshot::Sender<Result<Attached, CallErrorKind>>>,
 }
 
@@ -157,14 +163,17 @@ impl Link {
     }
 
     /// Opens a channel to the actor exported as `name`.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the channel is given back.
     pub(crate) async fn attach(
-        &self,
+        self: &Arc<Link>,
         name: &str,
         schema_hash: u64,
         target: &Arc<str>,
-    ) -> Result<(u64, Attached), CallError> {
+    ) -> Result<(channel::Channel, Attached), CallError> {
         let (answer, attached) = oneshot::channel();
-        let channel = {
+        let number = {
             let mut sending = self.sending();
             sending.check(target)?;
             let Some(channel) = sending.sender.open_channel() else {
@@ -190,6 +199,11 @@ impl Link {
             sending.sender.outbox.append(|out| write::any(out, &attach));
             channel
         };
+        let channel = channel::Channel {
+            link: self.clone(),
+            number,
+            target: target.clone(),
+        };
         self.flush();
         match attached.await {
             Ok(Ok(attached)) => Ok((channel, attached)),
@@ -201,32 +215,35 @@ impl Link {
         }
     }
 
-    /// The last reference to the channel's actor is gone.
+    /// The last reference to the channel's actor is gone. Not before this may its number be used
+    /// again, or an old reference would reach another actor.
     pub(crate) fn detach(&self, channel: u64) {
-        let mut sending = self.sending();
-        let open = sending.ended.is_none()
-            && sending
-                .channels
-                .get(channel as usize)
-                .is_some_and(|open| open.gone.is_none());
-        if open {
-            sending
-                .sender
-                .outbox
-                .append(|out| write::any(out, &Frame::Detach { channel }));
-            drop(sending);
+        let mut guard = self.sending();
+        let sending = &mut *guard;
+        let Some(open) = sending.channels.get_mut(channel as usize) else {
+            return;
+        };
+        if open.gone.is_some() {
+            sending.sender.close_channel(channel);
+        } else if sending.ended.is_none() {
+            open.leaving = true;
+            let outbox = &mut sending.sender.outbox;
+            outbox.append(|out| write::any(out, &Frame::Detach { channel }));
+            drop(guard);
             self.flusher.wake_driver();
         }
     }
 
     /// A sender that waited gives up.
     pub(crate) fn leave(&self, channel: u64, ticket: &mut Ticket) {
-        let next = {
+        let woken = {
             let mut sending = self.sending();
-            let channel = sending.channels.get_mut(channel as usize);
-            channel.and_then(|channel| channel.parked.leave(ticket))
+            if let Some(channel) = sending.channels.get_mut(channel as usize) {
+                channel.parked.leave(ticket);
+            }
+            sending.woken(channel)
         };
-        next.into_iter().for_each(Waker::wake);
+        woken.into_iter().for_each(Waker::wake);
     }
 
     /// The connection is over: everybody who waits hears of it.
@@ -241,15 +258,22 @@ impl Link {
                 channel.attaching = None;
             }
         }
-        for pending in self.slots().iter_mut() {
-            if let Pending::Waiting(waker) = pending {
-                wakers.extend(waker.take());
-                *pending = Pending::Done(Err((CallErrorKind::Unknown, why.into())));
-            }
-        }
+        wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, why));
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
         self.outlet().close();
+    }
+
+    /// No answers will come any more. Gives those who wait for one.
+    pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
+        let mut wakers = Vec::new();
+        for pending in self.slots().iter_mut() {
+            if let Pending::Waiting(waker) = pending {
+                wakers.extend(waker.take());
+                *pending = Pending::Done(Err((kind, why.into())));
+            }
+        }
+        wakers
     }
 }
 
@@ -278,31 +302,35 @@ impl Sending {
 
     /// DETACHED has come; gives the senders that waited.
     pub(crate) fn detached(&mut self, number: u64, code: Code) -> Vec<Waker> {
-        self.sender.close_channel(number);
-        let Some(channel) = self.channels.get_mut(number as usize) else {
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        let Some(channel) = self.channels.get_mut(at) else {
             return Vec::new();
         };
         let kind = CallErrorKind::from_code(code.0);
         channel.gone = Some(kind);
+        if channel.leaving {
+            self.sender.close_channel(number);
+        }
         if let Some(answer) = channel.attaching.take() {
             let _ = answer.send(Err(kind));
         }
         channel.parked.drain()
     }
 
-    /// Credit or room has come: whoever stands in front of the channel's queue may try.
-    pub(crate) fn front(&self, channel: u64) -> Option<Waker> {
+    /// Credit or room has come to a channel: those for whom it suffices, if their calls are small.
+    pub(crate) fn woken(&mut self, number: u64) -> Vec<Waker> {
+        let free = self.sender.window(number).map_or(0, |window| window.free());
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
         self.channels
-            .get(usize::try_from(channel).ok()?)?
-            .parked
-            .front()
+            .get(at)
+            .map_or_else(Vec::new, |channel| channel.parked.woken_by(free))
     }
 
-    /// The senders in front of every queue.
+    /// The senders in front of every queue; when something has come that all share.
     pub(crate) fn fronts(&self) -> Vec<Waker> {
         self.channels
             .iter()
-            .filter_map(|channel| channel.parked.front())
+            .flat_map(|channel| channel.parked.woken_by(FRONTS))
             .collect()
     }
 }

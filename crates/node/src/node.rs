@@ -146,20 +146,26 @@ impl Node {
     /// Whatever stands in the way: nobody listens, the peer is no node, no such actor. Each within
     /// the time of a handshake.
     pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
-        let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
-        let described = if theirs == I::SCHEMA.hash {
-            None
-        } else {
-            Some(describe(&channel).await?)
-        };
-        let remote = Remote::<I>::new(channel, described.as_ref());
-        Ok(Ref::remote(Arc::new(remote)).into())
+        opening::bounded(address, async {
+            let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
+            let described = if theirs == I::SCHEMA.hash {
+                None
+            } else {
+                Some(describe(&channel).await?)
+            };
+            let remote = Remote::<I>::new(channel, described.as_ref());
+            Ok(Ref::remote(Arc::new(remote)).into())
+        })
+        .await
     }
 
     /// The same for an actor whose interface this program does not know.
     pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
-        let (channel, _) = self.attach(address, 0).await?;
-        Ok(Dynamic::new(channel).await?)
+        opening::bounded(address, async {
+            let (channel, _) = self.attach(address, 0).await?;
+            Ok(Dynamic::new(channel).await?)
+        })
+        .await
     }
 
     /// [`listen`](Node::listen) for a thread outside a runtime.
@@ -197,16 +203,8 @@ impl Node {
             });
         };
         let link = self.link_to(&peer).await?;
-        let target: Arc<str> = address.into();
-        let (number, attached) = link.attach(name, schema, &target).await?;
-        Ok((
-            Channel {
-                link,
-                number,
-                target,
-            },
-            attached.schema_hash,
-        ))
+        let (channel, attached) = link.attach(name, schema, &address.into()).await?;
+        Ok((channel, attached.schema_hash))
     }
 
     /// The session with the peer at `address`; dials when there is none.
@@ -330,14 +328,17 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.stop_listening();
         turns::publish_all();
-        for link in self.links().drain(..) {
-            let sound = link.sending().ended.is_none();
-            if sound && !link.flusher.flush_blocking(&*link, DROP_WAIT) {
+        let mut links = std::mem::take(&mut *self.links());
+        links.retain(|link| link.sending().ended.is_none());
+        for link in &links {
+            if !link.flusher.flush_blocking(&**link, DROP_WAIT) {
                 let left = link.sending().sender.outbox.untaken_frames();
                 tracing::warn!(peer = %link.peer, left, "a node was dropped with unsent messages");
             }
-            link.cut.notify_one();
         }
+        // To end a socket while the peer still talks to it would take from the peer what it has not
+        // read yet. Where the runtime goes on, the links have time to end in good order.
+        crate::runtime::linger(&self.runtime, links);
     }
 }
 

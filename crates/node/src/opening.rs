@@ -145,7 +145,7 @@ async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> 
 }
 
 /// Bounds the whole exchange; the error of the exchange itself passes through.
-async fn bounded<T>(
+pub(crate) async fn bounded<T>(
     peer: &str,
     exchange: impl Future<Output = Result<T, NodeError>>,
 ) -> Result<T, NodeError> {

@@ -111,6 +111,12 @@ impl Reading {
         sending.statistics.batches_received += 1;
         sending.statistics.frames_received += recv_next - before;
         sending.sender.accepted(recv_next, message.len(), now);
+        let draining = sending.draining;
+        drop(sending);
+        if draining {
+            // Somebody may wait for the last answer, and it may have been in here.
+            link.progress.notify_waiters();
+        }
         Ok(())
     }
 
@@ -150,7 +156,9 @@ impl Reading {
                     value,
                 } => {
                     let slots = slots.get_or_insert_with(|| link.slots());
-                    complete(slots, slot, generation, || Ok(ReplyBytes::copy(value)))?;
+                    complete(link, slots, slot, generation, || {
+                        Ok(ReplyBytes::copy(value))
+                    })?;
                 }
                 Frame::Error {
                     slot,
@@ -160,7 +168,7 @@ impl Reading {
                     ..
                 } => {
                     let slots = slots.get_or_insert_with(|| link.slots());
-                    complete(slots, slot, generation, || {
+                    complete(link, slots, slot, generation, || {
                         let text = String::from_utf8_lossy(text).into_owned().into();
                         Err((CallErrorKind::from_code(code.0), text))
                     })?;
@@ -225,8 +233,12 @@ impl Reading {
         open.used += units;
         if open.used > open.limit {
             let mut sending = link.sending();
-            let grant = sending.sender.granted(channel);
-            let grant = grant.ok_or(LinkError::protocol("a call on a channel that is closed"))?;
+            let Some(grant) = sending.sender.granted(channel) else {
+                // The actor has stopped, and the peer did not know yet.
+                drop(sending);
+                undeliverable(link, asker, Code::ACTOR_STOPPED, "");
+                return Ok(());
+            };
             grant.check(open.used)?;
             open.limit = grant.announced();
         }
@@ -274,13 +286,15 @@ impl Reading {
         match frame {
             Frame::Credit { channel, limit, .. } => {
                 let mut sending = link.sending();
-                let raised = sending
-                    .sender
-                    .window(channel)
-                    .is_some_and(|window| window.raise(limit));
-                let front = if raised { sending.front(channel) } else { None };
+                let window = sending.sender.window(channel);
+                let raised = window.is_some_and(|window| window.raise(limit));
+                let woken = if raised {
+                    sending.woken(channel)
+                } else {
+                    Vec::new()
+                };
                 drop(sending);
-                front.into_iter().for_each(Waker::wake);
+                woken.into_iter().for_each(Waker::wake);
             }
             Frame::Need {
                 channel,
@@ -367,6 +381,8 @@ impl Reading {
         target: &[u8],
         codec: u8,
     ) -> Result<(), LinkError> {
+        // What came for the number's last use is answered before it has a new one.
+        self.publish();
         let mut sending = link.sending();
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         let actor = if how == 0 && codec == 0 {
@@ -437,8 +453,11 @@ impl Reading {
         }
         let mut sending = link.sending();
         sending.sender.withdraw(channel);
-        if let Some(attach) = sending.grants.get_mut(at) {
-            *attach = 0;
+        let attach = sending.grants.get_mut(at).map(std::mem::take);
+        if attach.unwrap_or(0) == 0 {
+            // It was refused or its actor has stopped: the peer was told so, and a second DETACHED
+            // would look like the answer to its next ATTACH of the number.
+            return;
         }
         let code = Code::OK;
         let detached = Frame::Detached {
@@ -471,6 +490,7 @@ fn undeliverable(link: &Link, asker: Option<(u32, u32)>, code: Code, detail: &st
 /// The one completion of an ask has come.
 #[inline]
 fn complete(
+    link: &Link,
     slots: &mut Slots<Pending>,
     slot: u64,
     generation: u64,
@@ -485,7 +505,12 @@ fn complete(
             Ok(())
         }
         Some(Pending::Abandoned) => {
+            let was_full = slots.is_full();
             slots.release(slot as u32, generation as u32);
+            if was_full {
+                let fronts = link.sending().fronts();
+                fronts.into_iter().for_each(Waker::wake);
+            }
             Ok(())
         }
         Some(Pending::Done(_)) | None => Err(LinkError::protocol(

@@ -4,20 +4,40 @@
 use std::future::Future;
 use std::sync::{Arc, Mutex, Weak};
 
-use tokio::runtime::Builder;
+use tokio::runtime::{Builder, Handle};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use wigwag_actor::turn;
 
-use crate::limits::MAIN_CLOSE;
+use crate::close::finish;
+use crate::limits::{DROP_WAIT, MAIN_CLOSE};
+use crate::link::Link;
 use crate::node::{Inner, Node, lock};
 
 static NODES: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
+
+/// The ends of nodes that were dropped, for as long as they take.
+static LINGERING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 /// Every node is closed when `#[wigwag::main]` ends.
 pub(crate) fn remember(node: &Arc<Inner>) {
     let mut nodes = lock(&NODES);
     nodes.retain(|node| node.strong_count() > 0);
     nodes.push(Arc::downgrade(node));
+}
+
+/// Ends the links of a node that was dropped, in the background and in good order.
+pub(crate) fn linger(runtime: &Handle, links: Vec<Arc<Link>>) {
+    if links.is_empty() {
+        return;
+    }
+    let task = runtime.spawn(async move {
+        let end = Instant::now() + DROP_WAIT;
+        finish(links, end, "this node was dropped").await;
+    });
+    let mut lingering = lock(&LINGERING);
+    lingering.retain(|task| !task.is_finished());
+    lingering.push(task);
 }
 
 /// Starts a task on the current runtime whose polls are turns: what it tells within one poll is
@@ -67,6 +87,11 @@ pub fn run_main<F: Future>(options: MainOptions, main: F) -> F::Output {
             if !report.is_clean() {
                 tracing::warn!(?report, "main has ended with messages on their way");
             }
+        }
+        let lingering = std::mem::take(&mut *lock(&LINGERING));
+        for task in lingering {
+            // One that panicked is over as well.
+            let _ = task.await;
         }
         output
     })

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use wigwag_actor::turn;
+use wigwag_actor::{CallErrorKind, turn};
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::{Buffer, Encode};
@@ -21,41 +21,63 @@ struct Turned {
     link: Arc<Link>,
     encoded: Buffer,
     frames: u64,
-    /// Credit taken for the turn: channel, units left.
+    /// The channel that was called last, and the credit leased for it.
+    channel: u64,
+    left: u64,
+    /// Credit leased for other channels: channel, units left.
     leases: Vec<(u64, u64)>,
     /// Something waits to be written that is not in `encoded`.
     flush: bool,
 }
 
+/// What this thread's turn has for all links.
+struct Places {
+    /// The turn is open and will publish at its end.
+    armed: bool,
+    places: Vec<Turned>,
+}
+
 thread_local! {
-    static TURNED: RefCell<Vec<Turned>> = const { RefCell::new(Vec::new()) };
+    static PLACES: RefCell<Places> =
+        const { RefCell::new(Places { armed: false, places: Vec::new() }) };
+}
+
+impl Places {
+    /// The place for `link`; `None` outside a turn.
+    #[inline]
+    fn find(&mut self, link: &Arc<Link>) -> Option<&mut Turned> {
+        if !self.armed {
+            if !turn::is_open() {
+                return None;
+            }
+            turn::at_end(publish_all);
+            self.armed = true;
+        }
+        let at = match self.places.first() {
+            Some(first) if Arc::ptr_eq(&first.link, link) => 0,
+            _ => self.find_or_add(link),
+        };
+        self.places.get_mut(at)
+    }
+
+    #[cold]
+    fn find_or_add(&mut self, link: &Arc<Link>) -> usize {
+        let at = self
+            .places
+            .iter()
+            .position(|place| Arc::ptr_eq(&place.link, link));
+        at.unwrap_or_else(|| {
+            self.places.push(Turned::new(link));
+            self.places.len() - 1
+        })
+    }
 }
 
 /// Runs `work` on this turn's place for `link`; `None` outside a turn, or inside an encoder that
 /// itself sends.
 #[inline]
 fn with<T>(link: &Arc<Link>, work: impl FnOnce(&mut Turned) -> T) -> Option<T> {
-    if !turn::is_open() {
-        return None;
-    }
-    TURNED.with(|turned| {
-        let mut turned = turned.try_borrow_mut().ok()?;
-        let at = turned
-            .iter()
-            .position(|place| Arc::ptr_eq(&place.link, link));
-        let at = at.unwrap_or_else(|| {
-            turned.push(Turned {
-                link: link.clone(),
-                encoded: Buffer::new(),
-                frames: 0,
-                leases: Vec::new(),
-                flush: false,
-            });
-            turned.len() - 1
-        });
-        turn::at_end(publish_all);
-        turned.get_mut(at).map(work)
-    })
+    PLACES.with(|places| places.try_borrow_mut().ok()?.find(link).map(work))
 }
 
 /// What encoding a call into the turn came to.
@@ -107,13 +129,7 @@ pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn Encode) {
         }
     });
     if done.is_none() {
-        let mut one = Turned {
-            link: link.clone(),
-            encoded: Buffer::new(),
-            frames: 0,
-            leases: Vec::new(),
-            flush: false,
-        };
+        let mut one = Turned::new(link);
         one.answer(asker, value, frame_max);
         one.publish();
         link.flush();
@@ -134,16 +150,14 @@ pub(crate) fn publish(link: &Arc<Link>) {
 
 /// Publishes and flushes everything of this thread; the end of a turn.
 pub(crate) fn publish_all() {
-    TURNED.with(|turned| {
-        let Ok(mut turned) = turned.try_borrow_mut() else {
+    PLACES.with(|places| {
+        let Ok(mut places) = places.try_borrow_mut() else {
             return;
         };
-        for place in turned.iter_mut() {
+        places.armed = false;
+        // The links stay here: the next turn of the thread most likely sends to the same.
+        places.places.retain_mut(|place| {
             place.publish();
-        }
-        // Flushing is done without the borrow of a place's buffers being needed any more, but the
-        // links stay here: the next turn of the thread most likely sends to the same.
-        turned.retain_mut(|place| {
             if std::mem::take(&mut place.flush) {
                 place.link.flush();
             }
@@ -153,55 +167,75 @@ pub(crate) fn publish_all() {
 }
 
 impl Turned {
+    fn new(link: &Arc<Link>) -> Turned {
+        Turned {
+            link: link.clone(),
+            encoded: Buffer::new(),
+            frames: 0,
+            channel: u64::MAX,
+            left: 0,
+            leases: Vec::new(),
+            flush: false,
+        }
+    }
+
     /// Pays from the lease, which is filled up when it does not reach.
     #[inline]
     fn charge(&mut self, channel: u64, cost: u64) -> bool {
-        if let Some((_, left)) = self
-            .leases
-            .iter_mut()
-            .find(|(leased, _)| *leased == channel)
-        {
-            if *left >= cost {
-                *left -= cost;
-                return true;
-            }
+        if self.channel == channel && self.left >= cost {
+            self.left -= cost;
+            return true;
         }
         self.charge_anew(channel, cost)
     }
 
     #[cold]
     fn charge_anew(&mut self, channel: u64, cost: u64) -> bool {
+        self.change_to(channel);
+        if self.left >= cost {
+            self.left -= cost;
+            return true;
+        }
         let mut sending = self.link.sending();
-        if sending.ended.is_some()
-            || sending.draining
-            || !sending.sender.outbox.has_room_for_calls()
-        {
+        let closed = sending.ended.is_some() || sending.draining;
+        if closed || !sending.sender.outbox.has_room_for_calls() {
             return false;
         }
-        let free_for_all = sending
-            .channels
-            .get(channel as usize)
-            .is_some_and(|channel| channel.gone.is_none() && channel.parked.is_empty());
-        let Some(window) = sending.sender.window(channel).filter(|_| free_for_all) else {
+        let Some(state) = sending.channels.get(channel as usize) else {
             return false;
         };
-        let most = (window.free() / 4).clamp(cost.max(16), LEASE_UNITS_MAX.max(cost));
-        let lease = window.lease(most);
-        let at = self
+        if state.gone.is_some() {
+            return false;
+        }
+        // Those who wait keep what they need, at the price of our own call.
+        let reserved = state.parked.len() as u64 * cost;
+        let Some(window) = sending.sender.window(channel) else {
+            return false;
+        };
+        let free = window.free().saturating_sub(reserved);
+        let most = (free / 4)
+            .clamp(cost.max(16), LEASE_UNITS_MAX.max(cost))
+            .min(free);
+        self.left += window.lease(most);
+        let enough = self.left >= cost;
+        if enough {
+            self.left -= cost;
+        }
+        enough
+    }
+
+    /// Makes `channel` the one that is at hand.
+    fn change_to(&mut self, channel: u64) {
+        if self.channel == channel {
+            return;
+        }
+        self.leases.push((self.channel, self.left));
+        let found = self
             .leases
             .iter()
             .position(|(leased, _)| *leased == channel);
-        let at = at.unwrap_or_else(|| {
-            self.leases.push((channel, 0));
-            self.leases.len() - 1
-        });
-        let left = &mut self.leases[at].1;
-        *left += lease;
-        let enough = *left >= cost;
-        if enough {
-            *left -= cost;
-        }
-        enough
+        self.left = found.map_or(0, |at| self.leases.swap_remove(at).1);
+        self.channel = channel;
     }
 
     fn answer(&mut self, asker: (u32, u32), value: &dyn Encode, frame_max: u64) {
@@ -217,6 +251,10 @@ impl Turned {
     }
 
     fn publish(&mut self) {
+        if self.channel != u64::MAX {
+            self.leases.push((self.channel, self.left));
+            (self.channel, self.left) = (u64::MAX, 0);
+        }
         if self.frames == 0 && self.leases.is_empty() {
             return;
         }
@@ -226,9 +264,10 @@ impl Turned {
             if let Some(window) = sending.sender.window(channel) {
                 window.give_back(left);
             }
-            wakers.extend(sending.front(channel));
+            wakers.extend(sending.woken(channel));
         }
-        if sending.ended.is_some() {
+        let ended = sending.ended.clone();
+        if ended.is_some() {
             self.encoded.clear();
         } else {
             sending
@@ -239,6 +278,10 @@ impl Turned {
         }
         self.frames = 0;
         drop(sending);
+        if let Some(ended) = ended {
+            // Asks that this turn encoded after the link had failed all others.
+            wakers.append(&mut self.link.fail_asks(CallErrorKind::NotDelivered, &ended.why));
+        }
         wakers.into_iter().for_each(Waker::wake);
     }
 }

@@ -4,6 +4,7 @@
 //! crate.
 #![deny(
     missing_docs,
+    deprecated,
     unused,
     unreachable_pub,
     private_interfaces,
@@ -253,7 +254,7 @@ impl Vault {
 
     /// Plain here and async there: a caller does not see it.
     pub fn open(&mut self, owner: &str, limit: Option<u64>) -> Result<u32, String> {
-        let _ = limit;
+        let _ = (&self, limit);
         Err(format!("{owner} has one already"))
     }
 
@@ -293,4 +294,24 @@ async fn the_interfaces_actor_answers() {
     let refused = vault.open("Ada", None).ask().await.unwrap();
     assert_eq!(refused, Err("Ada has one already".into()));
     vault.note("n".into(), Bytes::new()).ask().await.unwrap();
+}
+
+struct Old;
+
+#[wigwag::actor]
+impl Old {
+    /// Was good once.
+    #[deprecated = "call something else"]
+    pub fn old(&self) -> u8 {
+        let _ = self;
+        1
+    }
+}
+
+#[tokio::test]
+async fn a_deprecated_call_is_answered_and_says_so_to_callers() {
+    let old = Old.spawn();
+    #[expect(deprecated, reason = "this is what is tested")]
+    let call = old.old();
+    assert_eq!(call.ask().await.unwrap(), 1);
 }

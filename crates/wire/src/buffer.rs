@@ -62,7 +62,7 @@ impl Buffer {
     }
 
     /// Appends one byte.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, byte: u8) {
         self.put([byte], 1);
     }
@@ -79,7 +79,7 @@ impl Buffer {
     }
 
     /// Stores all `N` bytes and keeps the first `used` of them: one store instead of a loop.
-    #[inline]
+    #[inline(always)]
     pub fn put<const N: usize>(&mut self, bytes: [u8; N], used: usize) {
         debug_assert!(used <= N);
         let end = self.length + N;
@@ -87,6 +87,21 @@ impl Buffer {
             self.grow(end);
         }
         self.memory[self.length..end].copy_from_slice(&bytes);
+        self.length += used;
+    }
+
+    /// Stores a byte and eight more, and keeps the first `used` of the nine.
+    #[inline(always)]
+    pub fn put_tagged(&mut self, tag: u8, bytes: [u8; 8], used: usize) {
+        debug_assert!(used <= 9);
+        let end = self.length + 9;
+        if end > self.memory.len() {
+            self.grow(end);
+        }
+        if let Some([first, rest @ ..]) = self.memory.get_mut(self.length..end) {
+            *first = tag;
+            rest.copy_from_slice(&bytes);
+        }
         self.length += used;
     }
 

@@ -62,6 +62,7 @@ impl<'a, T: Decode<'a>, E: Decode<'a>> Decode<'a> for Result<T, E> {
 }
 
 /// Reads an array's head, goes one level down, and hands the length on.
+#[inline(always)]
 pub fn nested<'a, T>(
     reader: &mut Reader<'a>,
     read: impl FnOnce(&mut Reader<'a>, usize) -> Result<T, DecodeError>,

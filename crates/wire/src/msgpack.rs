@@ -61,7 +61,7 @@ impl From<Short> for DecodeError {
 }
 
 /// Appends the head of an array of `count` values.
-#[inline]
+#[inline(always)]
 pub fn put_array(out: &mut Buffer, count: usize) {
     put_head(out, count, 0x90, 0xDC);
 }
@@ -71,7 +71,7 @@ pub fn put_map(out: &mut Buffer, count: usize) {
     put_head(out, count, 0x80, 0xDE);
 }
 
-#[inline]
+#[inline(always)]
 fn put_head(out: &mut Buffer, count: usize, fix: u8, wide: u8) {
     let b = (count as u32).to_be_bytes();
     match count {
@@ -83,7 +83,7 @@ fn put_head(out: &mut Buffer, count: usize, fix: u8, wide: u8) {
 
 /// Reads the head of an array and gives its length. Each item takes a byte at least, so a length
 /// beyond the bytes that are left is an error before anything is allocated.
-#[inline]
+#[inline(always)]
 pub fn take_array(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     const EXPECTED: &str = "an array";
     let count = match marker(reader, EXPECTED)? {
@@ -123,36 +123,50 @@ pub fn take_map(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     Ok(count)
 }
 
-#[inline]
+#[inline(always)]
 fn marker(reader: &mut Reader<'_>, expected: &'static str) -> Result<u8, DecodeError> {
     reader.u8().map_err(|Short| DecodeError::Short { expected })
 }
 
 /// Appends a number in its shortest form.
-#[inline]
+#[inline(always)]
 pub fn put_u64(out: &mut Buffer, value: u64) {
-    let b = value.to_be_bytes();
-    match value {
-        0..=0x7F => out.push(value as u8),
-        0x80..=0xFF => out.put([0xCC, b[7]], 2),
-        0x100..=0xFFFF => out.put([0xCD, b[6], b[7]], 3),
-        0x1_0000..=0xFFFF_FFFF => out.put([0xCE, b[4], b[5], b[6], b[7]], 5),
-        _ => out.put([0xCF, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]], 9),
+    if value < 0x80 {
+        out.push(value as u8);
+    } else {
+        put_wide(out, 0xCC, value, bytes_log2(value));
     }
 }
 
 /// Appends a number in its shortest form.
-#[inline]
+#[inline(always)]
 pub fn put_i64(out: &mut Buffer, value: i64) {
-    let b = value.to_be_bytes();
-    match value {
-        0.. => put_u64(out, value as u64),
-        -32..=-1 => out.push(value as u8),
-        -0x80..=-33 => out.put([0xD0, b[7]], 2),
-        -0x8000..=-0x81 => out.put([0xD1, b[6], b[7]], 3),
-        -0x8000_0000..=-0x8001 => out.put([0xD2, b[4], b[5], b[6], b[7]], 5),
-        _ => out.put([0xD3, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]], 9),
+    if value >= 0 {
+        put_u64(out, value as u64);
+    } else if value >= -32 {
+        out.push(value as u8);
+    } else {
+        // The bits that differ from the sign, and one more for the sign itself.
+        put_wide(out, 0xD0, value as u64, bytes_log2(!(value as u64) << 1));
     }
+}
+
+/// Which of 1, 2, 4, 8 bytes hold `value`, as the power of two.
+#[inline(always)]
+fn bytes_log2(value: u64) -> u32 {
+    u32::from(value > 0xFF) + u32::from(value > 0xFFFF) + u32::from(value > 0xFFFF_FFFF)
+}
+
+/// A marker that counts up with the width, and so many bytes of `value`, highest first.
+#[inline(always)]
+fn put_wide(out: &mut Buffer, marker: u8, value: u64, log2: u32) {
+    let bytes = 1_u32 << log2;
+    let left_aligned = value << (64 - 8 * bytes);
+    out.put_tagged(
+        marker + log2 as u8,
+        left_aligned.to_be_bytes(),
+        1 + bytes as usize,
+    );
 }
 
 /// A whole number of either sign, as it stands on the wire.
@@ -161,16 +175,28 @@ enum Whole {
     Negative(i64),
 }
 
-#[inline]
+#[inline(always)]
 fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, DecodeError> {
+    match marker(reader, expected)? {
+        fix @ 0..=0x7F => Ok(Whole::Positive(u64::from(fix))),
+        0xCF => Ok(Whole::Positive(u64::from_be_bytes(reader.array()?))),
+        0xCE => Ok(Whole::Positive(u64::from(u32::from_be_bytes(
+            reader.array()?,
+        )))),
+        other => take_other_whole(reader, other, expected),
+    }
+}
+
+fn take_other_whole(
+    reader: &mut Reader<'_>,
+    marker: u8,
+    expected: &'static str,
+) -> Result<Whole, DecodeError> {
     let signed = |value: i64| match u64::try_from(value) {
         Ok(positive) => Whole::Positive(positive),
         Err(_) => Whole::Negative(value),
     };
-    Ok(match marker(reader, expected)? {
-        fix @ 0..=0x7F => Whole::Positive(u64::from(fix)),
-        0xCF => Whole::Positive(u64::from_be_bytes(reader.array()?)),
-        0xCE => Whole::Positive(u64::from(u32::from_be_bytes(reader.array()?))),
+    Ok(match marker {
         0xCD => Whole::Positive(u64::from(u16::from_be_bytes(reader.array()?))),
         0xCC => Whole::Positive(u64::from(reader.u8()?)),
         fix @ 0xE0..=0xFF => Whole::Negative(i64::from(fix as i8)),
@@ -185,13 +211,13 @@ fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, 
 macro_rules! whole_numbers {
     ($put:ident $wide:ty: $($type:ty),*) => {$(
         impl Encode for $type {
-            #[inline]
+            #[inline(always)]
             fn encode(&self, out: &mut Buffer) {
                 $put(out, *self as $wide);
             }
         }
         impl<'a> Decode<'a> for $type {
-            #[inline]
+            #[inline(always)]
             fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
                 const EXPECTED: &str = stringify!($type);
                 match take_whole(reader, EXPECTED)? {

@@ -22,7 +22,7 @@ pub struct Reader<'a> {
 macro_rules! little_endian {
     ($($name:ident $type:ty),*) => {$(
         /// Reads a little-endian number.
-        #[inline]
+        #[inline(always)]
         pub fn $name(&mut self) -> Result<$type, Short> {
             self.array().map(<$type>::from_le_bytes)
         }
@@ -31,6 +31,7 @@ macro_rules! little_endian {
 
 impl<'a> Reader<'a> {
     /// A cursor at the start of `bytes`.
+    #[inline(always)]
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader {
             rest: bytes,
@@ -39,28 +40,31 @@ impl<'a> Reader<'a> {
     }
 
     /// What was not read yet.
+    #[inline(always)]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
     /// Reads what is left, all of it.
+    #[inline(always)]
     pub fn take_rest(&mut self) -> &'a [u8] {
         core::mem::take(&mut self.rest)
     }
 
     /// True when everything was read.
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
     /// The next byte, left where it is.
-    #[inline]
+    #[inline(always)]
     pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
     }
 
     /// Reads `N` bytes.
-    #[inline]
+    #[inline(always)]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Short> {
         let (head, rest) = self.rest.split_first_chunk::<N>().ok_or(Short)?;
         self.rest = rest;
@@ -68,7 +72,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `length` bytes without copying them.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8], Short> {
         let (head, rest) = self.rest.split_at_checked(length).ok_or(Short)?;
         self.rest = rest;
@@ -76,7 +80,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads one byte.
-    #[inline]
+    #[inline(always)]
     pub fn u8(&mut self) -> Result<u8, Short> {
         let (&first, rest) = self.rest.split_first().ok_or(Short)?;
         self.rest = rest;
@@ -86,6 +90,7 @@ impl<'a> Reader<'a> {
     little_endian!(u16 u16, u32 u32, u64 u64, u128 u128);
 
     /// Goes one level down; false when that is deeper than [`DEPTH_MAX`].
+    #[inline(always)]
     pub fn enter(&mut self) -> bool {
         match self.depth.checked_sub(1) {
             Some(depth) => {
@@ -97,6 +102,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Comes back up after [`enter`](Self::enter).
+    #[inline(always)]
     pub fn leave(&mut self) {
         self.depth = (self.depth + 1).min(DEPTH_MAX);
     }

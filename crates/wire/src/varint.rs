@@ -26,7 +26,7 @@ impl From<Short> for VarintError {
 }
 
 /// Appends `value`.
-#[inline]
+#[inline(always)]
 pub fn put(out: &mut Buffer, value: u64) {
     if value < 0x80 {
         out.push(value as u8);
@@ -55,7 +55,7 @@ pub fn length(value: u64) -> usize {
 }
 
 /// Reads a number.
-#[inline]
+#[inline(always)]
 pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
     let first = reader.u8()?;
     if first < 0x80 {
@@ -64,7 +64,7 @@ pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
     take_long(reader, first)
 }
 
-#[inline]
+#[inline(never)]
 fn take_long(reader: &mut Reader<'_>, first: u8) -> Result<u64, VarintError> {
     let mut value = u64::from(first & 0x7F);
     for shift in (7..64).step_by(7) {

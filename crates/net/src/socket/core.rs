@@ -308,7 +308,7 @@ impl Errands {
             }
         }
         for pipe in self.read {
-            pipe.flusher.wake_driver();
+            let _ = pipe;
         }
         match self.keeper {
             Some(Keeper::Start) => core.spawn(core.clone().keep_time()),

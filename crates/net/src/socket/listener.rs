@@ -94,3 +94,108 @@ impl Core {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::io::IoSlice;
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::transport::{Boxed, dial};
+
+    /// A listener that plays what it is given, and then waits for ever.
+    struct Scripted {
+        address: Address,
+        script: Mutex<VecDeque<Result<Connection, NetError>>>,
+    }
+
+    impl Listener for Scripted {
+        fn address(&self) -> &Address {
+            &self.address
+        }
+
+        fn accept(&self) -> Boxed<'_, Result<Connection, NetError>> {
+            let next = self.script.lock().unwrap().pop_front();
+            Box::pin(async move {
+                match next {
+                    Some(next) => next,
+                    None => std::future::pending().await,
+                }
+            })
+        }
+    }
+
+    /// Two ends of an inproc connection.
+    async fn ends(name: &str) -> (Connection, Connection) {
+        let address = Address::new("inproc", name);
+        let listener = transport::listen(&address, ListenOptions::default()).await;
+        let ours = dial(&address).await.unwrap();
+        (ours, listener.unwrap().accept().await.unwrap())
+    }
+
+    /// EMFILE three times, then a peer: it is served, and the loop has not turned in vain.
+    #[tokio::test]
+    async fn without_file_handles_the_listener_pauses_and_goes_on() {
+        const EMFILE: i32 = 24;
+        let core = Core::new(Box::new(wigwag_sp::Pull::new()));
+        let (mut ours, theirs) = ends("emfile").await;
+        let address = Address::new("inproc", "emfile");
+        let full = || {
+            let error = io::Error::from_raw_os_error(EMFILE);
+            Err(NetError::new(&address, NetErrorKind::Io(error)))
+        };
+        let script = Mutex::new([full(), full(), full(), Ok(theirs)].into());
+        let listener = Scripted {
+            address: address.clone(),
+            script,
+        };
+        let begun = clock::now();
+        core.spawn(core.clone().accept_all(Box::new(listener)));
+        let push = wigwag_wire::ProtocolNumber::PUSH;
+        greet(&mut ours, &mut ReadBuf::new(), push).await.unwrap();
+        assert!(clock::now() - begun >= 3 * ACCEPT_PAUSE);
+        assert_eq!(core.with(|state| state.statistics.accepts_failed), 3);
+        core.begin_close();
+    }
+
+    /// Silent strangers take every place. A partner waits in the backlog until one of them leaves.
+    #[tokio::test]
+    async fn strangers_take_no_more_places_than_there_are() {
+        let core = Core::new(Box::new(wigwag_sp::Pull::new()));
+        let mut strangers = Vec::new();
+        let mut script = VecDeque::new();
+        for number in 0..UNAUTHENTICATED_MAX {
+            let (stranger, theirs) = ends(&format!("stranger-{number}")).await;
+            strangers.push(stranger);
+            script.push_back(Ok(theirs));
+        }
+        let (mut partner, theirs) = ends("partner").await;
+        script.push_back(Ok(theirs));
+        let listener = Scripted {
+            address: Address::new("inproc", "places"),
+            script: Mutex::new(script),
+        };
+        core.spawn(core.clone().accept_all(Box::new(listener)));
+        let mut input = ReadBuf::new();
+        for stranger in &mut strangers {
+            // Each is greeted at once, so each holds its place now.
+            crate::handshake::read_header(stranger, &mut input)
+                .await
+                .unwrap();
+        }
+        assert!(core.with(|state| state.pipes.is_empty()));
+        partner
+            .outlet
+            .try_write(&[IoSlice::new(b"\0SP\0\0\x50\0\0")])
+            .unwrap();
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert!(core.with(|state| state.pipes.is_empty()));
+        strangers.pop();
+        let header = crate::handshake::read_header(&mut partner, &mut input).await;
+        assert_eq!(&header.unwrap(), b"\0SP\0\0\x51\0\0");
+        core.begin_close();
+    }
+}

@@ -1,0 +1,207 @@
+//! `wigwag demo`: the remote workload, its limits, and the verdict first.
+
+use std::io::IsTerminal;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use tokio::runtime::Builder;
+use wigwag::Node;
+use wigwag_lab::cells::Failure;
+use wigwag_lab::demo::{CELLS, Demo as Run, ROUNDS};
+use wigwag_lab::digest::Verified;
+use wigwag_lab::report::{Rate, Report};
+use wigwag_lab::service::{self, Service};
+
+use crate::exit::{Code, Failed};
+use crate::print;
+
+#[derive(Args)]
+pub(crate) struct Demo {
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Keep a service up until Ctrl-C, to try calls on
+    #[arg(long, conflicts_with = "json")]
+    serve: bool,
+    /// Rounds to measure
+    #[arg(long, default_value_t = ROUNDS, value_name = "N")]
+    rounds: usize,
+    /// The second process of the demo
+    #[arg(long, hide = true)]
+    service: bool,
+}
+
+impl Demo {
+    pub(crate) fn run(self) -> Result<Code, Failed> {
+        // One thread a process: the actor runs on its connection's worker, and nothing crosses
+        // cores but the bytes.
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(async {
+            if self.service {
+                service::serve().await?;
+                return Ok(Code::Ok);
+            }
+            if self.serve {
+                return serve().await;
+            }
+            self.measure().await
+        })
+    }
+
+    async fn measure(self) -> Result<Code, Failed> {
+        let internal = |error: Failure| Failed::new(Code::Internal, error);
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args(["demo", "--service"]);
+        let service = Service::start(command)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        tokio::spawn(raise_on_interrupt(stop.clone()));
+        let bar = self.progress();
+        bar.set_message("warming up");
+        let mut run = Run::new(service, stop).await.map_err(internal)?;
+        let mut failure = None;
+        for _ in 0..self.rounds.max(1) {
+            let round = run.round(|cell| {
+                bar.set_message(cell.name());
+                bar.inc(1);
+            });
+            if let Err(error) = round.await {
+                failure = Some(error);
+                break;
+            }
+            if run.is_stopped() {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        let report = run.report();
+        if self.json {
+            let document = serde_json::to_string_pretty(&report);
+            print::line(&document.map_err(|error| internal(error.into()))?);
+        } else {
+            tell(&report);
+        }
+        match failure {
+            Some(error) => Err(internal(error)),
+            None => Ok(verdict(&report)),
+        }
+    }
+
+    fn progress(&self) -> ProgressBar {
+        if self.json || !std::io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::new((self.rounds * CELLS.len()) as u64);
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
+            bar.set_style(style);
+        }
+        bar
+    }
+}
+
+async fn raise_on_interrupt(stop: Arc<AtomicBool>) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        stop.store(true, Ordering::Relaxed);
+    }
+}
+
+fn verdict(report: &Report) -> Code {
+    if !report.verified.is_clean() || !report.raw_verified.is_clean() {
+        Code::VerificationFailed
+    } else if report.interrupted {
+        Code::Interrupted
+    } else {
+        Code::Ok
+    }
+}
+
+/// Two actors until Ctrl-C, and two lines that call them.
+async fn serve() -> Result<Code, Failed> {
+    let node = Node::new();
+    service::export(&node)?;
+    let bound = node.listen("tcp://127.0.0.1:0").await?;
+    print::line(&format!(
+        "counter and sum are up at {bound} until Ctrl-C. Try:"
+    ));
+    print::line(&format!("wigwag ask {bound}/sum add 2 3"));
+    print::line(&format!("wigwag describe {bound}/counter"));
+    tokio::signal::ctrl_c().await?;
+    node.close(std::time::Duration::from_secs(1)).await;
+    Ok(Code::Ok)
+}
+
+fn tell(report: &Report) {
+    let verified = |who: &str, v: &Verified| {
+        let word = if v.is_clean() {
+            "verified"
+        } else {
+            "NOT VERIFIED"
+        };
+        print::line(&format!(
+            "{word}  {who}: {} sent, {} received, {} lost, {} duplicated, {} reordered, {} corrupt",
+            v.sent, v.received, v.lost, v.duplicated, v.reordered, v.corrupt
+        ));
+    };
+    verified("wigwag", &report.verified);
+    verified("raw", &report.raw_verified);
+    if report.interrupted {
+        print::line(&format!("interrupted after {} whole rounds", report.rounds));
+    }
+    print::line(&format!(
+        "{:<20}{:>12}{:>12}{:>24}{:>16}",
+        "", "M/s", "raw M/s", "ratio (min–max)", "CPU ns, raw"
+    ));
+    let rows = [
+        ("tell, two tasks", &report.tell),
+        ("tell, plain thread", &report.tell_from_thread),
+        ("ask, 32k in flight", &report.ask),
+    ];
+    for (name, rate) in rows {
+        if let Some(rate) = rate {
+            tell_rate(name, rate);
+        }
+    }
+    if let Some(rtt) = &report.rtt {
+        let us =
+            |ns: Option<u64>| ns.map_or("-".to_owned(), |ns| format!("{:.1}", ns as f64 / 1e3));
+        print::line(&format!(
+            "ask, one at a time  p50 {} µs, p90 {}, p99 {}; raw {}; ratio {:.2} ({:.2}–{:.2}), lower is better",
+            us(Some(rtt.ns.p50)),
+            us(rtt.ns.p90),
+            us(rtt.ns.p99),
+            us(Some(rtt.raw_ns.p50)),
+            rtt.ratio_to_raw.median,
+            rtt.ratio_to_raw.min,
+            rtt.ratio_to_raw.max
+        ));
+    }
+    if let Some(local) = &report.local_tell {
+        print::line(&format!(
+            "local tell          {:.1} ns, kanal {:.1} ns; ratio {:.2} ({:.2}–{:.2}), lower is better",
+            local.ns_per_message.median,
+            local.kanal_ns_per_message.median,
+            local.ratio_to_kanal.median,
+            local.ratio_to_kanal.min,
+            local.ratio_to_kanal.max
+        ));
+    }
+}
+
+fn tell_rate(name: &str, rate: &Rate) {
+    let ratio = &rate.ratio_to_raw;
+    let ratio = format!(
+        "{:.2} ({:.2}–{:.2}) higher",
+        ratio.median, ratio.min, ratio.max
+    );
+    let cpu = format!(
+        "{:.1}, {:.1}",
+        rate.cpu_ns_per_message.median, rate.raw_cpu_ns_per_message.median
+    );
+    print::line(&format!(
+        "{name:<20}{:>12.1}{:>12.1}{ratio:>24}{cpu:>16}",
+        rate.per_second.median / 1e6,
+        rate.raw_per_second.median / 1e6,
+    ));
+}

@@ -1,0 +1,238 @@
+//! Reads the files: numbers in three spellings, bytes in hexadecimal, frames by name.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use wigwag_link::frame::Frame;
+use wigwag_link::{Code, Identity, Limits};
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/vectors/link")
+}
+
+pub(crate) fn load(name: &str) -> Value {
+    let text = fs::read_to_string(root().join(name)).expect("the file is there");
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// A list of the file, which is never empty.
+pub(crate) fn list<'v>(file: &'v Value, name: &str) -> &'v [Value] {
+    match file[name].as_array() {
+        Some(list) if !list.is_empty() => list,
+        _ => panic!("there is no list `{name}`"),
+    }
+}
+
+pub(crate) fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
+}
+
+/// A number: plain, in a string where JSON's numbers end, or `0x` and hexadecimal digits.
+pub(crate) fn wide(value: &Value) -> u128 {
+    let parsed = match value {
+        Value::Number(number) => number.as_u64().map(u128::from),
+        Value::String(text) => match text.strip_prefix("0x") {
+            Some(digits) => u128::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
+        },
+        _ => None,
+    };
+    parsed.unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+pub(crate) fn number(value: &Value) -> u64 {
+    u64::try_from(wide(value)).expect("it fits into 64 bits")
+}
+
+pub(crate) fn from_hex(text: &str) -> Vec<u8> {
+    assert!(text.len().is_multiple_of(2), "half a byte: {text}");
+    let byte = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal");
+    (0..text.len()).step_by(2).map(byte).collect()
+}
+
+pub(crate) fn hex_of(vector: &Value) -> Vec<u8> {
+    from_hex(text(&vector["hex"]))
+}
+
+pub(crate) fn limits_of(value: &Value) -> Limits {
+    let field = |name: &str| number(&value[name]);
+    Limits {
+        batch_max: field("batch_max"),
+        frame_max: field("frame_max"),
+        message_max: field("message_max"),
+        initial_units: field("initial_units"),
+        attach_pending_max: field("attach_pending_max"),
+        channels_max: field("channels_max"),
+        slots_max: field("slots_max"),
+        assembly_initial: field("assembly_initial"),
+        heartbeat_ms: field("heartbeat_ms"),
+    }
+}
+
+pub(crate) fn identity_of(value: &Value) -> Identity {
+    Identity {
+        node: wide(&value["node"]),
+        incarnation: wide(&value["incarnation"]),
+        nonce: wide(&value["nonce"]),
+        offered: number(&value["features_offered"]),
+        required: number(&value["features_required"]),
+        limits: limits_of(&value["limits"]),
+    }
+}
+
+/// The fields of a frame, with their bytes decoded.
+pub(crate) struct Fields<'v> {
+    frame: &'v str,
+    fields: &'v Value,
+    bytes: BTreeMap<&'v str, Vec<u8>>,
+}
+
+impl<'v> Fields<'v> {
+    pub(crate) fn of(vector: &'v Value) -> Fields<'v> {
+        let fields = &vector["fields"];
+        let named = fields.as_object().expect("fields have names");
+        let texts = named
+            .iter()
+            .filter_map(|(name, value)| Some((name, value.as_str()?)));
+        let is_hex = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let bytes = texts.filter(|(_, value)| is_hex(value) && value.len() % 2 == 0);
+        Fields {
+            frame: text(&vector["frame"]),
+            fields,
+            bytes: bytes
+                .map(|(name, value)| (name.as_str(), from_hex(value)))
+                .collect(),
+        }
+    }
+
+    fn n(&self, name: &str) -> u64 {
+        number(&self.fields[name])
+    }
+
+    fn byte(&self, name: &str) -> u8 {
+        u8::try_from(self.n(name)).expect("it fits into a byte")
+    }
+
+    fn code(&self) -> Code {
+        Code(u16::try_from(self.n("code")).expect("it fits into 16 bits"))
+    }
+
+    fn b(&self, name: &str) -> &[u8] {
+        self.bytes
+            .get(name)
+            .unwrap_or_else(|| panic!("no bytes `{name}` in {}", self.fields))
+    }
+
+    pub(crate) fn frame(&self) -> Frame<'_> {
+        let n = |name: &str| self.n(name);
+        match self.frame {
+            "TELL" => Frame::Tell {
+                channel: n("channel"),
+                method: n("method"),
+                arguments: self.b("arguments"),
+            },
+            "ASK" => Frame::Ask {
+                channel: n("channel"),
+                slot: n("slot"),
+                generation: n("generation"),
+                method: n("method"),
+                arguments: self.b("arguments"),
+            },
+            "REPLY" => Frame::Reply {
+                slot: n("slot"),
+                generation: n("generation"),
+                value: self.b("value"),
+            },
+            "ERROR" => Frame::Error {
+                slot: n("slot"),
+                generation: n("generation"),
+                code: self.code(),
+                text: self.b("text"),
+                data: self.b("data"),
+            },
+            "CANCEL" => Frame::Cancel {
+                slot: n("slot"),
+                generation: n("generation"),
+            },
+            "CREDIT" => Frame::Credit {
+                channel: n("channel"),
+                limit: n("limit"),
+                handled: n("handled"),
+            },
+            "NEED" => Frame::Need {
+                channel: n("channel"),
+                limit_wanted: n("limit_wanted"),
+            },
+            "REVOKE" => Frame::Revoke {
+                channel: n("channel"),
+                limit_wanted: n("limit_wanted"),
+            },
+            "REVOKED" => Frame::Revoked {
+                channel: n("channel"),
+                limit: n("limit"),
+            },
+            _ => self.other_frame(),
+        }
+    }
+
+    fn other_frame(&self) -> Frame<'_> {
+        let n = |name: &str| self.n(name);
+        match self.frame {
+            "ATTACH" => Frame::Attach {
+                channel: n("channel"),
+                how: self.byte("how"),
+                target: self.b("target"),
+                schema_hash: n("schema_hash"),
+                codec: self.byte("codec"),
+            },
+            "ATTACHED" => Frame::Attached {
+                channel: n("channel"),
+                limit: n("limit"),
+                schema_hash: n("schema_hash"),
+                codec: self.byte("codec"),
+                reference: self.b("reference"),
+            },
+            "DETACH" => Frame::Detach {
+                channel: n("channel"),
+            },
+            "DETACHED" => Frame::Detached {
+                channel: n("channel"),
+                code: self.code(),
+                accepted: n("accepted"),
+            },
+            "PING" => Frame::Ping {
+                id: n("id"),
+                next_ms: n("next_ms"),
+            },
+            "PONG" => Frame::Pong { id: n("id") },
+            "CLOSE" => Frame::Close {
+                code: self.code(),
+                rule: self.b("rule"),
+                detail: self.b("detail"),
+            },
+            "DRAIN" => Frame::Drain {
+                stop_seq: n("stop_seq"),
+            },
+            "RELEASE" => Frame::Release {
+                reference: self.b("reference"),
+                times: n("times"),
+            },
+            "SKIPPED" => Frame::Skipped {
+                kind: self.byte("type"),
+            },
+            "NOT_UNDERSTOOD" => {
+                let asker = self
+                    .fields
+                    .get("slot")
+                    .map(|_| (n("slot"), n("generation")));
+                Frame::NotUnderstood {
+                    tag: n("tag"),
+                    asker,
+                }
+            }
+            other => panic!("no such frame: {other}"),
+        }
+    }
+}

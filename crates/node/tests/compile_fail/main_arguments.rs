@@ -1,0 +1,4 @@
+#[wigwag::main]
+async fn main(arguments: Vec<String>) {
+    let _ = arguments;
+}

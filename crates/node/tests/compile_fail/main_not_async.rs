@@ -1,0 +1,2 @@
+#[wigwag::main]
+fn main() {}

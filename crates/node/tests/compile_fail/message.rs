@@ -1,0 +1,14 @@
+//! What cannot be an argument.
+
+#[derive(wigwag::Message)]
+struct Borrowed<'a> {
+    text: &'a str,
+}
+
+#[derive(wigwag::Message)]
+union Either {
+    number: u32,
+    float: f32,
+}
+
+fn main() {}

@@ -1,0 +1,74 @@
+//! Another process: this test binary again, in a role that an environment variable names.
+//!
+//! A test that is a child's body returns at once when the variable is not set. The child ends when
+//! its standard input does, so none is left behind when a test is.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+
+const ROLE: &str = "WIGWAG_TEST_ROLE";
+const SAYS: &str = "child says: ";
+
+/// What this process was started as; `None` for the tests themselves.
+pub(crate) fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+/// Tells the parent.
+pub(crate) fn say(what: &str) {
+    let mut out = std::io::stdout().lock();
+    // A parent that is gone has closed our input as well, and that ends us.
+    let _ = writeln!(out, "\n{SAYS}{what}");
+    let _ = out.flush();
+}
+
+/// Waits until the parent lets us go.
+pub(crate) fn wait_for_parent() {
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+}
+
+/// A child that has said something, most often its address.
+pub(crate) struct Child {
+    process: std::process::Child,
+    pub(crate) said: String,
+}
+
+impl Child {
+    /// Starts the test `body` in a process of its own as `role`, and waits until it says something.
+    pub(crate) fn start(body: &str, role: &str) -> Child {
+        let program = std::env::current_exe().expect("a test is a program");
+        let mut process = Command::new(program)
+            .args([body, "--exact", "--nocapture"])
+            .env(ROLE, role)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the operating system can start a process");
+        let out = BufReader::new(process.stdout.take().expect("it is piped"));
+        let mut lines = out.lines().map_while(Result::ok);
+        let said = lines.find_map(|line| line.strip_prefix(SAYS).map(str::to_owned));
+        // What it says later would fill the pipe and stop it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let said = said.expect("the child says something");
+        Child { process, said }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().expect("a child can be killed");
+        self.process.wait().expect("a killed child ends");
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

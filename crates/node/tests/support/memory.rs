@@ -1,0 +1,50 @@
+//! The most memory that a process ever had resident, from `/proc`.
+#![allow(dead_code, reason = "each test file uses its own part")]
+
+/// A bound on the growth of one process, in KiB: 64 MiB.
+pub(crate) const GROWTH_KIB_MAX: u64 = 64 * 1024;
+
+/// A process whose memory is watched.
+pub(crate) struct Memory {
+    pid: u32,
+    before: u64,
+}
+
+impl Memory {
+    /// From now on.
+    pub(crate) fn of(pid: u32) -> Memory {
+        Memory {
+            pid,
+            before: peak(pid),
+        }
+    }
+
+    /// This process, from now on.
+    pub(crate) fn of_self() -> Memory {
+        Memory::of(std::process::id())
+    }
+
+    /// The peak has grown by no more than [`GROWTH_KIB_MAX`].
+    pub(crate) fn check(&self, what: &str) {
+        let grown = peak(self.pid) - self.before;
+        assert!(
+            grown <= GROWTH_KIB_MAX,
+            "{what}: process {} has grown by {grown} KiB",
+            self.pid
+        );
+    }
+
+    /// KiB by which the peak has grown.
+    pub(crate) fn grown(&self) -> u64 {
+        peak(self.pid) - self.before
+    }
+}
+
+fn peak(pid: u32) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a living process");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
+    number
+        .and_then(|number| number.parse().ok())
+        .expect("Linux tells it")
+}
