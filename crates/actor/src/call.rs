@@ -241,7 +241,13 @@ impl<I: Interface> Drop for Tell<'_, I> {
 /// room pays nothing for it.
 pub(crate) struct Limit {
     limit: Option<Duration>,
-    timer: Option<(Pin<Box<Sleep>>, CallErrorKind)>,
+    timer: Option<Box<Timer>>,
+}
+
+struct Timer {
+    sleep: Pin<Box<Sleep>>,
+    /// What is said when it fires.
+    kind: CallErrorKind,
 }
 
 impl Limit {
@@ -258,10 +264,11 @@ impl Limit {
                 None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
                 None => return Poll::Pending,
             };
-            self.timer = Some((Box::pin(tokio::time::sleep(limit)), kind));
+            let sleep = Box::pin(tokio::time::sleep(limit));
+            self.timer = Some(Box::new(Timer { sleep, kind }));
         }
         match &mut self.timer {
-            Some((sleep, kind)) => sleep.as_mut().poll(context).map(|()| *kind),
+            Some(timer) => timer.sleep.as_mut().poll(context).map(|()| timer.kind),
             None => Poll::Pending,
         }
     }

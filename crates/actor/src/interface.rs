@@ -39,11 +39,7 @@ pub trait Message: Sized + Send + 'static {
 pub trait Actor: Interface {
     /// Handles one call, or hands it back when its handler is `async`. The hot path: no future, no
     /// box, no allocation beyond what the handler makes.
-    fn handle<'r>(
-        &mut self,
-        message: Self::Message,
-        reply: Reply<'r>,
-    ) -> Handled<'r, Self::Message>;
+    fn handle(&mut self, message: Self::Message, reply: &mut Reply<'_>) -> Handled<Self::Message>;
 
     /// Runs an `async` handler to its end. The next call waits for it.
     fn handle_later(
@@ -72,9 +68,9 @@ pub trait Actor: Interface {
 }
 
 /// What [`Actor::handle`] did with a call.
-pub enum Handled<'r, M> {
+pub enum Handled<M> {
     /// It was handled.
     Done,
     /// Its handler is `async`: run [`Actor::handle_later`].
-    Later(M, Reply<'r>),
+    Later(M),
 }

@@ -10,7 +10,7 @@ use wigwag_wire::{DecodeError, Encode, Reader};
 
 use crate::error::CallErrorKind;
 use crate::interface::Message;
-use crate::limits::SPARE_CHUNKS_MAX;
+use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::{Mailbox, refuse};
 use crate::queue::{Chunk, Mail, Pushed, Queue};
 use crate::reply::ReplySlot;
@@ -96,11 +96,18 @@ impl<M: Message> TypedLane<M> {
     fn next_chunk(&mut self) {
         if self.spare.is_empty() {
             self.queue.take_spare(&mut self.spare);
-            self.spare.truncate(SPARE_CHUNKS_MAX);
         }
-        let chunk = self.spare.pop().unwrap_or_else(|| Chunk {
-            mails: Vec::new(),
-            units: 0,
+        let chunk = self.spare.pop().unwrap_or_else(|| {
+            // The first chunk of a lane grows with its calls; in a burst each one is filled.
+            let calls = if self.staged.is_empty() {
+                0
+            } else {
+                RUN_CALLS_MAX
+            };
+            Chunk {
+                mails: Vec::with_capacity(calls),
+                units: 0,
+            }
         });
         self.staged.push(chunk);
     }

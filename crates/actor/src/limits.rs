@@ -13,8 +13,9 @@ pub const RUN_CALLS_MAX: usize = 64;
 /// Runs in one turn before other tasks of the thread get theirs: about 100 µs of short calls.
 pub const TURN_RUNS_MAX: usize = 64;
 
-/// Empty chunks that a queue keeps for the next burst.
-pub const SPARE_CHUNKS_MAX: usize = 16;
+/// Empty chunks that a queue keeps for the next burst: what a batch of 128 KiB of small calls
+/// fills, so that a busy lane never asks for memory.
+pub const SPARE_CHUNKS_MAX: usize = 192;
 
 /// How long a tell or an ask inside a handler waits when the caller set no time limit. Two handlers
 /// that wait for each other would wait for ever; after this time one of them gets an error.

@@ -63,9 +63,22 @@ impl<'r> Reply<'r> {
         !matches!(self.slot, ReplySlot::Nobody)
     }
 
-    /// Answers.
-    #[inline]
-    pub fn send<R: Encode + Send + 'static>(mut self, value: R) {
+    /// The same way, for the next call.
+    #[inline(always)]
+    pub(crate) fn renew(&mut self, slot: ReplySlot) {
+        self.slot = slot;
+    }
+
+    /// Answers; nothing more can be said then. A tell costs one comparison.
+    #[inline(always)]
+    pub fn send<R: Encode + Send + 'static>(&mut self, value: R) {
+        if self.is_wanted() {
+            self.send_now(value);
+        }
+    }
+
+    #[inline(never)]
+    fn send_now<R: Encode + Send + 'static>(&mut self, value: R) {
         match std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
             ReplySlot::Nobody => {}
             ReplySlot::Remote { slot, generation } => {
@@ -84,12 +97,12 @@ impl<'r> Reply<'r> {
     }
 
     /// Answers with an error.
-    pub fn fail(mut self, kind: CallErrorKind, detail: &str) {
+    pub fn fail(&mut self, kind: CallErrorKind, detail: &str) {
         self.fail_now(kind, Some(detail));
     }
 
     /// The same reply, free to outlive the turn.
-    pub fn into_owned(mut self) -> Reply<'static> {
+    pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
         let way = self
             .owner()

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::vec::Drain;
 
+use crate::error::CallErrorKind;
 use crate::interface::{Actor, Handled, Interface};
 use crate::lane::LaneOwner;
 use crate::limits::{ActorOptions, TURN_RUNS_MAX};
 use crate::mailbox::{Mailbox, refuse};
 use crate::queue::{Chunk, Mail, Queue};
 use crate::reference::{Local, Ref};
-use crate::reply::Reply;
+use crate::reply::{Reply, ReplySlot};
 use crate::turn;
 
 /// Starts `actor` on the current runtime.
@@ -69,20 +70,27 @@ async fn handle_chunk<A: Actor>(
         owner.freed(chunk.units);
     }
     let mut run = Run::new(&mut chunk, owner);
+    let mut reply = Reply::new(ReplySlot::Nobody, owner);
     loop {
         let ended = catch_unwind(AssertUnwindSafe(|| {
-            for Mail { message, reply } in run.mails.by_ref() {
-                match actor.handle(message, Reply::new(reply, owner)) {
-                    Handled::Done => {}
-                    Handled::Later(message, reply) => return Some((message, reply.into_owned())),
+            for mail in run.mails.by_ref() {
+                reply.renew(mail.reply);
+                if let Handled::Later(message) = actor.handle(mail.message, &mut reply) {
+                    return Some(message);
+                }
+                if reply.is_wanted() {
+                    reply.fail(CallErrorKind::ReplyDropped, "");
                 }
             }
             None
         }));
         let sound = match ended {
             Ok(None) => break,
-            Ok(Some((message, reply))) => unwound(actor.handle_later(message, reply)).await,
-            Err(_) => false,
+            Ok(Some(message)) => unwound(actor.handle_later(message, reply.take_owned())).await,
+            Err(_) => {
+                reply.fail(CallErrorKind::Panicked, "");
+                false
+            }
         };
         if !sound {
             return false;

@@ -234,6 +234,13 @@ impl<'a> Frame<'a> {
                 codec: r.u8()?,
                 reference: b(r)?,
             },
+            _ => return Frame::parse_rare(kind, reader),
+        })
+    }
+
+    fn parse_rare(kind: u8, mut reader: Reader<'a>) -> Result<Frame<'a>, LinkError> {
+        let r = &mut reader;
+        Ok(match kind {
             kind::DETACH => Frame::Detach { channel: v(r)? },
             kind::DETACHED => Frame::Detached {
                 channel: v(r)?,

@@ -64,11 +64,14 @@ impl Receiver {
             });
         }
         let end = header.first_seq + header.count;
+        let fresh = self.recv_next;
+        let seq = header.first_seq;
         Ok(Incoming {
             receiver: self,
             reader,
             ack: header.ack,
-            seq: header.first_seq,
+            seq,
+            fresh,
             end,
         })
     }
@@ -83,6 +86,8 @@ pub struct Incoming<'a> {
     pub ack: u64,
     /// The number of the next sequenced frame.
     seq: u64,
+    /// Frames before this number were accepted before.
+    fresh: u64,
     /// The number behind the last one.
     end: u64,
 }
@@ -109,11 +114,10 @@ impl<'a> Incoming<'a> {
                     ));
                 }
                 self.seq += 1;
-                if self.seq <= self.receiver.recv_next {
+                if self.seq <= self.fresh {
                     self.receiver.repeated += 1;
                     continue;
                 }
-                self.receiver.recv_next = self.seq;
             }
             return Ok(Some((Frame::parse(kind, body)?, body.len())));
         }
@@ -144,6 +148,13 @@ impl Outgoing {
     /// True when there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.head.is_empty()
+    }
+}
+
+/// What was given out counts as accepted, also when the batch turns out to be broken further on.
+impl Drop for Incoming<'_> {
+    fn drop(&mut self) {
+        self.receiver.recv_next = self.receiver.recv_next.max(self.seq);
     }
 }
 

@@ -27,14 +27,28 @@ fn widen(out: &mut Buffer, start: usize, length: usize) {
     out.insert(start, &prefix.as_slice()[1..]);
 }
 
-/// Type, a length to be filled in, and numbers; in most frames each number is one byte, and then
-/// the whole head is a few stores.
+/// Type, a length to be filled in, and at most six numbers. When each number is one byte, as in
+/// most frames, the whole head is one store.
 #[inline(always)]
 fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize {
+    let mut word = u64::from(kind);
+    let mut all = 0;
+    for (at, number) in numbers.into_iter().enumerate() {
+        word |= number << (16 + 8 * at);
+        all |= number;
+    }
+    if all < 0x80 {
+        out.put(word.to_le_bytes(), 2 + N);
+        return out.len() - N;
+    }
+    wide_head(out, kind, &numbers)
+}
+
+fn wide_head(out: &mut Buffer, kind: u8, numbers: &[u64]) -> usize {
     out.put([kind, 0], 2);
     let start = out.len();
     for number in numbers {
-        varint::put(out, number);
+        varint::put(out, *number);
     }
     start
 }
@@ -224,6 +238,12 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
                 varint::put(out, times);
             });
         }
+        _ => call(out, what),
+    }
+}
+
+fn call(out: &mut Buffer, what: &Frame<'_>) {
+    match *what {
         Frame::Tell {
             channel,
             method,

@@ -227,6 +227,7 @@ fn read_batch(bytes: &[u8], mut each: impl FnMut(Frame<'_>)) -> Result<u64, Link
     while let Some((frame, _)) = incoming.next_frame()? {
         each(frame);
     }
+    drop(incoming);
     Ok(receiver.recv_next())
 }
 

@@ -3,7 +3,6 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
-use syn::spanned::Spanned;
 use syn::{
     FnArg, Ident, ImplItem, ImplItemFn, Item, ItemImpl, PathArguments, Type, Visibility,
     parse_quote,
@@ -18,13 +17,13 @@ use crate::{handler, interface, kind, message, reference};
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     if let Some(first) = options.into_iter().next() {
-        errors.add(first.span(), "#[wigwag::actor] takes no options");
+        errors.add(first, "#[wigwag::actor] takes no options");
     }
     let made = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => from_impl(&block, &mut errors),
         Ok(Item::Trait(block)) => Some(interface::expand(&block, &mut errors)),
         Ok(_) => {
-            errors.add(
+            errors.add_at(
                 Span::call_site(),
                 "#[wigwag::actor] stands on `impl Type { … }` or on a `trait` without code",
             );
@@ -44,7 +43,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 fn from_impl(block: &ItemImpl, errors: &mut Errors) -> Option<TokenStream> {
     if let Some((path, _)) = &block.trait_ {
         errors.add(
-            path.span(),
+            path,
             "the calls of an actor are its own public methods: put #[wigwag::actor] on \
              `impl Type { … }`, without a trait",
         );
@@ -60,7 +59,7 @@ fn from_impl(block: &ItemImpl, errors: &mut Errors) -> Option<TokenStream> {
         .collect();
     if methods.is_empty() {
         errors.add(
-            name.span(),
+            &name,
             "an actor needs a call at least: write a `pub fn` that takes `&mut self` or `&self`",
         );
     }
@@ -94,19 +93,19 @@ fn name_of(block: &ItemImpl, errors: &mut Errors) -> Option<Ident> {
     const GENERIC: &str = "an actor cannot be generic, because its interface is one list of calls: \
                            wrap the type that is meant in a struct of its own";
     if let Some(first) = block.generics.params.first() {
-        errors.add(first.span(), GENERIC);
+        errors.add(first, GENERIC);
         return None;
     }
     let Type::Path(path) = kind::inner(&block.self_ty) else {
         errors.add(
-            block.self_ty.span(),
+            &block.self_ty,
             "an actor is a struct or an enum of your own",
         );
         return None;
     };
     let last = path.path.segments.last()?;
     if !matches!(last.arguments, PathArguments::None) {
-        errors.add(last.arguments.span(), GENERIC);
+        errors.add(&last.arguments, GENERIC);
         return None;
     }
     Some(last.ident.clone())

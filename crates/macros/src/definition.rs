@@ -53,7 +53,7 @@ fn check_variants(methods: &[Method], errors: &mut Errors) {
         let before = &methods[..at];
         if let Some(first) = before.iter().find(|one| one.variant == method.variant) {
             errors.add(
-                method.name.span(),
+                &method.name,
                 format!(
                     "`{}` and `{}` would both be `{}` in the message: give one another name",
                     first.name, method.name, method.variant

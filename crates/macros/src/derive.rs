@@ -25,7 +25,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     for param in input.generics.lifetimes() {
         errors.add(
-            param.span(),
+            param,
             "arguments and replies own what they hold, because they wait and travel: use owned \
              fields instead of a lifetime",
         );
@@ -48,7 +48,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         }
         Data::Union(data) => {
             errors.add(
-                data.union_token.span(),
+                data.union_token,
                 "nobody can say which field of a union counts: use an enum",
             );
             None

@@ -6,7 +6,6 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::meta::{self, ParseNestedMeta};
 use syn::parse::Parser;
-use syn::spanned::Spanned;
 use syn::{ItemFn, LitInt, LitStr, Result};
 
 use crate::errors::Errors;
@@ -26,7 +25,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => function,
         Err(_) => {
-            errors.add(
+            errors.add_at(
                 Span::call_site(),
                 "#[wigwag::main] stands on `async fn main()`",
             );
@@ -51,21 +50,18 @@ fn check(function: &ItemFn, errors: &mut Errors) {
     let signature = &function.sig;
     if signature.asyncness.is_none() {
         errors.add(
-            signature.fn_token.span(),
+            signature.fn_token,
             "#[wigwag::main] runs an async function: write `async fn`",
         );
     }
     if let Some(first) = signature.inputs.first() {
         errors.add(
-            first.span(),
+            first,
             "main takes no arguments: use std::env::args() for those of the command line",
         );
     }
     if let Some(first) = signature.generics.params.first() {
-        errors.add(
-            first.span(),
-            "nobody can say what type main is meant for: name it",
-        );
+        errors.add(first, "nobody can say what type main is meant for: name it");
     }
 }
 
@@ -106,7 +102,7 @@ impl Options {
             errors.add_error(error);
         }
         if let (true, Some((_, span))) = (read.current_thread, read.worker_threads) {
-            errors.add(
+            errors.add_at(
                 span,
                 "flavor = \"current_thread\" has one thread: remove worker_threads or the flavor",
             );

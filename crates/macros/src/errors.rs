@@ -1,6 +1,9 @@
 //! Errors of one expansion, all of them: whoever mends one should not find the next one afterwards.
 
+use std::fmt::Display;
+
 use proc_macro2::{Span, TokenStream};
+use quote::ToTokens;
 use syn::Error;
 
 /// What was found wrong so far.
@@ -8,8 +11,13 @@ use syn::Error;
 pub(crate) struct Errors(Option<Error>);
 
 impl Errors {
+    /// Notes an error about `what`, all of it.
+    pub(crate) fn add(&mut self, what: impl ToTokens, text: impl Display) {
+        self.add_error(Error::new_spanned(what, text));
+    }
+
     /// Notes an error at `span`.
-    pub(crate) fn add(&mut self, span: Span, text: impl std::fmt::Display) {
+    pub(crate) fn add_at(&mut self, span: Span, text: impl Display) {
         self.add_error(Error::new(span, text));
     }
 

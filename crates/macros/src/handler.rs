@@ -73,7 +73,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
         let variant = &method.variant;
         quote! {
             #given @ #message::#variant { .. } => {
-                ::wigwag::__private::Handled::Later(#given, #reply)
+                ::wigwag::__private::Handled::Later(#given)
             }
         }
     });
@@ -83,7 +83,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let rest = (!plain.is_empty()).then(|| {
         quote! {
             #given => {
-                let _ = ::wigwag::__private::Actor::handle(self, #given, #reply);
+                let _ = ::wigwag::__private::Actor::handle(self, #given, &mut #reply);
             }
         }
     });
@@ -92,21 +92,22 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
         #[allow(deprecated, reason = "a deprecated call is still answered")]
         impl ::wigwag::__private::Actor for #whole {
             #[inline]
-            fn handle<'wigwag>(
+            fn handle(
                 &mut self,
                 #given: #message,
-                #reply: ::wigwag::__private::Reply<'wigwag>,
-            ) -> ::wigwag::__private::Handled<'wigwag, #message> {
+                #reply: &mut ::wigwag::__private::Reply<'_>,
+            ) -> ::wigwag::__private::Handled<#message> {
                 match #given {
                     #(#run_now)*
                     #(#hand_back)*
                 }
             }
 
+            #[allow(unused_mut, reason = "it is sent by the async handlers, if there are any")]
             async fn handle_later(
                 &mut self,
                 #given: #message,
-                #reply: ::wigwag::__private::Reply<'static>,
+                mut #reply: ::wigwag::__private::Reply<'static>,
             ) {
                 match #given {
                     #(#run_later)*
@@ -133,8 +134,13 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
             Shape::Text | Shape::Bytes => quote!(&#local),
         });
     let wait = method.is_async.then(|| quote!(.await));
+    let to = if done.is_empty() {
+        quote!(&mut #reply)
+    } else {
+        quote!(#reply)
+    };
     let send = quote_spanned! {at(method.reply_span)=>
-        ::wigwag::__private::Reply::send(#reply, #value);
+        ::wigwag::__private::Reply::send(#to, #value);
     };
     quote! {
         #message::#variant { #(#names: #locals,)* } => {

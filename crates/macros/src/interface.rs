@@ -7,7 +7,6 @@
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
-use syn::spanned::Spanned;
 use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 
 use crate::definition::Definition;
@@ -19,7 +18,7 @@ use crate::{handler, kind, message, reference};
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     if let Some(first) = block.generics.params.first() {
         errors.add(
-            first.span(),
+            first,
             "an interface cannot be generic, because it is one list of calls: write one trait for \
              each type",
         );
@@ -37,7 +36,7 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
         .map(|one| Method::read(&one.attrs, &one.sig, &whole, errors))
         .collect();
     if block.items.is_empty() {
-        errors.add(name.span(), "an interface needs a call at least");
+        errors.add(name, "an interface needs a call at least");
     }
     let definition = Definition::new(name.clone(), visibility.clone(), whole, methods, errors);
     let docs = format!(" Stands for the interface `{name}`, which is a trait and no type.");
@@ -60,21 +59,18 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
 
 fn call<'a>(item: &'a TraitItem, errors: &mut Errors) -> Option<&'a TraitItemFn> {
     let TraitItem::Fn(function) = item else {
-        errors.add(
-            item.span(),
-            "an interface holds calls and nothing else: remove it",
-        );
+        errors.add(item, "an interface holds calls and nothing else: remove it");
         return None;
     };
     if let Some(body) = &function.default {
         errors.add(
-            body.span(),
+            body,
             "an interface has no code: end the line with `;` and write the body in the actor",
         );
     }
     if !matches!(function.sig.inputs.first(), Some(FnArg::Receiver(_))) {
         errors.add(
-            function.sig.ident.span(),
+            &function.sig.ident,
             "a call is made to an actor: take `&mut self` or `&self`",
         );
     }
@@ -87,7 +83,7 @@ fn call<'a>(item: &'a TraitItem, errors: &mut Errors) -> Option<&'a TraitItemFn>
         ReturnType::Default => TokenStream::new(),
     };
     if let Some(span) = written.chain([reply]).find_map(kind::mentions_self) {
-        errors.add(
+        errors.add_at(
             span,
             "a caller does not know what `Self` will be: name a type that both ends know",
         );

@@ -3,24 +3,21 @@
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::{GenericArgument, PathArguments, Type};
 
-/// What makes a type unfit to wait in a mailbox or to travel, with the place where it stands.
+/// What makes a type unfit to wait in a mailbox or to travel.
+#[derive(Clone, Copy)]
 pub(crate) enum Unfit {
     /// A reference, or a lifetime.
-    Borrow(Span),
+    Borrow,
     /// `impl Trait` or `dyn Trait`.
-    Open(Span),
+    Open,
 }
 
 /// Looks for borrows and open types at any depth.
 pub(crate) fn unfit(tokens: TokenStream) -> Option<Unfit> {
     for token in tokens {
         let found = match &token {
-            TokenTree::Punct(punct) if matches!(punct.as_char(), '&' | '\'') => {
-                Some(Unfit::Borrow(punct.span()))
-            }
-            TokenTree::Ident(ident) if ident == "impl" || ident == "dyn" => {
-                Some(Unfit::Open(ident.span()))
-            }
+            TokenTree::Punct(punct) if matches!(punct.as_char(), '&' | '\'') => Some(Unfit::Borrow),
+            TokenTree::Ident(ident) if ident == "impl" || ident == "dyn" => Some(Unfit::Open),
             TokenTree::Group(group) => unfit(group.stream()),
             _ => None,
         };
@@ -140,8 +137,8 @@ mod tests {
 
     #[test]
     fn borrows_and_open_types_are_found_at_any_depth() {
-        let borrow = |tokens| matches!(unfit(tokens), Some(Unfit::Borrow(_)));
-        let open = |tokens| matches!(unfit(tokens), Some(Unfit::Open(_)));
+        let borrow = |tokens| matches!(unfit(tokens), Some(Unfit::Borrow));
+        let open = |tokens| matches!(unfit(tokens), Some(Unfit::Open));
         assert!(borrow(quote!(Vec<(u8, &str)>)));
         assert!(borrow(quote!(Cow<'static, str>)));
         assert!(open(quote!(Option<(impl Copy,)>)));

@@ -83,7 +83,27 @@ use proc_macro::TokenStream;
 /// A method may be `async`; the actor's next call waits for it. Its arguments are owned, because
 /// it goes on when the bytes it was read from are long overwritten.
 ///
-/// Anything else is an error that says what to write instead.
+/// Anything else is an error that says what to write instead. A reply that cannot travel is one
+/// already where it is written:
+///
+/// ```compile_fail
+/// struct Secret;
+///
+/// impl wigwag::Encode for Secret {
+///     fn encode(&self, _: &mut wigwag::__private::Buffer) {}
+/// }
+///
+/// struct Vault;
+///
+/// #[wigwag::actor]
+/// impl Vault {
+///     pub fn secret(&self) -> Secret {
+///         Secret
+///     }
+/// }
+/// ```
+///
+/// Text that is lent and text that is given, plain and `async`:
 ///
 /// ```
 /// use wigwag::Actor;

@@ -14,7 +14,10 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         " The calls of `{}`, one variant each.",
         definition.spelled()
     );
-    let variants = definition.methods.iter().map(variant);
+    let variants = definition
+        .methods
+        .iter()
+        .map(|one| variant(definition, one));
     let method = number(definition);
     let encode = encode(definition);
     let decode = decode(definition);
@@ -32,9 +35,9 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     }
 }
 
-fn variant(method: &Method) -> TokenStream {
+fn variant(definition: &Definition, method: &Method) -> TokenStream {
     let variant = &method.variant;
-    let docs = format!(" The call `{}`.", method.name);
+    let docs = format!(" The call [`{}::{}`].", definition.reference, method.name);
     let fields = method.arguments.iter().map(|argument| {
         let (name, kind) = (&argument.name, &argument.kind);
         let docs = format!(" The argument `{name}`.");

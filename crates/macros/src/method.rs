@@ -86,7 +86,7 @@ impl Method {
         }
         if let Some(first_too_many) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1) {
             errors.add(
-                first_too_many.span(),
+                first_too_many,
                 format!(
                     "a call takes at most {ARGUMENTS_MAX} arguments: put them into a struct with \
                      #[derive(wigwag::Message)] and take that"
@@ -120,21 +120,22 @@ impl Argument {
         errors: &mut Errors,
     ) -> Option<Argument> {
         if let Some(cfg) = typed.attrs.iter().find(|one| is_cfg(one)) {
-            errors.add(cfg.span(), CFG_REFUSED);
+            errors.add(cfg, CFG_REFUSED);
         }
-        let name = match &*typed.pat {
+        let mut name = match &*typed.pat {
             Pat::Ident(plain) if plain.by_ref.is_none() && plain.subpat.is_none() => {
                 plain.ident.clone()
             }
             pattern => {
                 errors.add(
-                    pattern.span(),
+                    pattern,
                     "an argument needs a plain name, which callers and the schema use: take it \
                      apart in the body with `let`",
                 );
                 return None;
             }
         };
+        name.set_span(at_call(name.span()));
         let written = kind::inner(&typed.ty);
         let shape = borrowed_shape(written);
         if shape != Shape::Owned && is_async {
@@ -143,7 +144,7 @@ impl Argument {
                 _ => ("&str", "String"),
             };
             errors.add(
-                written.span(),
+                written,
                 format!(
                     "an async handler outlives the bytes it was read from: take {owned} instead \
                      of {borrowed}"
@@ -195,13 +196,13 @@ fn borrowed_shape(written: &Type) -> Shape {
 
 fn check_owned(written: &Type, errors: &mut Errors) {
     match kind::unfit(written.to_token_stream()) {
-        Some(Unfit::Borrow(span)) => errors.add(
-            span,
+        Some(Unfit::Borrow) => errors.add(
+            written,
             "an argument waits in a mailbox and may come from elsewhere, so it owns what it holds: \
              take an owned type (only &str and &[u8] are lent to plain handlers)",
         ),
-        Some(Unfit::Open(span)) => errors.add(
-            span,
+        Some(Unfit::Open) => errors.add(
+            written,
             "an argument has one type that both ends know: name it instead of `impl` or `dyn`",
         ),
         None => {}
@@ -218,12 +219,12 @@ fn read_reply(
         return (quote!(()), name.span());
     };
     match kind::unfit(written.to_token_stream()) {
-        Some(Unfit::Borrow(span)) => errors.add(
-            span,
+        Some(Unfit::Borrow) => errors.add(
+            written,
             "a reply leaves the actor, so it owns what it holds: return an owned type",
         ),
-        Some(Unfit::Open(span)) => errors.add(
-            span,
+        Some(Unfit::Open) => errors.add(
+            written,
             "a reply has one type that both ends know: name it instead of `impl` or `dyn`",
         ),
         None => {}
@@ -235,13 +236,13 @@ fn read_reply(
 fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
     let ReceiverKind::Reference(_, lifetime, _) = &receiver.kind else {
         errors.add(
-            receiver.span(),
+            receiver,
             "an actor stays where it is, its calls only borrow it: take `&mut self` or `&self`",
         );
         return;
     };
     if let Some(lifetime) = lifetime {
-        errors.add(lifetime.span(), LIFETIME_REFUSED);
+        errors.add(lifetime, LIFETIME_REFUSED);
     }
 }
 
@@ -260,11 +261,11 @@ fn check_signature(signature: &Signature, errors: &mut Errors) {
                  type: write one method for each type, or make this one private"
             }
         };
-        errors.add(param.span(), text);
+        errors.add(param, text);
     }
     if let Safety::Unsafe(token) = &signature.safety {
         errors.add(
-            token.span(),
+            token,
             "a caller elsewhere cannot promise what `unsafe` asks for: make the method safe or \
              private",
         );
@@ -274,7 +275,7 @@ fn check_signature(signature: &Signature, errors: &mut Errors) {
 fn check_name(name: &Ident, errors: &mut Errors) {
     if NAMES_TAKEN.iter().any(|taken| name == taken) {
         errors.add(
-            name.span(),
+            name,
             format!("the actor's reference has a `{name}` of its own: give the call another name"),
         );
     }
@@ -282,7 +283,7 @@ fn check_name(name: &Ident, errors: &mut Errors) {
 
 fn check_attributes(attributes: &[Attribute], errors: &mut Errors) {
     for cfg in attributes.iter().filter(|one| is_cfg(one)) {
-        errors.add(cfg.span(), CFG_REFUSED);
+        errors.add(cfg, CFG_REFUSED);
     }
 }
 
@@ -309,7 +310,7 @@ fn variant(name: &Ident, errors: &mut Errors) -> Ident {
     }
     if syn::parse_str::<Ident>(&text).is_err() {
         errors.add(
-            name.span(),
+            name,
             format!("`{text}` cannot be a name in the message: give the call another name"),
         );
         text = "Unnamed".into();

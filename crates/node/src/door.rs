@@ -5,7 +5,7 @@ use wigwag_net::{Connection, Listener};
 use wigwag_wire::ReadBuf;
 
 use crate::limits::ACCEPT_PAUSE;
-use crate::node::WeakNode;
+use crate::node::{WeakNode, lock};
 use crate::opening;
 
 /// Accepts until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] peers are strangers at
@@ -44,7 +44,7 @@ async fn welcome(mut connection: Connection, node: WeakNode) {
     };
     let opened = opening::accept(&mut connection, &mut input, ours, |who| admit(&node, who)).await;
     let started = opened.and_then(|identity| match node.upgrade() {
-        Some(node) => node.start(connection, input, identity).map(drop),
+        Some(node) => node.start(connection, input, identity, false).map(drop),
         None => Err(crate::NodeError::Closed),
     });
     if let Err(error) = started {
@@ -54,7 +54,8 @@ async fn welcome(mut connection: Connection, node: WeakNode) {
 }
 
 /// A session between the two may exist already. It is kept when we dialed it; when the peer did, it
-/// has lost its state and knows, so the old one ends.
+/// has lost its state and knows, so the old one ends. When both dial at once, the dial of the lower
+/// node id wins.
 fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
     let Some(node) = node.upgrade() else {
         let rule = "the node is closing";
@@ -66,8 +67,18 @@ fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
     if who.incarnation == node.identity().incarnation {
         return Ok(());
     }
-    if let Some(old) = node.link_with(who.incarnation) {
-        old.cut.notify_one();
-    }
-    Ok(())
+    // Looked at first: whoever asks stays there until the link has begun.
+    let asking = lock(&node.asking).contains(&who.incarnation);
+    let old = node.link_with(who.incarnation);
+    let (code, rule) = match &old {
+        Some(old) if old.dialed => (Code::EXISTS, "the session that was dialed first is used"),
+        None if asking && node.node < who.node => {
+            (Code::DIAL_TIE, "of two dials that of the lower node id wins")
+        }
+        _ => {
+            old.inspect(|old| old.cut.notify_one());
+            return Ok(());
+        }
+    };
+    Err(LinkError::Misbehaved { code, rule })
 }

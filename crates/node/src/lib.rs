@@ -1,5 +1,71 @@
 //! Message passing that costs what the machine charges, loses nothing, and is as plain as a method
 //! call.
+//!
+//! An actor is an `impl` block under [`#[wigwag::actor]`](macro@actor). [`spawn`](Actor::spawn)
+//! gives a reference with the same methods; each makes a [`Call`], which does nothing until it is
+//! told or asked. A [`Node`] exports actors and reaches those of other nodes; a reference to one of
+//! them is of the same type and is used in the same way.
+//!
+//! ```
+//! use wigwag::{Actor, Node};
+//!
+//! #[derive(Default)]
+//! struct Counter {
+//!     total: u64,
+//! }
+//!
+//! #[wigwag::actor]
+//! impl Counter {
+//!     pub fn add(&mut self, amount: u64) -> u64 {
+//!         self.total += amount;
+//!         self.total
+//!     }
+//! }
+//!
+//! #[wigwag::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let (service, client) = (Node::new(), Node::new());
+//!     service.export("counter", &Counter::default().spawn())?;
+//!     let bound = service.listen("tcp://127.0.0.1:0").await?;
+//!
+//!     let counter = client.actor::<Counter>(&format!("{bound}/counter")).await?;
+//!     counter.add(40).tell().await?;
+//!     assert_eq!(counter.add(2).ask().await?, 42);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # When there is no room
+//!
+//! A mailbox and the way to it are bounded. [`tell`](Call::tell) waits its turn,
+//! [`try_tell`](Call::try_tell) hands the message back at once, and [`timeout`](Call::timeout)
+//! bounds the wait. A refused message is never lost: [`Refused`] holds it, and the reference's
+//! `call` makes a new call of it.
+//!
+//! # What is promised
+//!
+//! The messages of one sender to one actor arrive in order and once, while the session lives. An
+//! ask has exactly one outcome. A connection that breaks ends its session in this release: later
+//! calls fail as [`NotDelivered`](CallErrorKind::NotDelivered), asks under way as
+//! [`Unknown`](CallErrorKind::Unknown), and tells that had left are not reported one by one.
+//!
+//! # Performance
+//!
+//! Inside an actor, `#[wigwag::main]` or a [`spawn`]ed task, what one poll sends is published and
+//! written together at its end; a remote tell takes no lock then, save one now and then for new
+//! credit. In a plain `tokio::spawn` or a thread each message takes one lock. A local tell takes
+//! one lock, and a second one when the mailbox was empty.
+//!
+//! # Cancellation
+//!
+//! A call dropped while it waits for room was not sent. An ask dropped while it waits for the reply
+//! is cancelled: the handler may still run, its reply is thrown away.
+//!
+//! # Shutdown
+//!
+//! [`Node::close`] waits until everything is confirmed and answered, within a time, and reports
+//! what was not. `#[wigwag::main]` closes every node that is left when `main` returns. A node that
+//! is only dropped still tries to write what waits, and logs what it could not.
 #![forbid(unsafe_code)]
 
 pub mod limits;
@@ -19,6 +85,8 @@ mod door;
 mod node;
 mod close;
 mod runtime;
+#[cfg(doctest)]
+mod readme;
 
 pub use close::CloseReport;
 pub use described::{Described, DescribedMethod, Dynamic};

@@ -96,6 +96,8 @@ pub(crate) struct Sending {
 pub(crate) struct Link {
     pub(crate) peer: Arc<str>,
     pub(crate) identity: Identity,
+    /// We have dialed, not the peer.
+    pub(crate) dialed: bool,
     framing: Framing,
     pub(crate) flusher: Flusher,
     pub(crate) slots: Mutex<Slots<Pending>>,
@@ -112,11 +114,13 @@ impl Link {
         connection: &Connection,
         ours: &Limits,
         identity: Identity,
+        dialed: bool,
         exports: Arc<Exports>,
     ) -> Arc<Link> {
         Arc::new_cyclic(|me: &Weak<Link>| Link {
             peer: connection.peer.clone(),
             identity,
+            dialed,
             framing: connection.framing,
             flusher: Flusher::new(connection.outlet.clone()),
             slots: Mutex::new(Slots::new(identity.limits.slots_max)),

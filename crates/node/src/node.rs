@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tokio::runtime::Handle;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use wigwag_actor::{Interface, Ref};
-use wigwag_link::{Identity, Limits};
-use wigwag_net::{Address, Connection, ListenOptions, NetError, NetErrorKind};
+use wigwag_link::{Code, Identity, Limits, LinkError};
+use wigwag_net::{Address, Connection, ListenOptions};
 use wigwag_wire::ReadBuf;
 
 use crate::channel::Channel;
@@ -20,7 +20,7 @@ use crate::limits::{DROP_WAIT, HANDSHAKES_MAX};
 use crate::link::{Link, LinkStatistics};
 use crate::opening::{self, Dialed};
 use crate::remote::Remote;
-use crate::{door, driving, random, turns};
+use crate::{door, driving, random, runtime, turns};
 
 /// A node. Clones are the same node; when the last one is dropped the node ends.
 ///
@@ -37,11 +37,15 @@ pub struct Node {
 type DialedLink = Arc<tokio::sync::Mutex<Option<Arc<Link>>>>;
 
 pub(crate) struct Inner {
-    node: u128,
+    pub(crate) node: u128,
     incarnation: u128,
     pub(crate) limits: Limits,
     pub(crate) exports: Arc<Exports>,
     links: Mutex<Vec<Arc<Link>>>,
+    /// A link was added to `links`.
+    arrived: Notify,
+    /// Incarnations to which an OPEN of ours is on its way.
+    pub(crate) asking: Mutex<Vec<u128>>,
     dialed: Mutex<HashMap<Address, DialedLink>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
     pub(crate) handshakes: Arc<Semaphore>,
@@ -79,6 +83,8 @@ impl Node {
             limits: Limits::default(),
             exports: Arc::default(),
             links: Mutex::default(),
+            arrived: Notify::new(),
+            asking: Mutex::default(),
             dialed: Mutex::default(),
             listeners: Mutex::default(),
             handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
@@ -88,7 +94,7 @@ impl Node {
         let node = Node {
             inner: Arc::new(inner),
         };
-        crate::runtime::remember(&node.inner);
+        runtime::remember(&node.inner);
         node
     }
 
@@ -131,8 +137,8 @@ impl Node {
     ) -> Result<Address, NodeError> {
         self.inner.check_open()?;
         let address: Address = address.parse()?;
-        let _runtime = self.inner.runtime.enter();
-        let listener = wigwag_net::transport::listen(&address, options).await?;
+        let listening = wigwag_net::transport::listen(&address, options);
+        let listener = runtime::on(&self.inner.runtime, listening).await?;
         let bound = listener.address().clone();
         let task = door::open(listener, Arc::downgrade(&self.inner));
         lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
@@ -146,7 +152,7 @@ impl Node {
     /// Whatever stands in the way: nobody listens, the peer is no node, no such actor. Each within
     /// the time of a handshake.
     pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
-        opening::bounded(address, async {
+        let found = opening::bounded(address, async {
             let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
             let described = if theirs == I::SCHEMA.hash {
                 None
@@ -155,17 +161,17 @@ impl Node {
             };
             let remote = Remote::<I>::new(channel, described.as_ref());
             Ok(Ref::remote(Arc::new(remote)).into())
-        })
-        .await
+        });
+        runtime::on(&self.inner.runtime, found).await
     }
 
     /// The same for an actor whose interface this program does not know.
     pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
-        opening::bounded(address, async {
+        let found = opening::bounded(address, async {
             let (channel, _) = self.attach(address, 0).await?;
             Ok(Dynamic::new(channel).await?)
-        })
-        .await
+        });
+        runtime::on(&self.inner.runtime, found).await
     }
 
     /// [`listen`](Node::listen) for a thread outside a runtime.
@@ -226,25 +232,69 @@ impl Node {
     }
 
     async fn dial(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
-        let mut connection = {
-            let _runtime = self.inner.runtime.enter();
-            let dialing = wigwag_net::transport::dial(address);
-            wigwag_net::handshake::within(&address.to_string(), dialing).await?
-        };
+        let mut connection = wigwag_net::transport::dial(address).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
+        let asking = Asking {
+            inner: &self.inner,
+            incarnation: OnceLock::new(),
+        };
+        let known = |peer: u128| asking.know(peer);
+        let incarnation = match opening::dial(&mut connection, &mut input, ours, known).await {
+            Ok(Dialed::Opened(peer)) => return self.inner.start(connection, input, peer, true),
+            Ok(Dialed::Known { incarnation }) => incarnation,
+            Err(error) => match asking.incarnation.get() {
+                Some(incarnation) if yields_to_another(&error) => *incarnation,
+                _ => return Err(error),
+            },
+        };
+        connection.outlet.close();
+        drop(asking);
+        Ok(self.inner.link_arriving(incarnation).await)
+    }
+}
+
+/// The peer has refused because there is a session with us, or will be at once.
+fn yields_to_another(error: &NodeError) -> bool {
+    let NodeError::Link {
+        error: LinkError::ToldByPeer { code, .. },
+        ..
+    } = error
+    else {
+        return false;
+    };
+    [Code::DIAL_TIE, Code::EXISTS].contains(code)
+}
+
+/// An OPEN of ours on its way; known to the door, so that two nodes that dial each other at once
+/// end up with one session.
+struct Asking<'a> {
+    inner: &'a Inner,
+    incarnation: OnceLock<u128>,
+}
+
+impl Asking<'_> {
+    /// The peer is known: there is a session with it already, or somebody here has asked for one.
+    fn know(&self, peer: u128) -> bool {
         // A node that dials itself has two links with one incarnation, each an end of the other.
-        let known = |peer: u128| peer != ours.incarnation && self.inner.link_with(peer).is_some();
-        match opening::dial(&mut connection, &mut input, ours, known).await? {
-            Dialed::Opened(peer) => self.inner.start(connection, input, peer),
-            Dialed::Known { incarnation } => {
-                connection.outlet.close();
-                let lost = || NetErrorKind::Closed {
-                    when: "while we dialed it again",
-                };
-                let known = self.inner.link_with(incarnation);
-                known.ok_or_else(|| NetError::new(address, lost()).into())
-            }
+        if peer == self.inner.incarnation {
+            return false;
+        }
+        let mut asking = lock(&self.inner.asking);
+        if asking.contains(&peer) {
+            return true;
+        }
+        asking.push(peer);
+        drop(asking);
+        let _ = self.incarnation.set(peer);
+        self.inner.link_with(peer).is_some()
+    }
+}
+
+impl Drop for Asking<'_> {
+    fn drop(&mut self) {
+        if let Some(peer) = self.incarnation.get() {
+            lock(&self.inner.asking).retain(|asked| asked != peer);
         }
     }
 }
@@ -283,19 +333,33 @@ impl Inner {
         found.cloned()
     }
 
+    /// The living link with that incarnation, which may be about to begin.
+    async fn link_arriving(&self, incarnation: u128) -> Arc<Link> {
+        loop {
+            let arrived = self.arrived.notified();
+            if let Some(link) = self.link_with(incarnation) {
+                return link;
+            }
+            arrived.await;
+        }
+    }
+
     /// The session is open: somebody must turn its crank.
     pub(crate) fn start(
         self: &Arc<Inner>,
         connection: Connection,
         input: ReadBuf,
         peer: Identity,
+        dialed: bool,
     ) -> Result<Arc<Link>, NodeError> {
-        let link = Link::new(&connection, &self.limits, peer, self.exports.clone());
+        let exports = self.exports.clone();
+        let link = Link::new(&connection, &self.limits, peer, dialed, exports);
         let mut links = self.links();
         // Looked at under the lock that close takes: no link begins behind its back.
         self.check_open()?;
         links.push(link.clone());
         drop(links);
+        self.arrived.notify_waiters();
         let node = Arc::downgrade(self);
         self.runtime
             .spawn(driving::drive(link.clone(), connection, input, node));
@@ -338,7 +402,7 @@ impl Drop for Inner {
         }
         // To end a socket while the peer still talks to it would take from the peer what it has not
         // read yet. Where the runtime goes on, the links have time to end in good order.
-        crate::runtime::linger(&self.runtime, links);
+        runtime::linger(&self.runtime, links);
     }
 }
 

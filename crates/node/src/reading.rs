@@ -49,6 +49,60 @@ pub(crate) struct Reading {
     attaches: u64,
 }
 
+/// The method that every actor has: it is answered with the schema.
+const DESCRIBE: u32 = 0;
+
+/// A TELL or an ASK.
+struct Call<'a> {
+    channel: u64,
+    method: u32,
+    arguments: &'a [u8],
+    units: u64,
+    /// Slot and generation of an ask.
+    asker: Option<(u32, u32)>,
+}
+
+impl Open {
+    /// Looks up what the peer was granted meanwhile, and answers *describe*. True when the call
+    /// needs nothing more.
+    #[cold]
+    fn ask_the_grant(&mut self, link: &Link, call: &Call<'_>) -> Result<bool, LinkError> {
+        if self.used > self.limit {
+            let mut sending = link.sending();
+            let Some(grant) = sending.sender.granted(call.channel) else {
+                // The actor has stopped, and the peer did not know yet.
+                drop(sending);
+                undeliverable(link, call.asker, Code::ACTOR_STOPPED, "");
+                return Ok(true);
+            };
+            grant.check(self.used)?;
+            self.limit = grant.announced();
+        }
+        let (DESCRIBE, Some((slot, generation))) = (call.method, call.asker) else {
+            return Ok(false);
+        };
+        // The schema is known here; the actor need not be woken for it.
+        self.owner.freed(call.units);
+        self.owner.reply(slot, generation, self.actor.schema());
+        Ok(true)
+    }
+
+    #[cold]
+    fn reject(&self, link: &Link, call: &Call<'_>, rejected: &Rejected) {
+        self.owner.freed(call.units);
+        match rejected {
+            Rejected::NoSuchMethod => {
+                undeliverable(link, call.asker, Code::NO_SUCH_METHOD, "");
+            }
+            Rejected::BadArguments(error) => {
+                let name = self.actor.schema().method_name(call.method);
+                let detail = format!("{name}: {error}");
+                undeliverable(link, call.asker, Code::BAD_ARGUMENTS, &detail);
+            }
+        }
+    }
+}
+
 /// The slots, locked from the first reply of a run to its end.
 type Run<'a> = Option<MutexGuard<'a, Slots<Pending>>>;
 
@@ -137,7 +191,19 @@ impl Reading {
                     arguments,
                 } => {
                     slots = None;
-                    self.call(link, channel, method, arguments, units(body), None)?;
+                    let method = u32::try_from(method).unwrap_or(u32::MAX);
+                    let units = units(body);
+                    let asker = None;
+                    self.call(
+                        link,
+                        Call {
+                            channel,
+                            method,
+                            arguments,
+                            units,
+                            asker,
+                        },
+                    )?;
                 }
                 Frame::Ask {
                     channel,
@@ -147,8 +213,19 @@ impl Reading {
                     arguments,
                 } => {
                     slots = None;
-                    let asker = self.asker(slot, generation)?;
-                    self.call(link, channel, method, arguments, units(body), Some(asker))?;
+                    let asker = Some(self.asker(slot, generation)?);
+                    let method = u32::try_from(method).unwrap_or(u32::MAX);
+                    let units = units(body);
+                    self.call(
+                        link,
+                        Call {
+                            channel,
+                            method,
+                            arguments,
+                            units,
+                            asker,
+                        },
+                    )?;
                 }
                 Frame::Reply {
                     slot,
@@ -208,67 +285,41 @@ impl Reading {
         }
     }
 
-    fn call(
-        &mut self,
-        link: &Link,
-        channel: u64,
-        method: u64,
-        arguments: &[u8],
-        units: u64,
-        asker: Option<(u32, u32)>,
-    ) -> Result<(), LinkError> {
-        let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        let open = match self.channels.get_mut(at) {
-            Some(Some(Inbound::Open(open))) => open,
-            Some(Some(Inbound::Refused(code))) => {
-                undeliverable(link, asker, *code, "");
-                return Ok(());
-            }
-            _ => {
-                return Err(LinkError::protocol(
-                    "a call on a channel that was never attached",
-                ));
-            }
+    /// Decodes a call into its lane. The road of nearly every frame: no lock, no allocation.
+    #[inline]
+    fn call(&mut self, link: &Link, call: Call<'_>) -> Result<(), LinkError> {
+        let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
+        let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
+            return self.call_nobody(link, &call);
         };
-        open.used += units;
-        if open.used > open.limit {
-            let mut sending = link.sending();
-            let Some(grant) = sending.sender.granted(channel) else {
-                // The actor has stopped, and the peer did not know yet.
-                drop(sending);
-                undeliverable(link, asker, Code::ACTOR_STOPPED, "");
+        open.used += call.units;
+        if open.used > open.limit || call.method == DESCRIBE {
+            let served = open.ask_the_grant(link, &call)?;
+            if served {
                 return Ok(());
-            };
-            grant.check(open.used)?;
-            open.limit = grant.announced();
-        }
-        let method = u32::try_from(method).unwrap_or(u32::MAX);
-        if let (0, Some((slot, generation))) = (method, asker) {
-            // Describe: the schema is known here, and the actor need not be woken for it.
-            open.owner.freed(units);
-            open.owner.reply(slot, generation, open.actor.schema());
-            return Ok(());
-        }
-        match open.lane.accept(method, arguments, units, asker) {
-            Ok(()) => {
-                if !std::mem::replace(&mut open.dirty, true) {
-                    self.dirty.push(at);
-                }
-            }
-            Err(rejected) => {
-                open.owner.freed(units);
-                match rejected {
-                    Rejected::NoSuchMethod => {
-                        undeliverable(link, asker, Code::NO_SUCH_METHOD, "");
-                    }
-                    Rejected::BadArguments(error) => {
-                        let schema = open.actor.schema();
-                        let detail = format!("{}: {error}", schema.method_name(method));
-                        undeliverable(link, asker, Code::BAD_ARGUMENTS, &detail);
-                    }
-                }
             }
         }
+        let accepted = open
+            .lane
+            .accept(call.method, call.arguments, call.units, call.asker);
+        if let Err(rejected) = accepted {
+            open.reject(link, &call, &rejected);
+        } else if !open.dirty {
+            open.dirty = true;
+            self.dirty.push(at);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn call_nobody(&self, link: &Link, call: &Call<'_>) -> Result<(), LinkError> {
+        let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
+        let Some(Some(Inbound::Refused(code))) = self.channels.get(at) else {
+            return Err(LinkError::protocol(
+                "a call on a channel that was never attached",
+            ));
+        };
+        undeliverable(link, call.asker, *code, "");
         Ok(())
     }
 

@@ -1,7 +1,8 @@
 //! What stands around a program: the runtime of `main`, tasks that send in turns, and the nodes
 //! that must be closed at the end.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::runtime::{Builder, Handle};
@@ -24,6 +25,17 @@ pub(crate) fn remember(node: &Arc<Inner>) {
     let mut nodes = lock(&NODES);
     nodes.retain(|node| node.strong_count() > 0);
     nodes.push(Arc::downgrade(node));
+}
+
+/// Runs `future` with `runtime` as the current one, whichever thread polls it.
+pub(crate) async fn on<F: Future>(runtime: &Handle, future: F) -> F::Output {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        // Held for this poll only: the next one may come on another thread.
+        let _entered = runtime.enter();
+        future.as_mut().poll(context)
+    })
+    .await
 }
 
 /// Ends the links of a node that was dropped, in the background and in good order.

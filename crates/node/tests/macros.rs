@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use wigwag::__private::{Buffer, Bytes, FIRST_METHOD, Message as _, Reader};
-use wigwag::{Actor, CallErrorKind, Interface, Message};
+use wigwag::{Actor, CallErrorKind, Interface, Message, Node};
 
 /// A type of the crate's own, which nobody else can name.
 #[derive(Message, Clone, Debug, PartialEq)]
@@ -288,12 +288,17 @@ fn an_actor_reads_what_the_interface_writes() {
 }
 
 #[tokio::test]
-async fn the_interfaces_actor_answers() {
-    let vault = Vault.spawn();
-    assert_eq!(vault.balance(4).ask().await.unwrap(), 4);
-    let refused = vault.open("Ada", None).ask().await.unwrap();
+async fn a_client_that_knows_the_interface_alone_reaches_the_actor() {
+    let service = Node::new();
+    service.export("bank", &Vault.spawn()).unwrap();
+    let address = service.listen("inproc://interface").await.unwrap();
+    let client = Node::new();
+    let address = format!("{address}/bank");
+    let bank = client.actor::<BankInterface>(&address).await.unwrap();
+    assert_eq!(bank.balance(4).ask().await.unwrap(), 4);
+    let refused = bank.open("Ada".into(), Some(1)).ask().await.unwrap();
     assert_eq!(refused, Err("Ada has one already".into()));
-    vault.note("n".into(), Bytes::new()).ask().await.unwrap();
+    bank.note("n", &[1, 2]).ask().await.unwrap();
 }
 
 struct Old;

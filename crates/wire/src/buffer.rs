@@ -72,7 +72,7 @@ impl Buffer {
     pub fn extend(&mut self, bytes: &[u8]) {
         let end = self.length + bytes.len();
         if end > self.memory.len() {
-            self.grow(end);
+            grow(&mut self.memory, end);
         }
         self.memory[self.length..end].copy_from_slice(bytes);
         self.length = end;
@@ -82,11 +82,7 @@ impl Buffer {
     #[inline(always)]
     pub fn put<const N: usize>(&mut self, bytes: [u8; N], used: usize) {
         debug_assert!(used <= N);
-        let end = self.length + N;
-        if end > self.memory.len() {
-            self.grow(end);
-        }
-        self.memory[self.length..end].copy_from_slice(&bytes);
+        *self.place() = bytes;
         self.length += used;
     }
 
@@ -94,15 +90,24 @@ impl Buffer {
     #[inline(always)]
     pub fn put_tagged(&mut self, tag: u8, bytes: [u8; 8], used: usize) {
         debug_assert!(used <= 9);
-        let end = self.length + 9;
-        if end > self.memory.len() {
-            self.grow(end);
-        }
-        if let Some([first, rest @ ..]) = self.memory.get_mut(self.length..end) {
-            *first = tag;
-            rest.copy_from_slice(&bytes);
-        }
+        let [first, rest @ ..] = self.place::<9>();
+        *first = tag;
+        *rest = bytes;
         self.length += used;
+    }
+
+    /// The next `N` bytes of memory. Growing takes the memory and not `self`: so the compiler sees
+    /// that the length stays, and keeps it in a register from one store to the next.
+    #[inline(always)]
+    fn place<const N: usize>(&mut self) -> &mut [u8; N] {
+        let length = self.length;
+        if self.memory.len() < length + N {
+            grow(&mut self.memory, length + N);
+        }
+        self.memory
+            .get_mut(length..)
+            .and_then(|free| free.first_chunk_mut())
+            .expect("memory was grown to hold it")
     }
 
     /// Overwrites one byte that was written before; a place beyond the end changes nothing.
@@ -118,18 +123,18 @@ impl Buffer {
         let at = at.min(self.length);
         let end = self.length + bytes.len();
         if end > self.memory.len() {
-            self.grow(end);
+            grow(&mut self.memory, end);
         }
         self.memory.copy_within(at..self.length, at + bytes.len());
         self.memory[at..at + bytes.len()].copy_from_slice(bytes);
         self.length = end;
     }
+}
 
-    #[cold]
-    fn grow(&mut self, needed: usize) {
-        self.memory
-            .resize(needed.max(self.memory.len() * 2).max(64), 0);
-    }
+#[cold]
+#[inline(never)]
+fn grow(memory: &mut Vec<u8>, needed: usize) {
+    memory.resize(needed.max(memory.len() * 2).max(64), 0);
 }
 
 impl AsRef<[u8]> for Buffer {

@@ -32,6 +32,14 @@ pub fn put(out: &mut Buffer, value: u64) {
         out.push(value as u8);
     } else if value < 0x4000 {
         out.put([value as u8 | 0x80, (value >> 7) as u8], 2);
+    } else if value < 0x20_0000 {
+        let bytes = [
+            value as u8 | 0x80,
+            (value >> 7) as u8 | 0x80,
+            (value >> 14) as u8,
+            0,
+        ];
+        out.put(bytes, 3);
     } else {
         put_long(out, value);
     }

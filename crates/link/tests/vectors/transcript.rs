@@ -134,7 +134,9 @@ fn a_whole_session_is_as_in_the_vectors() {
             assert_eq!(frame, fields.frame(), "{step}");
         }
         assert_eq!(incoming.next_frame(), Ok(None), "{step}");
-        let (ack, recv_next) = (incoming.ack, receivers[1 - from].recv_next());
+        let ack = incoming.ack;
+        drop(incoming);
+        let recv_next = receivers[1 - from].recv_next();
         senders[1 - from]
             .outbox
             .acknowledge(ack)

@@ -1,0 +1,319 @@
+//! Mail from other processes: how sessions and local senders share one actor, and what a session
+//! hears of it.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+
+mod tally;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use wigwag_actor::limits::RUN_CALLS_MAX;
+use wigwag_actor::{Actor, CallErrorKind, Exported, Lane, LaneOwner, Rejected};
+use wigwag_wire::{Buffer, Decode, Encode, Reader};
+
+use tally::{Gate, NOTE, PANIC, STAND, SUM, Tally, TallyRef};
+
+/// Credit that a note costs here.
+const UNITS: u64 = 3;
+
+/// A session that writes down what it hears.
+#[derive(Default)]
+struct Session {
+    heard: Mutex<Heard>,
+    changed: Notify,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Heard {
+    freed: u64,
+    handled: u64,
+    stopped: u32,
+    replies: Vec<(u32, u32, Vec<u8>)>,
+    failures: Vec<(u32, u32, CallErrorKind)>,
+}
+
+impl Session {
+    fn hear(&self, change: impl FnOnce(&mut Heard)) {
+        change(&mut self.heard.lock().unwrap());
+        self.changed.notify_one();
+    }
+
+    fn heard(&self) -> Heard {
+        self.heard.lock().unwrap().clone()
+    }
+
+    /// Waits until the session has heard what is looked for.
+    async fn until(&self, enough: impl Fn(&Heard) -> bool) -> Heard {
+        loop {
+            let heard = self.heard();
+            if enough(&heard) {
+                return heard;
+            }
+            // In made-up time: at once if nobody has anything left to say.
+            let change = tokio::time::timeout(Duration::from_secs(60), self.changed.notified());
+            change.await.expect("the session hears of it");
+        }
+    }
+}
+
+impl LaneOwner for Session {
+    fn freed(&self, units: u64) {
+        self.hear(|heard| heard.freed += units);
+    }
+
+    fn handled(&self, calls: u64) {
+        self.hear(|heard| heard.handled += calls);
+    }
+
+    fn stopped(&self) {
+        self.hear(|heard| heard.stopped += 1);
+    }
+
+    fn reply(&self, slot: u32, generation: u32, value: &dyn Encode) {
+        let mut out = Buffer::default();
+        value.encode(&mut out);
+        let bytes = out.as_slice().to_vec();
+        self.hear(|heard| heard.replies.push((slot, generation, bytes)));
+    }
+
+    fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, _detail: &str) {
+        self.hear(|heard| heard.failures.push((slot, generation, kind)));
+    }
+}
+
+struct Setting {
+    tally: TallyRef,
+    exported: Arc<dyn Exported>,
+    gate: Arc<Gate>,
+}
+
+fn setting() -> Setting {
+    let tally = Tally {
+        keep_notes: true,
+        ..Tally::default()
+    };
+    let gate = tally.gate.clone();
+    let tally = tally.spawn();
+    let exported = tally.as_ref().exported().expect("it lives here");
+    Setting {
+        tally,
+        exported,
+        gate,
+    }
+}
+
+impl Setting {
+    fn session(&self) -> (Arc<Session>, Box<dyn Lane>) {
+        let session = Arc::new(Session::default());
+        let lane = self.exported.open_lane(session.clone());
+        (session, lane)
+    }
+}
+
+fn note(lane: &mut Box<dyn Lane>, number: u64) {
+    let mut arguments = Buffer::default();
+    [number].encode(&mut arguments);
+    lane.accept(NOTE, arguments.as_slice(), UNITS, None)
+        .unwrap();
+}
+
+/// An ask without arguments, from `slot`.
+fn ask(lane: &mut Box<dyn Lane>, method: u32, slot: u32) {
+    lane.accept(method, &[0x90], 1, Some((slot, slot + 100)))
+        .unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn sessions_and_local_senders_take_turns() {
+    const EACH: u64 = 300;
+    let setting = setting();
+    let (first, mut first_lane) = setting.session();
+    let (second, mut second_lane) = setting.session();
+    // All of it waits before the actor runs for the first time.
+    for number in 0..EACH {
+        setting.tally.note(number).try_tell().unwrap();
+        note(&mut first_lane, 1000 + number);
+        note(&mut second_lane, 2000 + number);
+    }
+    first_lane.publish();
+    second_lane.publish();
+    let heard = [
+        first.until(|heard| heard.handled == EACH).await,
+        second.until(|heard| heard.handled == EACH).await,
+    ];
+    for heard in heard {
+        assert_eq!(heard.freed, EACH * UNITS);
+    }
+
+    ask(&mut first_lane, STAND, 1);
+    first_lane.publish();
+    setting.gate.open.notify_one();
+    let heard = first.until(|heard| !heard.replies.is_empty()).await;
+    let notes: Vec<u64> = Vec::decode(&mut Reader::new(&heard.replies[0].2)).unwrap();
+    assert_eq!(notes.len() as u64, 3 * EACH);
+    for sender in 0..3 {
+        let of_one = notes.iter().filter(|&&number| number / 1000 == sender);
+        assert!(of_one.copied().eq(sender * 1000..sender * 1000 + EACH));
+    }
+    // While all three have mail, each gets one run and then it is the next one's turn.
+    let rounds = EACH as usize / RUN_CALLS_MAX;
+    for (at, run) in notes.chunks(RUN_CALLS_MAX).take(3 * rounds).enumerate() {
+        let sender = at as u64 % 3;
+        assert!(run.iter().all(|number| number / 1000 == sender), "run {at}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn places_are_free_when_a_run_begins_and_calls_count_when_it_ends() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    note(&mut lane, 1);
+    ask(&mut lane, STAND, 7);
+    note(&mut lane, 2);
+    assert_eq!(session.heard(), Heard::default());
+    lane.publish();
+    setting.gate.reached.notified().await;
+    let heard = session.heard();
+    assert_eq!((heard.freed, heard.handled), (2 * UNITS + 1, 0));
+    setting.gate.open.notify_one();
+    let heard = session.until(|heard| heard.handled > 0).await;
+    assert_eq!((heard.freed, heard.handled), (2 * UNITS + 1, 3));
+    // The reply of an async handler finds its way after the turn in which it was asked for.
+    assert_eq!(heard.replies, [(7, 107, vec![0x91, 1])]);
+    assert_eq!(setting.tally.sum().ask().await.unwrap(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn replies_reach_the_slot_that_asked() {
+    let setting = setting();
+    let (first, mut first_lane) = setting.session();
+    let (second, mut second_lane) = setting.session();
+    note(&mut first_lane, 40);
+    ask(&mut first_lane, SUM, 1);
+    note(&mut first_lane, 2);
+    ask(&mut first_lane, SUM, 2);
+    first_lane.publish();
+    let heard = first.until(|heard| heard.handled == 4).await;
+    assert_eq!(heard.replies, [(1, 101, vec![40]), (2, 102, vec![42])]);
+    ask(&mut second_lane, SUM, 1);
+    second_lane.publish();
+    let heard = second.until(|heard| heard.handled == 1).await;
+    assert_eq!(heard.replies, [(1, 101, vec![42])]);
+    assert_eq!(first.heard().replies.len(), 2);
+    assert_eq!(heard.failures, []);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_not_understood_is_not_let_in() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    let unknown = lane.accept(99, &[0x90], 1, None);
+    assert!(matches!(unknown, Err(Rejected::NoSuchMethod)));
+    let torn = lane.accept(NOTE, &[0x91], 1, Some((1, 1)));
+    assert!(matches!(torn, Err(Rejected::BadArguments(_))));
+    note(&mut lane, 1);
+    lane.publish();
+    let heard = session.until(|heard| heard.handled > 0).await;
+    assert_eq!((heard.freed, heard.handled), (UNITS, 1));
+    assert_eq!(setting.exported.schema().number("sum"), Some(SUM));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    let (other, mut other_lane) = setting.session();
+    for number in 0..5 {
+        note(&mut lane, number);
+    }
+    ask(&mut lane, PANIC, 1);
+    ask(&mut lane, SUM, 2);
+    lane.publish();
+    ask(&mut other_lane, SUM, 3);
+    other_lane.publish();
+    let heard = session.until(|heard| heard.stopped > 0).await;
+    assert_eq!(
+        heard.failures,
+        [
+            (1, 101, CallErrorKind::Panicked),
+            (2, 102, CallErrorKind::ActorStopped)
+        ]
+    );
+    assert_eq!((heard.handled, heard.stopped), (5, 1));
+    let heard = other.until(|heard| heard.stopped > 0).await;
+    assert_eq!(heard.failures, [(3, 103, CallErrorKind::ActorStopped)]);
+    assert_eq!((heard.handled, heard.stopped), (0, 1));
+    assert!(setting.exported.is_stopped());
+
+    // What arrives now is refused at once, and its credit returns.
+    let before = session.heard().freed;
+    note(&mut lane, 9);
+    ask(&mut lane, SUM, 4);
+    lane.publish();
+    let heard = session.heard();
+    assert_eq!(heard.freed, before + UNITS + 1);
+    assert_eq!(
+        heard.failures.last(),
+        Some(&(4, 104, CallErrorKind::ActorStopped))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_actor_that_ends_tells_its_sessions() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    note(&mut lane, 1);
+    lane.publish();
+    drop((setting.tally, setting.exported));
+    let heard = session.until(|heard| heard.stopped > 0).await;
+    // What was there is handled before the end.
+    assert_eq!((heard.handled, heard.stopped), (1, 1));
+}
+
+/// What was handed over belongs to the actor; what was not is gone with the lane.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_ends_leaves_the_calls_that_it_has_handed_over() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    note(&mut lane, 5);
+    ask(&mut lane, SUM, 1);
+    lane.publish();
+    note(&mut lane, 6);
+    drop(lane);
+    let heard = session.until(|heard| heard.handled > 0).await;
+    assert_eq!((heard.freed, heard.handled), (UNITS + 1, 2));
+    assert_eq!(heard.replies, [(1, 101, vec![5])]);
+    assert_eq!(setting.tally.sum().ask().await.unwrap(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn asks_that_a_session_left_behind_hear_of_the_actors_end() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    let (other, mut other_lane) = setting.session();
+    ask(&mut other_lane, PANIC, 1);
+    other_lane.publish();
+    ask(&mut lane, SUM, 2);
+    lane.publish();
+    drop(lane);
+    other.until(|heard| heard.stopped > 0).await;
+    let heard = session.heard();
+    assert_eq!(heard.failures, [(2, 102, CallErrorKind::ActorStopped)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lane_to_an_actor_that_has_stopped_says_so_and_refuses() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    ask(&mut lane, PANIC, 1);
+    lane.publish();
+    session.until(|heard| heard.stopped > 0).await;
+    let (late, mut late_lane) = setting.session();
+    assert_eq!(late.heard().stopped, 1);
+    ask(&mut late_lane, SUM, 2);
+    late_lane.publish();
+    let heard = late.heard();
+    assert_eq!(heard.failures, [(2, 102, CallErrorKind::ActorStopped)]);
+    assert_eq!(heard.freed, 1);
+}

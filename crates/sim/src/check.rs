@@ -1,0 +1,248 @@
+//! What must hold, whatever the seed: a plain model that hears of every call at four points.
+//!
+//! A call is *sent* when its frame is published, *arrives* when it is put into its lane, is
+//! *handled* when an actor has taken it out, and an ask is *completed* once. For each attachment
+//! the later lists are copies of the beginning of the earlier ones; when the story ends well they
+//! are equal. The model knows nothing of frames, credit or numbers on the wire.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use crate::content::CallId;
+use crate::setup::Side;
+
+/// A promise that did not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// The promise.
+    pub rule: &'static str,
+    /// What was seen instead.
+    pub detail: String,
+}
+
+impl Violation {
+    /// A broken promise.
+    pub fn new(rule: &'static str, detail: impl ToString) -> Violation {
+        Violation {
+            rule,
+            detail: detail.to_string(),
+        }
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.detail)
+    }
+}
+
+/// `Ok` if `holds`.
+pub fn must(
+    holds: bool,
+    rule: &'static str,
+    detail: impl FnOnce() -> String,
+) -> Result<(), Violation> {
+    if holds {
+        Ok(())
+    } else {
+        Err(Violation::new(rule, detail()))
+    }
+}
+
+/// Numbers of one run, over both nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Calls published.
+    pub sent: u64,
+    /// Calls that an actor took out of its lane.
+    pub handled: u64,
+    /// Asks among those published.
+    pub asks: u64,
+    /// Asks that got their reply or error.
+    pub completed: u64,
+}
+
+#[derive(Debug, Default)]
+struct Attachment {
+    sent: u64,
+    arrived: u64,
+    handled: u64,
+    /// Asks by number, and whether their completion has come.
+    asks: BTreeMap<u64, bool>,
+    /// The actor stopped after so many calls.
+    stopped: Option<u64>,
+}
+
+/// The model of both nodes.
+#[derive(Debug, Default)]
+pub struct Oracle {
+    attachments: BTreeMap<(Side, u64), Attachment>,
+}
+
+impl Oracle {
+    fn of(&mut self, call: CallId) -> &mut Attachment {
+        self.attachments
+            .entry((call.caller, call.attachment))
+            .or_default()
+    }
+
+    /// A call was published.
+    pub fn sent(&mut self, call: CallId, is_ask: bool) -> Result<(), Violation> {
+        let attachment = self.of(call);
+        let in_order = call.number == attachment.sent;
+        must(in_order, "a sender numbers its calls", || {
+            format!("{call:?}")
+        })?;
+        attachment.sent += 1;
+        if is_ask {
+            attachment.asks.insert(call.number, false);
+        }
+        Ok(())
+    }
+
+    /// A call was put into its lane.
+    pub fn arrived(&mut self, call: CallId) -> Result<(), Violation> {
+        let attachment = self.of(call);
+        let in_order = call.number == attachment.arrived && call.number < attachment.sent;
+        let seen = attachment.arrived;
+        must(in_order, "calls arrive once and in order", || {
+            format!("{call:?} after {seen}")
+        })?;
+        attachment.arrived += 1;
+        Ok(())
+    }
+
+    /// An actor took a call out of its lane.
+    pub fn handled(&mut self, call: CallId) -> Result<(), Violation> {
+        let attachment = self.of(call);
+        let in_order = call.number == attachment.handled && call.number < attachment.arrived;
+        let seen = attachment.handled;
+        must(in_order, "calls are handled once and in order", || {
+            format!("{call:?} after {seen}")
+        })?;
+        attachment.handled += 1;
+        Ok(())
+    }
+
+    /// The reply or the error of an ask has come.
+    pub fn completed(&mut self, call: CallId) -> Result<(), Violation> {
+        let before = self.of(call).asks.insert(call.number, true);
+        must(before == Some(false), "an ask is completed once", || {
+            format!("{call:?}: {before:?}")
+        })
+    }
+
+    /// The receiver says that the first `count` calls were handled.
+    pub fn told_handled(&mut self, call: CallId, count: u64) -> Result<(), Violation> {
+        let handled = self.of(call).handled;
+        must(
+            count <= handled,
+            "nobody claims calls that were not handled",
+            || format!("{call:?}: {count} claimed, {handled} handled"),
+        )
+    }
+
+    /// The receiver says that it has stopped after `accepted` calls.
+    pub fn told_stopped(&mut self, call: CallId, accepted: u64) -> Result<(), Violation> {
+        let attachment = self.of(call);
+        attachment.stopped = Some(accepted);
+        let handled = attachment.handled;
+        must(
+            handled == accepted,
+            "who stops says how many calls were handed over",
+            || format!("{call:?}: {accepted} said, {handled} handled"),
+        )
+    }
+
+    /// Nothing happens any more and nothing was broken: all that was sent has arrived.
+    pub fn all_done(&self) -> Result<(), Violation> {
+        for (key, attachment) in &self.attachments {
+            let expected = attachment.stopped.unwrap_or(attachment.sent);
+            must(attachment.handled == expected, "everything ends", || {
+                format!(
+                    "{key:?}: {} of {expected} calls handled",
+                    attachment.handled
+                )
+            })?;
+            let open: Vec<&u64> = attachment
+                .asks
+                .iter()
+                .filter(|(_, done)| !**done)
+                .map(|(number, _)| number)
+                .collect();
+            must(open.is_empty(), "every ask is answered", || {
+                format!("{key:?}: open are {open:?}")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The session was cut, and the sender says that this call was certainly not delivered.
+    pub fn not_delivered(&mut self, call: CallId) -> Result<(), Violation> {
+        let arrived = self.of(call).arrived;
+        must(
+            call.number >= arrived,
+            "what is called not delivered never arrived",
+            || format!("{call:?}, of which {arrived} arrived"),
+        )
+    }
+
+    /// The session was cut, and the sender says that this call was certainly handled.
+    pub fn delivered(&mut self, call: CallId) -> Result<(), Violation> {
+        let handled = self.of(call).handled;
+        must(
+            call.number < handled,
+            "what is called delivered was handled",
+            || format!("{call:?}, of which {handled} handled"),
+        )
+    }
+
+    /// The numbers so far.
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals::default();
+        for attachment in self.attachments.values() {
+            totals.sent += attachment.sent;
+            totals.handled += attachment.handled;
+            totals.asks += attachment.asks.len() as u64;
+            totals.completed += attachment.asks.values().filter(|done| **done).count() as u64;
+        }
+        totals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn call(number: u64) -> CallId {
+        CallId {
+            caller: Side::Dialer,
+            attachment: 1,
+            number,
+        }
+    }
+
+    fn sent(count: u64) -> Oracle {
+        let mut oracle = Oracle::default();
+        (0..count).for_each(|number| oracle.sent(call(number), number == 0).expect("in order"));
+        oracle
+    }
+
+    #[test]
+    fn a_call_that_is_lost_doubled_or_early_is_seen() {
+        assert!(sent(3).arrived(call(1)).is_err(), "lost");
+        let mut oracle = sent(3);
+        oracle.arrived(call(0)).expect("first");
+        assert!(oracle.arrived(call(0)).is_err(), "doubled");
+        assert!(oracle.handled(call(1)).is_err(), "early");
+        assert!(oracle.all_done().is_err(), "not all handled");
+    }
+
+    #[test]
+    fn an_ask_is_completed_once() {
+        let mut oracle = sent(2);
+        assert!(oracle.completed(call(1)).is_err(), "that was a tell");
+        assert!(oracle.completed(call(0)).is_ok());
+        assert!(oracle.completed(call(0)).is_err());
+    }
+}

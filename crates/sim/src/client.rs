@@ -1,0 +1,216 @@
+//! The half of the application that calls: attachments, tells, asks, waiting for credit.
+//!
+//! It sleeps when it has no credit, no room or no slot, and only a frame from the peer wakes it. So
+//! a wake-up that the protocol loses leaves it asleep, and the world sees that not all was done.
+
+use wigwag_link::frame::Frame;
+use wigwag_link::slots::Slots;
+use wigwag_link::{Limits, Sender, write};
+use wigwag_wire::Buffer;
+
+use crate::check::Violation;
+use crate::content::CallId;
+use crate::setup::{Habits, Side};
+use crate::world::Shared;
+
+mod calls;
+mod answers;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Attaching,
+    Open,
+    Detaching,
+    Over,
+}
+
+/// Why an attachment sleeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    Not,
+    ForCredit,
+    ForRoom,
+    ForSlot,
+}
+
+#[derive(Debug)]
+struct Attachment {
+    id: u64,
+    channel: u64,
+    state: State,
+    waits: Waits,
+    /// Calls that it will make.
+    total: u64,
+    /// It stays attached when they are made.
+    stays: bool,
+    /// The place in the session of each call made so far.
+    sent: Vec<u64>,
+    /// Calls of which the receiver says that they were handled.
+    handled: u64,
+}
+
+#[derive(Debug)]
+struct Asked {
+    call: CallId,
+    cancelled: bool,
+}
+
+/// What became of the calls of one node, by what it knows itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Fates {
+    /// Certainly handled.
+    pub delivered: u64,
+    /// Certainly never arrived.
+    pub not_delivered: u64,
+    /// Nobody on this side can know.
+    pub unknown: u64,
+}
+
+/// The calling half of one node.
+#[derive(Debug)]
+pub struct Client {
+    side: Side,
+    habits: Habits,
+    peer: Limits,
+    attachments: Vec<Attachment>,
+    /// There was no channel free at the last try.
+    no_channel: bool,
+    slots: Slots<Asked>,
+    asked: Vec<(u32, u32)>,
+    turn: Buffer,
+}
+
+/// Bytes of a body beside the arguments, at most: channel, slot, generation, method.
+const CALL_HEAD_BYTES: u64 = 20;
+
+impl Client {
+    /// The client of `side`, whose peer has announced `peer`.
+    pub fn new(side: Side, habits: Habits, peer: Limits) -> Client {
+        Client {
+            side,
+            habits,
+            peer,
+            attachments: Vec::new(),
+            no_channel: false,
+            slots: Slots::new(peer.slots_max),
+            asked: Vec::new(),
+            turn: Buffer::new(),
+        }
+    }
+
+    fn may_attach(&self) -> bool {
+        let pending = self
+            .attachments
+            .iter()
+            .filter(|one| one.state == State::Attaching)
+            .count();
+        (self.attachments.len() as u64) < self.habits.attachments
+            && !self.no_channel
+            && (pending as u64) < self.peer.attach_pending_max
+    }
+
+    /// True when every attachment was made and every call on it, or its actor has stopped.
+    pub fn is_done(&self) -> bool {
+        let done = |one: &Attachment| one.is_finished() || one.state == State::Over;
+        self.attachments.len() as u64 == self.habits.attachments
+            && self.attachments.iter().all(done)
+    }
+
+    /// True when a turn would get on.
+    pub fn has_work(&self) -> bool {
+        self.may_attach() || self.attachments.iter().any(Attachment::is_ready)
+    }
+
+    /// One turn of its senders.
+    pub fn turn(&mut self, sender: &mut Sender, shared: &mut Shared) -> Result<(), Violation> {
+        if self.may_attach() && shared.random.chance(50) {
+            self.attach(sender, shared);
+        }
+        if shared.random.chance(self.habits.cancels) {
+            self.cancel(sender, shared);
+        }
+        let ready: Vec<usize> = (0..self.attachments.len())
+            .filter(|at| self.attachments[*at].is_ready())
+            .collect();
+        if ready.is_empty() {
+            return Ok(());
+        }
+        let at = shared.random.pick(&ready);
+        if self.attachments[at].is_finished() {
+            let attachment = &mut self.attachments[at];
+            attachment.state = State::Detaching;
+            let detach = Frame::Detach {
+                channel: attachment.channel,
+            };
+            sender.outbox.append(|out| write::any(out, &detach));
+            shared.note(self.side, "detach", attachment.channel, attachment.id);
+            return Ok(());
+        }
+        if shared.random.chance(30) && self.call_in_turn(at, sender, shared)? > 0 {
+            return Ok(());
+        }
+        self.call_one_by_one(at, sender, shared)
+    }
+
+    fn attach(&mut self, sender: &mut Sender, shared: &mut Shared) {
+        let Some(channel) = sender.open_channel() else {
+            self.no_channel = true;
+            return;
+        };
+        let id = self.attachments.len() as u64;
+        let name = if shared.random.chance(5) {
+            "nobody".into()
+        } else {
+            format!("actor {id}")
+        };
+        let attach = Frame::Attach {
+            channel,
+            how: 0,
+            target: name.as_bytes(),
+            schema_hash: 1,
+            codec: 0,
+        };
+        sender.outbox.append(|out| write::any(out, &attach));
+        shared.note(self.side, "attach", channel, id);
+        self.attachments.push(Attachment {
+            id,
+            channel,
+            state: State::Attaching,
+            waits: Waits::Not,
+            total: shared.random.between(0, self.habits.calls_max),
+            stays: self.peer.channels_max > self.habits.attachments && shared.random.chance(30),
+            sent: Vec::new(),
+            handled: 0,
+        });
+    }
+
+    fn cancel(&mut self, sender: &mut Sender, shared: &mut Shared) {
+        if self.asked.is_empty() {
+            return;
+        }
+        let (slot, generation) = shared.random.pick(&self.asked);
+        let (slot, generation) = (u64::from(slot), u64::from(generation));
+        if let Some(asked) = self
+            .slots
+            .get(slot, generation)
+            .filter(|asked| !asked.cancelled)
+        {
+            asked.cancelled = true;
+            sender
+                .outbox
+                .append(|out| write::any(out, &Frame::Cancel { slot, generation }));
+            shared.note(self.side, "cancel", slot, generation);
+        }
+    }
+}
+
+impl Attachment {
+    fn is_finished(&self) -> bool {
+        self.sent.len() as u64 == self.total
+    }
+
+    fn is_ready(&self) -> bool {
+        let idle = self.is_finished() && self.stays;
+        self.state == State::Open && self.waits == Waits::Not && !idle
+    }
+}

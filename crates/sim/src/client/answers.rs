@@ -1,0 +1,194 @@
+//! What comes back: credit, answers, the end of a channel; and what is left when a session was cut.
+
+use wigwag_link::frame::Frame;
+use wigwag_link::{Code, Sender};
+
+use super::{Asked, Attachment, Client, Fates, State, Waits};
+use crate::check::{Violation, must};
+use crate::content::CallId;
+use crate::world::Shared;
+
+impl Client {
+    fn wake(&mut self, reason: Waits) {
+        for attachment in self
+            .attachments
+            .iter_mut()
+            .filter(|one| one.waits == reason)
+        {
+            attachment.waits = Waits::Not;
+        }
+    }
+
+    /// An ack has made room.
+    pub fn has_room(&mut self) {
+        self.wake(Waits::ForRoom);
+    }
+
+    fn living(&mut self, channel: u64) -> Option<&mut Attachment> {
+        self.attachments
+            .iter_mut()
+            .find(|one| one.channel == channel && one.state != State::Over)
+    }
+
+    /// A frame for the calling half has come.
+    pub fn receive(
+        &mut self,
+        frame: Frame<'_>,
+        sender: &mut Sender,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        match frame {
+            Frame::Attached { channel, limit, .. } => {
+                sender.attached(channel, limit);
+                if let Some(attachment) = self.living(channel) {
+                    attachment.state = State::Open;
+                }
+                Ok(())
+            }
+            Frame::Credit {
+                channel,
+                limit,
+                handled,
+            } => {
+                let rises = sender
+                    .window(channel)
+                    .is_some_and(|window| window.raise(limit));
+                let caller = self.side;
+                let Some(attachment) = self.living(channel) else {
+                    return Ok(());
+                };
+                if rises && attachment.waits == Waits::ForCredit {
+                    attachment.waits = Waits::Not;
+                }
+                attachment.handled = attachment.handled.max(handled);
+                let any = CallId {
+                    caller,
+                    attachment: attachment.id,
+                    number: 0,
+                };
+                shared.oracle.told_handled(any, handled)
+            }
+            Frame::Detached {
+                channel,
+                code,
+                accepted,
+            } => self.detached(channel, code, accepted, sender, shared),
+            Frame::Reply {
+                slot,
+                generation,
+                value,
+            } => {
+                let asked = self.complete(slot, generation, shared)?;
+                let right = asked.call.is_reply(value);
+                must(right, "a reply belongs to its ask", || {
+                    format!("{:?}", asked.call)
+                })
+            }
+            Frame::Error {
+                slot,
+                generation,
+                code,
+                ..
+            } => {
+                let asked = self.complete(slot, generation, shared)?;
+                let expected =
+                    code == Code::ACTOR_STOPPED || asked.cancelled && code == Code::CANCELLED;
+                must(expected, "errors have their cause", || {
+                    format!("{:?}: {code:?}", asked.call)
+                })
+            }
+            other => Err(Violation::new(
+                "frames come where they are expected",
+                format!("{other:?}"),
+            )),
+        }
+    }
+
+    fn detached(
+        &mut self,
+        channel: u64,
+        code: Code,
+        accepted: u64,
+        sender: &mut Sender,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        let caller = self.side;
+        let rule = "DETACHED comes once for each ATTACH";
+        let Some(attachment) = self.living(channel) else {
+            return Err(Violation::new(rule, format!("channel {channel}")));
+        };
+        attachment.state = State::Over;
+        let any = CallId {
+            caller,
+            attachment: attachment.id,
+            number: 0,
+        };
+        self.no_channel = false;
+        sender.close_channel(channel);
+        shared.note(caller, "detached", channel, accepted);
+        if code == Code::ACTOR_STOPPED {
+            shared.oracle.told_stopped(any, accepted)?;
+        }
+        Ok(())
+    }
+
+    fn complete(
+        &mut self,
+        slot: u64,
+        generation: u64,
+        shared: &mut Shared,
+    ) -> Result<Asked, Violation> {
+        let narrow = u32::try_from(slot).ok().zip(u32::try_from(generation).ok());
+        let asked = narrow.and_then(|(slot, generation)| self.slots.release(slot, generation));
+        let Some(asked) = asked else {
+            let detail = format!("slot {slot}, generation {generation}");
+            return Err(Violation::new("an answer meets an open question", detail));
+        };
+        self.asked.retain(|one| Some(*one) != narrow);
+        shared.note(
+            self.side,
+            "completed",
+            asked.call.attachment,
+            asked.call.number,
+        );
+        shared.oracle.completed(asked.call)?;
+        self.wake(Waits::ForSlot);
+        Ok(asked)
+    }
+
+    /// The units that are free on each channel that is open.
+    pub fn free_units(&self, sender: &mut Sender) -> Vec<(u64, u64)> {
+        let open = self
+            .attachments
+            .iter()
+            .filter(|one| one.state == State::Open);
+        open.filter_map(|one| Some((one.channel, sender.window(one.channel)?.free())))
+            .collect()
+    }
+
+    /// The session was cut: what became of the calls, as far as this side can know. Frames from
+    /// `untaken_from` on were never handed to the transport.
+    pub fn fates(&self, untaken_from: u64, shared: &mut Shared) -> Result<Fates, Violation> {
+        let mut fates = Fates::default();
+        for attachment in &self.attachments {
+            for (number, seq) in attachment.sent.iter().enumerate() {
+                let number = number as u64;
+                let call = CallId {
+                    caller: self.side,
+                    attachment: attachment.id,
+                    number,
+                };
+                if number < attachment.handled {
+                    fates.delivered += 1;
+                    shared.oracle.delivered(call)?;
+                } else if *seq >= untaken_from {
+                    fates.not_delivered += 1;
+                    shared.oracle.not_delivered(call)?;
+                } else {
+                    fates.unknown += 1;
+                }
+            }
+        }
+        Ok(fates)
+    }
+}

@@ -1,0 +1,166 @@
+//! How calls leave: one by one, or many in a turn with leased credit.
+
+use wigwag_link::credit::Window;
+use wigwag_link::limits::units;
+use wigwag_link::session::CallRefused;
+use wigwag_link::{Sender, write};
+use wigwag_wire::Buffer;
+
+use super::{Asked, CALL_HEAD_BYTES, Client, Waits};
+use crate::check::Violation;
+use crate::content::CallId;
+use crate::world::Shared;
+
+impl Client {
+    /// The next call of an attachment, and whether it is an ask.
+    fn next_call(&self, at: usize) -> (CallId, bool, u64) {
+        let attachment = &self.attachments[at];
+        let number = attachment.sent.len() as u64;
+        let call = CallId {
+            caller: self.side,
+            attachment: attachment.id,
+            number,
+        };
+        let most = self
+            .habits
+            .bytes_max
+            .min(self.peer.frame_max - CALL_HEAD_BYTES);
+        (
+            call,
+            call.is_ask(self.habits.asks),
+            call.bytes(self.habits.bytes_min.min(most), most),
+        )
+    }
+
+    /// A slot for an ask; `Err` when there is none.
+    fn slot(&mut self, call: CallId, is_ask: bool) -> Result<Option<(u32, u32)>, ()> {
+        if !is_ask {
+            return Ok(None);
+        }
+        self.slots
+            .take(Asked {
+                call,
+                cancelled: false,
+            })
+            .map(Some)
+            .ok_or(())
+    }
+
+    /// Senders outside a turn: each call is charged and published alone.
+    pub(super) fn call_one_by_one(
+        &mut self,
+        at: usize,
+        sender: &mut Sender,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        for _ in 0..shared.random.between(1, 8) {
+            if self.attachments[at].is_finished() {
+                break;
+            }
+            let (call, is_ask, bytes) = self.next_call(at);
+            let Ok(asker) = self.slot(call, is_ask) else {
+                self.attachments[at].waits = Waits::ForSlot;
+                break;
+            };
+            let channel = self.attachments[at].channel;
+            let seq = sender.outbox.next_seq();
+            let refused = sender.call(channel, |out| encode(out, channel, call, asker, bytes));
+            let Err(refused) = refused else {
+                self.published(at, call, asker, seq, shared)?;
+                continue;
+            };
+            if let Some((slot, generation)) = asker {
+                self.slots.release(slot, generation);
+            }
+            self.attachments[at].waits = match refused {
+                CallRefused::NoRoom => Waits::ForRoom,
+                CallRefused::NoCredit { units } => {
+                    sender.stuck(channel, units);
+                    Waits::ForCredit
+                }
+                CallRefused::TooLarge { body } => {
+                    return Err(Violation::new(
+                        "calls fit into frames",
+                        format!("{body} bytes"),
+                    ));
+                }
+            };
+            break;
+        }
+        Ok(())
+    }
+
+    /// Senders inside a turn: credit is leased, the calls are published together. Gives their
+    /// count.
+    pub(super) fn call_in_turn(
+        &mut self,
+        at: usize,
+        sender: &mut Sender,
+        shared: &mut Shared,
+    ) -> Result<u64, Violation> {
+        let channel = self.attachments[at].channel;
+        if !sender.outbox.has_room_for_calls() {
+            return Ok(0);
+        }
+        let most = shared.random.between(1, 200);
+        let Some(mut left) = sender.window(channel).map(|window| window.lease(most)) else {
+            return Ok(0);
+        };
+        let first_seq = sender.outbox.next_seq();
+        let mut count = 0;
+        while !self.attachments[at].is_finished() {
+            let (call, is_ask, bytes) = self.next_call(at);
+            let Ok(asker) = self.slot(call, is_ask) else {
+                break;
+            };
+            let before = self.turn.len();
+            let cost = units(encode(&mut self.turn, channel, call, asker, bytes));
+            if cost > left {
+                self.turn.truncate(before);
+                asker.map(|(slot, generation)| self.slots.release(slot, generation));
+                break;
+            }
+            left -= cost;
+            self.published(at, call, asker, first_seq + count, shared)?;
+            count += 1;
+        }
+        sender
+            .window(channel)
+            .into_iter()
+            .for_each(|window: &mut Window| window.give_back(left));
+        sender.outbox.publish(&mut self.turn, count);
+        Ok(count)
+    }
+
+    fn published(
+        &mut self,
+        at: usize,
+        call: CallId,
+        asker: Option<(u32, u32)>,
+        seq: u64,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        self.attachments[at].sent.push(seq);
+        self.asked.extend(asker);
+        shared.note(
+            self.side,
+            if asker.is_some() { "ask" } else { "tell" },
+            call.attachment,
+            call.number,
+        );
+        shared.oracle.sent(call, asker.is_some())
+    }
+}
+
+fn encode(
+    out: &mut Buffer,
+    channel: u64,
+    call: CallId,
+    asker: Option<(u32, u32)>,
+    bytes: u64,
+) -> usize {
+    match asker {
+        Some(asker) => write::ask(out, channel, asker, 1, |out| call.put_arguments(out, bytes)),
+        None => write::tell(out, channel, 1, |out| call.put_arguments(out, bytes)),
+    }
+}

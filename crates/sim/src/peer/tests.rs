@@ -1,0 +1,171 @@
+use wigwag_link::{Code, write};
+use wigwag_wire::Buffer;
+
+use super::*;
+use crate::clock::micros;
+
+fn identity(seed: u128) -> Identity {
+    Identity {
+        node: seed,
+        incarnation: seed + 1,
+        nonce: seed + 2,
+        offered: 0,
+        required: 0,
+        limits: Limits::default(),
+    }
+}
+
+fn pair(framing: Framing) -> (Peer, Peer) {
+    let dialer = Peer::new(
+        framing,
+        identity(10),
+        Role::Dialer { session: 7 },
+        Time::START,
+    );
+    let listener = Peer::new(
+        framing,
+        identity(20),
+        Role::Listener { token: 9 },
+        Time::START,
+    );
+    (dialer, listener)
+}
+
+fn output(peer: &mut Peer) -> Vec<u8> {
+    let mut batch = Batch::new();
+    peer.take_output(&mut batch);
+    batch.slices().flatten().copied().collect()
+}
+
+/// Feeds bytes in chunks of at most `chunk`; the events as text.
+fn feed(peer: &mut Peer, bytes: &[u8], chunk: usize) -> Result<Vec<String>, PeerError> {
+    let (mut input, mut seen) = (ReadBuf::new(), Vec::new());
+    for part in bytes.chunks(chunk) {
+        input.fill(part);
+        while let Some(event) = peer.receive(&mut input, Time::START)? {
+            match event {
+                Event::Opened(opened) => seen.push(format!("{opened:?}")),
+                Event::Batch(mut arrived) => {
+                    while let Some((frame, _)) = arrived.incoming.next_frame()? {
+                        seen.push(format!("{frame:?}"));
+                    }
+                }
+            }
+        }
+    }
+    Ok(seen)
+}
+
+/// Carries bytes to and fro until both are silent.
+fn talk(dialer: &mut Peer, listener: &mut Peer, chunk: usize) -> Vec<String> {
+    let mut seen = Vec::new();
+    loop {
+        let (there, back) = (output(dialer), output(listener));
+        if there.is_empty() && back.is_empty() {
+            return seen;
+        }
+        seen.extend(feed(listener, &there, chunk).expect("the dialer is honest"));
+        seen.extend(feed(dialer, &back, chunk).expect("the listener is honest"));
+    }
+}
+
+#[test]
+fn two_peers_open_a_session_however_their_bytes_are_torn() {
+    for framing in [Framing::Tcp, Framing::Ipc] {
+        for chunk in [1, 2, 7, 64, 10_000] {
+            let (mut dialer, mut listener) = pair(framing);
+            let seen = talk(&mut dialer, &mut listener, chunk);
+            assert_eq!(
+                seen.len(),
+                2,
+                "each side hears once that it is open: {seen:?}"
+            );
+            let sender = dialer.sender().expect("it is open");
+            sender
+                .outbox
+                .append(|out| write::tell(out, 0, 1, |out| out.push(0x90)));
+            let seen = talk(&mut dialer, &mut listener, chunk);
+            assert!(seen.len() == 1 && seen[0].starts_with("Tell"), "{seen:?}");
+        }
+    }
+}
+
+#[test]
+fn the_dialer_says_hello_only_to_a_pair1_socket() {
+    let (mut dialer, _) = pair(Framing::Tcp);
+    assert_eq!(output(&mut dialer), b"\0SP\0\0\x11\0\0");
+    assert!(output(&mut dialer).is_empty());
+    let wrong = feed(&mut dialer, b"\0SP\0\0\x31\0\0", 8).expect_err("a REP socket");
+    assert!(matches!(wrong, PeerError::Header(_)), "{wrong}");
+    assert!(output(&mut dialer).is_empty());
+}
+
+#[test]
+fn a_refusal_says_why_before_the_connection_ends() {
+    let (mut dialer, _) = pair(Framing::Tcp);
+    let picky = Identity {
+        required: 4,
+        ..identity(20)
+    };
+    let mut listener = Peer::new(
+        Framing::Tcp,
+        picky,
+        Role::Listener { token: 9 },
+        Time::START,
+    );
+    let header = output(&mut listener);
+    let mut wire = output(&mut dialer);
+    feed(&mut dialer, &header, 8).expect("a header");
+    wire.extend(output(&mut dialer));
+    let error = feed(&mut listener, &wire, 100).expect_err("it requires a feature");
+    listener.fail(&error);
+    let told = feed(&mut dialer, &output(&mut listener), 100).expect_err("refused");
+    let PeerError::Link(LinkError::ToldByPeer { code, .. }) = told else {
+        panic!("{told}")
+    };
+    assert_eq!(code, Code::FEATURE_REQUIRED);
+}
+
+#[test]
+fn a_message_over_two_hops_ends_the_session() {
+    let (mut dialer, mut listener) = pair(Framing::Tcp);
+    talk(&mut dialer, &mut listener, 100);
+    let batch = |hops: u8| {
+        let mut out = Buffer::new();
+        out.extend(&[0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, hops, 0, 0, 0, 0]);
+        out
+    };
+    for hops in [0, 1] {
+        assert_eq!(
+            feed(&mut listener, batch(hops).as_slice(), 100),
+            Ok(Vec::new())
+        );
+    }
+    let error = feed(&mut listener, batch(2).as_slice(), 100).expect_err("a device");
+    listener.fail(&error);
+    let told = feed(&mut dialer, &output(&mut listener), 100).expect("CLOSE is a frame");
+    assert!(told[0].starts_with("Close"), "{told:?}");
+}
+
+#[test]
+fn a_silent_partner_has_five_seconds() {
+    let (mut dialer, _) = pair(Framing::Tcp);
+    let due = dialer.deadline().expect("the opening has one");
+    assert_eq!(due, Time::START + HANDSHAKE_MAX);
+    assert_eq!(dialer.tick(Time::START + micros(1)), Ok(()));
+    assert_eq!(dialer.tick(due), Err(PeerError::Late));
+}
+
+/// A message longer than what was announced is refused on its length alone.
+#[test]
+fn announced_lengths_are_checked_before_any_byte_is_kept() {
+    let (mut dialer, mut listener) = pair(Framing::Tcp);
+    let header = output(&mut dialer);
+    let opening = [&header[..], &4101_u64.to_be_bytes()].concat();
+    let error = feed(&mut listener, &opening, 100).expect_err("too long for an opening");
+    assert!(matches!(error, PeerError::Framing(_)), "{error}");
+    let (mut dialer, mut listener) = pair(Framing::Tcp);
+    talk(&mut dialer, &mut listener, 100);
+    let batch_max = Limits::default().batch_max;
+    assert!(feed(&mut listener, &(batch_max + 1).to_be_bytes(), 100).is_err());
+}

@@ -1,0 +1,109 @@
+//! Many worlds, and the same one twice.
+//!
+//! `WIGWAG_SEED=n` runs one seed and prints its story. `WIGWAG_SEEDS=n` says how many are tried,
+//! `WIGWAG_NIGHTLY` tries a hundred thousand.
+
+use std::env;
+
+use wigwag_sim::{Options, Report, run};
+
+const SEEDS: u64 = 4_000;
+const SEEDS_NIGHTLY: u64 = 100_000;
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name).ok()?.parse().ok()
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    if let Some(seed) = number("WIGWAG_SEED") {
+        return seed..seed + 1;
+    }
+    let nightly = env::var_os("WIGWAG_NIGHTLY").map(|_| SEEDS_NIGHTLY);
+    0..number("WIGWAG_SEEDS").or(nightly).unwrap_or(SEEDS)
+}
+
+/// Runs one world; a broken promise is told with its story.
+fn hold(seed: u64) -> Report {
+    let options = Options {
+        seed,
+        ..Options::default()
+    };
+    match run(&options).outcome {
+        Ok(report) => report,
+        Err(violation) => {
+            let told = run(&Options {
+                record: true,
+                ..options
+            });
+            eprintln!("{}", told.trace);
+            panic!(
+                "seed {seed}: {violation}\n   replay: WIGWAG_SEED={seed} cargo test -p wigwag-sim"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_sent_arrives_once_in_order_or_is_reported_in_every_world() {
+    let seeds = seeds();
+    let (mut sent, mut broken, mut unknown, mut not_delivered) = (0, 0, 0, 0);
+    for seed in seeds.clone() {
+        let report = hold(seed);
+        sent += report.totals.sent;
+        for fates in report.fates.into_iter().flatten() {
+            broken += 1;
+            unknown += fates.unknown;
+            not_delivered += fates.not_delivered;
+        }
+    }
+    let worlds = seeds.end - seeds.start;
+    eprintln!(
+        "{worlds} worlds, {} broken, {sent} calls, {unknown} unknown, {not_delivered} not delivered",
+        broken / 2
+    );
+    // The worlds are worth looking at only if all of this happens in them.
+    let eventful =
+        sent > 20 * worlds && broken > worlds / 4 && unknown.min(not_delivered) > worlds / 10;
+    assert!(worlds < 1_000 || eventful, "these worlds are too quiet");
+    if number("WIGWAG_SEED").is_some() {
+        eprintln!(
+            "{}",
+            run(&Options {
+                seed: seeds.start,
+                record: true,
+                mutant: None
+            })
+            .trace
+        );
+    }
+}
+
+#[test]
+fn the_same_seed_tells_the_same_story() {
+    for seed in 0..50 {
+        let told = |record| {
+            run(&Options {
+                seed,
+                record,
+                mutant: None,
+            })
+        };
+        let (first, second) = (told(true), told(true));
+        assert_eq!(
+            first.trace.to_string(),
+            second.trace.to_string(),
+            "seed {seed}"
+        );
+        assert_eq!(first.outcome, second.outcome, "seed {seed}");
+        assert_eq!(first.trace.hash(), told(false).trace.hash(), "seed {seed}");
+    }
+    let hash = |seed| {
+        run(&Options {
+            seed,
+            ..Options::default()
+        })
+        .trace
+        .hash()
+    };
+    assert_ne!(hash(1), hash(2));
+}
