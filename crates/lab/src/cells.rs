@@ -160,7 +160,11 @@ impl Driver {
                         let mut sent = SentDigest::default();
                         for _ in 0..TELLS / 2 {
                             let number = sent.stamp(AMOUNT);
-                            counter.count(AMOUNT, sender, number).tell().await?;
+                            let told = counter.count(AMOUNT, sender, number).try_tell();
+                            if let Err(refused) = told {
+                                // No room now: wait for it.
+                                counter.call::<()>(refused.message).tell().await?;
+                            }
                         }
                         Ok::<SentDigest, Failure>(sent)
                     })
@@ -226,7 +230,10 @@ impl Driver {
                         break;
                     }
                     let (a, b) = (random.draw() as i64, random.draw() as i64);
-                    let answer = sum.add(a, b).ask().sent().await?;
+                    let answer = match sum.add(a, b).try_ask() {
+                        Ok(answer) => answer,
+                        Err(refused) => sum.call(refused.message).ask().sent().await?,
+                    };
                     answers.push_back((answer, a.wrapping_add(b)));
                 }
                 let lost = ASKS - received;

@@ -14,7 +14,7 @@ use crate::batch::Header;
 use crate::code::Code;
 use crate::credit::{Budget, Grant, Window};
 use crate::error::LinkError;
-use crate::frame::{Frame, SEQUENCED};
+use crate::frame::{self, Frame, SEQUENCED};
 use crate::limits::{ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, units};
 use crate::outbox::{Outbox, Taken};
 use crate::write;
@@ -92,7 +92,37 @@ pub struct Incoming<'a> {
     end: u64,
 }
 
+/// A TELL whose length, channel and method take one byte each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallTell<'a> {
+    /// The channel.
+    pub channel: u8,
+    /// The method.
+    pub method: u8,
+    /// The arguments.
+    pub arguments: &'a [u8],
+    /// Bytes of the body, which it has paid for.
+    pub body: usize,
+}
+
 impl<'a> Incoming<'a> {
+    /// The next frame if it is a small TELL, as nearly all frames of a busy link are: what
+    /// [`next_frame`](Self::next_frame) would give, in a quarter of the steps. `None` takes nothing
+    /// and says only that something else is next.
+    #[inline(always)]
+    pub fn next_small_tell(&mut self) -> Option<SmallTell<'a>> {
+        let &[kind, length, channel, method] = self.reader.rest().first_chunk::<4>()?;
+        let small = (length | channel | method) < 0x80 && length >= 2;
+        let fresh = self.seq >= self.fresh && self.seq < self.end;
+        if kind != frame::kind::TELL || !small || !fresh {
+            return None;
+        }
+        let body = usize::from(length);
+        let arguments = self.reader.take(2 + body).ok()?.get(4..)?;
+        self.seq += 1;
+        Some(SmallTell { channel, method, arguments, body })
+    }
+
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
     /// is given out, so the caller must place it or answer it before the batch's ack goes out.
     #[inline(always)]

@@ -50,6 +50,10 @@ pub(crate) struct Attached {
 #[derive(Default)]
 pub(crate) struct Channel {
     pub(crate) parked: Parked,
+    /// Turns that hold credit of this channel and have not published yet.
+    pub(crate) turns: u32,
+    /// The last reference is gone; detach when `turns` is zero.
+    pub(crate) detach_wanted: bool,
     /// The receiver is done with it; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
     /// DETACH is on its way: the number is free again when DETACHED comes.
@@ -227,7 +231,11 @@ impl Link {
         let Some(open) = sending.channels.get_mut(channel as usize) else {
             return;
         };
-        if open.gone.is_some() {
+        if open.turns > 0 {
+            // Another thread's turn has called on it and not published yet: the last such turn
+            // comes back here.
+            open.detach_wanted = true;
+        } else if open.gone.is_some() {
             sending.sender.close_channel(channel);
         } else if sending.ended.is_none() {
             open.leaving = true;

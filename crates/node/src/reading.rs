@@ -183,7 +183,19 @@ impl Reading {
         let mut incoming = receiver.open(batch)?;
         self.acknowledged(link, incoming.ack)?;
         let mut slots: Run<'_> = None;
-        while let Some((frame, body)) = incoming.next_frame()? {
+        loop {
+            while let Some(tell) = incoming.next_small_tell() {
+                slots = None;
+                let call = Call {
+                    channel: u64::from(tell.channel),
+                    method: u32::from(tell.method),
+                    arguments: tell.arguments,
+                    units: units(tell.body),
+                    asker: None,
+                };
+                self.call(link, call)?;
+            }
+            let Some((frame, body)) = incoming.next_frame()? else { return Ok(()) };
             match frame {
                 Frame::Tell {
                     channel,
@@ -250,13 +262,16 @@ impl Reading {
                         Err((CallErrorKind::from_code(code.0), text))
                     })?;
                 }
+                Frame::NotUnderstood { tag, channel, asker } => {
+                    slots = None;
+                    self.not_understood(link, tag, channel, asker, units(body))?;
+                }
                 other => {
                     slots = None;
                     self.control(link, other)?;
                 }
             }
         }
-        Ok(())
     }
 
     fn acknowledged(&mut self, link: &Link, ack: u64) -> Result<(), LinkError> {
@@ -308,6 +323,30 @@ impl Reading {
             open.dirty = true;
             self.dirty.push(at);
         }
+        Ok(())
+    }
+
+    /// A call with an extra that must be understood and is not: it has paid, and nobody gets it.
+    #[cold]
+    fn not_understood(
+        &mut self,
+        link: &Link,
+        tag: u64,
+        channel: u64,
+        asker: Option<(u64, u64)>,
+        units: u64,
+    ) -> Result<(), LinkError> {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
+            open.used += units;
+            open.owner.freed(units);
+        }
+        let asker = match asker {
+            Some((slot, generation)) => Some(self.asker(slot, generation)?),
+            None => None,
+        };
+        let detail = format!("extra {tag} is not known here");
+        undeliverable(link, asker, Code::BAD_ARGUMENTS, &detail);
         Ok(())
     }
 
@@ -402,14 +441,6 @@ impl Reading {
                 let (rule, detail) = (text(rule), text(detail));
                 return Err(LinkError::ToldByPeer { code, rule, detail });
             }
-            Frame::NotUnderstood { tag, asker } => {
-                let asker = match asker {
-                    Some((slot, generation)) => Some(self.asker(slot, generation)?),
-                    None => None,
-                };
-                let detail = format!("extra {tag} is not known here");
-                undeliverable(link, asker, Code::BAD_ARGUMENTS, &detail);
-            }
             // A handler that has begun goes on; its completion frees the slot. Nothing else of
             // these needs an answer.
             Frame::Cancel { .. }
@@ -417,7 +448,11 @@ impl Reading {
             | Frame::Pong { .. }
             | Frame::Release { .. }
             | Frame::Skipped { .. } => {}
-            Frame::Tell { .. } | Frame::Ask { .. } | Frame::Reply { .. } | Frame::Error { .. } => {
+            Frame::Tell { .. }
+            | Frame::Ask { .. }
+            | Frame::Reply { .. }
+            | Frame::Error { .. }
+            | Frame::NotUnderstood { .. } => {
                 return Err(LinkError::protocol("a call in a place for control frames"));
             }
         }

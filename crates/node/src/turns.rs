@@ -26,6 +26,8 @@ struct Turned {
     left: u64,
     /// Credit leased for other channels: channel, units left.
     leases: Vec<(u64, u64)>,
+    /// Channels that know of this turn.
+    known: Vec<u64>,
     /// Something waits to be written that is not in `encoded`.
     flush: bool,
 }
@@ -175,6 +177,7 @@ impl Turned {
             channel: u64::MAX,
             left: 0,
             leases: Vec::new(),
+            known: Vec::new(),
             flush: false,
         }
     }
@@ -201,11 +204,15 @@ impl Turned {
         if closed || !sending.sender.outbox.has_room_for_calls() {
             return false;
         }
-        let Some(state) = sending.channels.get(channel as usize) else {
+        let Some(state) = sending.channels.get_mut(channel as usize) else {
             return false;
         };
         if state.gone.is_some() {
             return false;
+        }
+        if !self.known.contains(&channel) {
+            self.known.push(channel);
+            state.turns += 1;
         }
         // Those who wait keep what they need, at the price of our own call.
         let reserved = state.parked.len() as u64 * cost;
@@ -266,6 +273,14 @@ impl Turned {
             }
             wakers.extend(sending.woken(channel));
         }
+        let mut left_behind = Vec::new();
+        for channel in self.known.drain(..) {
+            let Some(state) = sending.channels.get_mut(channel as usize) else { continue };
+            state.turns -= 1;
+            if state.turns == 0 && state.detach_wanted {
+                left_behind.push(channel);
+            }
+        }
         let ended = sending.ended.clone();
         if ended.is_some() {
             self.encoded.clear();
@@ -283,5 +298,6 @@ impl Turned {
             wakers.append(&mut self.link.fail_asks(CallErrorKind::NotDelivered, &ended.why));
         }
         wakers.into_iter().for_each(Waker::wake);
+        left_behind.into_iter().for_each(|channel| self.link.detach(channel));
     }
 }

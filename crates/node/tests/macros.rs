@@ -294,7 +294,8 @@ async fn a_client_that_knows_the_interface_alone_reaches_the_actor() {
     let address = service.listen("inproc://interface").await.unwrap();
     let client = Node::new();
     let address = format!("{address}/bank");
-    let bank = client.actor::<BankInterface>(&address).await.unwrap();
+    let bank = Box::pin(client.actor::<BankInterface>(&address)).await;
+    let bank = bank.unwrap();
     assert_eq!(bank.balance(4).ask().await.unwrap(), 4);
     let refused = bank.open("Ada".into(), Some(1)).ask().await.unwrap();
     assert_eq!(refused, Err("Ada has one already".into()));

@@ -257,7 +257,9 @@ fn a_panic_is_told_to_its_asker_and_stops_the_actor_for_the_others() {
             let panicked = call.try_ask().unwrap();
             let behind = scribe.notes().try_ask().unwrap();
             gate.open.notify_one();
-            assert_eq!(panicked.await.unwrap_err().kind, CallErrorKind::Panicked);
+            let panicked = panicked.await.unwrap_err();
+            assert_eq!(panicked.kind, CallErrorKind::Panicked);
+            assert_eq!(panicked.detail, None, "nobody has said more");
             assert_eq!(behind.await.unwrap_err().kind, CallErrorKind::ActorStopped);
 
             let asked = scribe.notes().ask().await.unwrap_err();

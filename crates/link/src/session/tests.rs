@@ -55,6 +55,41 @@ fn a_resent_batch_is_skipped_and_counted() {
     assert_eq!((receiver.recv_next(), receiver.repeated()), (2, 2));
 }
 
+/// The short road and the long one read the same, whatever comes.
+#[test]
+fn a_small_tell_is_what_the_next_frame_would_be() {
+    let mut sender = sender();
+    for (channel, length) in [(0, 0), (127, 125), (127, 126), (128, 3), (5, 1), (0, 4000)] {
+        let arguments = vec![7; length];
+        sender.outbox.append(|out| write::tell(out, channel, 1, |out| out.extend(&arguments)));
+        write_reply(&mut sender);
+    }
+    let batch = output(&mut sender);
+    let mut receivers = [(); 2].map(|()| Receiver::new(&Limits::default()));
+    let [long, short] = &mut receivers;
+    let (mut long, mut short) = (long.open(&batch).unwrap(), short.open(&batch).unwrap());
+    let mut small = 0;
+    while let Some((frame, body)) = long.next_frame().unwrap() {
+        match short.next_small_tell() {
+            Some(tell) => {
+                small += 1;
+                let (channel, method) = (u64::from(tell.channel), u64::from(tell.method));
+                assert_eq!(frame, Frame::Tell { channel, method, arguments: tell.arguments });
+                assert_eq!(tell.body, body);
+            }
+            None => assert_eq!(short.next_frame().unwrap(), Some((frame, body))),
+        }
+    }
+    assert_eq!(short.next_small_tell(), None);
+    drop((long, short));
+    assert_eq!(small, 3);
+    assert_eq!(receivers[0].recv_next(), receivers[1].recv_next());
+}
+
+fn write_reply(sender: &mut Sender) {
+    sender.outbox.append(|out| write::reply(out, (1, 2), |out| out.push(0xC0)));
+}
+
 #[test]
 fn a_gap_is_a_broken_rule() {
     let mut sender = sender();
@@ -214,6 +249,7 @@ fn trailing_fields_are_skipped_and_extras_are_understood_by_their_tag() {
     let unknown = [0x91, 2, 98, 0, 4, 3, 2, 1, 0x90];
     let refused = Frame::NotUnderstood {
         tag: 98,
+        channel: 4,
         asker: Some((3, 2)),
     };
     assert_eq!(parse(0x92, &unknown), alloc::format!("Ok({refused:?})"));

@@ -229,6 +229,7 @@ impl<'v> Fields<'v> {
                     .map(|_| (n("slot"), n("generation")));
                 Frame::NotUnderstood {
                     tag: n("tag"),
+                    channel: n("channel"),
                     asker,
                 }
             }

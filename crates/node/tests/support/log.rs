@@ -21,8 +21,8 @@ pub(crate) fn collect() {
     tracing::subscriber::set_global_default(Collector).expect("nobody else collects");
 }
 
-/// Waits for a line that holds all the words; `None` when none comes within `limit`.
-pub(crate) async fn line_with(words: &[&str], limit: Duration) -> Option<String> {
+/// Waits for a line that holds all the words.
+pub(crate) async fn line_with(words: &[&str], limit: Duration) -> String {
     let found = async {
         loop {
             let news = NEWS.notified();
@@ -33,7 +33,8 @@ pub(crate) async fn line_with(words: &[&str], limit: Duration) -> Option<String>
             news.await;
         }
     };
-    tokio::time::timeout(limit, found).await.ok()
+    let line = tokio::time::timeout(limit, found).await;
+    line.unwrap_or_else(|_| panic!("no line with {words:?}"))
 }
 
 fn lines() -> MutexGuard<'static, Vec<String>> {

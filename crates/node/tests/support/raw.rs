@@ -189,29 +189,36 @@ impl Raw {
     /// The next frame of an open session; `None` at the end of the connection.
     pub(crate) async fn frame(&mut self) -> Option<Seen> {
         while self.frames.is_empty() {
-            let message = self.message().await?;
-            let mut reader = Reader::new(&message);
-            let header = BatchHeader::decode(&mut reader).expect("a node sends sound batches");
-            assert_eq!(header.first_seq, self.received, "no gaps, nothing twice");
-            self.received += header.count;
-            while !reader.is_empty() {
-                let next = Frame::next(&mut reader, u64::MAX);
-                let (kind, body) = next.expect("a node sends sound frames");
-                let body = body.to_vec();
-                self.frames.push_back(Seen { kind, body });
-            }
+            self.batch().await?;
         }
         self.frames.pop_front()
     }
 
-    /// The next frame of that kind; the others are passed over.
+    /// The next frame of that kind; the others are left for later.
     pub(crate) async fn until(&mut self, wanted: u8) -> Seen {
         loop {
-            let seen = self.frame().await.expect("the connection is open");
-            if seen.kind == wanted {
+            let at = self.frames.iter().position(|seen| seen.kind == wanted);
+            if let Some(seen) = at.and_then(|at| self.frames.remove(at)) {
                 return seen;
             }
+            self.batch().await.expect("the connection is open");
         }
+    }
+
+    /// Reads one batch; `None` at the end of the connection.
+    async fn batch(&mut self) -> Option<()> {
+        let message = self.message().await?;
+        let mut reader = Reader::new(&message);
+        let header = BatchHeader::decode(&mut reader).expect("a node sends sound batches");
+        assert_eq!(header.first_seq, self.received, "no gaps, nothing twice");
+        self.received += header.count;
+        while !reader.is_empty() {
+            let next = Frame::next(&mut reader, u64::MAX);
+            let (kind, body) = next.expect("a node sends sound frames");
+            let body = body.to_vec();
+            self.frames.push_back(Seen { kind, body });
+        }
+        Some(())
     }
 
     /// Code and rule of the CLOSE that ends the connection; `None` when it ends without.
