@@ -96,9 +96,9 @@ impl<'r> Reply<'r> {
         }
     }
 
-    /// Answers with an error.
+    /// Answers with an error, and with what there is to say about it, if anything.
     pub fn fail(&mut self, kind: CallErrorKind, detail: &str) {
-        self.fail_now(kind, Some(detail));
+        self.fail_now(kind, Some(detail).filter(|detail| !detail.is_empty()));
     }
 
     /// The same reply, free to outlive the turn.

@@ -354,10 +354,16 @@ impl Outbox {
     }
 
     fn buffer(&mut self) -> Buffer {
-        // A little more than a segment: the frame that fills it may reach beyond.
+        // A little more than a segment: the frame that fills it may reach beyond. Not before there is
+        // something to fill it with, because of the thousand sessions that say little.
+        let capacity = if self.retained > COPY_BYTES_MAX {
+            SEGMENT_BYTES + 1024
+        } else {
+            COPY_BYTES_MAX
+        };
         self.spare
             .pop()
-            .unwrap_or_else(|| Buffer::with_capacity(SEGMENT_BYTES + 1024))
+            .unwrap_or_else(|| Buffer::with_capacity(capacity))
     }
 
     fn recycle(&mut self, bytes: Arc<Buffer>) {

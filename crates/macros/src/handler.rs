@@ -62,7 +62,7 @@ fn described(method: &Method) -> TokenStream {
 /// `impl Actor`: plain methods run where the message is taken apart, async ones later.
 pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let (whole, message) = (&definition.whole, &definition.message);
-    let (given, reply) = (local("message"), local("reply"));
+    let (given, reply, owned) = (local("message"), local("reply"), local("owned"));
     let (plain, later): (Vec<_>, Vec<_>) = definition
         .methods
         .iter()
@@ -83,7 +83,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let rest = (!plain.is_empty()).then(|| {
         quote! {
             #given => {
-                let _ = ::wigwag::__private::Actor::handle(self, #given, &mut #reply);
+                let _ = ::wigwag::__private::Actor::handle(self, #given, #reply);
             }
         }
     });
@@ -103,12 +103,12 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
                 }
             }
 
-            #[allow(unused_mut, reason = "it is sent by the async handlers, if there are any")]
             async fn handle_later(
                 &mut self,
                 #given: #message,
-                mut #reply: ::wigwag::__private::Reply<'static>,
+                mut #owned: ::wigwag::__private::Reply<'static>,
             ) {
+                let #reply = &mut #owned;
                 match #given {
                     #(#run_later)*
                     #rest
@@ -134,13 +134,8 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
             Shape::Text | Shape::Bytes => quote!(&#local),
         });
     let wait = method.is_async.then(|| quote!(.await));
-    let to = if done.is_empty() {
-        quote!(&mut #reply)
-    } else {
-        quote!(#reply)
-    };
     let send = quote_spanned! {at(method.reply_span)=>
-        ::wigwag::__private::Reply::send(#to, #value);
+        ::wigwag::__private::Reply::send(#reply, #value);
     };
     quote! {
         #message::#variant { #(#names: #locals,)* } => {

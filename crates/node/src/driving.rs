@@ -16,6 +16,7 @@ impl Drop for EndOnDrop {
     fn drop(&mut self) {
         // Finds nothing to do when the driver has given a reason.
         self.0.end("the runtime has ended");
+        self.0.let_go();
     }
 }
 

@@ -1,6 +1,6 @@
 //! A session as the actors see it: where replies go and who hears that places are free.
 
-use std::sync::Weak;
+use std::sync::Arc;
 
 use wigwag_actor::{CallErrorKind, LaneOwner};
 use wigwag_link::frame::Frame;
@@ -11,15 +11,16 @@ use crate::link::Link;
 use crate::turns;
 
 /// One channel of one session, for as long as it is attached. Mail of a channel that is over may
-/// still be handled; then `attach` differs from the living one and credit is left alone.
+/// still be handled; then `attach` differs from the living one and credit is left alone. It holds
+/// the link, which lets go of its owners when it ends.
 pub(crate) struct ChannelOwner {
-    link: Weak<Link>,
+    link: Arc<Link>,
     channel: u64,
     attach: u64,
 }
 
 impl ChannelOwner {
-    pub(crate) fn new(link: Weak<Link>, channel: u64, attach: u64) -> ChannelOwner {
+    pub(crate) fn new(link: Arc<Link>, channel: u64, attach: u64) -> ChannelOwner {
         ChannelOwner {
             link,
             channel,
@@ -30,23 +31,19 @@ impl ChannelOwner {
 
 impl LaneOwner for ChannelOwner {
     fn freed(&self, units: u64) {
-        let Some(link) = self.link.upgrade() else {
-            return;
-        };
+        let link = &self.link;
         let due = {
             let mut sending = link.sending();
             let living = sending.grants.get(self.channel as usize) == Some(&self.attach);
             living && sending.sender.freed(self.channel, units)
         };
         if due {
-            turns::flush_soon(&link);
+            turns::flush_soon(link);
         }
     }
 
     fn handled(&self, calls: u64) {
-        let Some(link) = self.link.upgrade() else {
-            return;
-        };
+        let link = &self.link;
         let mut sending = link.sending();
         if sending.grants.get(self.channel as usize) == Some(&self.attach) {
             if let Some(grant) = sending.sender.granted(self.channel) {
@@ -56,9 +53,7 @@ impl LaneOwner for ChannelOwner {
     }
 
     fn stopped(&self) {
-        let Some(link) = self.link.upgrade() else {
-            return;
-        };
+        let link = &self.link;
         let mut sending = link.sending();
         let at = self.channel as usize;
         if sending.grants.get(at) != Some(&self.attach) {
@@ -78,26 +73,22 @@ impl LaneOwner for ChannelOwner {
             .outbox
             .append(|out| write::any(out, &detached));
         drop(sending);
-        turns::flush_soon(&link);
+        turns::flush_soon(link);
     }
 
     fn reply(&self, slot: u32, generation: u32, value: &dyn Encode) {
-        if let Some(link) = self.link.upgrade() {
-            turns::answer(&link, (slot, generation), value);
-        }
+        turns::answer(&self.link, (slot, generation), value);
     }
 
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str) {
-        let Some(link) = self.link.upgrade() else {
-            return;
-        };
+        let link = &self.link;
         let code = Code(kind.code());
-        turns::publish(&link);
+        turns::publish(link);
         let asker = (slot, generation);
         link.sending()
             .sender
             .outbox
             .append(|out| write::error(out, asker, code, detail));
-        turns::flush_soon(&link);
+        turns::flush_soon(link);
     }
 }

@@ -44,10 +44,11 @@
 //!
 //! # What is promised
 //!
-//! The messages of one sender to one actor arrive in order and once, while the session lives. An
-//! ask has exactly one outcome. A connection that breaks ends its session in this release: later
-//! calls fail as [`NotDelivered`](CallErrorKind::NotDelivered), asks under way as
-//! [`Unknown`](CallErrorKind::Unknown), and tells that had left are not reported one by one.
+//! What one sender sends through one reference, or its clones, arrives in order and once, while the
+//! session lives. An ask has exactly one outcome. A connection that breaks ends its session in this
+//! release: later calls fail as [`NotDelivered`](CallErrorKind::NotDelivered), asks under way as
+//! [`Unknown`](CallErrorKind::Unknown), and tells that were on their way are not reported one by
+//! one.
 //!
 //! # Performance
 //!
@@ -100,6 +101,7 @@ pub use wigwag_actor::{
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
+pub use bytes::Bytes;
 pub use wigwag_wire::{Decode, Encode, Fault};
 
 /// What the macros write refers to; no part of the API.

@@ -276,6 +276,11 @@ impl Link {
         self.outlet().close();
     }
 
+    /// The driver has ended: actors and link let go of each other.
+    pub(crate) fn let_go(&self) {
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner).let_go();
+    }
+
     /// No answers will come any more. Gives those who wait for one.
     pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
         let mut wakers = Vec::new();

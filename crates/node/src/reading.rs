@@ -124,6 +124,12 @@ impl Reading {
         }
     }
 
+    /// The link is over: what it holds of the actors, and they of it, goes.
+    pub(crate) fn let_go(&mut self) {
+        self.dirty.clear();
+        self.channels.clear();
+    }
+
     pub(crate) fn read(
         &mut self,
         link: &Link,
@@ -514,7 +520,8 @@ impl Reading {
             .outbox
             .append(|out| write::any(out, &attached));
         drop(sending);
-        let owner = Arc::new(ChannelOwner::new(self.link.clone(), channel, self.attaches));
+        let Some(whole) = self.link.upgrade() else { return Ok(()) };
+        let owner = Arc::new(ChannelOwner::new(whole, channel, self.attaches));
         let lane = actor.open_lane(owner.clone());
         let open = Open {
             actor,

@@ -69,9 +69,22 @@ pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
     if first < 0x80 {
         return Ok(u64::from(first));
     }
-    take_long(reader, first)
+    // Slots and generations of a busy link take two or three bytes.
+    match reader.rest() {
+        [second @ 1..0x80, ..] => {
+            reader.u8()?;
+            Ok(u64::from(first & 0x7F) | u64::from(*second) << 7)
+        }
+        [second @ 0x80..=0xFF, third @ 1..0x80, ..] => {
+            reader.array::<2>()?;
+            let high = u64::from(second & 0x7F) << 7 | u64::from(*third) << 14;
+            Ok(u64::from(first & 0x7F) | high)
+        }
+        _ => take_long(reader, first),
+    }
 }
 
+#[cold]
 #[inline(never)]
 fn take_long(reader: &mut Reader<'_>, first: u8) -> Result<u64, VarintError> {
     let mut value = u64::from(first & 0x7F);

@@ -132,7 +132,7 @@ impl Interface for Tally {
 }
 
 impl Actor for Tally {
-    fn handle<'r>(&mut self, message: TallyMessage, reply: Reply<'r>) -> Handled<'r, TallyMessage> {
+    fn handle(&mut self, message: TallyMessage, reply: &mut Reply<'_>) -> Handled<TallyMessage> {
         match message {
             TallyMessage::Note(number) => {
                 self.sum += number;
@@ -142,14 +142,14 @@ impl Actor for Tally {
                 reply.send(());
             }
             TallyMessage::Sum => reply.send(self.sum),
-            TallyMessage::Stand => return Handled::Later(message, reply),
+            TallyMessage::Stand => return Handled::Later(message),
             TallyMessage::Panic => panic!("on purpose"),
         }
         Handled::Done
     }
 
     /// Stands at the gate, and answers with all notes.
-    async fn handle_later(&mut self, message: TallyMessage, reply: Reply<'static>) {
+    async fn handle_later(&mut self, message: TallyMessage, mut reply: Reply<'static>) {
         assert!(matches!(message, TallyMessage::Stand));
         self.gate.reached.notify_one();
         self.gate.open.notified().await;
