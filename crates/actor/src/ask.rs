@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use wigwag_wire::Reader;
+use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::{Answerable, Limit, refused};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
@@ -178,16 +178,18 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
                     detail,
                 }),
             },
-            (Waiting::There(slot), Place::Remote(route)) => match route.poll_reply(*slot, waker) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(error)) => Err(error),
-                Poll::Ready(Ok(bytes)) => {
-                    R::decode(&mut Reader::new(bytes.as_slice())).map_err(|error| {
-                        CallError::new(CallErrorKind::BadReply, route.target())
-                            .with_detail(&error.to_string())
-                    })
+            (Waiting::There(slot), Place::Remote(route)) => {
+                let mut decoded = None;
+                let mut read = |bytes: &[u8]| decoded = Some(R::decode(&mut Reader::new(bytes)));
+                match (route.poll_reply(*slot, waker, &mut read), decoded) {
+                    (Poll::Pending, _) => return Poll::Pending,
+                    (Poll::Ready(Ok(())), Some(Ok(value))) => Ok(value),
+                    (Poll::Ready(Err(error)), _) => Err(error),
+                    (Poll::Ready(Ok(())), other) => {
+                        Err(bad_reply(route.target(), other.and_then(Result::err)))
+                    }
                 }
-            },
+            }
             _ => return Poll::Pending,
         };
         self.place = Waiting::Over;
@@ -215,5 +217,14 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
             (Waiting::There(slot), Place::Remote(route)) => route.cancel(*slot),
             (Waiting::There(_), Place::Local(_)) => {}
         }
+    }
+}
+
+#[cold]
+fn bad_reply(target: &Arc<str>, why: Option<DecodeError>) -> CallError {
+    let error = CallError::new(CallErrorKind::BadReply, target);
+    match why {
+        Some(why) => error.with_detail(&why.to_string()),
+        None => error,
     }
 }

@@ -12,7 +12,7 @@ use crate::lane::{Exported, Lane, LaneOwner, TypedLane};
 use crate::mailbox::Mailbox;
 use crate::parked::Ticket;
 use crate::queue::Pushed;
-use crate::reply::{ReplyBytes, ReplySlot};
+use crate::reply::ReplySlot;
 use crate::schema::Schema;
 
 /// What sending came to. The message is taken out of its `Option` only by `Sent`.
@@ -54,8 +54,14 @@ pub trait Route<I: Interface>: Send + Sync {
         now: bool,
     ) -> Attempt<Slot>;
 
-    /// The reply to the ask in `slot`, once; flushes what waits if it is not there.
-    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<ReplyBytes, CallError>>;
+    /// Hands the encoded reply to the ask in `slot` to `read`, once; flushes what waits if it is
+    /// not there. `read` must not call back into the route.
+    fn poll_reply(
+        &self,
+        slot: Slot,
+        waker: &Waker,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Poll<Result<(), CallError>>;
 
     /// Nobody waits for the reply in `slot` any more.
     fn cancel(&self, slot: Slot);

@@ -167,7 +167,14 @@ impl ReplyBytes {
             return ReplyBytes::Shared(Bytes::copy_from_slice(bytes));
         }
         let mut inline = [0; REPLY_INLINE_MAX];
-        inline[..bytes.len()].copy_from_slice(bytes);
+        match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
+            // A number of full width: two stores that overlap, instead of a loop.
+            (Some(first), Some(last)) if bytes.len() <= 16 => {
+                inline[..8].copy_from_slice(first);
+                inline[bytes.len() - 8..bytes.len()].copy_from_slice(last);
+            }
+            _ => inline[..bytes.len()].copy_from_slice(bytes),
+        }
         ReplyBytes::Inline(inline, bytes.len() as u8)
     }
 

@@ -9,7 +9,7 @@ use tokio::runtime::Builder;
 use wigwag::{Described, Dynamic, Node};
 
 use crate::exit::{Code, Failed};
-use crate::print;
+use crate::{arguments, print};
 
 /// The actor that is called.
 #[derive(Args)]
@@ -17,8 +17,8 @@ struct Target {
     /// Where it is: tcp://HOST:PORT/NAME, ipc://PATH/NAME
     address: String,
     /// Give up after so many seconds
-    #[arg(long, default_value_t = 5.0, value_name = "SECONDS")]
-    deadline: f64,
+    #[arg(long, default_value = "5", value_name = "SECONDS", value_parser = seconds)]
+    deadline: Duration,
 }
 
 #[derive(Args)]
@@ -40,7 +40,7 @@ struct Call {
     target: Target,
     /// The method's name
     method: String,
-    /// Its arguments in order, each as JSON; a word that is no JSON counts as text
+    /// Its arguments in order, each as JSON; text needs no quotes
     #[arg(allow_negative_numbers = true)]
     arguments: Vec<String>,
 }
@@ -71,9 +71,9 @@ impl Ask {
             method,
             arguments,
         } = self.call;
-        let arguments = encode(&arguments)?;
-        let reply = within(target.deadline, async {
+        let reply = within(&target, async {
             let actor = node.dynamic(&target.address).await?;
+            let arguments = encode(&actor, &method, &arguments)?;
             Ok(actor.ask(&method, &arguments).await?)
         })
         .await?;
@@ -92,17 +92,18 @@ impl Tell {
             method,
             arguments,
         } = self.call;
-        let arguments = encode(&arguments)?;
-        within(target.deadline, async {
+        within(&target, async {
             let actor = node.dynamic(&target.address).await?;
+            let arguments = encode(&actor, &method, &arguments)?;
             Ok(actor.tell(&method, &arguments).await?)
         })
         .await?;
-        let report = node
-            .close(Duration::from_secs_f64(target.deadline.max(0.0)))
-            .await;
+        let report = node.close(target.deadline).await;
         if !report.is_clean() {
-            let error = format!("the peer did not confirm the message: {report:?}");
+            let error = format!(
+                "the peer did not confirm the message within {:?}\n   at: {}\n mend: it may have arrived: look there before you send it again",
+                target.deadline, target.address
+            );
             return Err(Failed::new(Code::NoAnswer, error));
         }
         Ok(Code::Ok)
@@ -112,7 +113,7 @@ impl Tell {
 impl Describe {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let node = Node::new();
-        let actor: Dynamic = within(self.target.deadline, async {
+        let actor: Dynamic = within(&self.target, async {
             Ok(node.dynamic(&self.target.address).await?)
         })
         .await?;
@@ -121,12 +122,8 @@ impl Describe {
             print::line(&as_json(described).to_string());
         } else {
             print::line(&format!("{} at {}", described.name, actor.target()));
-            for (name, arguments, reply) in &described.methods {
-                let arguments: Vec<String> = arguments
-                    .iter()
-                    .map(|(name, kind)| format!("{name}: {kind}"))
-                    .collect();
-                print::line(&format!("  {name}({}) -> {reply}", arguments.join(", ")));
+            for (name, taken, reply) in &described.methods {
+                print::line(&format!("  {} -> {reply}", signature(name, taken)));
             }
         }
         Ok(Code::Ok)
@@ -149,26 +146,48 @@ fn as_json(described: &Described) -> Value {
     serde_json::json!({"name": described.name, "schema_hash": hash, "methods": methods})
 }
 
-/// Arguments as a MessagePack array.
-fn encode(arguments: &[String]) -> Result<Vec<u8>, Failed> {
-    let values: Vec<Value> = arguments
+/// Arguments as the method takes them. A method that is unknown is told by the call itself.
+fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Failed> {
+    let described = actor.described().methods.iter();
+    let Some((_, taken, _)) = described.into_iter().find(|(name, ..)| name == method) else {
+        return Ok(Vec::new());
+    };
+    arguments::encode(taken, words).map_err(|wrong| {
+        let error = format!(
+            "{}: {wrong}\n   at: {}\n mend: give each argument as JSON, in that order; text needs no quotes",
+            signature(method, taken),
+            actor.target()
+        );
+        Failed::new(Code::Usage, error)
+    })
+}
+
+/// A method as a person reads it.
+fn signature(method: &str, taken: &[(String, String)]) -> String {
+    let taken: Vec<String> = taken
         .iter()
-        .map(|text| serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone())))
+        .map(|(name, kind)| format!("{name}: {kind}"))
         .collect();
-    rmp_serde::to_vec(&values).map_err(|error| Failed::new(Code::Usage, error))
+    format!("{method}({})", taken.join(", "))
+}
+
+fn seconds(text: &str) -> Result<Duration, &'static str> {
+    let number = text.parse().ok();
+    number
+        .and_then(|number| Duration::try_from_secs_f64(number).ok())
+        .ok_or("it wants a number of seconds, like 0.5")
 }
 
 async fn within<T>(
-    seconds: f64,
+    target: &Target,
     call: impl Future<Output = Result<T, Failed>>,
 ) -> Result<T, Failed> {
-    let limit = Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failed::new(Code::Usage, "--deadline wants a number of seconds"))?;
-    match tokio::time::timeout(limit, call).await {
+    match tokio::time::timeout(target.deadline, call).await {
         Ok(outcome) => outcome,
         Err(_) => {
             let error = format!(
-                "no answer within {seconds} s\n mend: check the actor, or give it more time with --deadline"
+                "no answer within {:?}\n   at: {}\n mend: check the actor, or give it more time with --deadline",
+                target.deadline, target.address
             );
             Err(Failed::new(Code::NoAnswer, error))
         }

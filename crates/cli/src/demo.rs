@@ -205,3 +205,47 @@ fn tell_rate(name: &str, rate: &Rate) {
         rate.raw_per_second.median / 1e6,
     ));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report without figures: only the verdict counts here.
+    fn report(lost: u64, raw_lost: u64, interrupted: bool) -> Report {
+        let verified = |lost| Verified::from_words([10, 10 - lost, lost, 0, 0, 0]);
+        Report {
+            schema: String::new(),
+            verified: verified(lost),
+            raw_verified: verified(raw_lost),
+            interrupted,
+            rounds: 1,
+            tell: None,
+            tell_from_thread: None,
+            ask: None,
+            rtt: None,
+            local_tell: None,
+        }
+    }
+
+    #[test]
+    fn a_lost_message_outweighs_everything_else_ours_or_the_limits() {
+        assert_eq!(verdict(&report(0, 0, false)), Code::Ok);
+        assert_eq!(verdict(&report(0, 0, true)), Code::Interrupted);
+        assert_eq!(verdict(&report(1, 0, false)), Code::VerificationFailed);
+        assert_eq!(verdict(&report(0, 1, false)), Code::VerificationFailed);
+        assert_eq!(verdict(&report(1, 0, true)), Code::VerificationFailed);
+    }
+
+    #[test]
+    fn every_kind_of_damage_fails_the_verification() {
+        for damage in 2..6 {
+            let mut words = [10, 10, 0, 0, 0, 0];
+            words[damage] = 1;
+            let damaged = Report {
+                verified: Verified::from_words(words),
+                ..report(0, 0, false)
+            };
+            assert_eq!(verdict(&damaged), Code::VerificationFailed, "word {damage}");
+        }
+    }
+}

@@ -1,7 +1,9 @@
 //! The command `wigwag`: argument parsing and printing over the library.
+#![forbid(unsafe_code)]
 
 mod demo;
 mod calls;
+mod arguments;
 mod print;
 mod exit;
 

@@ -131,7 +131,11 @@ pub enum Frame<'a> {
     /// A reference is not held any more.
     Release { reference: &'a [u8], times: u64 },
     /// A call with extras of which one must be understood and is not.
-    NotUnderstood { tag: u64, channel: u64, asker: Option<(u64, u64)> },
+    NotUnderstood {
+        tag: u64,
+        channel: u64,
+        asker: Option<(u64, u64)>,
+    },
     /// A frame of unknown type that may be skipped.
     Skipped { kind: u8 },
 }
@@ -301,10 +305,21 @@ fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
         return Ok(frame);
     };
     Ok(match frame {
-        Frame::Ask { channel, slot, generation, .. } => {
-            Frame::NotUnderstood { tag, channel, asker: Some((slot, generation)) }
-        }
-        Frame::Tell { channel, .. } => Frame::NotUnderstood { tag, channel, asker: None },
+        Frame::Ask {
+            channel,
+            slot,
+            generation,
+            ..
+        } => Frame::NotUnderstood {
+            tag,
+            channel,
+            asker: Some((slot, generation)),
+        },
+        Frame::Tell { channel, .. } => Frame::NotUnderstood {
+            tag,
+            channel,
+            asker: None,
+        },
         Frame::Reply {
             slot, generation, ..
         } => Frame::Error {

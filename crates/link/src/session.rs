@@ -120,7 +120,12 @@ impl<'a> Incoming<'a> {
         let body = usize::from(length);
         let arguments = self.reader.take(2 + body).ok()?.get(4..)?;
         self.seq += 1;
-        Some(SmallTell { channel, method, arguments, body })
+        Some(SmallTell {
+            channel,
+            method,
+            arguments,
+            body,
+        })
     }
 
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it

@@ -41,13 +41,18 @@ impl<T> Slots<T> {
     }
 
     /// Takes a slot; index and generation. `None`: all are in use.
-    #[inline]
+    #[inline(always)]
     pub fn take(&mut self, value: T) -> Option<(u32, u32)> {
-        if let Some(index) = self.free.pop() {
-            let slot = self.slots.get_mut(index as usize)?;
-            slot.value = Some(value);
-            return Some((index, slot.generation));
-        }
+        let Some(index) = self.free.pop() else {
+            return self.take_another(value);
+        };
+        let slot = self.slots.get_mut(index as usize)?;
+        slot.value = Some(value);
+        Some((index, slot.generation))
+    }
+
+    #[cold]
+    fn take_another(&mut self, value: T) -> Option<(u32, u32)> {
         if self.slots.len() >= self.max {
             return None;
         }
@@ -82,6 +87,19 @@ impl<T> Slots<T> {
         Some(value)
     }
 
+    /// Frees a slot whose value nobody needs: what is not moved costs nothing.
+    #[inline(always)]
+    pub fn free(&mut self, index: u32, generation: u32) {
+        let Some(slot) = self.slots.get_mut(index as usize) else {
+            return;
+        };
+        if slot.generation == generation && slot.value.is_some() {
+            slot.value = None;
+            slot.generation = slot.generation.wrapping_add(1);
+            self.free.push(index);
+        }
+    }
+
     /// Every value in use.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
         self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
@@ -114,7 +132,9 @@ mod tests {
         assert!(slots.take(()).is_some());
         assert!(slots.take(()).is_none());
         assert_eq!(slots.taken(), 2);
-        slots.release(0, 0);
+        slots.free(0, 7);
+        assert!(slots.take(()).is_none(), "another generation frees nothing");
+        slots.free(0, 0);
         assert!(slots.take(()).is_some());
         assert!(slots.get(u64::MAX, 0).is_none());
     }

@@ -82,14 +82,23 @@ impl Channel {
         }
     }
 
-    /// The reply, once; flushes what waits when it is not there.
+    /// Hands the reply to `read`, once; flushes what waits when it is not there. A small reply is
+    /// read where it lies: moving it would cost more than reading it.
     pub(crate) fn poll_reply(
         &self,
         slot: Slot,
         waker: &Waker,
-    ) -> Poll<Result<ReplyBytes, CallError>> {
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Poll<Result<(), CallError>> {
+        let Slot { index, generation } = slot;
         let mut slots = self.link.slots();
-        match slots.get(u64::from(slot.index), u64::from(slot.generation)) {
+        let was_full = slots.is_full();
+        match slots.get(u64::from(index), u64::from(generation)) {
+            Some(Pending::Done(ReplyBytes::Inline(bytes, used))) => {
+                read(&bytes[..usize::from(*used)]);
+                slots.free(index, generation);
+                drop(slots);
+            }
             Some(Pending::Waiting(waiting)) => {
                 if !waiting.as_ref().is_some_and(|old| old.will_wake(waker)) {
                     *waiting = Some(waker.clone());
@@ -98,24 +107,39 @@ impl Channel {
                 if !turn::is_open() {
                     self.link.flush();
                 }
-                Poll::Pending
+                return Poll::Pending;
             }
-            Some(Pending::Done(_)) => {
-                let was_full = slots.is_full();
-                let done = slots.release(slot.index, slot.generation);
+            _ => {
+                let other = slots.release(index, generation);
                 drop(slots);
                 if was_full {
                     self.wake_fronts();
                 }
-                Poll::Ready(match done {
-                    Some(Pending::Done(Ok(bytes))) => Ok(bytes),
-                    Some(Pending::Done(Err((kind, text)))) => {
-                        Err(CallError::new(kind, &self.target).with_detail(&text))
-                    }
-                    _ => Err(CallError::new(CallErrorKind::Unknown, &self.target)),
-                })
+                return Poll::Ready(self.rarer_reply(other, read));
             }
-            _ => Poll::Ready(Err(CallError::new(CallErrorKind::Unknown, &self.target))),
+        }
+        if was_full {
+            self.wake_fronts();
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    #[cold]
+    fn rarer_reply(
+        &self,
+        pending: Option<Pending>,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Result<(), CallError> {
+        match pending {
+            Some(Pending::Done(bytes)) => {
+                read(bytes.as_slice());
+                Ok(())
+            }
+            Some(Pending::Failed(failed)) => {
+                let (kind, text) = *failed;
+                Err(CallError::new(kind, &self.target).with_detail(&text))
+            }
+            _ => Err(CallError::new(CallErrorKind::Unknown, &self.target)),
         }
     }
 

@@ -154,11 +154,13 @@ async fn ask(
                 }
             }
         };
-        let reply = channel.poll_reply(slot, context.waker());
+        let mut value = ReplyBytes::copy(&[]);
+        let mut read = |bytes: &[u8]| value = ReplyBytes::copy(bytes);
+        let reply = channel.poll_reply(slot, context.waker(), &mut read);
         if reply.is_ready() {
             asked.slot = None;
         }
-        reply
+        reply.map(|outcome| outcome.map(|()| value))
     })
     .await
 }

@@ -72,9 +72,10 @@ fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
     let old = node.link_with(who.incarnation);
     let (code, rule) = match &old {
         Some(old) if old.dialed => (Code::EXISTS, "the session that was dialed first is used"),
-        None if asking && node.node < who.node => {
-            (Code::DIAL_TIE, "of two dials that of the lower node id wins")
-        }
+        None if asking && node.node < who.node => (
+            Code::DIAL_TIE,
+            "of two dials that of the lower node id wins",
+        ),
         _ => {
             old.inspect(|old| old.cut.notify_one());
             return Ok(());

@@ -89,6 +89,7 @@ mod runtime;
 #[cfg(doctest)]
 mod readme;
 
+pub use bytes::Bytes;
 pub use close::CloseReport;
 pub use described::{Described, DescribedMethod, Dynamic};
 pub use error::NodeError;
@@ -101,7 +102,6 @@ pub use wigwag_actor::{
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
-pub use bytes::Bytes;
 pub use wigwag_wire::{Decode, Encode, Fault};
 
 /// What the macros write refers to; no part of the API.

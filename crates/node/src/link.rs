@@ -36,7 +36,9 @@ pub(crate) struct Ended {
 pub(crate) enum Pending {
     /// Nobody looks yet, or somebody waits.
     Waiting(Option<Waker>),
-    Done(Result<ReplyBytes, (CallErrorKind, Box<str>)>),
+    Done(ReplyBytes),
+    /// There will be no answer, and why.
+    Failed(Box<(CallErrorKind, Box<str>)>),
     /// The asker went away; the slot stays taken until the completion comes.
     Abandoned,
 }
@@ -278,7 +280,10 @@ impl Link {
 
     /// The driver has ended: actors and link let go of each other.
     pub(crate) fn let_go(&self) {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner).let_go();
+        self.reading
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .let_go();
     }
 
     /// No answers will come any more. Gives those who wait for one.
@@ -287,7 +292,7 @@ impl Link {
         for pending in self.slots().iter_mut() {
             if let Pending::Waiting(waker) = pending {
                 wakers.extend(waker.take());
-                *pending = Pending::Done(Err((kind, why.into())));
+                *pending = Pending::Failed(Box::new((kind, why.into())));
             }
         }
         wakers

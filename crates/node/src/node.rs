@@ -152,7 +152,7 @@ impl Node {
     /// Whatever stands in the way: nobody listens, the peer is no node, no such actor. Each within
     /// the time of a handshake.
     pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
-        let found = opening::bounded(address, async {
+        let search = Box::pin(async {
             let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
             let described = if theirs == I::SCHEMA.hash {
                 None
@@ -162,16 +162,16 @@ impl Node {
             let remote = Remote::<I>::new(channel, described.as_ref());
             Ok(Ref::remote(Arc::new(remote)).into())
         });
-        runtime::on(&self.inner.runtime, found).await
+        runtime::on(&self.inner.runtime, opening::bounded(address, search)).await
     }
 
     /// The same for an actor whose interface this program does not know.
     pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
-        let found = opening::bounded(address, async {
+        let search = Box::pin(async {
             let (channel, _) = self.attach(address, 0).await?;
             Ok(Dynamic::new(channel).await?)
         });
-        runtime::on(&self.inner.runtime, found).await
+        runtime::on(&self.inner.runtime, opening::bounded(address, search)).await
     }
 
     /// [`listen`](Node::listen) for a thread outside a runtime.

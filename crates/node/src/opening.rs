@@ -9,6 +9,7 @@ use wigwag_net::error::NetErrorKind;
 use wigwag_net::handshake::{
     announced, greet, read_header, read_message, send_header, send_message, within,
 };
+use wigwag_net::transport::Boxed;
 use wigwag_net::{Connection, NetError};
 use wigwag_wire::{HeaderError, ProtocolNumber, ReadBuf};
 
@@ -33,10 +34,10 @@ pub(crate) async fn dial(
     connection: &mut Connection,
     input: &mut ReadBuf,
     ours: Identity,
-    known: impl Fn(u128) -> bool,
+    known: impl Fn(u128) -> bool + Send + Sync,
 ) -> Result<Dialed, NodeError> {
     let peer = connection.peer.clone();
-    bounded(&peer, async {
+    let exchange = Box::pin(async {
         greet(connection, input, ProtocolNumber::PAIR1).await?;
         let (mut opening, hello) = Opening::dial(ours, random::id());
         send(connection, hello.as_slice()).await?;
@@ -53,8 +54,8 @@ pub(crate) async fn dial(
                 Step::Opened(opened) => return Ok(Dialed::Opened(opened.peer)),
             }
         }
-    })
-    .await
+    });
+    bounded(&peer, exchange).await
 }
 
 /// The listener's side. `admit` decides on who asks, and refuses with an error to be told.
@@ -62,10 +63,10 @@ pub(crate) async fn accept(
     connection: &mut Connection,
     input: &mut ReadBuf,
     ours: Identity,
-    admit: impl Fn(&Identity) -> Result<(), LinkError>,
+    admit: impl Fn(&Identity) -> Result<(), LinkError> + Send + Sync,
 ) -> Result<Identity, NodeError> {
     let peer = connection.peer.clone();
-    bounded(&peer, async {
+    let exchange = Box::pin(async {
         // A node reads first: from the protocol that the dialer announces it would know which
         // partner to be. Only PAIR1 is served in this release.
         let theirs = announced(&peer, read_header(connection, input).await?)?;
@@ -90,8 +91,8 @@ pub(crate) async fn accept(
                 Step::Opened(opened) => return Ok(opened.peer),
             }
         }
-    })
-    .await
+    });
+    bounded(&peer, exchange).await
 }
 
 fn grant(
@@ -145,9 +146,12 @@ async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> 
 }
 
 /// Bounds the whole exchange; the error of the exchange itself passes through.
+///
+/// The exchange comes in a box: each layer around a future may double what it measures, and the
+/// callers' own futures contain this one.
 pub(crate) async fn bounded<T>(
     peer: &str,
-    exchange: impl Future<Output = Result<T, NodeError>>,
+    exchange: Boxed<'_, Result<T, NodeError>>,
 ) -> Result<T, NodeError> {
     within(peer, async { Ok(exchange.await) }).await?
 }

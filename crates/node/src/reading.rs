@@ -201,7 +201,9 @@ impl Reading {
                 };
                 self.call(link, call)?;
             }
-            let Some((frame, body)) = incoming.next_frame()? else { return Ok(()) };
+            let Some((frame, body)) = incoming.next_frame()? else {
+                return Ok(());
+            };
             match frame {
                 Frame::Tell {
                     channel,
@@ -252,7 +254,7 @@ impl Reading {
                 } => {
                     let slots = slots.get_or_insert_with(|| link.slots());
                     complete(link, slots, slot, generation, || {
-                        Ok(ReplyBytes::copy(value))
+                        Pending::Done(ReplyBytes::copy(value))
                     })?;
                 }
                 Frame::Error {
@@ -265,10 +267,14 @@ impl Reading {
                     let slots = slots.get_or_insert_with(|| link.slots());
                     complete(link, slots, slot, generation, || {
                         let text = String::from_utf8_lossy(text).into_owned().into();
-                        Err((CallErrorKind::from_code(code.0), text))
+                        Pending::Failed(Box::new((CallErrorKind::from_code(code.0), text)))
                     })?;
                 }
-                Frame::NotUnderstood { tag, channel, asker } => {
+                Frame::NotUnderstood {
+                    tag,
+                    channel,
+                    asker,
+                } => {
                     slots = None;
                     self.not_understood(link, tag, channel, asker, units(body))?;
                 }
@@ -520,7 +526,9 @@ impl Reading {
             .outbox
             .append(|out| write::any(out, &attached));
         drop(sending);
-        let Some(whole) = self.link.upgrade() else { return Ok(()) };
+        let Some(whole) = self.link.upgrade() else {
+            return Ok(());
+        };
         let owner = Arc::new(ChannelOwner::new(whole, channel, self.attaches));
         let lane = actor.open_lane(owner.clone());
         let open = Open {
@@ -587,26 +595,26 @@ fn complete(
     slots: &mut Slots<Pending>,
     slot: u64,
     generation: u64,
-    outcome: impl FnOnce() -> Result<ReplyBytes, (CallErrorKind, Box<str>)>,
+    outcome: impl FnOnce() -> Pending,
 ) -> Result<(), LinkError> {
     match slots.get(slot, generation) {
         Some(pending @ Pending::Waiting(_)) => {
-            let before = std::mem::replace(pending, Pending::Done(outcome()));
-            if let Pending::Waiting(Some(waker)) = before {
-                waker.wake();
+            if let Pending::Waiting(Some(waker)) = pending {
+                waker.wake_by_ref();
             }
+            *pending = outcome();
             Ok(())
         }
         Some(Pending::Abandoned) => {
             let was_full = slots.is_full();
-            slots.release(slot as u32, generation as u32);
+            slots.free(slot as u32, generation as u32);
             if was_full {
                 let fronts = link.sending().fronts();
                 fronts.into_iter().for_each(Waker::wake);
             }
             Ok(())
         }
-        Some(Pending::Done(_)) | None => Err(LinkError::protocol(
+        Some(Pending::Done(_) | Pending::Failed(_)) | None => Err(LinkError::protocol(
             "an answer to a question that is not open",
         )),
     }

@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Attempt, CallError, CallErrorKind, Interface, Message, ReplyBytes, Route, Schema, Slot, Ticket,
+    Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, Ticket,
 };
 
 use crate::channel::Channel;
@@ -105,8 +105,13 @@ impl<I: Interface> Route<I> for Remote<I> {
     }
 
     #[inline]
-    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<ReplyBytes, CallError>> {
-        self.channel.poll_reply(slot, waker)
+    fn poll_reply(
+        &self,
+        slot: Slot,
+        waker: &Waker,
+        read: &mut dyn FnMut(&[u8]),
+    ) -> Poll<Result<(), CallError>> {
+        self.channel.poll_reply(slot, waker, read)
     }
 
     fn cancel(&self, slot: Slot) {

@@ -275,7 +275,9 @@ impl Turned {
         }
         let mut left_behind = Vec::new();
         for channel in self.known.drain(..) {
-            let Some(state) = sending.channels.get_mut(channel as usize) else { continue };
+            let Some(state) = sending.channels.get_mut(channel as usize) else {
+                continue;
+            };
             state.turns -= 1;
             if state.turns == 0 && state.detach_wanted {
                 left_behind.push(channel);
@@ -298,6 +300,8 @@ impl Turned {
             wakers.append(&mut self.link.fail_asks(CallErrorKind::NotDelivered, &ended.why));
         }
         wakers.into_iter().for_each(Waker::wake);
-        left_behind.into_iter().for_each(|channel| self.link.detach(channel));
+        left_behind
+            .into_iter()
+            .for_each(|channel| self.link.detach(channel));
     }
 }

@@ -18,13 +18,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::io::AsyncWriteExt;
+use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use wigwag::{Actor, AskError, CallError, CallErrorKind, Fault, Node, NodeError};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Identity, Limits, LinkError, write};
 use wigwag_net::NetErrorKind;
-use wigwag_wire::{Buffer, HeaderError, ProtocolNumber};
+use wigwag_wire::{Buffer, Framing, HeaderError, ProtocolNumber};
 
 use child::Child;
 use memory::Memory;
@@ -538,7 +539,7 @@ async fn be_dialed(stage: &Stage, stranger: &Stranger, expected: Expected) {
     let mut stream = connect(&stage.address).await;
     let who = format!("tcp://{}", stream.local_addr().unwrap());
     stream.write_all(&stranger.says).await.unwrap();
-    let raw = Raw::new(stream, wigwag_wire::Framing::Tcp);
+    let raw = Raw::new(stream, Framing::Tcp);
     hear(raw, stranger.leaves, stranger.told, stranger.name).await;
     let words = ["a peer was not let in", &who];
     let seen = Seen {
@@ -818,7 +819,7 @@ async fn break_as_listener(stage: &Stage, broken: Broken) {
 async fn break_as_dialer(stage: &Stage, broken: Broken, blind: bool) {
     let stream = connect(&stage.address).await;
     let who = format!("tcp://{}", stream.local_addr().unwrap());
-    let mut raw = Raw::new(stream, wigwag_wire::Framing::Tcp);
+    let mut raw = Raw::new(stream, Framing::Tcp);
     let rule = if blind {
         let all = [
             header(ProtocolNumber::PAIR1),
@@ -1003,6 +1004,30 @@ async fn unknown_frame_that_may_be_skipped(stage: &Stage) {
     assert_eq!((slot, generation), (3, 4));
 }
 
+/// On ipc each message has a type, of which only one is known.
+async fn ipc_with_another_type(stage: &Stage) {
+    let path = std::env::temp_dir().join(format!("wigwag-bad-{}.sock", std::process::id()));
+    let address = format!("ipc://{}", path.display());
+    stage.node.listen(&address).await.unwrap();
+    let mut stream = UnixStream::connect(&path).await.unwrap();
+    let says = [&header(ProtocolNumber::PAIR1)[..], &[2], &pair(b"x")].concat();
+    stream.write_all(&says).await.unwrap();
+    Raw::new(stream, Framing::Ipc).rest().await;
+    let expected = Expected {
+        kind: Kind::Framing,
+        fault: Fault::Peer,
+        words: "message type 2 on ipc",
+        mend: "the peer is broken or hostile",
+    };
+    let words = ["a peer was not let in", &address];
+    let seen = Seen {
+        kind: None,
+        text: log::line_with(&words, AT_ONCE * GRACE).await,
+        peer: address,
+    };
+    expected.check("ipc", &seen);
+}
+
 /// The session is open, and then nothing comes.
 async fn silence_after_opened(stage: &Stage) {
     let (listener, address) = listen().await;
@@ -1163,6 +1188,9 @@ fn others() -> Vec<Row> {
         row("an unknown frame that may be skipped", AT_ONCE, |stage| {
             Box::pin(unknown_frame_that_may_be_skipped(stage))
         }),
+        row("another message type on ipc", AT_ONCE, |stage| {
+            Box::pin(ipc_with_another_type(stage))
+        }),
         row("silence after OPENED", HANDSHAKE, |stage| {
             Box::pin(silence_after_opened(stage))
         }),
@@ -1192,7 +1220,8 @@ async fn bad_input_gets_an_error_in_time_and_hurts_nobody_else() {
     for row in quick {
         row.play(&stage).await;
     }
-    memory.check("the whole table"); eprintln!("GROWN {}", memory.grown());
+    memory.check("the whole table");
+
     row("1,000 dials at once", HANDSHAKE, |stage| {
         Box::pin(crowd(stage))
     })

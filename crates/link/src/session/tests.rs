@@ -61,7 +61,9 @@ fn a_small_tell_is_what_the_next_frame_would_be() {
     let mut sender = sender();
     for (channel, length) in [(0, 0), (127, 125), (127, 126), (128, 3), (5, 1), (0, 4000)] {
         let arguments = vec![7; length];
-        sender.outbox.append(|out| write::tell(out, channel, 1, |out| out.extend(&arguments)));
+        sender
+            .outbox
+            .append(|out| write::tell(out, channel, 1, |out| out.extend(&arguments)));
         write_reply(&mut sender);
     }
     let batch = output(&mut sender);
@@ -74,7 +76,14 @@ fn a_small_tell_is_what_the_next_frame_would_be() {
             Some(tell) => {
                 small += 1;
                 let (channel, method) = (u64::from(tell.channel), u64::from(tell.method));
-                assert_eq!(frame, Frame::Tell { channel, method, arguments: tell.arguments });
+                assert_eq!(
+                    frame,
+                    Frame::Tell {
+                        channel,
+                        method,
+                        arguments: tell.arguments
+                    }
+                );
                 assert_eq!(tell.body, body);
             }
             None => assert_eq!(short.next_frame().unwrap(), Some((frame, body))),
@@ -87,7 +96,9 @@ fn a_small_tell_is_what_the_next_frame_would_be() {
 }
 
 fn write_reply(sender: &mut Sender) {
-    sender.outbox.append(|out| write::reply(out, (1, 2), |out| out.push(0xC0)));
+    sender
+        .outbox
+        .append(|out| write::reply(out, (1, 2), |out| out.push(0xC0)));
 }
 
 #[test]

@@ -1,0 +1,202 @@
+//! `wigwag ask`, `tell` and `describe`: results, and every way in which they fail.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use serde_json::{Value, json};
+
+use crate::process::{Said, Serving, run};
+
+/// The failure went to standard error with what happened, where, and what mends it.
+fn failed(said: &Said, code: i32, what: &str) {
+    assert_eq!(said.code, Some(code), "{said:?}");
+    assert_eq!(said.out, "", "an error is no result");
+    let lines: Vec<&str> = said.err.lines().collect();
+    let [error, at, mend] = lines.as_slice() else {
+        panic!("three lines are wanted: {said:?}");
+    };
+    assert!(
+        error.starts_with("error: ") && error.contains(what),
+        "{said:?}"
+    );
+    assert!(at.starts_with("   at: "), "{said:?}");
+    assert!(mend.starts_with(" mend: "), "{said:?}");
+}
+
+/// Every command that calls an actor, with arguments that would do.
+fn commands(actor: &str) -> [Vec<&str>; 3] {
+    [
+        vec!["ask", actor, "add", "2", "3"],
+        vec!["tell", actor, "add", "2", "3"],
+        vec!["describe", actor],
+    ]
+}
+
+/// An address at which `answer` talks to whoever comes.
+fn stranger(answer: fn(TcpStream)) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let place = listener.local_addr().expect("bound");
+    thread::spawn(move || listener.incoming().flatten().for_each(answer));
+    format!("tcp://{place}/sum")
+}
+
+#[test]
+fn a_tell_arrives_and_an_ask_prints_its_reply_alone() {
+    let serving = Serving::start();
+    let counter = serving.actor("counter");
+    for number in ["0", "1"] {
+        let told = run(["tell", &counter, "count", "50", "0", number]);
+        assert_eq!(
+            (told.code, told.out.as_str(), told.err.as_str()),
+            (Some(0), "", "")
+        );
+    }
+    let asked = run(["ask", &counter, "get_and_reset"]);
+    assert_eq!(
+        (asked.code, asked.out.as_str(), asked.err.as_str()),
+        (Some(0), "100\n", "")
+    );
+    let asked = run(["ask", &serving.actor("sum"), "add", "-2", "-3"]);
+    assert_eq!(
+        (asked.code, asked.out.as_str()),
+        (Some(0), "-5\n"),
+        "{asked:?}"
+    );
+}
+
+#[test]
+fn describe_tells_a_person_and_a_program_the_same() {
+    let serving = Serving::start();
+    let sum = serving.actor("sum");
+    let text = run(["describe", &sum]);
+    assert_eq!(
+        text.out,
+        format!("Sum at {sum}\n  add(a: i64, b: i64) -> i64\n")
+    );
+    let document = run(["describe", &sum, "--json"]);
+    assert_eq!((document.code, document.err.as_str()), (Some(0), ""));
+    let mut document: Value = serde_json::from_str(&document.out).unwrap();
+    let hash = document["schema_hash"].take();
+    assert_eq!(hash.as_str().map(str::len), Some(16), "{hash}");
+    let arguments = json!([{"name": "a", "type": "i64"}, {"name": "b", "type": "i64"}]);
+    let methods = json!([{"name": "add", "arguments": arguments, "reply": "i64"}]);
+    assert_eq!(
+        document,
+        json!({"name": "Sum", "schema_hash": null, "methods": methods})
+    );
+}
+
+#[test]
+fn an_unknown_actor_is_named() {
+    let serving = Serving::start();
+    for command in commands(&serving.actor("nobody")) {
+        failed(&run(command), 8, "no actor of that name");
+    }
+}
+
+#[test]
+fn an_unknown_method_is_named_and_describe_is_pointed_to() {
+    let serving = Serving::start();
+    let sum = serving.actor("sum");
+    for command in ["ask", "tell"] {
+        let said = run([command, &sum, "multiply", "2", "3"]);
+        failed(&said, 2, "no such method: multiply");
+        assert!(said.err.contains("wigwag describe"), "{said:?}");
+    }
+}
+
+#[test]
+fn wrong_arguments_are_refused_before_they_leave() {
+    let serving = Serving::start();
+    let sum = serving.actor("sum");
+    for command in ["ask", "tell"] {
+        for (arguments, wrong) in [
+            (&["2"][..], "1 were given"),
+            (&["2", "3", "4"], "3 were given"),
+            (&["2", "three"], "\"three\" cannot be the i64"),
+            (&["2", "0.5"], "\"0.5\" cannot be the i64"),
+        ] {
+            let words = [command, &sum, "add"].into_iter();
+            let said = run(words.chain(arguments.iter().copied()));
+            failed(&said, 2, &format!("add(a: i64, b: i64): {wrong}"));
+        }
+    }
+}
+
+/// The command cannot judge this type, so the actor does.
+#[test]
+fn wrong_arguments_that_only_the_actor_can_judge_are_refused_there() {
+    let serving = Serving::start();
+    let said = run(["ask", &serving.actor("counter"), "verify_and_reset", "[1]"]);
+    failed(&said, 2, "other arguments: verify_and_reset");
+}
+
+#[test]
+fn a_port_at_which_nobody_listens_is_told_at_once() {
+    let place = {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    };
+    for command in commands(&format!("tcp://{place}/sum")) {
+        failed(&run(command), 3, "nobody listens there");
+    }
+    failed(
+        &run(["ask", "ipc:///nowhere/at/all/sum", "add"]),
+        3,
+        "nobody listens there",
+    );
+}
+
+#[test]
+fn a_peer_that_is_no_node_is_told_from_one() {
+    let web = stranger(|mut stream| {
+        let mut asked = [0; 8];
+        let _ = stream.read(&mut asked);
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    // SPEC: the first eight bytes of a PULL socket.
+    let pull = stranger(|mut stream| {
+        let _ = stream.write_all(b"\0SP\0\0\x51\0\0");
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    // The right kind of SP socket, with somebody else behind it.
+    let pair = stranger(|mut stream| {
+        let _ = stream.write_all(b"\0SP\0\0\x11\0\0");
+        let _ = stream.write_all(b"\0\0\0\0\0\0\0\x09\0\0\0\x01hello");
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    for (address, what) in [(web, "HTTP"), (pull, "PULL"), (pair, "wigwag")] {
+        for command in commands(&address) {
+            failed(&run(command), 5, what);
+        }
+    }
+}
+
+#[test]
+fn an_address_that_cannot_be_right_is_refused_with_the_form_of_one() {
+    for (address, what) in [
+        ("sum", "begins with a scheme"),
+        ("gopher://127.0.0.1:7001/sum", "no transport"),
+        ("tcp://127.0.0.1/sum", "a port"),
+        ("tcp://127.0.0.1:7001", "names no actor"),
+    ] {
+        for command in commands(address) {
+            failed(&run(command), 2, what);
+        }
+    }
+}
+
+#[test]
+fn a_silent_peer_is_waited_for_until_the_deadline() {
+    let silent = stranger(|mut stream| {
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    for mut command in commands(&silent) {
+        command.extend(["--deadline", "0.2"]);
+        failed(&run(command), 4, "no answer within 200ms");
+    }
+    let said = run(["describe", &silent, "--deadline", "soon"]);
+    assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
+    assert!(said.err.contains("a number of seconds"), "{said:?}");
+}

@@ -1,0 +1,6 @@
+//! The command as its user has it: a process with arguments, two outputs and an exit code.
+
+mod process;
+mod serve;
+mod calls;
+mod demo;

@@ -1,0 +1,166 @@
+//! Starts the command, talks to it with signals, and looks at what it leaves behind.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A command that takes longer is stuck: a demo of one round takes a sixth of this on two cores
+/// that have nothing else to do.
+const COMMAND_MAX: Duration = Duration::from_secs(120);
+
+/// Time for a process to go away by itself.
+const GONE_MAX: Duration = Duration::from_secs(10);
+
+/// What a command said, and its exit code.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+/// Runs the command to its end.
+pub(crate) fn run<'a>(words: impl IntoIterator<Item = &'a str>) -> Said {
+    finish(start(words))
+}
+
+/// Starts the command with both outputs piped, as a script would.
+pub(crate) fn start<'a>(words: impl IntoIterator<Item = &'a str>) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_wigwag"))
+        .args(words)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command was built for this test")
+}
+
+/// Waits for the end of a command, and ends it when it does not come.
+pub(crate) fn finish(child: Child) -> Said {
+    let pid = child.id();
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || tell.send(child.wait_with_output()));
+    let Ok(output) = told.recv_timeout(COMMAND_MAX) else {
+        signal(pid, "KILL");
+        panic!("the command was still running after {COMMAND_MAX:?}");
+    };
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = output.expect("a child can be waited for");
+    let text = |bytes| String::from_utf8(bytes).expect("the command prints UTF-8");
+    Said {
+        code: status.code(),
+        out: text(stdout),
+        err: text(stderr),
+    }
+}
+
+/// Sends a signal by its short name.
+pub(crate) fn signal(pid: u32, name: &str) {
+    let sent = Command::new("kill")
+        .args([format!("-{name}"), pid.to_string()])
+        .status();
+    assert!(sent.is_ok_and(|status| status.success()), "kill -{name}");
+}
+
+/// Waits for what nobody announces.
+pub(crate) fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !happened() {
+        assert!(
+            begun.elapsed() < GONE_MAX,
+            "{what}: not within {GONE_MAX:?}"
+        );
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The processes that `parent` has started and that still run.
+pub(crate) fn children_of(parent: u32) -> Vec<u32> {
+    let processes = fs::read_dir("/proc").expect("Linux has /proc");
+    let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    pids.filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent))
+        .collect()
+}
+
+/// True when the process runs no more, whether or not somebody has asked for its exit code.
+pub(crate) fn is_gone(pid: u32) -> bool {
+    stat(pid).is_none_or(|(state, _)| state == 'Z' || state == 'X')
+}
+
+/// State and parent of a process.
+fn stat(pid: u32) -> Option<(char, u32)> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name stands in brackets and may hold any character.
+    let (_, fields) = text.rsplit_once(')')?;
+    let mut fields = fields.split_whitespace();
+    Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
+}
+
+/// True when Ctrl-C no longer simply ends the process.
+pub(crate) fn catches_interrupts(pid: u32) -> bool {
+    const SIGINT_BIT: u64 = 1 << 1;
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    caught
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & SIGINT_BIT != 0)
+}
+
+/// `wigwag demo --serve` with its two actors, until it is dropped.
+pub(crate) struct Serving {
+    child: Option<Child>,
+    /// The command lines that it offers.
+    pub(crate) offers: Vec<String>,
+    /// Where it listens.
+    pub(crate) address: String,
+}
+
+impl Serving {
+    pub(crate) fn start() -> Serving {
+        let mut child = start(["demo", "--serve"]);
+        let out = child.stdout.take().expect("piped");
+        let lines = BufReader::new(out).lines().map_while(Result::ok);
+        let offers: Vec<String> = lines
+            .filter(|line| line.starts_with("wigwag "))
+            .take(2)
+            .collect();
+        let words = offers.iter().flat_map(|offer| offer.split(['/', ' ']));
+        let place = words
+            .into_iter()
+            .find(|word| word.contains(':') && !word.ends_with(':'));
+        let address = format!("tcp://{}", place.unwrap_or("nowhere"));
+        Serving {
+            child: Some(child),
+            offers,
+            address,
+        }
+    }
+
+    /// The address of an actor there.
+    pub(crate) fn actor(&self, name: &str) -> String {
+        format!("{}/{name}", self.address)
+    }
+
+    /// Presses Ctrl-C and waits for the end.
+    pub(crate) fn interrupt(mut self) -> Said {
+        let child = self.child.take().expect("taken only here and in drop");
+        signal(child.id(), "INT");
+        finish(child)
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // Gone already is as good.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
