@@ -7,14 +7,7 @@ use crate::step::{self, Report};
 use crate::{dependencies, map, no_c, pure, workspace};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
-const LINTS: &[&str] = &[
-    "clippy",
-    "--workspace",
-    "--all-targets",
-    "--",
-    "-D",
-    "warnings",
-];
+const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 const DOCS: &[&str] = &["doc", "--workspace", "--no-deps"];
 
 /// Runs every check and lists at the end what does not hold. True when all do.
@@ -22,17 +15,13 @@ pub(crate) fn run() -> bool {
     let mut report = Report::default();
     report.step("format", || step::run(&mut workspace::cargo(FORMAT)));
     report.step("lints", || step::run(&mut workspace::cargo(LINTS)));
-    report.step("docs", || {
-        step::run(workspace::cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings"))
-    });
+    report.step("docs", || step::run(workspace::cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
     match Metadata::load() {
         Ok(metadata) => {
             report.step("map", || map::page_faults(&metadata, map::PAGE));
             report.step("pure crates", || pure::faults(&metadata));
             report.step("no C", || no_c::faults(&metadata));
-            report.step("list of dependencies", || {
-                dependencies::faults_of_workspace(&metadata)
-            });
+            report.step("list of dependencies", || dependencies::faults_of_workspace(&metadata));
         }
         Err(error) => report.step("metadata", || vec![error]),
     }

@@ -22,10 +22,7 @@ pub(crate) fn faults_of_workspace(metadata: &Metadata) -> Vec<String> {
     };
     match (read("Cargo.toml"), read(PAGE)) {
         (Ok(manifest), Ok(page)) => faults(metadata, &manifest, &page),
-        (manifest, page) => [manifest, page]
-            .into_iter()
-            .filter_map(Result::err)
-            .collect(),
+        (manifest, page) => [manifest, page].into_iter().filter_map(Result::err).collect(),
     }
 }
 
@@ -48,9 +45,7 @@ fn faults(metadata: &Metadata, manifest: &str, page: &str) -> Vec<String> {
         }
     }
     for name in users.keys().filter(|name| !declared.contains(*name)) {
-        faults.push(format!(
-            "`{name}` is not in [workspace.dependencies] of Cargo.toml"
-        ));
+        faults.push(format!("`{name}` is not in [workspace.dependencies] of Cargo.toml"));
     }
     for row in &rows {
         let name = &row[0];
@@ -59,9 +54,7 @@ fn faults(metadata: &Metadata, manifest: &str, page: &str) -> Vec<String> {
                 faults.push(format!("{PAGE}: `{name}` is no dependency any more"));
             }
             Some(right) if *right != row[1] => {
-                faults.push(format!(
-                    "{PAGE}: `{name}` is used by others; write | {right} |"
-                ));
+                faults.push(format!("{PAGE}: `{name}` is used by others; write | {right} |"));
             }
             _ => {}
         }
@@ -74,14 +67,10 @@ fn faults(metadata: &Metadata, manifest: &str, page: &str) -> Vec<String> {
 
 /// The names in `[workspace.dependencies]` that come from outside, which is to say without a path.
 fn declared(manifest: &str) -> BTreeSet<String> {
-    let section = manifest
-        .lines()
-        .skip_while(|line| line.trim() != "[workspace.dependencies]");
+    let section = manifest.lines().skip_while(|line| line.trim() != "[workspace.dependencies]");
     let entries = section.skip(1).take_while(|line| !line.starts_with('['));
     let outside = entries.filter(|line| !line.starts_with('#') && !line.contains("path = "));
-    outside
-        .filter_map(|line| Some(line.split_once(" =")?.0.trim().to_owned()))
-        .collect()
+    outside.filter_map(|line| Some(line.split_once(" =")?.0.trim().to_owned())).collect()
 }
 
 /// For each outside crate the cell that lists its users. A crate that needs it for its tests only
@@ -91,28 +80,17 @@ fn users(metadata: &Metadata) -> BTreeMap<String, String> {
     let is_ours = |name: &str| members.iter().any(|(_, package)| package.name == name);
     let mut users: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
     for (_, package) in &members {
-        for entry in package
-            .declared
-            .iter()
-            .filter(|entry| !is_ours(&entry.name))
-        {
+        for entry in package.declared.iter().filter(|entry| !is_ours(&entry.name)) {
             let of_entry = users.entry(entry.name.clone()).or_default();
             let tests_only = of_entry.entry(package.folder()).or_insert(true);
             *tests_only &= entry.kind == Kind::Dev;
         }
     }
     let word = |(user, tests_only): (&String, &bool)| {
-        if *tests_only {
-            format!("{user} (tests)")
-        } else {
-            user.clone()
-        }
+        if *tests_only { format!("{user} (tests)") } else { user.clone() }
     };
     let cell = |users: BTreeMap<String, bool>| users.iter().map(word).collect::<Vec<_>>();
-    users
-        .into_iter()
-        .map(|(name, users)| (name, cell(users).join(", ")))
-        .collect()
+    users.into_iter().map(|(name, users)| (name, cell(users).join(", "))).collect()
 }
 
 #[cfg(test)]
@@ -145,11 +123,7 @@ debug = 1
             .with_member("other", &[("ours", Kind::Normal), ("proptest", Kind::Dev)])
             .with_member(
                 "ours",
-                &[
-                    ("bytes", Kind::Dev),
-                    ("bytes", Kind::Normal),
-                    ("proptest", Kind::Dev),
-                ],
+                &[("bytes", Kind::Dev), ("bytes", Kind::Normal), ("proptest", Kind::Dev)],
             )
     }
 

@@ -5,10 +5,7 @@
 //! was not understood.
 
 #![forbid(unsafe_code)]
-#![allow(
-    clippy::print_stdout,
-    reason = "a command line program talks through its output"
-)]
+#![allow(clippy::print_stdout, reason = "a command line program talks through its output")]
 
 use std::env;
 use std::process::ExitCode;
@@ -59,9 +56,5 @@ fn main() -> ExitCode {
             return ExitCode::from(EXIT_USAGE);
         }
     };
-    if held {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if held { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

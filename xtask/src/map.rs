@@ -52,13 +52,8 @@ pub(crate) fn print() -> bool {
     let known = table::rows(&page, &HEADER).unwrap_or_default();
     println!("{}\n|---|---|---|", table::line_of(&HEADER));
     for (name, needs) in arrows(&metadata) {
-        let kept = known
-            .iter()
-            .find(|row| row[0] == name)
-            .map(|row| row[2].as_str());
-        let described = metadata
-            .member_in(&name)
-            .map(|(_, package)| package.description.as_str());
+        let kept = known.iter().find(|row| row[0] == name).map(|row| row[2].as_str());
+        let described = metadata.member_in(&name).map(|(_, package)| package.description.as_str());
         let words = kept.or(described).unwrap_or_default();
         println!("{}", table::line_of(&[&name, &needs, words]));
     }
@@ -68,10 +63,7 @@ pub(crate) fn print() -> bool {
 /// What is wrong with the map on the page at `path`; an empty list means that it is right.
 pub(crate) fn page_faults(metadata: &Metadata, path: &str) -> Vec<String> {
     match fs::read_to_string(workspace::root().join(path)) {
-        Ok(text) => faults(metadata, &text)
-            .iter()
-            .map(|f| format!("{path}: {f}"))
-            .collect(),
+        Ok(text) => faults(metadata, &text).iter().map(|f| format!("{path}: {f}")).collect(),
         Err(error) => vec![format!("{path}: {error}")],
     }
 }
@@ -117,10 +109,7 @@ fn arrows(metadata: &Metadata) -> BTreeMap<String, String> {
     };
     let mut arrows = BTreeMap::new();
     for (_, package) in &members {
-        let normal = package
-            .declared
-            .iter()
-            .filter(|entry| entry.kind == Kind::Normal);
+        let normal = package.declared.iter().filter(|entry| entry.kind == Kind::Normal);
         let mut needs: Vec<String> = normal.filter_map(|entry| folder_of(&entry.name)).collect();
         needs.sort();
         needs.dedup();
@@ -142,14 +131,7 @@ mod tests {
 
     fn two_floors() -> Metadata {
         Metadata::default()
-            .with_member(
-                "net",
-                &[
-                    ("sp", Kind::Normal),
-                    ("log", Kind::Normal),
-                    ("sim", Kind::Dev),
-                ],
-            )
+            .with_member("net", &[("sp", Kind::Normal), ("log", Kind::Normal), ("sim", Kind::Dev)])
             .with_member("sp", &[])
             .with_member("sim", &[("sp", Kind::Normal), ("net", Kind::Normal)])
             .with_foreign("log", &[])
@@ -182,10 +164,7 @@ mod tests {
     #[test]
     fn a_forgotten_crate_is_answered_with_its_row() {
         let wrong = RIGHT.replace("| `sp` | | protocols |\n", "");
-        assert_eq!(
-            faults(&two_floors(), &wrong),
-            ["`sp` has no row; write | sp | | ... |"]
-        );
+        assert_eq!(faults(&two_floors(), &wrong), ["`sp` has no row; write | sp | | ... |"]);
     }
 
     #[test]

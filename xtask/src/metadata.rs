@@ -73,13 +73,7 @@ pub(crate) struct Closure {
 impl Metadata {
     /// Asks cargo. Fails when cargo does, or when its answer has an unexpected form.
     pub(crate) fn load() -> Result<Metadata, String> {
-        let arguments = [
-            "metadata",
-            "--format-version",
-            "1",
-            "--filter-platform",
-            TARGET,
-        ];
+        let arguments = ["metadata", "--format-version", "1", "--filter-platform", TARGET];
         let output = workspace::cargo(&arguments)
             .output()
             .map_err(|error| format!("cargo metadata did not start: {error}"))?;
@@ -98,10 +92,7 @@ impl Metadata {
         let mut packages = BTreeMap::new();
         for package in value.get("packages")?.as_array()? {
             let id = package.get("id")?.as_str()?;
-            packages.insert(
-                id.to_owned(),
-                parse_package(package, members.contains(&id))?,
-            );
+            packages.insert(id.to_owned(), parse_package(package, members.contains(&id))?);
         }
         for node in value.get("resolve")?.get("nodes")?.as_array()? {
             let package = packages.get_mut(node.get("id")?.as_str()?)?;
@@ -123,9 +114,7 @@ impl Metadata {
     }
 
     pub(crate) fn member_in(&self, folder: &str) -> Option<(&str, &Package)> {
-        self.members()
-            .into_iter()
-            .find(|(_, package)| package.folder() == folder)
+        self.members().into_iter().find(|(_, package)| package.folder() == folder)
     }
 
     /// All that is compiled for `from`, itself included. Its tests' needs are left out.
@@ -151,11 +140,7 @@ impl Metadata {
         let mut names = Vec::new();
         let mut at = Some(to);
         while let Some(id) = at {
-            names.push(
-                self.packages
-                    .get(id)
-                    .map_or(id, |package| package.name.as_str()),
-            );
+            names.push(self.packages.get(id).map_or(id, |package| package.name.as_str()));
             at = closure.came_from.get(id).and_then(Option::as_deref);
         }
         names.reverse();
@@ -174,10 +159,7 @@ fn parse_package(value: &Value, member: bool) -> Option<Package> {
     let mut declared = Vec::new();
     for entry in value.get("dependencies")?.as_array()? {
         let name = entry.get("name")?.as_str()?.to_owned();
-        declared.push(Declared {
-            name,
-            kind: parse_kind(entry.get("kind")?)?,
-        });
+        declared.push(Declared { name, kind: parse_kind(entry.get("kind")?)? });
     }
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     Some(Package {
@@ -196,10 +178,7 @@ fn parse_edges(node: &Value) -> Option<Vec<Edge>> {
     for dependency in node.get("deps")?.as_array()? {
         let to = dependency.get("pkg")?.as_str()?;
         for entry in dependency.get("dep_kinds")?.as_array()? {
-            edges.push(Edge {
-                to: to.to_owned(),
-                kind: parse_kind(entry.get("kind")?)?,
-            });
+            edges.push(Edge { to: to.to_owned(), kind: parse_kind(entry.get("kind")?)? });
         }
     }
     Some(edges)
@@ -241,14 +220,8 @@ pub(crate) mod made_up {
         }
 
         fn with(mut self, name: &str, member: bool, needs: &[(&str, Kind)]) -> Metadata {
-            let declared = |&(name, kind): &(&str, Kind)| Declared {
-                name: name.into(),
-                kind,
-            };
-            let edge = |&(to, kind): &(&str, Kind)| Edge {
-                to: to.into(),
-                kind,
-            };
+            let declared = |&(name, kind): &(&str, Kind)| Declared { name: name.into(), kind };
+            let edge = |&(to, kind): &(&str, Kind)| Edge { to: to.into(), kind };
             let package = Package {
                 name: name.to_owned(),
                 description: format!("What {name} is."),

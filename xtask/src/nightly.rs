@@ -27,16 +27,9 @@ pub(crate) fn run() -> bool {
         return test::sum_up(Tally::BROKEN);
     }
     let mut tally = Tally::default();
-    for Long {
-        name,
-        arguments,
-        minutes,
-    } in RUNS
-    {
+    for Long { name, arguments, minutes } in RUNS {
         let mut command = workspace::cargo(arguments);
-        command
-            .env("WIGWAG_NIGHTLY", "1")
-            .env("WIGWAG_OUTSIDE", "1");
+        command.env("WIGWAG_NIGHTLY", "1").env("WIGWAG_OUTSIDE", "1");
         let heading = format!("{name} (about {minutes} min)");
         tally += step::timed(&heading, || test::counted(&mut command));
     }

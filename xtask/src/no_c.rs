@@ -10,16 +10,8 @@ use std::collections::BTreeMap;
 use crate::metadata::Metadata;
 
 /// Crates whose purpose is to compile, find or bind foreign code.
-const HELPERS: &[&str] = &[
-    "autotools",
-    "bindgen",
-    "cc",
-    "cmake",
-    "cxx-build",
-    "nasm-rs",
-    "pkg-config",
-    "vcpkg",
-];
+const HELPERS: &[&str] =
+    &["autotools", "bindgen", "cc", "cmake", "cxx-build", "nasm-rs", "pkg-config", "vcpkg"];
 
 /// Each package that would need a C toolchain, with one way that leads to it.
 pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
@@ -70,10 +62,7 @@ mod tests {
             .with_member("net", &[("ring", Kind::Normal)])
             .with_foreign("ring", &[("cc", Kind::Build)])
             .with_foreign("cc", &[]);
-        assert_eq!(
-            faults(&metadata),
-            ["`cc` compiles or finds C: net -> ring -> cc"]
-        );
+        assert_eq!(faults(&metadata), ["`cc` compiles or finds C: net -> ring -> cc"]);
     }
 
     #[test]

@@ -48,15 +48,10 @@ fn reach_faults(metadata: &Metadata) -> Vec<String> {
         };
         let closure = metadata.closure(from);
         for id in closure.ids().filter(|&id| id != from) {
-            let name = metadata
-                .packages
-                .get(id)
-                .map_or(id, |package| package.name.as_str());
+            let name = metadata.packages.get(id).map_or(id, |package| package.name.as_str());
             if !ALLOWED.contains(&name) {
                 let way = metadata.way(&closure, id);
-                faults.push(format!(
-                    "`{folder}` is to be pure but reaches `{name}`: {way}"
-                ));
+                faults.push(format!("`{folder}` is to be pure but reaches `{name}`: {way}"));
             }
         }
     }
@@ -79,12 +74,8 @@ fn source_faults(package: &Package) -> Vec<String> {
 fn head_faults(folder: &str, text: &str) -> Vec<String> {
     let is_head = |line: &&str| line.is_empty() || line.starts_with("//") || line.starts_with("#!");
     let head: Vec<&str> = text.lines().map(str::trim).take_while(is_head).collect();
-    let missing = MUST_SAY
-        .iter()
-        .filter(|attribute| !head.contains(*attribute));
-    missing
-        .map(|attribute| format!("`{folder}`: lib.rs does not begin with {attribute}"))
-        .collect()
+    let missing = MUST_SAY.iter().filter(|attribute| !head.contains(*attribute));
+    missing.map(|attribute| format!("`{folder}`: lib.rs does not begin with {attribute}")).collect()
 }
 
 /// `extern crate std` would open the door again which `no_std` shuts; only tests may.
@@ -97,9 +88,7 @@ fn find_std(folder: &Path, faults: &mut Vec<String>) -> Result<(), std::io::Erro
             && brings_std(&fs::read_to_string(&path)?)
         {
             let path = path.display();
-            faults.push(format!(
-                "{path}: `extern crate std` without `#[cfg(test)]` above it"
-            ));
+            faults.push(format!("{path}: `extern crate std` without `#[cfg(test)]` above it"));
         }
     }
     Ok(())

@@ -27,27 +27,17 @@ const NEEDS: &[Need] = &[
         package: "nanomsg-utils",
         why: "a live nanomsg peer for the SP sockets",
     },
-    Need {
-        program: "nngcat",
-        package: "nng-utils",
-        why: "a live nng peer for the SP sockets",
-    },
+    Need { program: "nngcat", package: "nng-utils", why: "a live nng peer for the SP sockets" },
 ];
 
 /// Installs what is missing, a line for each. Says nothing when all is there.
 pub(crate) fn install() -> Result<(), String> {
-    let missing: Vec<&Need> = NEEDS
-        .iter()
-        .filter(|need| !is_there(need.program))
-        .collect();
+    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need.program)).collect();
     if missing.is_empty() {
         return Ok(());
     }
     for need in &missing {
-        println!(
-            "installing {}: {} ({})",
-            need.package, need.program, need.why
-        );
+        println!("installing {}: {} ({})", need.package, need.program, need.why);
     }
     let mut packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     packages.dedup();
@@ -55,10 +45,7 @@ pub(crate) fn install() -> Result<(), String> {
     run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(&packages))?;
     match missing.iter().find(|need| !is_there(need.program)) {
         None => Ok(()),
-        Some(need) => Err(format!(
-            "{} is missing though {} is in",
-            need.program, need.package
-        )),
+        Some(need) => Err(format!("{} is missing though {} is in", need.program, need.package)),
     }
 }
 
@@ -76,18 +63,14 @@ fn apt_get(arguments: &[&str]) -> Command {
         sudo.arg("env");
         sudo
     };
-    command
-        .args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet=2"])
-        .args(arguments);
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get", "--quiet=2"]).args(arguments);
     command
 }
 
 /// Files under /proc/self belong to the user we run as.
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
-    Path::new("/proc/self")
-        .metadata()
-        .is_ok_and(|metadata| metadata.uid() == 0)
+    Path::new("/proc/self").metadata().is_ok_and(|metadata| metadata.uid() == 0)
 }
 
 /// Quiet while it works; on failure its own words are the best explanation.
@@ -102,11 +85,7 @@ fn run(mut command: impl std::borrow::BorrowMut<Command>) -> Result<(), String> 
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!(
-        "{line} ended with {}\n{}",
-        output.status,
-        said.trim()
-    ))
+    Err(format!("{line} ended with {}\n{}", output.status, said.trim()))
 }
 
 #[cfg(test)]
@@ -123,9 +102,6 @@ mod tests {
     fn a_failing_installer_is_quoted() {
         let failed = run(Command::new("sh").args(["-c", "echo no such package >&2; exit 100"]));
         let error = failed.unwrap_err();
-        assert!(
-            error.contains("100") && error.ends_with("no such package"),
-            "{error}"
-        );
+        assert!(error.contains("100") && error.ends_with("no such package"), "{error}");
     }
 }

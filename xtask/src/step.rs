@@ -16,8 +16,7 @@ impl Report {
         for fault in &faults {
             println!("{fault}");
         }
-        self.faults
-            .extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
+        self.faults.extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
     }
 
     /// Lists what went wrong once more, at the end where it is read. True when nothing did.
@@ -57,11 +56,7 @@ pub(crate) fn run(command: &mut Command) -> Vec<String> {
 pub(crate) fn line_of(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];
-    words.extend(
-        command
-            .get_args()
-            .map(|argument| argument.to_string_lossy()),
-    );
+    words.extend(command.get_args().map(|argument| argument.to_string_lossy()));
     words.join(" ")
 }
 

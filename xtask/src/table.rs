@@ -18,11 +18,7 @@ pub(crate) fn rows(text: &str, header: &[&str]) -> Result<Vec<Vec<String>>, Stri
     for line in lines {
         let Some(row) = cells(line) else { break };
         if row.len() != header.len() {
-            return Err(format!(
-                "`{line}` has {} cells, not {}",
-                row.len(),
-                header.len()
-            ));
+            return Err(format!("`{line}` has {} cells, not {}", row.len(), header.len()));
         }
         rows.push(row);
     }
@@ -63,17 +59,9 @@ mod tests {
     #[test]
     fn a_missing_table_and_a_torn_row_are_named() {
         assert!(rows(TEXT, &["a", "c"]).unwrap_err().contains("| a | c |"));
-        assert!(
-            rows("| a | b |\nx", &["a", "b"])
-                .unwrap_err()
-                .contains("dashes")
-        );
+        assert!(rows("| a | b |\nx", &["a", "b"]).unwrap_err().contains("dashes"));
         let torn = "| a | b |\n|---|---|\n| x |\n";
-        assert!(
-            rows(torn, &["a", "b"])
-                .unwrap_err()
-                .contains("1 cells, not 2")
-        );
+        assert!(rows(torn, &["a", "b"]).unwrap_err().contains("1 cells, not 2"));
     }
 
     #[test]

@@ -16,11 +16,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     /// The count for something that should have run tests and could not.
-    pub(crate) const BROKEN: Tally = Tally {
-        passed: 0,
-        failed: 1,
-        ignored: 0,
-    };
+    pub(crate) const BROKEN: Tally = Tally { passed: 0, failed: 1, ignored: 0 };
 
     /// True when each test ran and passed, and there was at least one.
     pub(crate) fn holds(&self) -> bool {
@@ -72,9 +68,7 @@ impl Reader {
 }
 
 fn is_start(line: &str) -> bool {
-    let count = line
-        .strip_prefix("running ")
-        .and_then(|rest| rest.split_once(" test"));
+    let count = line.strip_prefix("running ").and_then(|rest| rest.split_once(" test"));
     count.is_some_and(|(count, rest)| count.parse::<u64>().is_ok() && matches!(rest, "" | "s"))
 }
 
@@ -110,39 +104,16 @@ mod tests {
     #[test]
     fn results_of_all_binaries_are_summed() {
         let tally = read(&format!("{OK}{FAILED}{OK}"));
-        assert_eq!(
-            tally,
-            Tally {
-                passed: 4,
-                failed: 1,
-                ignored: 2
-            }
-        );
+        assert_eq!(tally, Tally { passed: 4, failed: 1, ignored: 2 });
     }
 
     #[test]
     fn a_binary_that_dies_counts_as_a_failure_wherever_it_stands() {
         let died = "running 7 tests\nthread main has overflowed its stack\n";
-        let passed = Tally {
-            passed: 2,
-            failed: 0,
-            ignored: 1,
-        };
+        let passed = Tally { passed: 2, failed: 0, ignored: 1 };
         assert_eq!(read(OK), passed);
-        assert_eq!(
-            read(&format!("{died}{OK}")),
-            Tally {
-                failed: 1,
-                ..passed
-            }
-        );
-        assert_eq!(
-            read(&format!("{OK}{died}")),
-            Tally {
-                failed: 1,
-                ..passed
-            }
-        );
+        assert_eq!(read(&format!("{died}{OK}")), Tally { failed: 1, ..passed });
+        assert_eq!(read(&format!("{OK}{died}")), Tally { failed: 1, ..passed });
     }
 
     #[test]
@@ -153,11 +124,7 @@ mod tests {
 
     #[test]
     fn only_a_run_with_tests_none_of_them_left_out_holds() {
-        let good = Tally {
-            passed: 1,
-            failed: 0,
-            ignored: 0,
-        };
+        let good = Tally { passed: 1, failed: 0, ignored: 0 };
         assert!(good.holds());
         assert!(!Tally { failed: 1, ..good }.holds());
         assert!(!Tally { ignored: 1, ..good }.holds());

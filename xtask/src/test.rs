@@ -53,10 +53,7 @@ pub(crate) fn run() -> bool {
 /// Prints the line that closes every run of tests. True when it is a good one.
 pub(crate) fn sum_up(tally: Tally) -> bool {
     if tally.ignored > 0 {
-        println!(
-            "{} tests are ignored: let them run or take them out",
-            tally.ignored
-        );
+        println!("{} tests are ignored: let them run or take them out", tally.ignored);
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
     tally.holds()
@@ -81,10 +78,7 @@ pub(crate) fn counted(command: &mut Command) -> Tally {
 
 /// The count, and whether the command itself ended well.
 fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
-    let mut child = command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()?;
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut output = BufReader::new(child.stdout.take().expect("piped two lines above"));
     let mut reader = Reader::default();
     let mut line = Vec::new();
@@ -126,23 +120,10 @@ fn models(package: &str) -> Tally {
 fn build_models(package: &str) -> Result<String, String> {
     let mut build =
         workspace::cargo(&["rustc", "--lib", "--profile", "test", "--package", package]);
-    build.args([
-        "--message-format",
-        "json-render-diagnostics",
-        "--",
-        "--cfg",
-        MODEL_CFG,
-    ]);
-    let output = build
-        .stderr(Stdio::inherit())
-        .output()
-        .map_err(|error| error.to_string())?;
+    build.args(["--message-format", "json-render-diagnostics", "--", "--cfg", MODEL_CFG]);
+    let output = build.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
     if !output.status.success() {
-        return Err(format!(
-            "{} ended with {}",
-            step::line_of(&build),
-            output.status
-        ));
+        return Err(format!("{} ended with {}", step::line_of(&build), output.status));
     }
     let text = String::from_utf8_lossy(&output.stdout);
     executable(&text).ok_or_else(|| format!("{} named no test binary", step::line_of(&build)))
@@ -150,9 +131,7 @@ fn build_models(package: &str) -> Result<String, String> {
 
 /// Cargo prints one JSON object a line; the last one with an executable is the test binary.
 fn executable(messages: &str) -> Option<String> {
-    let objects = messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let objects = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut named =
         objects.filter_map(|object| Some(object.get("executable")?.as_str()?.to_owned()));
     named.next_back()
@@ -170,14 +149,7 @@ mod tests {
     #[test]
     fn a_run_is_counted_from_its_output() {
         let good = "echo running 1 test; echo 'test result: ok. 1 passed; 0 failed; 0 ignored'";
-        assert_eq!(
-            shell(good),
-            Tally {
-                passed: 1,
-                failed: 0,
-                ignored: 0
-            }
-        );
+        assert_eq!(shell(good), Tally { passed: 1, failed: 0, ignored: 0 });
     }
 
     #[test]

@@ -9,9 +9,7 @@ use std::process::Command;
 pub(crate) fn root() -> PathBuf {
     let told = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
     let here = told.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
-    here.parent()
-        .expect("xtask lies in a folder of the workspace")
-        .to_path_buf()
+    here.parent().expect("xtask lies in a folder of the workspace").to_path_buf()
 }
 
 /// The cargo that started us (so one toolchain does everything), set to work at the root.

@@ -30,13 +30,7 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
 impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     #[inline]
     pub(crate) fn new(target: &'a Ref<I>, message: I::Message, limit: Limit) -> Ask<'a, I, R> {
-        Ask {
-            target,
-            message: Some(message),
-            ticket: Ticket::default(),
-            limit,
-            answer: None,
-        }
+        Ask { target, message: Some(message), ticket: Ticket::default(), limit, answer: None }
     }
 
     /// Waits only until the message is on its way; the answer is awaited later, and many may be
@@ -157,11 +151,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
             }
         };
         match sent {
-            Attempt::Sent(place) => Attempt::Sent(Answer {
-                target,
-                place,
-                reply: PhantomData,
-            }),
+            Attempt::Sent(place) => Attempt::Sent(Answer { target, place, reply: PhantomData }),
             Attempt::Full => Attempt::Full,
             Attempt::Failed(error) => Attempt::Failed(error),
         }

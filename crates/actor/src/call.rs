@@ -40,12 +40,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// A call of `message` at `target`; the methods of the actor's reference make them.
     #[inline]
     pub fn new(target: &'a Ref<I>, message: I::Message) -> Call<'a, I, R> {
-        Call {
-            target,
-            message,
-            timeout: None,
-            reply: PhantomData,
-        }
+        Call { target, message, timeout: None, reply: PhantomData }
     }
 
     /// Bounds the whole wait: for room, and for the reply if it is asked.
@@ -98,17 +93,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
         if turn::is_open() {
             let error = CallError::new(CallErrorKind::BlockingInTurn, self.target.target());
-            return Err(Refused {
-                message: self.message,
-                error,
-            });
+            return Err(Refused { message: self.message, error });
         }
         let until = self.timeout.map(|limit| (limit, Instant::now() + limit));
-        let mut tell = Call {
-            timeout: None,
-            ..self
-        }
-        .tell();
+        let mut tell = Call { timeout: None, ..self }.tell();
         match block_on_until(&mut tell, until.map(|(_, at)| at)) {
             Some(outcome) => outcome,
             None => {
@@ -138,13 +126,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// outstanding at once.
     pub fn try_ask(self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
         let mut message = Some(self.message);
-        match Answer::send(
-            self.target,
-            &mut message,
-            &mut Ticket::default(),
-            None,
-            false,
-        ) {
+        match Answer::send(self.target, &mut message, &mut Ticket::default(), None, false) {
             Attempt::Sent(answer) => Ok(answer),
             Attempt::Full => Err(full(self.target, message)),
             Attempt::Failed(error) => Err(refused(message, error)),
@@ -159,10 +141,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
         let target = self.target;
         if turn::is_open() {
             let error = CallError::new(CallErrorKind::BlockingInTurn, target.target());
-            return Err(AskError::Refused(Refused {
-                message: self.message,
-                error,
-            }));
+            return Err(AskError::Refused(Refused { message: self.message, error }));
         }
         let until = self.timeout.map(|limit| (limit, Instant::now() + limit));
         let mut ask = Ask::new(target, self.message, Limit::new(None));
@@ -178,18 +157,12 @@ pub(crate) fn full<I: Interface>(
     target: &Ref<I>,
     message: Option<I::Message>,
 ) -> Refused<I::Message> {
-    refused(
-        message,
-        CallError::new(CallErrorKind::Full, target.target()),
-    )
+    refused(message, CallError::new(CallErrorKind::Full, target.target()))
 }
 
 #[cold]
 pub(crate) fn refused<M>(message: Option<M>, error: CallError) -> Refused<M> {
-    Refused {
-        message: message.expect("only Sent takes the message"),
-        error,
-    }
+    Refused { message: message.expect("only Sent takes the message"), error }
 }
 
 /// A tell that waits for room.
@@ -210,10 +183,7 @@ impl<I: Interface> Future for Tell<'_, I> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        match this
-            .target
-            .tell(&mut this.message, &mut this.ticket, Some(context.waker()))
-        {
+        match this.target.tell(&mut this.message, &mut this.ticket, Some(context.waker())) {
             Attempt::Sent(()) => Poll::Ready(Ok(())),
             Attempt::Failed(error) => Poll::Ready(Err(refused(this.message.take(), error))),
             Attempt::Full => match this.limit.poll(context) {

@@ -89,10 +89,7 @@ impl CallErrorKind {
         if let CallErrorKind::Application(code) = self {
             return code;
         }
-        CODES
-            .iter()
-            .find(|(_, kind)| *kind == self)
-            .map_or(0x0205, |(code, _)| *code)
+        CODES.iter().find(|(_, kind)| *kind == self).map_or(0x0205, |(code, _)| *code)
     }
 
     /// The kind behind a number on the wire; an unknown one counts as `Overloaded`, as the protocol
@@ -181,11 +178,7 @@ impl fmt::Display for CallErrorKind {
 impl CallError {
     /// An error without detail.
     pub fn new(kind: CallErrorKind, target: &Arc<str>) -> CallError {
-        CallError {
-            kind,
-            target: target.clone(),
-            detail: None,
-        }
+        CallError { kind, target: target.clone(), detail: None }
     }
 
     /// The same error with what the other side said.
@@ -255,9 +248,7 @@ impl<M> AskError<M> {
 
 impl<M> fmt::Debug for Refused<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Refused")
-            .field("error", &self.error)
-            .finish_non_exhaustive()
+        f.debug_struct("Refused").field("error", &self.error).finish_non_exhaustive()
     }
 }
 
@@ -271,11 +262,7 @@ impl<M> Error for Refused<M> {}
 
 impl<M> fmt::Debug for AskError<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = if matches!(self, AskError::Refused(_)) {
-            "Refused"
-        } else {
-            "Failed"
-        };
+        let name = if matches!(self, AskError::Refused(_)) { "Refused" } else { "Failed" };
         f.debug_tuple(name).field(self.error()).finish()
     }
 }
@@ -298,10 +285,7 @@ mod tests {
             assert_eq!(kind.code(), code);
             assert_eq!(CallErrorKind::from_code(code), kind);
         }
-        assert_eq!(
-            CallErrorKind::from_code(0x8001),
-            CallErrorKind::Application(0x8001)
-        );
+        assert_eq!(CallErrorKind::from_code(0x8001), CallErrorKind::Application(0x8001));
         assert_eq!(CallErrorKind::from_code(0x02FF), CallErrorKind::Overloaded);
     }
 }

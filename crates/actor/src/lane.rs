@@ -83,13 +83,7 @@ pub(crate) struct TypedLane<M> {
 impl<M: Message> TypedLane<M> {
     pub(crate) fn new(mailbox: Arc<Mailbox<M>>, owner: Arc<dyn LaneOwner>) -> TypedLane<M> {
         let queue = mailbox.open_lane(owner.clone());
-        TypedLane {
-            mailbox,
-            queue,
-            staged: Vec::new(),
-            spare: Vec::new(),
-            owner,
-        }
+        TypedLane { mailbox, queue, staged: Vec::new(), spare: Vec::new(), owner }
     }
 
     #[cold]
@@ -99,15 +93,8 @@ impl<M: Message> TypedLane<M> {
         }
         let chunk = self.spare.pop().unwrap_or_else(|| {
             // The first chunk of a lane grows with its calls; in a burst each one is filled.
-            let calls = if self.staged.is_empty() {
-                0
-            } else {
-                RUN_CALLS_MAX
-            };
-            Chunk {
-                mails: Vec::with_capacity(calls),
-                units: 0,
-            }
+            let calls = if self.staged.is_empty() { 0 } else { RUN_CALLS_MAX };
+            Chunk { mails: Vec::with_capacity(calls), units: 0 }
         });
         self.staged.push(chunk);
     }
@@ -123,9 +110,7 @@ impl<M: Message> Lane for TypedLane<M> {
         asker: Option<(u32, u32)>,
     ) -> Result<(), Rejected> {
         let decoded = M::decode(method, &mut Reader::new(arguments));
-        let message = decoded
-            .map_err(Rejected::BadArguments)?
-            .ok_or(Rejected::NoSuchMethod)?;
+        let message = decoded.map_err(Rejected::BadArguments)?.ok_or(Rejected::NoSuchMethod)?;
         if self.staged.last().is_none_or(Chunk::is_full) {
             self.next_chunk();
         }

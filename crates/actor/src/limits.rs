@@ -39,8 +39,6 @@ impl ActorOptions {
 
 impl Default for ActorOptions {
     fn default() -> ActorOptions {
-        ActorOptions {
-            mailbox_calls: MAILBOX_CALLS,
-        }
+        ActorOptions { mailbox_calls: MAILBOX_CALLS }
     }
 }

@@ -43,10 +43,7 @@ impl<M> Mailbox<M> {
             finishing: false,
             closed: false,
         };
-        Mailbox {
-            local: Arc::new(Queue::new(None, capacity)),
-            state: Mutex::new(state),
-        }
+        Mailbox { local: Arc::new(Queue::new(None, capacity)), state: Mutex::new(state) }
     }
 
     /// One call of a local sender. Takes one lock, and a second one only when the queue was empty.
@@ -101,11 +98,7 @@ impl<M> Mailbox<M> {
                 if state.finishing {
                     return Poll::Ready(None);
                 }
-                if !state
-                    .actor
-                    .as_ref()
-                    .is_some_and(|old| old.will_wake(context.waker()))
-                {
+                if !state.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
                     state.actor = Some(context.waker().clone());
                 }
                 return Poll::Pending;
@@ -137,11 +130,7 @@ impl<M> Mailbox<M> {
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        let lanes: Vec<_> = state
-            .lanes
-            .drain(..)
-            .filter_map(|lane| lane.upgrade())
-            .collect();
+        let lanes: Vec<_> = state.lanes.drain(..).filter_map(|lane| lane.upgrade()).collect();
         // Not before: the list alone keeps a lane that its session has let go of with mail in it.
         let listed = std::mem::take(&mut state.listed);
         drop(state);

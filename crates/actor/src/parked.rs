@@ -55,9 +55,7 @@ impl Parked {
 
     /// Queues the sender, or renews its waker.
     pub fn park(&mut self, ticket: &mut Ticket, waker: &Waker) {
-        let place = ticket
-            .0
-            .and_then(|mine| self.queue.iter_mut().find(|(id, _)| *id == mine));
+        let place = ticket.0.and_then(|mine| self.queue.iter_mut().find(|(id, _)| *id == mine));
         match place {
             Some((_, old)) => old.clone_from(waker),
             None => {
@@ -85,21 +83,14 @@ impl Parked {
     #[must_use]
     pub fn woken_by(&self, room: u64) -> Vec<Waker> {
         let most = usize::try_from(room).unwrap_or(usize::MAX);
-        self.queue
-            .iter()
-            .take(most)
-            .map(|(_, waker)| waker.clone())
-            .collect()
+        self.queue.iter().take(most).map(|(_, waker)| waker.clone()).collect()
     }
 
     /// The same for a hot path: no allocation when at most [`WAKERS_INLINE`] are woken.
     pub(crate) fn wakers(&self, room: u64) -> Wakers {
         let most = usize::try_from(room).unwrap_or(usize::MAX);
         let mut woken = self.queue.iter().take(most).map(|(_, waker)| waker.clone());
-        Wakers {
-            few: std::array::from_fn(|_| woken.next()),
-            more: woken.collect(),
-        }
+        Wakers { few: std::array::from_fn(|_| woken.next()), more: woken.collect() }
     }
 
     /// Everybody's wakers; the queue is closed.
@@ -146,11 +137,9 @@ mod tests {
     fn nobody_takes_a_place_that_somebody_before_him_needs() {
         let (parked, first, second) = two_parked();
         let newcomer = Ticket::default();
-        for (room, passing) in [
-            (0, [false; 3]),
-            (1, [true, false, false]),
-            (2, [true, true, false]),
-        ] {
+        for (room, passing) in
+            [(0, [false; 3]), (1, [true, false, false]), (2, [true, true, false])]
+        {
             let may = [&first, &second, &newcomer].map(|ticket| parked.may_pass(ticket, room));
             assert_eq!(may, passing, "room for {room}");
             assert_eq!(parked.woken_by(room).len() as u64, room);

@@ -64,10 +64,7 @@ struct State<M> {
 
 impl<M> State<M> {
     fn empty_chunk(&mut self) -> Chunk<M> {
-        self.spare.pop().unwrap_or_else(|| Chunk {
-            mails: Vec::new(),
-            units: 0,
-        })
+        self.spare.pop().unwrap_or_else(|| Chunk { mails: Vec::new(), units: 0 })
     }
 }
 
@@ -81,11 +78,7 @@ impl<M> Queue<M> {
             closed: false,
             parked: Parked::default(),
         };
-        Queue {
-            state: Mutex::new(state),
-            owner,
-            capacity,
-        }
+        Queue { state: Mutex::new(state), owner, capacity }
     }
 
     /// Takes the message and reply out of `mail` when it is let in. One lock, no allocation in
@@ -134,9 +127,7 @@ impl<M> Queue<M> {
         }
         state.waiting += chunks.iter().map(|chunk| chunk.mails.len()).sum::<usize>();
         state.chunks.extend(chunks.drain(..));
-        Pushed::In {
-            list: !std::mem::replace(&mut state.listed, true),
-        }
+        Pushed::In { list: !std::mem::replace(&mut state.listed, true) }
     }
 
     /// Empty chunks for the reader of a lane.

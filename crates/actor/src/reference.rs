@@ -116,15 +116,11 @@ impl<I: Interface> Local<I> {
 impl<I: Interface> Ref<I> {
     /// A reference to an actor that lives elsewhere.
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
-        Ref {
-            place: Place::Remote(route),
-        }
+        Ref { place: Place::Remote(route) }
     }
 
     pub(crate) fn local(local: Arc<Local<I>>) -> Ref<I> {
-        Ref {
-            place: Place::Local(local),
-        }
+        Ref { place: Place::Local(local) }
     }
 
     /// True when the actor lives in this process and is called without encoding.

@@ -52,10 +52,7 @@ pub struct Reply<'r> {
 impl<'r> Reply<'r> {
     #[inline]
     pub(crate) fn new(slot: ReplySlot, way: Option<&'r Arc<dyn LaneOwner>>) -> Reply<'r> {
-        Reply {
-            slot,
-            way: way.map_or(Way::None, Way::Borrowed),
-        }
+        Reply { slot, way: way.map_or(Way::None, Way::Borrowed) }
     }
 
     /// True when somebody waits: false for a tell.
@@ -104,9 +101,7 @@ impl<'r> Reply<'r> {
     /// The same reply, free to outlive the turn.
     pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
-        let way = self
-            .owner()
-            .map_or(Way::None, |owner| Way::Owned(owner.clone()));
+        let way = self.owner().map_or(Way::None, |owner| Way::Owned(owner.clone()));
         Reply { slot, way }
     }
 
@@ -137,11 +132,7 @@ impl Drop for Reply<'_> {
     fn drop(&mut self) {
         if self.is_wanted() {
             let panicked = std::thread::panicking();
-            let kind = if panicked {
-                CallErrorKind::Panicked
-            } else {
-                CallErrorKind::ReplyDropped
-            };
+            let kind = if panicked { CallErrorKind::Panicked } else { CallErrorKind::ReplyDropped };
             self.fail_now(kind, None);
         }
     }

@@ -57,11 +57,7 @@ impl Schema {
             hash = fnv(fnv(hash, "->"), method.reply);
             m += 1;
         }
-        Schema {
-            name,
-            methods,
-            hash,
-        }
+        Schema { name, methods, hash }
     }
 
     /// The number of the method of that name.
@@ -73,8 +69,7 @@ impl Schema {
     /// The name of the method of that number.
     pub fn method_name(&self, number: u32) -> &'static str {
         let at = number.checked_sub(FIRST_METHOD).map(|at| at as usize);
-        at.and_then(|at| self.methods.get(at))
-            .map_or("?", |method| method.name)
+        at.and_then(|at| self.methods.get(at)).map_or("?", |method| method.name)
     }
 }
 
@@ -119,33 +114,17 @@ const fn fnv(mut hash: u64, text: &str) -> u64 {
 mod tests {
     use super::*;
 
-    const ADD: Method = Method {
-        name: "add",
-        arguments: &[Argument {
-            name: "n",
-            kind: "u64",
-        }],
-        reply: "()",
-    };
-    const GET: Method = Method {
-        name: "get",
-        arguments: &[],
-        reply: "u64",
-    };
+    const ADD: Method =
+        Method { name: "add", arguments: &[Argument { name: "n", kind: "u64" }], reply: "()" };
+    const GET: Method = Method { name: "get", arguments: &[], reply: "u64" };
 
     #[test]
     fn the_hash_follows_names_order_and_types_and_not_the_actors_name() {
         let hash = |methods: &'static [Method]| Schema::new("A", methods).hash;
         assert_eq!(hash(&[ADD, GET]), Schema::new("B", &[ADD, GET]).hash);
         assert_ne!(hash(&[ADD, GET]), hash(&[GET, ADD]));
-        const ADD32: Method = Method {
-            name: "add",
-            arguments: &[Argument {
-                name: "n",
-                kind: "u32",
-            }],
-            reply: "()",
-        };
+        const ADD32: Method =
+            Method { name: "add", arguments: &[Argument { name: "n", kind: "u32" }], reply: "()" };
         assert_ne!(hash(&[ADD, GET]), hash(&[ADD32, GET]));
     }
 

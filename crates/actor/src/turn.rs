@@ -44,9 +44,7 @@ pub struct Turn {
 /// Opens a turn on this thread. `handler` says whether an actor runs in it.
 pub fn open(handler: bool) -> Turn {
     DEPTH.set(DEPTH.get() + 1);
-    Turn {
-        handler_before: IN_HANDLER.replace(handler),
-    }
+    Turn { handler_before: IN_HANDLER.replace(handler) }
 }
 
 impl Drop for Turn {

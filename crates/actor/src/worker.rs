@@ -26,10 +26,7 @@ pub(crate) fn spawn<A: Actor>(actor: A, options: ActorOptions) -> Ref<A> {
     let mailbox = Arc::new(Mailbox::new(options.mailbox_calls.max(1)));
     let closing = CloseOnDrop::<A>(mailbox.clone());
     tokio::spawn(turn::run(deliver(actor, closing), true));
-    Ref::local(Arc::new(Local {
-        mailbox,
-        target: A::SCHEMA.name.into(),
-    }))
+    Ref::local(Arc::new(Local { mailbox, target: A::SCHEMA.name.into() }))
 }
 
 /// Closes the mailbox however the task ends: by itself, by a panic, or with its runtime.
@@ -45,10 +42,7 @@ async fn deliver<A: Actor>(mut actor: A, mailbox: CloseOnDrop<A>) {
     let mut runs = 0;
     while let Some((chunk, queue)) = poll_fn(|context| mailbox.0.poll_chunk(context)).await {
         if !handle_chunk(&mut actor, chunk, &queue).await {
-            tracing::error!(
-                actor = A::SCHEMA.name,
-                "a handler panicked, the actor has stopped"
-            );
+            tracing::error!(actor = A::SCHEMA.name, "a handler panicked, the actor has stopped");
             return;
         }
         runs += 1;
@@ -114,12 +108,7 @@ struct Run<'a, M> {
 
 impl<'a, M> Run<'a, M> {
     fn new(chunk: &'a mut Chunk<M>, owner: Option<&'a Arc<dyn LaneOwner>>) -> Run<'a, M> {
-        Run {
-            calls: chunk.mails.len(),
-            mails: chunk.mails.drain(..),
-            unfinished: 1,
-            owner,
-        }
+        Run { calls: chunk.mails.len(), mails: chunk.mails.drain(..), unfinished: 1, owner }
     }
 }
 
@@ -136,12 +125,10 @@ impl<M> Drop for Run<'_, M> {
 /// Runs a future to its end; false when it panicked.
 async fn unwound(future: impl Future<Output = ()>) -> bool {
     let mut future = pin!(future);
-    poll_fn(
-        |context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-            Ok(poll) => poll.map(|()| true),
-            Err(_) => Poll::Ready(false),
-        },
-    )
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(|()| true),
+        Err(_) => Poll::Ready(false),
+    })
     .await
 }
 

@@ -72,10 +72,6 @@ fn a_tell_allocates_nothing_in_steady_state() {
 
         let before = ALLOCATIONS.get();
         assert_eq!(flood(&tally).await, 2 * once);
-        assert_eq!(
-            ALLOCATIONS.get() - before,
-            per_ask,
-            "beyond the ask at the end"
-        );
+        assert_eq!(ALLOCATIONS.get() - before, per_ask, "beyond the ask at the end");
     });
 }

@@ -89,18 +89,11 @@ struct Setting {
 }
 
 fn setting() -> Setting {
-    let tally = Tally {
-        keep_notes: true,
-        ..Tally::default()
-    };
+    let tally = Tally { keep_notes: true, ..Tally::default() };
     let gate = tally.gate.clone();
     let tally = tally.spawn();
     let exported = tally.as_ref().exported().expect("it lives here");
-    Setting {
-        tally,
-        exported,
-        gate,
-    }
+    Setting { tally, exported, gate }
 }
 
 impl Setting {
@@ -114,14 +107,12 @@ impl Setting {
 fn note(lane: &mut Box<dyn Lane>, number: u64) {
     let mut arguments = Buffer::default();
     [number].encode(&mut arguments);
-    lane.accept(NOTE, arguments.as_slice(), UNITS, None)
-        .unwrap();
+    lane.accept(NOTE, arguments.as_slice(), UNITS, None).unwrap();
 }
 
 /// An ask without arguments, from `slot`.
 fn ask(lane: &mut Box<dyn Lane>, method: u32, slot: u32) {
-    lane.accept(method, &[0x90], 1, Some((slot, slot + 100)))
-        .unwrap();
+    lane.accept(method, &[0x90], 1, Some((slot, slot + 100))).unwrap();
 }
 
 #[tokio::test(start_paused = true)]
@@ -235,10 +226,7 @@ async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
     let heard = session.until(|heard| heard.stopped > 0).await;
     assert_eq!(
         heard.failures,
-        [
-            (1, 101, CallErrorKind::Panicked),
-            (2, 102, CallErrorKind::ActorStopped)
-        ]
+        [(1, 101, CallErrorKind::Panicked), (2, 102, CallErrorKind::ActorStopped)]
     );
     assert_eq!((heard.handled, heard.stopped), (5, 1));
     let heard = other.until(|heard| heard.stopped > 0).await;
@@ -253,10 +241,7 @@ async fn a_panic_fails_its_asker_stops_the_rest_and_counts_what_was_finished() {
     lane.publish();
     let heard = session.heard();
     assert_eq!(heard.freed, before + UNITS + 1);
-    assert_eq!(
-        heard.failures.last(),
-        Some(&(4, 104, CallErrorKind::ActorStopped))
-    );
+    assert_eq!(heard.failures.last(), Some(&(4, 104, CallErrorKind::ActorStopped)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -49,8 +49,7 @@ fn value(kind: &str, word: &str) -> Option<Value> {
         }
         "i8" | "i16" | "i32" | "i64" | "isize" => json.filter(|json| {
             let most = (most(kind) >> 1) as i64;
-            json.as_i64()
-                .is_some_and(|number| (-most - 1..=most).contains(&number))
+            json.as_i64().is_some_and(|number| (-most - 1..=most).contains(&number))
         }),
         // MessagePack tells bytes from text, JSON does not.
         "Bytes" => None,
@@ -69,10 +68,7 @@ mod tests {
     use super::*;
 
     fn given(taken: &[&str], words: &[&str]) -> Result<Vec<u8>, String> {
-        let taken: Vec<_> = taken
-            .iter()
-            .map(|kind| ("a".into(), (*kind).into()))
-            .collect();
+        let taken: Vec<_> = taken.iter().map(|kind| ("a".into(), (*kind).into())).collect();
         let words: Vec<_> = words.iter().map(|word| (*word).into()).collect();
         encode(&taken, &words)
     }

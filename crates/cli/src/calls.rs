@@ -66,11 +66,7 @@ where
 impl Ask {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let node = Node::new();
-        let Call {
-            target,
-            method,
-            arguments,
-        } = self.call;
+        let Call { target, method, arguments } = self.call;
         let reply = within(&target, async {
             let actor = node.dynamic(&target.address).await?;
             let arguments = encode(&actor, &method, &arguments)?;
@@ -87,11 +83,7 @@ impl Ask {
 impl Tell {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let node = Node::new();
-        let Call {
-            target,
-            method,
-            arguments,
-        } = self.call;
+        let Call { target, method, arguments } = self.call;
         within(&target, async {
             let actor = node.dynamic(&target.address).await?;
             let arguments = encode(&actor, &method, &arguments)?;
@@ -113,10 +105,8 @@ impl Tell {
 impl Describe {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let node = Node::new();
-        let actor: Dynamic = within(&self.target, async {
-            Ok(node.dynamic(&self.target.address).await?)
-        })
-        .await?;
+        let actor: Dynamic =
+            within(&self.target, async { Ok(node.dynamic(&self.target.address).await?) }).await?;
         let described = actor.described();
         if self.json {
             print::line(&as_json(described).to_string());
@@ -164,10 +154,7 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
 
 /// A method as a person reads it.
 fn signature(method: &str, taken: &[(String, String)]) -> String {
-    let taken: Vec<String> = taken
-        .iter()
-        .map(|(name, kind)| format!("{name}: {kind}"))
-        .collect();
+    let taken: Vec<String> = taken.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
     format!("{method}({})", taken.join(", "))
 }
 

@@ -122,9 +122,7 @@ async fn serve() -> Result<Code, Failed> {
     let node = Node::new();
     service::export(&node)?;
     let bound = node.listen("tcp://127.0.0.1:0").await?;
-    print::line(&format!(
-        "counter and sum are up at {bound} until Ctrl-C. Try:"
-    ));
+    print::line(&format!("counter and sum are up at {bound} until Ctrl-C. Try:"));
     print::line(&format!("wigwag ask {bound}/sum add 2 3"));
     print::line(&format!("wigwag describe {bound}/counter"));
     tokio::signal::ctrl_c().await?;
@@ -134,11 +132,7 @@ async fn serve() -> Result<Code, Failed> {
 
 fn tell(report: &Report) {
     let verified = |who: &str, v: &Verified| {
-        let word = if v.is_clean() {
-            "verified"
-        } else {
-            "NOT VERIFIED"
-        };
+        let word = if v.is_clean() { "verified" } else { "NOT VERIFIED" };
         print::line(&format!(
             "{word}  {who}: {} sent, {} received, {} lost, {} duplicated, {} reordered, {} corrupt",
             v.sent, v.received, v.lost, v.duplicated, v.reordered, v.corrupt
@@ -191,14 +185,9 @@ fn tell(report: &Report) {
 
 fn tell_rate(name: &str, rate: &Rate) {
     let ratio = &rate.ratio_to_raw;
-    let ratio = format!(
-        "{:.2} ({:.2}–{:.2}) higher",
-        ratio.median, ratio.min, ratio.max
-    );
-    let cpu = format!(
-        "{:.1}, {:.1}",
-        rate.cpu_ns_per_message.median, rate.raw_cpu_ns_per_message.median
-    );
+    let ratio = format!("{:.2} ({:.2}–{:.2}) higher", ratio.median, ratio.min, ratio.max);
+    let cpu =
+        format!("{:.1}, {:.1}", rate.cpu_ns_per_message.median, rate.raw_cpu_ns_per_message.median);
     print::line(&format!(
         "{name:<20}{:>12.1}{:>12.1}{ratio:>24}{cpu:>16}",
         rate.per_second.median / 1e6,
@@ -241,10 +230,7 @@ mod tests {
         for damage in 2..6 {
             let mut words = [10, 10, 0, 0, 0, 0];
             words[damage] = 1;
-            let damaged = Report {
-                verified: Verified::from_words(words),
-                ..report(0, 0, false)
-            };
+            let damaged = Report { verified: Verified::from_words(words), ..report(0, 0, false) };
             assert_eq!(verdict(&damaged), Code::VerificationFailed, "word {damage}");
         }
     }

@@ -36,10 +36,7 @@ pub(crate) struct Failed {
 
 impl Failed {
     pub(crate) fn new(code: Code, error: impl Into<Box<dyn Error + Send + Sync>>) -> Failed {
-        Failed {
-            code,
-            error: error.into(),
-        }
+        Failed { code, error: error.into() }
     }
 
     /// Says it on standard error, and gives the exit code.

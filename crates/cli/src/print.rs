@@ -6,9 +6,7 @@ use std::io::{self, Write};
 /// A line of a result.
 pub(crate) fn line(text: &str) {
     let mut out = io::stdout().lock();
-    let written = out
-        .write_all(text.as_bytes())
-        .and_then(|()| out.write_all(b"\n"));
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
     if written.and_then(|()| out.flush()).is_err() {
         std::process::exit(0);
     }

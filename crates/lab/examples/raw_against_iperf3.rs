@@ -78,11 +78,7 @@ fn compare() -> Result<ExitCode, Box<dyn Error>> {
         "{:20} {median:5.2} ({min:.2} to {max:.2}), at least {SHARE_MIN:.2} wanted",
         "raw / iperf3"
     );
-    Ok(if median >= SHARE_MIN {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(1)
-    })
+    Ok(if median >= SHARE_MIN { ExitCode::SUCCESS } else { ExitCode::from(1) })
 }
 
 fn gigabits(messages: u64) -> f64 {
@@ -100,11 +96,7 @@ fn serve() -> io::Result<()> {
 fn raw_round(count: u64) -> Result<f64, Box<dyn Error>> {
     let mut service = Service::start(Command::new(env::current_exe()?).arg("serve"))?;
     let port: u16 = service.line()?.trim().parse()?;
-    let moved = raw::send_tell(
-        &TcpStream::connect(("127.0.0.1", port))?,
-        MESSAGE_BYTES,
-        count,
-    )?;
+    let moved = raw::send_tell(&TcpStream::connect(("127.0.0.1", port))?, MESSAGE_BYTES, count)?;
     if !moved.verified.is_clean() {
         return Err(format!("void: {:?}", moved.verified).into());
     }
@@ -114,10 +106,7 @@ fn raw_round(count: u64) -> Result<f64, Box<dyn Error>> {
 /// Gbit/s that iperf3 says its receiver received within a second.
 fn iperf3_round() -> Result<f64, Box<dyn Error>> {
     // The port is free when we look, and almost surely still when iperf3 takes it.
-    let port = TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port()
-        .to_string();
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
     let mut service =
         Service::start(Command::new("iperf3").args(["-s", "-1", "--forceflush", "-p", &port]))?;
     while !service.line()?.contains("listening") {}
@@ -126,15 +115,11 @@ fn iperf3_round() -> Result<f64, Box<dyn Error>> {
         .output()?;
     let report: Value = serde_json::from_slice(&client.stdout)?;
     let rate = report["end"]["sum_received"]["bits_per_second"].as_f64();
-    rate.map(|rate| rate / 1e9)
-        .ok_or_else(|| format!("iperf3: {}", report["error"]).into())
+    rate.map(|rate| rate / 1e9).ok_or_else(|| format!("iperf3: {}", report["error"]).into())
 }
 
 fn has_iperf3() -> bool {
-    let quiet = Command::new("iperf3")
-        .arg("--version")
-        .stdout(Stdio::null())
-        .status();
+    let quiet = Command::new("iperf3").arg("--version").stdout(Stdio::null()).status();
     quiet.is_ok_and(|status| status.success())
 }
 
@@ -146,10 +131,7 @@ struct Service {
 
 impl Service {
     fn start(command: &mut Command) -> Result<Self, Box<dyn Error>> {
-        let mut process = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let lines = BufReader::new(process.stdout.take().ok_or("a pipe was asked for")?);
         Ok(Self { process, lines })
     }

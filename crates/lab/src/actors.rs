@@ -13,10 +13,7 @@ pub struct Counter {
 
 impl Default for Counter {
     fn default() -> Counter {
-        Counter {
-            total: 0,
-            digest: SequenceDigest::new(SENDERS_MAX as usize),
-        }
+        Counter { total: 0, digest: SequenceDigest::new(SENDERS_MAX as usize) }
     }
 }
 
@@ -26,8 +23,7 @@ impl Counter {
     #[inline]
     pub fn count(&mut self, amount: u64, sender: u64, number: u64) {
         self.total = self.total.wrapping_add(amount);
-        self.digest
-            .accept((sender % SENDERS_MAX) as usize, number, amount);
+        self.digest.accept((sender % SENDERS_MAX) as usize, number, amount);
     }
 
     /// The total, and begins anew.
@@ -39,14 +35,9 @@ impl Counter {
     /// knows of its own: how many, and their digest.
     pub fn verify_and_reset(&mut self, sent: Vec<(u64, u64)>) -> (u64, [u64; 6]) {
         let counter = std::mem::take(self);
-        let sent: Vec<SentDigest> = sent
-            .into_iter()
-            .map(|(count, content)| SentDigest { count, content })
-            .collect();
-        (
-            counter.total,
-            counter.digest.verdict_against(&sent).to_words(),
-        )
+        let sent: Vec<SentDigest> =
+            sent.into_iter().map(|(count, content)| SentDigest { count, content }).collect();
+        (counter.total, counter.digest.verdict_against(&sent).to_words())
     }
 }
 

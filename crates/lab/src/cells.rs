@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::{Builder, Handle, Runtime};
 use wigwag::{Actor, ActorOptions, Node};
 
 use crate::actors::{Counter, CounterRef, Sum, SumRef, verdict};
@@ -68,9 +69,7 @@ impl Measured {
 
     fn add(&mut self, moved: Moved) {
         self.elapsed += moved.elapsed;
-        let sum = |a: [u64; 6], b: [u64; 6]| std::array::from_fn(|at| a[at] + b[at]);
-        self.verified =
-            Verified::from_words(sum(self.verified.to_words(), moved.verified.to_words()));
+        self.verified = self.verified + moved.verified;
     }
 }
 
@@ -81,6 +80,8 @@ pub struct Driver {
     counter: CounterRef,
     sum: SumRef,
     local: CounterRef,
+    /// Two workers, as a program has them: the sender's and the actor's.
+    workers: Option<Runtime>,
     /// Raised by Ctrl-C: the cell that runs ends after its unit of work.
     pub stop: Arc<AtomicBool>,
     random: SplitMix64,
@@ -90,29 +91,26 @@ impl Driver {
     /// Connects to a service.
     pub async fn new(service: Service, stop: Arc<AtomicBool>) -> Result<Driver, Failure> {
         let node = Node::new();
-        let counter = node
-            .actor::<Counter>(&format!("{}/counter", service.places.node))
-            .await?;
-        let sum = node
-            .actor::<Sum>(&format!("{}/sum", service.places.node))
-            .await?;
+        let counter = node.actor::<Counter>(&format!("{}/counter", service.places.node)).await?;
+        let sum = node.actor::<Sum>(&format!("{}/sum", service.places.node)).await?;
         let options = ActorOptions::default().mailbox_calls(CAPACITY);
-        let local = Counter::default().spawn_with(options);
+        let workers = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+        let local = {
+            let _workers = workers.enter();
+            Counter::default().spawn_with(options)
+        };
         let random = SplitMix64::new(0x5EED);
-        Ok(Driver {
-            service,
-            node,
-            counter,
-            sum,
-            local,
-            stop,
-            random,
-        })
+        let workers = Some(workers);
+        Ok(Driver { service, node, counter, sum, local, workers, stop, random })
     }
 
     /// The driving node.
     pub fn node(&self) -> &Node {
         &self.node
+    }
+
+    fn workers(&self) -> Handle {
+        self.workers.as_ref().map_or_else(Handle::current, |workers| workers.handle().clone())
     }
 
     fn cpu(&self) -> Result<Duration, Failure> {
@@ -309,7 +307,7 @@ impl Driver {
         self.cell(async |driver, _| {
             let begun = Instant::now();
             let counter = driver.local.clone();
-            let sender = tokio::spawn(async move {
+            let sender = driver.workers().spawn(async move {
                 let mut sent = SentDigest::default();
                 for _ in 0..LOCAL_TELLS {
                     let number = sent.stamp(AMOUNT);
@@ -325,10 +323,20 @@ impl Driver {
 
     /// The same through a bounded channel of the same capacity.
     pub async fn local_channel(&mut self) -> Result<Measured, Failure> {
-        self.cell(async |_, _| {
-            Ok(crate::channel::kanal_counter(CAPACITY, LOCAL_TELLS, AMOUNT).await?)
+        self.cell(async |driver, _| {
+            let counting = crate::channel::kanal_counter(CAPACITY, LOCAL_TELLS, AMOUNT);
+            Ok(driver.workers().spawn(counting).await??)
         })
         .await
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // A runtime must not be waited for inside another one.
+        if let Some(workers) = self.workers.take() {
+            workers.shutdown_background();
+        }
     }
 }
 
@@ -340,10 +348,6 @@ async fn settle(
 ) -> Result<Moved, Failure> {
     let expected = sent.iter().map(|sent| sent.count * AMOUNT).sum();
     let known = sent.iter().map(|sent| (sent.count, sent.content)).collect();
-    let found = counter
-        .verify_and_reset(known)
-        .timeout(Duration::from_secs(30))
-        .ask()
-        .await?;
+    let found = counter.verify_and_reset(known).timeout(Duration::from_secs(30)).ask().await?;
     Ok(Moved::since(begun, verdict(found, expected)))
 }

@@ -35,12 +35,7 @@ pub async fn kanal_counter(capacity: usize, count: u64, amount: u64) -> Result<M
     let begun = Instant::now();
     let receiver = tokio::spawn(async move {
         let (mut digest, mut sum) = (SequenceDigest::new(1), 0_u64);
-        while let Ok(Count {
-            amount,
-            sender,
-            sequence,
-        }) = inlet.recv().await
-        {
+        while let Ok(Count { amount, sender, sequence }) = inlet.recv().await {
             sum = sum.wrapping_add(amount);
             digest.accept(sender, sequence, amount);
         }
@@ -50,11 +45,7 @@ pub async fn kanal_counter(capacity: usize, count: u64, amount: u64) -> Result<M
         let (mut digest, mut sum) = (SentDigest::default(), 0_u64);
         for _ in 0..count {
             sum = sum.wrapping_add(amount);
-            let message = Count {
-                amount,
-                sender: 0,
-                sequence: digest.stamp(amount),
-            };
+            let message = Count { amount, sender: 0, sequence: digest.stamp(amount) };
             // Fails only when the receiver is gone; then the verdict counts what is missing.
             if outlet.send(message).await.is_err() {
                 break;
@@ -80,9 +71,7 @@ mod tests {
         let mut two = tokio::runtime::Builder::new_multi_thread();
         for runtime in [one.build().unwrap(), two.worker_threads(2).build().unwrap()] {
             for capacity in [1, 64, 1_024] {
-                let moved = runtime
-                    .block_on(kanal_counter(capacity, 5_000, 100))
-                    .unwrap();
+                let moved = runtime.block_on(kanal_counter(capacity, 5_000, 100)).unwrap();
                 assert_eq!(moved.verified.received, 5_000);
                 assert!(moved.verified.is_clean() && moved.rate() > 0.0);
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::cells::{ASKS, CAPACITY, Driver, Failure, IN_FLIGHT, Measured, ROUND_TRIPS};
+use crate::digest::Verified;
 use crate::report::{Pair, Report, SCHEMA, total};
 use crate::service::Service;
 use crate::statistics::SplitMix64;
@@ -78,6 +79,8 @@ pub struct Demo {
     pairs: Pairs,
     sizes: Sizes,
     rounds: usize,
+    /// What became of the messages before the first round; they count as well.
+    warm_up: Verified,
 }
 
 #[derive(Default)]
@@ -108,13 +111,11 @@ impl Demo {
         let tell = driver.tell().await?;
         let ask = driver.ask().await?;
         let round_trip = driver.round_trip().await?;
+        let warm_up = total([&tell, &ask, &round_trip].into_iter());
         let raw_request = |cell: &Measured| {
             let whole = per_message(cell, 0);
             let headers = whole.saturating_sub(ASK_PAYLOAD);
-            [
-                (headers + RAW_PAYLOAD_MAX).max(RAW_MIN[1]),
-                per_message(cell, 1).max(RAW_MIN[0]),
-            ]
+            [(headers + RAW_PAYLOAD_MAX).max(RAW_MIN[1]), per_message(cell, 1).max(RAW_MIN[0])]
         };
         let sizes = Sizes {
             tell: per_message(&tell, 0).max(RAW_MIN[0]),
@@ -122,13 +123,7 @@ impl Demo {
             round_trip: raw_request(&round_trip),
         };
         let shuffle = SplitMix64::new(u64::from(std::process::id()));
-        Ok(Demo {
-            driver,
-            shuffle,
-            pairs: Pairs::default(),
-            sizes,
-            rounds: 0,
-        })
+        Ok(Demo { driver, shuffle, pairs: Pairs::default(), sizes, rounds: 0, warm_up })
     }
 
     /// True when somebody has asked it to stop.
@@ -161,10 +156,7 @@ impl Demo {
                 pairs.from_thread.limit.push(limit);
             }
             Cell::TellFromThread => {
-                pairs
-                    .from_thread
-                    .ours
-                    .push(driver.tell_from_thread().await?);
+                pairs.from_thread.ours.push(driver.tell_from_thread().await?);
             }
             Cell::Ask => pairs.ask.ours.push(driver.ask().await?),
             Cell::RawAsk => {
@@ -185,17 +177,11 @@ impl Demo {
     /// What was found so far.
     pub fn report(&self) -> Report {
         let pairs = &self.pairs;
-        let all = [
-            &pairs.tell,
-            &pairs.from_thread,
-            &pairs.ask,
-            &pairs.round_trip,
-            &pairs.local,
-        ];
+        let all = [&pairs.tell, &pairs.from_thread, &pairs.ask, &pairs.round_trip, &pairs.local];
         let limits = [&pairs.tell, &pairs.ask, &pairs.round_trip, &pairs.local];
         Report {
             schema: SCHEMA.to_owned(),
-            verified: total(all.iter().flat_map(|pair| &pair.ours)),
+            verified: total(all.iter().flat_map(|pair| &pair.ours)) + self.warm_up,
             raw_verified: total(limits.iter().flat_map(|pair| &pair.limit)),
             interrupted: self.is_stopped(),
             rounds: self.rounds,

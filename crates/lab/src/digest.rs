@@ -53,28 +53,23 @@ impl Verified {
 
     /// The six counts in the order of the fields, as a receiver sends them home.
     pub fn to_words(self) -> [u64; 6] {
-        let Self {
-            sent,
-            received,
-            lost,
-            duplicated,
-            reordered,
-            corrupt,
-        } = self;
+        let Self { sent, received, lost, duplicated, reordered, corrupt } = self;
         [sent, received, lost, duplicated, reordered, corrupt]
     }
 
     /// The six counts as [`to_words`](Self::to_words) wrote them.
     pub fn from_words(words: [u64; 6]) -> Self {
         let [sent, received, lost, duplicated, reordered, corrupt] = words;
-        Self {
-            sent,
-            received,
-            lost,
-            duplicated,
-            reordered,
-            corrupt,
-        }
+        Self { sent, received, lost, duplicated, reordered, corrupt }
+    }
+}
+
+impl std::ops::Add for Verified {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let (ours, theirs) = (self.to_words(), other.to_words());
+        Self::from_words(std::array::from_fn(|at| ours[at] + theirs[at]))
     }
 }
 
@@ -91,10 +86,7 @@ pub struct Moved {
 impl Moved {
     /// A run that began at `begun` and ends now.
     pub fn since(begun: Instant, verified: Verified) -> Self {
-        Self {
-            verified,
-            elapsed: begun.elapsed(),
-        }
+        Self { verified, elapsed: begun.elapsed() }
     }
 
     /// Messages a second that arrived.
@@ -145,10 +137,7 @@ pub struct SequenceDigest {
 impl SequenceDigest {
     /// Ready for the first message of each of `senders` senders.
     pub fn new(senders: usize) -> Self {
-        Self {
-            senders: vec![Sender::default(); senders],
-            strangers: 0,
-        }
+        Self { senders: vec![Sender::default(); senders], strangers: 0 }
     }
 
     /// Takes note of a message. One comparison and one multiplication when it is the one that was
@@ -203,10 +192,7 @@ impl SequenceDigest {
         let counts: Vec<u64> = sent.iter().map(|sender| sender.count).collect();
         let mut total = self.verdict(&counts);
         for (index, sender) in sent.iter().enumerate() {
-            let complete = self
-                .senders
-                .get(index)
-                .is_some_and(|it| it.is_complete(sender.count));
+            let complete = self.senders.get(index).is_some_and(|it| it.is_complete(sender.count));
             total.corrupt += u64::from(complete && !self.matches(index, sender));
         }
         total
@@ -267,11 +253,7 @@ impl Sender {
     /// A number below the expected one fills a gap, or has been seen, or cannot be told.
     fn late(&mut self, sequence: u64, value: u64) {
         let index = self.gaps.partition_point(|gap| gap.end <= sequence);
-        if self
-            .gaps
-            .get(index)
-            .is_some_and(|gap| gap.contains(&sequence))
-        {
+        if self.gaps.get(index).is_some_and(|gap| gap.contains(&sequence)) {
             self.fill(index, sequence);
             self.reordered += 1;
             self.content = self.content.wrapping_add(bind(sequence, value));
@@ -302,22 +284,12 @@ impl Sender {
     fn add_to(&self, total: &mut Verified, sent: u64) {
         let missing = |range: &Range<u64>| range.end.saturating_sub(range.start);
         let gaps: u64 = self.gaps.iter().map(missing).sum();
-        let below: u64 = self
-            .gaps
-            .iter()
-            .map(|gap| missing(&(gap.start..gap.end.min(sent))))
-            .sum();
+        let below: u64 = self.gaps.iter().map(|gap| missing(&(gap.start..gap.end.min(sent)))).sum();
         let at_the_end = sent.saturating_sub(self.expected);
         // Numbers that were accepted and never sent: the number itself was damaged.
-        let unsent = self
-            .expected
-            .saturating_sub(sent)
-            .saturating_sub(gaps - below);
+        let unsent = self.expected.saturating_sub(sent).saturating_sub(gaps - below);
 
-        let distinct = self
-            .expected
-            .saturating_sub(gaps)
-            .saturating_sub(self.forgotten);
+        let distinct = self.expected.saturating_sub(gaps).saturating_sub(self.forgotten);
         total.received += distinct + self.duplicated + self.corrupt;
         total.lost += (below + at_the_end + self.forgotten).min(sent);
         total.duplicated += self.duplicated;
@@ -371,11 +343,7 @@ mod tests {
         let words = run(|_| ());
         assert_eq!(words, [100, 100, 0, 0, 0, 0]);
         assert!(Verified::from_words(words).is_clean());
-        assert!(
-            SequenceDigest::new(1)
-                .verdict_against(&[SentDigest::default()])
-                .is_clean()
-        );
+        assert!(SequenceDigest::new(1).verdict_against(&[SentDigest::default()]).is_clean());
     }
 
     #[test]
@@ -412,10 +380,7 @@ mod tests {
     #[test]
     fn swapped_neighbours_are_one_message_out_of_order() {
         for first in 0..99 {
-            assert_eq!(
-                run(|wire| wire.swap(first, first + 1)),
-                [100, 100, 0, 0, 1, 0]
-            );
+            assert_eq!(run(|wire| wire.swap(first, first + 1)), [100, 100, 0, 0, 1, 0]);
         }
     }
 
@@ -480,10 +445,7 @@ mod tests {
     #[test]
     fn more_gaps_than_fit_are_lost_and_what_fills_them_late_is_not_guessed() {
         let odd = |number: &u64| number % 2 == 1 && *number < 20;
-        assert_eq!(
-            run(|wire| wire.retain(|(it, _)| !odd(it))),
-            [100, 90, 10, 0, 0, 0]
-        );
+        assert_eq!(run(|wire| wire.retain(|(it, _)| !odd(it))), [100, 90, 10, 0, 0, 0]);
         let late = run(|wire| {
             wire.retain(|(number, _)| !odd(number));
             wire.extend((0..20).filter(odd).map(message));
@@ -518,29 +480,16 @@ mod tests {
             received.accept(sender, sequence, value_of(step));
         }
         assert!(received.verdict_against(&sent).is_clean());
-        assert!(
-            received
-                .verdict(&sent.map(|sender| sender.count))
-                .is_clean()
-        );
+        assert!(received.verdict(&sent.map(|sender| sender.count)).is_clean());
 
         let mut crossed = received.clone();
         crossed.accept(2, sent[2].count, 5);
-        assert_eq!(
-            crossed.verdict_against(&sent).to_words(),
-            [300, 301, 0, 0, 0, 1]
-        );
+        assert_eq!(crossed.verdict_against(&sent).to_words(), [300, 301, 0, 0, 0, 1]);
         let mut strange = received.clone();
         strange.accept(3, 0, 5);
-        assert_eq!(
-            strange.verdict_against(&sent).to_words(),
-            [300, 301, 0, 0, 0, 1]
-        );
+        assert_eq!(strange.verdict_against(&sent).to_words(), [300, 301, 0, 0, 0, 1]);
         sent[2].stamp(1);
-        assert_eq!(
-            received.verdict_against(&sent).to_words(),
-            [301, 300, 1, 0, 0, 0]
-        );
+        assert_eq!(received.verdict_against(&sent).to_words(), [301, 300, 1, 0, 0, 0]);
     }
 
     /// The model remembers every message; two random damages a run open no more gaps than fit.
@@ -564,27 +513,14 @@ mod tests {
                 model = wire.clone();
             });
             let distinct = model.iter().collect::<HashSet<_>>().len() as u64;
-            let expected = [
-                100,
-                model.len() as u64,
-                100 - distinct,
-                received - distinct,
-                0,
-            ];
-            assert_eq!(
-                [sent, received, lost, duplicated, corrupt],
-                expected,
-                "seed {seed}"
-            );
+            let expected = [100, model.len() as u64, 100 - distinct, received - distinct, 0];
+            assert_eq!([sent, received, lost, duplicated, corrupt], expected, "seed {seed}");
         }
     }
 
     #[test]
     fn a_sender_that_was_never_heard_has_lost_everything() {
-        assert_eq!(
-            SequenceDigest::new(1).verdict(&[2, 3]).to_words(),
-            [5, 0, 5, 0, 0, 0]
-        );
+        assert_eq!(SequenceDigest::new(1).verdict(&[2, 3]).to_words(), [5, 0, 5, 0, 0, 0]);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //!    samples cannot bear.
 //! 6. [`actors`], [`service`], [`cells`] are the remote workload: who serves, who drives, and what
 //!    is measured in a round. [`demo`] runs the rounds and [`report`] says what was found.
+#![forbid(unsafe_code)]
 
 pub mod digest;
 pub mod raw;

@@ -137,10 +137,7 @@ impl Pair {
     pub fn round_trip(&self) -> Option<RoundTrip> {
         let (ours, limit) = self.even();
         let all = |cells: &[Measured]| -> Vec<u64> {
-            cells
-                .iter()
-                .flat_map(|cell| cell.laps.iter().copied())
-                .collect()
+            cells.iter().flat_map(|cell| cell.laps.iter().copied()).collect()
         };
         let median = |cell: &Measured| {
             Percentiles::of(&mut cell.laps.clone()).map_or(f64::NAN, |laps| laps.p50 as f64)
@@ -175,11 +172,5 @@ fn each(cells: &[Measured], figure: impl Fn(&Measured) -> f64) -> Vec<f64> {
 
 /// The sum of all that was verified in `cells`.
 pub fn total<'a>(cells: impl Iterator<Item = &'a Measured>) -> Verified {
-    let mut words = [0; 6];
-    for cell in cells {
-        for (sum, word) in words.iter_mut().zip(cell.verified.to_words()) {
-            *sum += word;
-        }
-    }
-    Verified::from_words(words)
+    cells.fold(Verified::default(), |sum, cell| sum + cell.verified)
 }

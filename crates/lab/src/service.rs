@@ -38,15 +38,9 @@ pub fn export(node: &Node) -> Result<(), NodeError> {
 pub async fn serve() -> io::Result<()> {
     let node = Node::new();
     export(&node).map_err(io::Error::other)?;
-    let bound = node
-        .listen("tcp://127.0.0.1:0")
-        .await
-        .map_err(io::Error::other)?;
+    let bound = node.listen("tcp://127.0.0.1:0").await.map_err(io::Error::other)?;
     let raw = TcpListener::bind("127.0.0.1:0")?;
-    let places = Places {
-        node: bound.to_string(),
-        raw: raw.local_addr()?.to_string(),
-    };
+    let places = Places { node: bound.to_string(), raw: raw.local_addr()?.to_string() };
     thread::spawn(move || serve_raw(&raw));
     let mut line = serde_json::to_string(&places)?;
     line.push('\n');
@@ -107,10 +101,7 @@ impl Service {
     pub fn start(mut command: Command) -> io::Result<Service> {
         use std::os::unix::process::CommandExt;
         // A group of its own: Ctrl-C on the terminal reaches the first process, which decides.
-        command
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped());
+        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn()?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;
@@ -120,22 +111,12 @@ impl Service {
             let read = io::BufReader::new(output).read_line(&mut line);
             let _ = said.send(read.map(|_| line));
         });
-        let said = saying
-            .recv_timeout(START_MAX)
-            .map_err(|_| io::ErrorKind::TimedOut);
-        let places = said
-            .map_err(io::Error::from)
-            .and_then(|line| line)
-            .and_then(|line| {
-                serde_json::from_str(&line)
-                    .map_err(|_| io::Error::other("the service did not start"))
-            });
+        let said = saying.recv_timeout(START_MAX).map_err(|_| io::ErrorKind::TimedOut);
+        let places = said.map_err(io::Error::from).and_then(|line| line).and_then(|line| {
+            serde_json::from_str(&line).map_err(|_| io::Error::other("the service did not start"))
+        });
         match places {
-            Ok(places) => Ok(Service {
-                child,
-                input,
-                places,
-            }),
+            Ok(places) => Ok(Service { child, input, places }),
             Err(error) => {
                 let _ = child.kill();
                 let _ = child.wait();

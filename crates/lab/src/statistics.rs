@@ -28,11 +28,7 @@ impl Spread {
         sorted.sort_by(f64::total_cmp);
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let (low, high) = (sorted[(sorted.len() - 1) / 2], sorted[sorted.len() / 2]);
-        Some(Self {
-            median: low.midpoint(high),
-            min,
-            max,
-        })
+        Some(Self { median: low.midpoint(high), min, max })
     }
 
     /// The spread of ours ÷ theirs, round by round; `None` when the rounds do not pair up.
@@ -40,11 +36,7 @@ impl Spread {
         if ours.len() != theirs.len() {
             return None;
         }
-        let ratios: Vec<f64> = ours
-            .iter()
-            .zip(theirs)
-            .map(|(our, their)| our / their)
-            .collect();
+        let ratios: Vec<f64> = ours.iter().zip(theirs).map(|(our, their)| our / their).collect();
         Self::of(&ratios)
     }
 }
@@ -83,14 +75,7 @@ impl Percentiles {
             (beyond >= SAMPLES_BEYOND_MIN).then(|| rank(per_mille))
         };
         let [p90, p99, p999] = [900, 990, 999].map(supported);
-        Some(Self {
-            samples,
-            p50: rank(500),
-            p90,
-            p99,
-            p999,
-            max,
-        })
+        Some(Self { samples, p50: rank(500), p90, p99, p999, max })
     }
 }
 
@@ -131,23 +116,9 @@ mod tests {
     #[test]
     fn the_median_is_the_middle_one_or_between_the_middle_two() {
         let odd = Spread::of(&[5.0, 1.0, 3.0]).unwrap();
-        assert_eq!(
-            odd,
-            Spread {
-                median: 3.0,
-                min: 1.0,
-                max: 5.0
-            }
-        );
+        assert_eq!(odd, Spread { median: 3.0, min: 1.0, max: 5.0 });
         assert_eq!(Spread::of(&[4.0, 1.0, 2.0, 8.0]).unwrap().median, 3.0);
-        assert_eq!(
-            Spread::of(&[7.0]).unwrap(),
-            Spread {
-                median: 7.0,
-                min: 7.0,
-                max: 7.0
-            }
-        );
+        assert_eq!(Spread::of(&[7.0]).unwrap(), Spread { median: 7.0, min: 7.0, max: 7.0 });
     }
 
     #[test]
@@ -162,14 +133,7 @@ mod tests {
     #[test]
     fn ratios_pair_the_figures_of_one_round() {
         let ratios = Spread::of_ratios(&[60.0, 30.0, 66.0], &[100.0, 50.0, 100.0]).unwrap();
-        assert_eq!(
-            ratios,
-            Spread {
-                median: 0.6,
-                min: 0.6,
-                max: 0.66
-            }
-        );
+        assert_eq!(ratios, Spread { median: 0.6, min: 0.6, max: 0.66 });
     }
 
     #[test]
@@ -177,10 +141,7 @@ mod tests {
         let mut samples: Vec<u64> = (1..=10_000).rev().collect();
         let found = Percentiles::of(&mut samples).unwrap();
         assert_eq!((found.p50, found.p90), (5_000, Some(9_000)));
-        assert_eq!(
-            (found.p99, found.p999, found.max),
-            (Some(9_900), Some(9_990), 10_000)
-        );
+        assert_eq!((found.p99, found.p999, found.max), (Some(9_900), Some(9_990), 10_000));
     }
 
     #[test]
@@ -188,14 +149,7 @@ mod tests {
         let of = |samples: u64| Percentiles::of(&mut (0..samples).collect::<Vec<_>>()).unwrap();
         assert_eq!(
             of(1),
-            Percentiles {
-                samples: 1,
-                p50: 0,
-                p90: None,
-                p99: None,
-                p999: None,
-                max: 0
-            }
+            Percentiles { samples: 1, p50: 0, p90: None, p99: None, p999: None, max: 0 }
         );
         assert_eq!((of(99).p90, of(100).p90.is_some()), (None, true));
         assert_eq!((of(999).p99, of(1_000).p99.is_some()), (None, true));
@@ -234,9 +188,6 @@ mod tests {
             generator.shuffle(&mut cells);
             first[cells[0]] += 1;
         }
-        assert!(
-            first.iter().all(|times| (800..1_200).contains(times)),
-            "{first:?}"
-        );
+        assert!(first.iter().all(|times| (800..1_200).contains(times)), "{first:?}");
     }
 }

@@ -56,10 +56,7 @@ impl Usage {
 /// Time of the threads that live. A kernel built without these figures, or a thread that ends
 /// while we look, counts nothing: the ticks are there as well.
 fn living_threads(folder: &str) -> Duration {
-    let threads = fs::read_dir(format!("{folder}/task"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let threads = fs::read_dir(format!("{folder}/task")).into_iter().flatten().flatten();
     let time = |thread: fs::DirEntry| {
         let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
         text.split_whitespace().next()?.parse::<u64>().ok()
@@ -96,15 +93,11 @@ fn ticks_per_second() -> io::Result<u64> {
         .iter()
         .map(|pair| pair.map(usize::from_ne_bytes))
         .find_map(|[name, value]| (name == AT_CLKTCK).then_some(value as u64));
-    rate.filter(|rate| (1..=1_000_000_000).contains(rate))
-        .ok_or_else(|| unreadable("auxv"))
+    rate.filter(|rate| (1..=1_000_000_000).contains(rate)).ok_or_else(|| unreadable("auxv"))
 }
 
 fn unreadable(what: &str) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::InvalidData,
-        format!("{what} of a process is not as expected"),
-    )
+    io::Error::new(io::ErrorKind::InvalidData, format!("{what} of a process is not as expected"))
 }
 
 #[cfg(test)]
@@ -142,9 +135,7 @@ mod tests {
     #[test]
     fn the_time_of_a_thread_that_has_ended_is_not_forgotten() {
         let before = Usage::of_self().unwrap();
-        thread::spawn(|| burn(Duration::from_millis(200)))
-            .join()
-            .unwrap();
+        thread::spawn(|| burn(Duration::from_millis(200))).join().unwrap();
         let spent = Usage::of_self().unwrap().cpu_since(&before);
         // Less than 200, for a loaded machine gives the thread only a share of its time.
         assert!(spent >= Duration::from_millis(40), "{spent:?}");
@@ -163,11 +154,7 @@ mod tests {
 
     #[test]
     fn another_process_is_read_by_its_number_and_a_missing_one_is_an_error() {
-        let mut child = Command::new("sleep")
-            .arg("10")
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = Command::new("sleep").arg("10").stdin(Stdio::null()).spawn().unwrap();
         let usage = Usage::of_process(child.id()).unwrap();
         child.kill().unwrap();
         child.wait().unwrap();

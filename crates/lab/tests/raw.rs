@@ -113,10 +113,7 @@ fn a_tell_that_a_relay_doubles_is_duplicated() {
 #[test]
 fn a_duplicate_in_place_of_another_tell_does_not_mask_it() {
     let found = damaged_tell(|bytes| bytes.copy_within(tell(10), tell(500).start));
-    assert_eq!(
-        (found.received, found.lost, found.duplicated),
-        (TELLS, 1, 1)
-    );
+    assert_eq!((found.received, found.lost, found.duplicated), (TELLS, 1, 1));
 }
 
 #[test]
@@ -141,14 +138,8 @@ fn every_ask_is_answered_whatever_the_sizes_and_the_window() {
             let (moved, _) = raw::send_ask(&driver, sizes, count, window).unwrap();
             drop(driver);
             receiver.join().unwrap().unwrap();
-            assert_eq!(
-                moved.verified.received, count,
-                "{sizes:?}, {window} in flight"
-            );
-            assert!(
-                moved.verified.is_clean(),
-                "{sizes:?}, {window} in flight: {moved:?}"
-            );
+            assert_eq!(moved.verified.received, count, "{sizes:?}, {window} in flight");
+            assert!(moved.verified.is_clean(), "{sizes:?}, {window} in flight: {moved:?}");
         }
     }
 }
@@ -176,11 +167,7 @@ fn with_one_in_flight_there_is_a_time_for_each_round_trip() {
     assert!(moved.verified.is_clean());
     assert_eq!(times.len(), 200);
     // Two threads and four system calls lie in each.
-    assert!(
-        times
-            .iter()
-            .all(|time| (1_000..=moved.elapsed.as_nanos() as u64).contains(time))
-    );
+    assert!(times.iter().all(|time| (1_000..=moved.elapsed.as_nanos() as u64).contains(time)));
 }
 
 #[test]
@@ -202,9 +189,7 @@ fn a_reply_that_a_relay_swallows_is_found_by_the_next() {
 fn a_last_reply_that_never_comes_ends_by_the_read_timeout() {
     let (driver, service) = swallowing_pair(999 * 16, 16);
     thread::spawn(move || raw::serve_ask(&service, [25, 16]));
-    driver
-        .set_read_timeout(Some(Duration::from_millis(200)))
-        .unwrap();
+    driver.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
     let error = raw::send_ask(&driver, [25, 16], 1_000, 64).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WouldBlock);
 }

@@ -35,15 +35,9 @@ impl Header {
     /// Reads a header.
     pub fn decode(reader: &mut Reader<'_>) -> Result<Header, LinkError> {
         if reader.u8()? != 0 {
-            return Err(LinkError::protocol(
-                "the flags of a batch are zero in version 1",
-            ));
+            return Err(LinkError::protocol("the flags of a batch are zero in version 1"));
         }
-        let header = Header {
-            ack: v(reader)?,
-            first_seq: v(reader)?,
-            count: v(reader)?,
-        };
+        let header = Header { ack: v(reader)?, first_seq: v(reader)?, count: v(reader)? };
         if header.first_seq.checked_add(header.count).is_none() {
             return Err(LinkError::protocol("a sequence number wraps"));
         }

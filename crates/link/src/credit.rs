@@ -23,11 +23,7 @@ pub struct Window {
 impl Window {
     /// A window with so many units.
     pub fn new(limit: u64) -> Window {
-        Window {
-            limit,
-            used: 0,
-            needed: 0,
-        }
+        Window { limit, used: 0, needed: 0 }
     }
 
     /// Units that are free.
@@ -128,13 +124,7 @@ impl Grant {
     /// A grant of `window` units, taken from the budget; the initial window is always given.
     pub fn new(window: u64, budget: &mut Budget) -> Grant {
         budget.give(window);
-        Grant {
-            announced: window,
-            freed: 0,
-            handled: 0,
-            window,
-            wanted: 0,
-        }
+        Grant { announced: window, freed: 0, handled: 0, window, wanted: 0 }
     }
 
     /// The limit that the sender knows.
@@ -148,10 +138,7 @@ impl Grant {
             return Ok(());
         }
         let rule = "a sender may not use more units than it was granted";
-        Err(LinkError::Misbehaved {
-            code: Code::CREDIT_EXCEEDED,
-            rule,
-        })
+        Err(LinkError::Misbehaved { code: Code::CREDIT_EXCEEDED, rule })
     }
 
     /// The actor took `units` out of the lane. True when the sender should hear of it now.
@@ -222,10 +209,7 @@ mod tests {
         window.give_back(5);
         assert_eq!(window.free(), 5);
         assert!(window.raise(12));
-        assert!(
-            !window.raise(11),
-            "an older announcement takes nothing back"
-        );
+        assert!(!window.raise(11), "an older announcement takes nothing back");
         assert_eq!(window.free(), 7);
     }
 
@@ -263,10 +247,7 @@ mod tests {
         let mut grant = Grant::new(64, &mut budget);
         let mut window = 64;
         for round in 0..20 {
-            assert_eq!(
-                grant.need(grant.announced() + 1, &mut budget),
-                window < WINDOW_UNITS_MAX
-            );
+            assert_eq!(grant.need(grant.announced() + 1, &mut budget), window < WINDOW_UNITS_MAX);
             window = (window * 2).min(WINDOW_UNITS_MAX);
             assert_eq!(grant.announce().0, window, "round {round}");
         }
@@ -298,9 +279,8 @@ mod tests {
     fn a_budget_that_was_overdrawn_gives_back_no_more_than_it_had() {
         let mut budget = Budget::default();
         let first = SESSION_UNITS_MAX / 64;
-        let grants: alloc::vec::Vec<Grant> = (0..first * 2)
-            .map(|_| Grant::new(64, &mut budget))
-            .collect();
+        let grants: alloc::vec::Vec<Grant> =
+            (0..first * 2).map(|_| Grant::new(64, &mut budget)).collect();
         let (gone, kept) = grants.split_at(first as usize);
         gone.iter().for_each(|grant| grant.close(&mut budget));
         let mut grant = kept[0];

@@ -35,33 +35,23 @@ pub enum LinkError {
 }
 
 fn rule_and_detail(rule: &str, detail: &str) -> String {
-    [rule, detail]
-        .iter()
-        .filter(|part| !part.is_empty())
-        .fold(String::new(), |mut all, part| {
-            all.push_str("; ");
-            all.push_str(part);
-            all
-        })
+    [rule, detail].iter().filter(|part| !part.is_empty()).fold(String::new(), |mut all, part| {
+        all.push_str("; ");
+        all.push_str(part);
+        all
+    })
 }
 
 impl Code {
     fn told(self) -> &'static str {
-        if self == Code::BYE {
-            "the peer closed the session"
-        } else {
-            "the peer refused"
-        }
+        if self == Code::BYE { "the peer closed the session" } else { "the peer refused" }
     }
 }
 
 impl LinkError {
     /// A broken rule without a number of its own.
     pub const fn protocol(rule: &'static str) -> LinkError {
-        LinkError::Misbehaved {
-            code: Code::PROTOCOL,
-            rule,
-        }
+        LinkError::Misbehaved { code: Code::PROTOCOL, rule }
     }
 
     /// The number that we tell the peer; `None` when it told us, or would not understand.

@@ -17,10 +17,7 @@ pub const SEQUENCED: u8 = 0x80;
 pub const SKIPPABLE: u8 = 0x40;
 
 /// The types.
-#[expect(
-    missing_docs,
-    reason = "each is described at the variant of Frame that bears its name"
-)]
+#[expect(missing_docs, reason = "each is described at the variant of Frame that bears its name")]
 pub mod kind {
     pub const PING: u8 = 0x01;
     pub const PONG: u8 = 0x02;
@@ -44,48 +41,21 @@ pub mod kind {
 }
 
 /// One frame; its bytes are borrowed from the batch.
-#[expect(
-    missing_docs,
-    reason = "the fields are those of section 3, by the same names"
-)]
+#[expect(missing_docs, reason = "the fields are those of section 3, by the same names")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// One way, for the actor on the channel.
-    Tell {
-        channel: u64,
-        method: u64,
-        arguments: &'a [u8],
-    },
+    Tell { channel: u64, method: u64, arguments: &'a [u8] },
     /// The same, with a slot of the asker's table for the answer.
-    Ask {
-        channel: u64,
-        slot: u64,
-        generation: u64,
-        method: u64,
-        arguments: &'a [u8],
-    },
+    Ask { channel: u64, slot: u64, generation: u64, method: u64, arguments: &'a [u8] },
     /// The value of an ask.
-    Reply {
-        slot: u64,
-        generation: u64,
-        value: &'a [u8],
-    },
+    Reply { slot: u64, generation: u64, value: &'a [u8] },
     /// An ask without a value.
-    Error {
-        slot: u64,
-        generation: u64,
-        code: Code,
-        text: &'a [u8],
-        data: &'a [u8],
-    },
+    Error { slot: u64, generation: u64, code: Code, text: &'a [u8], data: &'a [u8] },
     /// The asker does not wait any more; the completion comes all the same.
     Cancel { slot: u64, generation: u64 },
     /// Units that may have been used on the channel since ATTACH, and calls handled.
-    Credit {
-        channel: u64,
-        limit: u64,
-        handled: u64,
-    },
+    Credit { channel: u64, limit: u64, handled: u64 },
     /// The sender is stuck and wants to go up to this limit.
     Need { channel: u64, limit_wanted: u64 },
     /// The receiver wants the window back down to this limit.
@@ -93,49 +63,25 @@ pub enum Frame<'a> {
     /// The sender gives the window back.
     Revoked { channel: u64, limit: u64 },
     /// A new channel to a target, by name (0) or reference (1).
-    Attach {
-        channel: u64,
-        how: u8,
-        target: &'a [u8],
-        schema_hash: u64,
-        codec: u8,
-    },
+    Attach { channel: u64, how: u8, target: &'a [u8], schema_hash: u64, codec: u8 },
     /// The channel is open.
-    Attached {
-        channel: u64,
-        limit: u64,
-        schema_hash: u64,
-        codec: u8,
-        reference: &'a [u8],
-    },
+    Attached { channel: u64, limit: u64, schema_hash: u64, codec: u8, reference: &'a [u8] },
     /// The sender is done with the channel.
     Detach { channel: u64 },
     /// The receiver is done with the channel, or refuses it.
-    Detached {
-        channel: u64,
-        code: Code,
-        accepted: u64,
-    },
+    Detached { channel: u64, code: Code, accepted: u64 },
     /// A sign of life that wants one back.
     Ping { id: u64, next_ms: u64 },
     /// The sign of life.
     Pong { id: u64 },
     /// The last frame of the connection.
-    Close {
-        code: Code,
-        rule: &'a [u8],
-        detail: &'a [u8],
-    },
+    Close { code: Code, rule: &'a [u8], detail: &'a [u8] },
     /// Calls at and after this number are not delivered any more.
     Drain { stop_seq: u64 },
     /// A reference is not held any more.
     Release { reference: &'a [u8], times: u64 },
     /// A call with extras of which one must be understood and is not.
-    NotUnderstood {
-        tag: u64,
-        channel: u64,
-        asker: Option<(u64, u64)>,
-    },
+    NotUnderstood { tag: u64, channel: u64, asker: Option<(u64, u64)> },
     /// A frame of unknown type that may be skipped.
     Skipped { kind: u8 },
 }
@@ -148,10 +94,7 @@ impl<'a> Frame<'a> {
         let length = v(reader)?;
         if length > frame_max {
             let rule = "a frame is longer than frame_max";
-            return Err(LinkError::Misbehaved {
-                code: Code::LIMIT_EXCEEDED,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
         }
         Ok((kind, reader.take(length as usize)?))
     }
@@ -163,30 +106,16 @@ impl<'a> Frame<'a> {
         match kind {
             kind::TELL => {
                 let (channel, method) = (v(&mut r)?, v(&mut r)?);
-                Ok(Frame::Tell {
-                    channel,
-                    method,
-                    arguments: r.take_rest(),
-                })
+                Ok(Frame::Tell { channel, method, arguments: r.take_rest() })
             }
             kind::ASK => {
                 let (channel, slot) = (v(&mut r)?, v(&mut r)?);
                 let (generation, method) = (v(&mut r)?, v(&mut r)?);
-                Ok(Frame::Ask {
-                    channel,
-                    slot,
-                    generation,
-                    method,
-                    arguments: r.take_rest(),
-                })
+                Ok(Frame::Ask { channel, slot, generation, method, arguments: r.take_rest() })
             }
             kind::REPLY => {
                 let (slot, generation) = (v(&mut r)?, v(&mut r)?);
-                Ok(Frame::Reply {
-                    slot,
-                    generation,
-                    value: r.take_rest(),
-                })
+                Ok(Frame::Reply { slot, generation, value: r.take_rest() })
             }
             _ => Frame::parse_other(kind, r),
         }
@@ -196,23 +125,10 @@ impl<'a> Frame<'a> {
     fn parse_other(kind: u8, mut reader: Reader<'a>) -> Result<Frame<'a>, LinkError> {
         let r = &mut reader;
         Ok(match kind {
-            kind::CREDIT => Frame::Credit {
-                channel: v(r)?,
-                limit: v(r)?,
-                handled: v(r)?,
-            },
-            kind::NEED => Frame::Need {
-                channel: v(r)?,
-                limit_wanted: v(r)?,
-            },
-            kind::REVOKE => Frame::Revoke {
-                channel: v(r)?,
-                limit_wanted: v(r)?,
-            },
-            kind::REVOKED => Frame::Revoked {
-                channel: v(r)?,
-                limit: v(r)?,
-            },
+            kind::CREDIT => Frame::Credit { channel: v(r)?, limit: v(r)?, handled: v(r)? },
+            kind::NEED => Frame::Need { channel: v(r)?, limit_wanted: v(r)? },
+            kind::REVOKE => Frame::Revoke { channel: v(r)?, limit_wanted: v(r)? },
+            kind::REVOKED => Frame::Revoked { channel: v(r)?, limit: v(r)? },
             kind::ERROR => Frame::Error {
                 slot: v(r)?,
                 generation: v(r)?,
@@ -220,10 +136,7 @@ impl<'a> Frame<'a> {
                 text: b(r)?,
                 data: b(r)?,
             },
-            kind::CANCEL => Frame::Cancel {
-                slot: v(r)?,
-                generation: v(r)?,
-            },
+            kind::CANCEL => Frame::Cancel { slot: v(r)?, generation: v(r)? },
             kind::ATTACH => Frame::Attach {
                 channel: v(r)?,
                 how: r.u8()?,
@@ -246,34 +159,19 @@ impl<'a> Frame<'a> {
         let r = &mut reader;
         Ok(match kind {
             kind::DETACH => Frame::Detach { channel: v(r)? },
-            kind::DETACHED => Frame::Detached {
-                channel: v(r)?,
-                code: Code(r.u16()?),
-                accepted: v(r)?,
-            },
-            kind::PING => Frame::Ping {
-                id: v(r)?,
-                next_ms: v(r)?,
-            },
+            kind::DETACHED => {
+                Frame::Detached { channel: v(r)?, code: Code(r.u16()?), accepted: v(r)? }
+            }
+            kind::PING => Frame::Ping { id: v(r)?, next_ms: v(r)? },
             kind::PONG => Frame::Pong { id: v(r)? },
-            kind::CLOSE => Frame::Close {
-                code: Code(r.u16()?),
-                rule: b(r)?,
-                detail: b(r)?,
-            },
+            kind::CLOSE => Frame::Close { code: Code(r.u16()?), rule: b(r)?, detail: b(r)? },
             kind::DRAIN => Frame::Drain { stop_seq: v(r)? },
-            kind::RELEASE => Frame::Release {
-                reference: b(r)?,
-                times: v(r)?,
-            },
+            kind::RELEASE => Frame::Release { reference: b(r)?, times: v(r)? },
             kind::CALL_X => return extended(reader),
             unknown if unknown & SKIPPABLE != 0 => Frame::Skipped { kind },
             _ => {
                 let rule = "a frame of unknown type without the bit that lets it be skipped";
-                return Err(LinkError::Misbehaved {
-                    code: Code::UNKNOWN_FRAME,
-                    rule,
-                });
+                return Err(LinkError::Misbehaved { code: Code::UNKNOWN_FRAME, rule });
             }
         })
     }
@@ -296,33 +194,18 @@ fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
         }
     }
     if !matches!(inner, kind::TELL | kind::ASK | kind::REPLY) {
-        return Err(LinkError::protocol(
-            "extras stand only before a TELL, ASK or REPLY",
-        ));
+        return Err(LinkError::protocol("extras stand only before a TELL, ASK or REPLY"));
     }
     let frame = Frame::parse(inner, reader.take_rest())?;
     let Some(tag) = not_understood else {
         return Ok(frame);
     };
     Ok(match frame {
-        Frame::Ask {
-            channel,
-            slot,
-            generation,
-            ..
-        } => Frame::NotUnderstood {
-            tag,
-            channel,
-            asker: Some((slot, generation)),
-        },
-        Frame::Tell { channel, .. } => Frame::NotUnderstood {
-            tag,
-            channel,
-            asker: None,
-        },
-        Frame::Reply {
-            slot, generation, ..
-        } => Frame::Error {
+        Frame::Ask { channel, slot, generation, .. } => {
+            Frame::NotUnderstood { tag, channel, asker: Some((slot, generation)) }
+        }
+        Frame::Tell { channel, .. } => Frame::NotUnderstood { tag, channel, asker: None },
+        Frame::Reply { slot, generation, .. } => Frame::Error {
             slot,
             generation,
             code: Code::BAD_ARGUMENTS,

@@ -143,9 +143,7 @@ impl Limits {
             (limits.initial_units, 1),
         ];
         if least.iter().any(|(value, least)| value < least) {
-            return Err(LinkError::protocol(
-                "a limit in HELLO is too small to work with",
-            ));
+            return Err(LinkError::protocol("a limit in HELLO is too small to work with"));
         }
         limits.frame_max = limits.body_max();
         Ok(limits)
@@ -190,10 +188,7 @@ mod tests {
 
     #[test]
     fn limits_come_back_and_unknown_tags_are_skipped() {
-        let ours = Limits {
-            channels_max: 5,
-            ..Limits::default()
-        };
+        let ours = Limits { channels_max: 5, ..Limits::default() };
         let mut out = Buffer::new();
         ours.encode(&mut out);
         out.extend(&[99, 2, 1, 1]);
@@ -203,11 +198,7 @@ mod tests {
     #[test]
     fn a_limit_of_nothing_is_refused() {
         let mut out = Buffer::new();
-        Limits {
-            frame_max: 0,
-            ..Limits::default()
-        }
-        .encode(&mut out);
+        Limits { frame_max: 0, ..Limits::default() }.encode(&mut out);
         assert!(Limits::decode(&mut Reader::new(out.as_slice())).is_err());
     }
 

@@ -92,25 +92,13 @@ impl Opening {
     /// The dialer's side, and its first message. `session` is drawn at random.
     pub fn dial(ours: Identity, session: u128) -> (Opening, Buffer) {
         let side = Side::Dialer { session };
-        let opening = Opening {
-            side,
-            ours,
-            peer: None,
-            asked: session,
-            auth_messages: 0,
-        };
+        let opening = Opening { side, ours, peer: None, asked: session, auth_messages: 0 };
         (opening, hello(&ours))
     }
 
     /// The listener's side; it waits.
     pub fn listen(ours: Identity) -> Opening {
-        Opening {
-            side: Side::Listener,
-            ours,
-            peer: None,
-            asked: 0,
-            auth_messages: 0,
-        }
+        Opening { side: Side::Listener, ours, peer: None, asked: 0, auth_messages: 0 }
     }
 
     /// Who the peer says it is, once its HELLO has come.
@@ -122,10 +110,7 @@ impl Opening {
     pub fn receive(&mut self, message: &[u8]) -> Result<Step, LinkError> {
         if message.len() > OPENING_BYTES_MAX {
             let rule = "an opening message has at most 4096 bytes";
-            return Err(LinkError::Misbehaved {
-                code: Code::LIMIT_EXCEEDED,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
         }
         let mut reader = Reader::new(message);
         let kind = reader.u8().map_err(|_| LinkError::NotWigwag)?;
@@ -148,10 +133,7 @@ impl Opening {
             }
             (RESUME, Side::Listener) => {
                 let rule = "no session of that id is kept here";
-                Err(LinkError::Misbehaved {
-                    code: Code::SESSION_UNKNOWN,
-                    rule,
-                })
+                Err(LinkError::Misbehaved { code: Code::SESSION_UNKNOWN, rule })
             }
             (OPENED, Side::Dialer { session }) => {
                 let token = reader.u128()?;
@@ -187,11 +169,7 @@ impl Opening {
 
     fn opened(&self, session: u128, token: u128) -> Result<Step, LinkError> {
         let peer = self.peer.ok_or(LinkError::NotWigwag)?;
-        Ok(Step::Opened(Opened {
-            session,
-            token,
-            peer,
-        }))
+        Ok(Step::Opened(Opened { session, token, peer }))
     }
 
     fn receive_hello(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
@@ -202,15 +180,10 @@ impl Opening {
         let (lowest, highest) = (reader.u8()?, reader.u8()?);
         if lowest > VERSION || highest < VERSION {
             let rule = "this side speaks version 1 of the link protocol";
-            return Err(LinkError::Misbehaved {
-                code: Code::VERSION,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::VERSION, rule });
         }
         if reader.u16()? != 0 {
-            return Err(LinkError::protocol(
-                "the flags of HELLO are zero in version 1",
-            ));
+            return Err(LinkError::protocol("the flags of HELLO are zero in version 1"));
         }
         let peer = Identity {
             node: reader.u128()?,
@@ -222,10 +195,7 @@ impl Opening {
         };
         if peer.required & !self.ours.offered != 0 || self.ours.required & !peer.offered != 0 {
             let rule = "one side requires a feature that the other does not offer";
-            return Err(LinkError::Misbehaved {
-                code: Code::FEATURE_REQUIRED,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::FEATURE_REQUIRED, rule });
         }
         self.peer = Some(peer);
         Ok(Step::Send(match self.side {
@@ -238,18 +208,13 @@ impl Opening {
     fn receive_auth(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
         self.auth_messages += 1;
         if self.auth_messages > AUTH_MESSAGES_MAX {
-            return Err(LinkError::protocol(
-                "each side sends at most 4 AUTH messages",
-            ));
+            return Err(LinkError::protocol("each side sends at most 4 AUTH messages"));
         }
         let method = reader.u16()?;
         take_bytes(&mut reader)?;
         if method != 0 {
             let rule = "only authentication method 0 (none) is known here";
-            return Err(LinkError::Misbehaved {
-                code: Code::AUTH_FAILED,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::AUTH_FAILED, rule });
         }
         Ok(Step::Wait)
     }
@@ -280,11 +245,7 @@ fn open(session: u128) -> Buffer {
 fn refused(mut reader: Reader<'_>) -> LinkError {
     let mut read = || -> Result<(Code, String, String), LinkError> {
         let code = Code(reader.u16()?);
-        Ok((
-            code,
-            text(take_bytes(&mut reader)?),
-            text(take_bytes(&mut reader)?),
-        ))
+        Ok((code, text(take_bytes(&mut reader)?), text(take_bytes(&mut reader)?)))
     };
     match read() {
         Ok((code, rule, detail)) => LinkError::ToldByPeer { code, rule, detail },
@@ -328,10 +289,7 @@ mod tests {
             panic!("not opened")
         };
         assert_eq!((ours.session, ours.token, ours.peer), (7, 99, identity(20)));
-        assert_eq!(
-            (theirs.session, theirs.token, theirs.peer),
-            (7, 99, identity(10))
-        );
+        assert_eq!((theirs.session, theirs.token, theirs.peer), (7, 99, identity(10)));
     }
 
     #[test]
@@ -357,10 +315,7 @@ mod tests {
         for cut in 10..first.len() {
             let torn = Opening::listen(identity(2)).receive(&first.as_slice()[..cut]);
             let shorter_limits = matches!(torn, Ok(Step::Send(_)));
-            assert!(
-                torn.is_err() || shorter_limits && cut >= 77,
-                "torn at {cut}: {torn:?}"
-            );
+            assert!(torn.is_err() || shorter_limits && cut >= 77, "torn at {cut}: {torn:?}");
         }
     }
 
@@ -373,19 +328,10 @@ mod tests {
         };
         let mut newer: Vec<u8> = first.as_slice().to_vec();
         (newer[9], newer[10]) = (2, 3);
-        assert_eq!(
-            code(&mut Opening::listen(identity(2)), &newer),
-            Code::VERSION
-        );
+        assert_eq!(code(&mut Opening::listen(identity(2)), &newer), Code::VERSION);
         (newer[9], newer[10]) = (1, 9);
-        assert!(
-            Opening::listen(identity(2)).receive(&newer).is_ok(),
-            "we agree on version 1"
-        );
-        let picky = Identity {
-            required: 4,
-            ..identity(3)
-        };
+        assert!(Opening::listen(identity(2)).receive(&newer).is_ok(), "we agree on version 1");
+        let picky = Identity { required: 4, ..identity(3) };
         let refusal = code(&mut Opening::listen(picky), first.as_slice());
         assert_eq!(refusal, Code::FEATURE_REQUIRED);
         let mut listener = Opening::listen(identity(2));

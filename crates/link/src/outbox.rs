@@ -151,12 +151,8 @@ impl Outbox {
 
     /// Frames that no writer has taken: certainly not delivered if the session ends now.
     pub fn untaken_frames(&self) -> u64 {
-        let sealed: u64 = self
-            .segments
-            .iter()
-            .skip(self.untaken)
-            .map(|segment| segment.frames)
-            .sum();
+        let sealed: u64 =
+            self.segments.iter().skip(self.untaken).map(|segment| segment.frames).sum();
         sealed + self.open_frames
     }
 
@@ -303,10 +299,7 @@ impl Outbox {
             .map_or(self.next_seq - self.open_frames, |next| next.first_seq);
         if recv_next > sent {
             let rule = "an ack may not go beyond what was sent";
-            return Err(LinkError::Misbehaved {
-                code: Code::ACK_BEYOND_SENT,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::ACK_BEYOND_SENT, rule });
         }
         let was_full = !self.has_room_for_calls();
         self.acked = self.acked.max(recv_next);
@@ -346,24 +339,15 @@ impl Outbox {
     /// The frames of `bytes` begin at `next_seq`.
     fn push(&mut self, bytes: Buffer, frames: u64) {
         let first_seq = self.next_seq;
-        self.segments.push_back(Segment {
-            bytes: Arc::new(bytes),
-            first_seq,
-            frames,
-        });
+        self.segments.push_back(Segment { bytes: Arc::new(bytes), first_seq, frames });
     }
 
     fn buffer(&mut self) -> Buffer {
         // A little more than a segment: the frame that fills it may reach beyond. Not before there is
         // something to fill it with, because of the thousand sessions that say little.
-        let capacity = if self.retained > COPY_BYTES_MAX {
-            SEGMENT_BYTES + 1024
-        } else {
-            COPY_BYTES_MAX
-        };
-        self.spare
-            .pop()
-            .unwrap_or_else(|| Buffer::with_capacity(capacity))
+        let capacity =
+            if self.retained > COPY_BYTES_MAX { SEGMENT_BYTES + 1024 } else { COPY_BYTES_MAX };
+        self.spare.pop().unwrap_or_else(|| Buffer::with_capacity(capacity))
     }
 
     fn recycle(&mut self, bytes: Arc<Buffer>) {
@@ -391,11 +375,7 @@ mod tests {
     fn take_all(outbox: &mut Outbox) -> (u64, u64, Vec<u8>) {
         let mut taken = Taken::default();
         outbox.take(usize::MAX, &mut taken);
-        let bytes = taken
-            .segments
-            .iter()
-            .flat_map(|segment| segment.as_slice().to_vec())
-            .collect();
+        let bytes = taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec()).collect();
         (taken.first_seq, taken.frames, bytes)
     }
 
@@ -442,10 +422,7 @@ mod tests {
     fn an_ack_beyond_what_was_written_is_a_broken_rule() {
         let mut outbox = Outbox::new();
         outbox.append(|out| out.extend(b"x"));
-        assert!(
-            outbox.acknowledge(1).is_err(),
-            "published, but nobody has taken it"
-        );
+        assert!(outbox.acknowledge(1).is_err(), "published, but nobody has taken it");
         take_all(&mut outbox);
         assert!(outbox.acknowledge(1).is_ok());
         assert!(outbox.acknowledge(2).is_err());
@@ -483,11 +460,7 @@ mod tests {
     #[test]
     fn every_segment_fits_into_a_batch_of_the_peers() {
         for (batch_max, frame_max) in [(2048, 256), (2048, 65_536), (8192, 700), (40_000, 8192)] {
-            let peer = Limits {
-                batch_max,
-                frame_max,
-                ..Limits::default()
-            };
+            let peer = Limits { batch_max, frame_max, ..Limits::default() };
             let mut outbox = Outbox::for_peer(&peer);
             let fits = batch_max as usize - BATCH_HEAD_BYTES_MAX;
             let tell = |out: &mut Buffer, length: usize| {

@@ -35,11 +35,7 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver at number 0; `ours` are the limits that we announced.
     pub fn new(ours: &Limits) -> Receiver {
-        Receiver {
-            recv_next: 0,
-            repeated: 0,
-            frame_max: ours.frame_max,
-        }
+        Receiver { recv_next: 0, repeated: 0, frame_max: ours.frame_max }
     }
 
     /// The number of the next frame that was not accepted yet.
@@ -58,22 +54,12 @@ impl Receiver {
         let header = Header::decode(&mut reader)?;
         if header.first_seq > self.recv_next {
             let rule = "sequence numbers have no gaps";
-            return Err(LinkError::Misbehaved {
-                code: Code::GAP,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::GAP, rule });
         }
         let end = header.first_seq + header.count;
         let fresh = self.recv_next;
         let seq = header.first_seq;
-        Ok(Incoming {
-            receiver: self,
-            reader,
-            ack: header.ack,
-            seq,
-            fresh,
-            end,
-        })
+        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end })
     }
 }
 
@@ -120,12 +106,7 @@ impl<'a> Incoming<'a> {
         let body = usize::from(length);
         let arguments = self.reader.take(2 + body).ok()?.get(4..)?;
         self.seq += 1;
-        Some(SmallTell {
-            channel,
-            method,
-            arguments,
-            body,
-        })
+        Some(SmallTell { channel, method, arguments, body })
     }
 
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
@@ -135,18 +116,14 @@ impl<'a> Incoming<'a> {
         loop {
             if self.reader.is_empty() {
                 if self.seq != self.end {
-                    return Err(LinkError::protocol(
-                        "a batch holds fewer frames than it says",
-                    ));
+                    return Err(LinkError::protocol("a batch holds fewer frames than it says"));
                 }
                 return Ok(None);
             }
             let (kind, body) = Frame::next(&mut self.reader, self.receiver.frame_max)?;
             if kind & SEQUENCED != 0 {
                 if self.seq == self.end {
-                    return Err(LinkError::protocol(
-                        "a batch holds more frames than it says",
-                    ));
+                    return Err(LinkError::protocol("a batch holds more frames than it says"));
                 }
                 self.seq += 1;
                 if self.seq <= self.fresh {
@@ -171,13 +148,7 @@ pub struct Outgoing {
 impl Outgoing {
     /// Bytes of the whole batch.
     pub fn len(&self) -> usize {
-        self.head.len()
-            + self
-                .taken
-                .segments
-                .iter()
-                .map(|segment| segment.len())
-                .sum::<usize>()
+        self.head.len() + self.taken.segments.iter().map(|segment| segment.len()).sum::<usize>()
     }
 
     /// True when there is nothing to send.
@@ -298,9 +269,7 @@ impl Sender {
 
     /// The channel is gone; its number is free again.
     pub fn close_channel(&mut self, channel: u64) {
-        if let Some(window) = usize::try_from(channel)
-            .ok()
-            .and_then(|at| self.windows.get_mut(at))
+        if let Some(window) = usize::try_from(channel).ok().and_then(|at| self.windows.get_mut(at))
         {
             *window = None;
         }
@@ -311,9 +280,7 @@ impl Sender {
     /// The window of a channel of ours.
     #[inline]
     pub fn window(&mut self, channel: u64) -> Option<&mut Window> {
-        self.windows
-            .get_mut(usize::try_from(channel).ok()?)?
-            .as_mut()
+        self.windows.get_mut(usize::try_from(channel).ok()?)?.as_mut()
     }
 
     /// Appends a call on a channel of ours, paid from its window. `encode` appends the frame and
@@ -337,9 +304,7 @@ impl Sender {
         if !self.outbox.has_room_for_calls() {
             return Err(CallRefused::NoRoom);
         }
-        let window = usize::try_from(channel)
-            .ok()
-            .and_then(|at| self.windows.get_mut(at));
+        let window = usize::try_from(channel).ok().and_then(|at| self.windows.get_mut(at));
         let Some(Some(window)) = window else {
             return Err(CallRefused::NoRoom);
         };
@@ -372,10 +337,7 @@ impl Sender {
     pub fn grant(&mut self, channel: u64, units: u64) -> Result<u64, LinkError> {
         if channel >= self.channels_max {
             let rule = "a channel's number is below channels_max";
-            return Err(LinkError::Misbehaved {
-                code: Code::LIMIT_EXCEEDED,
-                rule,
-            });
+            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
         }
         let at = channel as usize;
         if self.grants.len() <= at {
@@ -392,16 +354,12 @@ impl Sender {
 
     /// The grant of a channel that the peer sends on.
     pub fn granted(&mut self, channel: u64) -> Option<&mut Grant> {
-        self.grants
-            .get_mut(usize::try_from(channel).ok()?)?
-            .as_mut()
+        self.grants.get_mut(usize::try_from(channel).ok()?)?.as_mut()
     }
 
     /// The peer's channel is gone.
     pub fn withdraw(&mut self, channel: u64) {
-        let grant = usize::try_from(channel)
-            .ok()
-            .and_then(|at| self.grants.get_mut(at));
+        let grant = usize::try_from(channel).ok().and_then(|at| self.grants.get_mut(at));
         if let Some(grant) = grant.and_then(Option::take) {
             grant.close(&mut self.budget);
             self.due.remove(&(channel as usize));
@@ -457,9 +415,7 @@ impl Sender {
         self.ack.recv_next = recv_next;
         self.ack.bytes += bytes;
         self.ack.now |= self.ack.bytes >= ACK_BYTES;
-        self.ack
-            .due
-            .get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
+        self.ack.due.get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
     }
 
     /// PING has come: its PONG carries the ack as well.
@@ -508,32 +464,22 @@ impl Sender {
         if !self.has_output() {
             return;
         }
-        let most = usize::try_from(self.peer.batch_max)
-            .unwrap_or(usize::MAX)
-            .min(BATCH_BYTES);
+        let most = usize::try_from(self.peer.batch_max).unwrap_or(usize::MAX).min(BATCH_BYTES);
         // CLOSE is the last frame, but it is unsequenced and so stands before the segments: it
         // goes out when they are gone.
         let closing = self.close.is_some() && self.outbox.is_idle();
-        self.outbox
-            .take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.taken);
+        self.outbox.take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.taken);
         let header = Header {
             ack: self.ack.recv_next,
             first_seq: out.taken.first_seq,
             count: out.taken.frames,
         };
         header.encode(&mut out.head);
-        self.ack = Ack {
-            recv_next: self.ack.recv_next,
-            told: self.ack.recv_next,
-            ..Ack::default()
-        };
+        self.ack =
+            Ack { recv_next: self.ack.recv_next, told: self.ack.recv_next, ..Ack::default() };
         self.write_control(&mut out.head);
         if let (true, Some((code, rule))) = (closing, self.close) {
-            let close = Frame::Close {
-                code,
-                rule: rule.as_bytes(),
-                detail: &[],
-            };
+            let close = Frame::Close { code, rule: rule.as_bytes(), detail: &[] };
             write::any(&mut out.head, &close);
             self.closed = true;
         }
@@ -550,26 +496,13 @@ impl Sender {
                 continue;
             };
             let (limit, handled) = grant.announce();
-            write::any(
-                head,
-                &Frame::Credit {
-                    channel: at as u64,
-                    limit,
-                    handled,
-                },
-            );
+            write::any(head, &Frame::Credit { channel: at as u64, limit, handled });
         }
         while head.len() < HEAD_BYTES_MAX {
             let Some((channel, limit_wanted)) = self.needs.pop() else {
                 break;
             };
-            write::any(
-                head,
-                &Frame::Need {
-                    channel,
-                    limit_wanted,
-                },
-            );
+            write::any(head, &Frame::Need { channel, limit_wanted });
         }
         if let Some(id) = self.pong.take() {
             write::any(head, &Frame::Pong { id });

@@ -57,10 +57,7 @@ impl<T> Slots<T> {
             return None;
         }
         let index = self.slots.len() as u32;
-        self.slots.push(Slot {
-            generation: 0,
-            value: Some(value),
-        });
+        self.slots.push(Slot { generation: 0, value: Some(value) });
         Some((index, 0))
     }
 
@@ -119,10 +116,7 @@ mod tests {
         assert_eq!((again, next), (index, generation + 1));
         assert!(slots.get(u64::from(index), u64::from(generation)).is_none());
         assert_eq!(slots.release(index, generation), None);
-        assert_eq!(
-            slots.get(u64::from(again), u64::from(next)),
-            Some(&mut "second")
-        );
+        assert_eq!(slots.get(u64::from(again), u64::from(next)), Some(&mut "second"));
     }
 
     #[test]

@@ -99,12 +99,7 @@ pub fn ask(
     method: u32,
     arguments: impl FnOnce(&mut Buffer),
 ) -> usize {
-    let numbers = [
-        channel,
-        u64::from(slot),
-        u64::from(generation),
-        u64::from(method),
-    ];
+    let numbers = [channel, u64::from(slot), u64::from(generation), u64::from(method)];
     let start = head(out, kind::ASK, numbers);
     arguments(out);
     finish(out, start)
@@ -153,23 +148,13 @@ pub fn any(out: &mut Buffer, what: &Frame<'_>) {
         numbers.iter().for_each(|number| varint::put(out, *number));
     };
     match *what {
-        Frame::Credit {
-            channel,
-            limit,
-            handled,
-        } => {
+        Frame::Credit { channel, limit, handled } => {
             frame(out, kind::CREDIT, |out| vs(out, &[channel, limit, handled]));
         }
-        Frame::Need {
-            channel,
-            limit_wanted,
-        } => {
+        Frame::Need { channel, limit_wanted } => {
             frame(out, kind::NEED, |out| vs(out, &[channel, limit_wanted]));
         }
-        Frame::Revoke {
-            channel,
-            limit_wanted,
-        } => {
+        Frame::Revoke { channel, limit_wanted } => {
             frame(out, kind::REVOKE, |out| vs(out, &[channel, limit_wanted]));
         }
         Frame::Revoked { channel, limit } => {
@@ -196,13 +181,7 @@ pub fn any(out: &mut Buffer, what: &Frame<'_>) {
 
 fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
     match *what {
-        Frame::Attach {
-            channel,
-            how,
-            target,
-            schema_hash,
-            codec,
-        } => {
+        Frame::Attach { channel, how, target, schema_hash, codec } => {
             frame(out, kind::ATTACH, |out| {
                 varint::put(out, channel);
                 out.push(how);
@@ -211,13 +190,7 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
                 out.push(codec);
             });
         }
-        Frame::Attached {
-            channel,
-            limit,
-            schema_hash,
-            codec,
-            reference,
-        } => {
+        Frame::Attached { channel, limit, schema_hash, codec, reference } => {
             frame(out, kind::ATTACHED, |out| {
                 varint::put(out, channel);
                 varint::put(out, limit);
@@ -226,11 +199,7 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
                 put_bytes(out, reference);
             });
         }
-        Frame::Detached {
-            channel,
-            code,
-            accepted,
-        } => {
+        Frame::Detached { channel, code, accepted } => {
             frame(out, kind::DETACHED, |out| {
                 varint::put(out, channel);
                 put_code(out, code);
@@ -256,41 +225,19 @@ fn with_bytes(out: &mut Buffer, what: &Frame<'_>) {
 
 fn call(out: &mut Buffer, what: &Frame<'_>) {
     match *what {
-        Frame::Tell {
-            channel,
-            method,
-            arguments,
-        } => {
+        Frame::Tell { channel, method, arguments } => {
             tell(out, channel, method as u32, |out| out.extend(arguments));
         }
-        Frame::Ask {
-            channel,
-            slot,
-            generation,
-            method,
-            arguments,
-        } => {
+        Frame::Ask { channel, slot, generation, method, arguments } => {
             let asker = (slot as u32, generation as u32);
-            ask(out, channel, asker, method as u32, |out| {
-                out.extend(arguments)
-            });
+            ask(out, channel, asker, method as u32, |out| out.extend(arguments));
         }
-        Frame::Reply {
-            slot,
-            generation,
-            value,
-        } => {
-            reply(out, (slot as u32, generation as u32), |out| {
-                out.extend(value)
-            });
+        Frame::Reply { slot, generation, value } => {
+            reply(out, (slot as u32, generation as u32), |out| out.extend(value));
         }
-        Frame::Error {
-            slot,
-            generation,
-            code,
-            text,
-            data,
-        } => error_with(out, (slot as u32, generation as u32), code, text, data),
+        Frame::Error { slot, generation, code, text, data } => {
+            error_with(out, (slot as u32, generation as u32), code, text, data)
+        }
         _ => {}
     }
 }

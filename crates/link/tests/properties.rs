@@ -16,24 +16,13 @@ use wigwag_link::{Code, Limits, LinkError, Receiver, Sender, write};
 use wigwag_wire::{Framing, ReadBuf, Time};
 
 fn identity(limits: Limits) -> Identity {
-    Identity {
-        node: 1,
-        incarnation: 2,
-        nonce: 3,
-        offered: 0,
-        required: 0,
-        limits,
-    }
+    Identity { node: 1, incarnation: 2, nonce: 3, offered: 0, required: 0, limits }
 }
 
 /// A frame of each shape, made of a few numbers.
 fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
     match which % 12 {
-        0 | 1 => Frame::Tell {
-            channel: a,
-            method: b % 9,
-            arguments: bytes,
-        },
+        0 | 1 => Frame::Tell { channel: a, method: b % 9, arguments: bytes },
         2 => Frame::Ask {
             channel: a,
             slot: b % 1000,
@@ -41,11 +30,7 @@ fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
             method: b % 9,
             arguments: bytes,
         },
-        3 => Frame::Reply {
-            slot: a % 1000,
-            generation: b % 1000,
-            value: bytes,
-        },
+        3 => Frame::Reply { slot: a % 1000, generation: b % 1000, value: bytes },
         4 => Frame::Error {
             slot: a % 1000,
             generation: b % 1000,
@@ -53,38 +38,13 @@ fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
             text: bytes,
             data: b"data",
         },
-        5 => Frame::Cancel {
-            slot: a,
-            generation: b,
-        },
-        6 => Frame::Attach {
-            channel: a,
-            how: 0,
-            target: bytes,
-            schema_hash: b,
-            codec: 0,
-        },
-        7 => Frame::Attached {
-            channel: a,
-            limit: b,
-            schema_hash: a,
-            codec: 0,
-            reference: bytes,
-        },
+        5 => Frame::Cancel { slot: a, generation: b },
+        6 => Frame::Attach { channel: a, how: 0, target: bytes, schema_hash: b, codec: 0 },
+        7 => Frame::Attached { channel: a, limit: b, schema_hash: a, codec: 0, reference: bytes },
         8 => Frame::Detach { channel: a },
-        9 => Frame::Detached {
-            channel: a,
-            code: Code(a as u16),
-            accepted: b,
-        },
-        10 => Frame::Revoked {
-            channel: a,
-            limit: b,
-        },
-        _ => Frame::Release {
-            reference: bytes,
-            times: a,
-        },
+        9 => Frame::Detached { channel: a, code: Code(a as u16), accepted: b },
+        10 => Frame::Revoked { channel: a, limit: b },
+        _ => Frame::Release { reference: bytes, times: a },
     }
 }
 
@@ -107,9 +67,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
     let mut wire = Vec::new();
     let mut out = Outgoing::default();
     for (at, (which, a, b, bytes)) in frames.iter().enumerate() {
-        sender
-            .outbox
-            .append(|out| write::any(out, &frame(bytes, *which, *a, *b)));
+        sender.outbox.append(|out| write::any(out, &frame(bytes, *which, *a, *b)));
         if *b % 5 == 0 {
             sender.pinged(*a);
         }
@@ -119,10 +77,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
                 let (prefix, used) = Framing::Tcp.prefix(out.len());
                 wire.extend_from_slice(&prefix[..used]);
                 wire.extend_from_slice(out.head.as_slice());
-                out.taken
-                    .segments
-                    .iter()
-                    .for_each(|one| wire.extend_from_slice(one.as_slice()));
+                out.taken.segments.iter().for_each(|one| wire.extend_from_slice(one.as_slice()));
             }
         }
     }

@@ -74,10 +74,7 @@ fn numbers_are_as_in_the_vectors() {
         assert!(reader.is_empty());
     }
     for vector in list(&file, "refused") {
-        assert!(
-            varint::take(&mut Reader::new(&hex_of(vector))).is_err(),
-            "{vector}"
-        );
+        assert!(varint::take(&mut Reader::new(&hex_of(vector))).is_err(), "{vector}");
     }
 }
 
@@ -98,11 +95,7 @@ fn frames_are_as_in_the_vectors() {
         assert!(reader.is_empty());
         seen.insert(kind);
     }
-    assert_eq!(
-        seen.len(),
-        18,
-        "every type but CALL_X, which this release only reads"
-    );
+    assert_eq!(seen.len(), 18, "every type but CALL_X, which this release only reads");
 }
 
 #[test]
@@ -111,19 +104,12 @@ fn batch_headers_are_as_in_the_vectors() {
     for vector in list(&file, "vectors") {
         let bytes = hex_of(vector);
         let field = |name: &str| number(&vector["fields"][name]);
-        let header = Header {
-            ack: field("ack"),
-            first_seq: field("first_seq"),
-            count: field("count"),
-        };
+        let header =
+            Header { ack: field("ack"), first_seq: field("first_seq"), count: field("count") };
         let mut out = Buffer::new();
         header.encode(&mut out);
         assert_eq!(out.as_slice(), bytes, "{vector}");
-        assert_eq!(
-            Header::decode(&mut Reader::new(&bytes)),
-            Ok(header),
-            "{vector}"
-        );
+        assert_eq!(Header::decode(&mut Reader::new(&bytes)), Ok(header), "{vector}");
     }
     for vector in list(&file, "refused") {
         let error = Header::decode(&mut Reader::new(&hex_of(vector))).expect_err("refused");
@@ -146,13 +132,8 @@ fn stranger() -> Identity {
 fn after_hello() -> (Opening, Opening) {
     let (mut dialer, first) = Opening::dial(stranger(), 7);
     let mut listener = Opening::listen(stranger());
-    let Ok(Step::Send(second)) = listener.receive(first.as_slice()) else {
-        panic!("no answer")
-    };
-    assert!(matches!(
-        dialer.receive(second.as_slice()),
-        Ok(Step::Send(_))
-    ));
+    let Ok(Step::Send(second)) = listener.receive(first.as_slice()) else { panic!("no answer") };
+    assert!(matches!(dialer.receive(second.as_slice()), Ok(Step::Send(_))));
     (dialer, listener)
 }
 
@@ -167,10 +148,7 @@ fn opening_messages_are_as_in_the_vectors() {
                 let identity = identity_of(fields);
                 assert_eq!(Opening::dial(identity, 7).1.as_slice(), bytes, "{vector}");
                 let mut listener = Opening::listen(stranger());
-                assert!(
-                    matches!(listener.receive(&bytes), Ok(Step::Send(_))),
-                    "{vector}"
-                );
+                assert!(matches!(listener.receive(&bytes), Ok(Step::Send(_))), "{vector}");
                 assert_eq!(listener.peer(), Some(&identity), "{vector}");
             }
             // This release sends none.
@@ -188,18 +166,9 @@ fn opening_messages_are_as_in_the_vectors() {
             }
             "OPENED" => {
                 let (token, ttl) = (read::wide(&fields["token"]), number(&fields["ttl_ms"]));
-                let Ok(Step::Opened(opened)) = dialer.receive(&bytes) else {
-                    panic!("{vector}")
-                };
+                let Ok(Step::Opened(opened)) = dialer.receive(&bytes) else { panic!("{vector}") };
                 assert_eq!(opened.token, token);
-                assert_eq!(
-                    listener
-                        .accept(token, ttl)
-                        .expect("after HELLO")
-                        .0
-                        .as_slice(),
-                    bytes
-                );
+                assert_eq!(listener.accept(token, ttl).expect("after HELLO").0.as_slice(), bytes);
             }
             "REFUSED" => {
                 let code = Code(number(&fields["code"]) as u16);
@@ -207,11 +176,7 @@ fn opening_messages_are_as_in_the_vectors() {
                     String::from_utf8(from_hex(text(&fields[name]))).expect("it is text")
                 };
                 let (rule, detail) = (string("rule"), string("detail"));
-                assert_eq!(
-                    Opening::refuse(code, &rule, &detail).as_slice(),
-                    bytes,
-                    "{vector}"
-                );
+                assert_eq!(Opening::refuse(code, &rule, &detail).as_slice(), bytes, "{vector}");
                 let told = LinkError::ToldByPeer { code, rule, detail };
                 assert_eq!(dialer.receive(&bytes), Err(told), "{vector}");
             }
@@ -236,19 +201,13 @@ fn check_expected(name: &str) {
     for vector in list(&file, "vectors") {
         let bytes = hex_of(vector);
         let expect = &vector["expect"];
-        let expected: Vec<Fields> = expect["frames"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(Fields::of)
-            .collect();
+        let expected: Vec<Fields> =
+            expect["frames"].as_array().into_iter().flatten().map(Fields::of).collect();
         let mut at = 0;
         let outcome = read_batch(&bytes, |frame| {
             // A refusal may come after frames that were right.
             if expect["code"].is_null() {
-                let fields = expected
-                    .get(at)
-                    .unwrap_or_else(|| panic!("too many: {vector}"));
+                let fields = expected.get(at).unwrap_or_else(|| panic!("too many: {vector}"));
                 assert_eq!(frame, fields.frame(), "{vector}");
                 at += 1;
             }
@@ -261,11 +220,7 @@ fn check_expected(name: &str) {
                     "{vector}"
                 );
             }
-            Err(error) => assert_eq!(
-                code_of(&error),
-                number(&expect["code"]),
-                "{vector}: {error}"
-            ),
+            Err(error) => assert_eq!(code_of(&error), number(&expect["code"]), "{vector}: {error}"),
         }
     }
 }
@@ -291,18 +246,11 @@ fn a_hello_of_a_later_release_is_read_as_in_the_vectors() {
     let file = load("ext/hello.json");
     for vector in list(&file, "vectors") {
         let expect: &Value = &vector["expect"];
-        let ours = Identity {
-            offered: 0,
-            ..stranger()
-        };
+        let ours = Identity { offered: 0, ..stranger() };
         let mut listener = Opening::listen(ours);
         match listener.receive(&hex_of(vector)) {
             Ok(Step::Send(answer)) => {
-                assert_eq!(
-                    answer,
-                    Opening::dial(ours, 0).1,
-                    "the answer is our own HELLO"
-                );
+                assert_eq!(answer, Opening::dial(ours, 0).1, "the answer is our own HELLO");
                 let limits = listener.peer().map(|peer| peer.limits);
                 assert_eq!(limits, Some(limits_of(&expect["limits"])), "{vector}");
             }

@@ -97,10 +97,7 @@ fn name_of(block: &ItemImpl, errors: &mut Errors) -> Option<Ident> {
         return None;
     }
     let Type::Path(path) = kind::inner(&block.self_ty) else {
-        errors.add(
-            &block.self_ty,
-            "an actor is a struct or an enum of your own",
-        );
+        errors.add(&block.self_ty, "an actor is a struct or an enum of your own");
         return None;
     };
     let last = path.path.segments.last()?;

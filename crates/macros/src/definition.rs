@@ -71,7 +71,5 @@ pub(crate) fn local(name: &str) -> Ident {
 /// Names for the arguments of `method` where it is taken apart.
 pub(crate) fn locals(method: &Method) -> Vec<Ident> {
     let count = method.arguments.len();
-    (0..count)
-        .map(|at| local(&format!("argument_{at}")))
-        .collect()
+    (0..count).map(|at| local(&format!("argument_{at}"))).collect()
 }

@@ -47,10 +47,8 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
             Some((encode_enum(&shapes), decode_enum(&shapes)))
         }
         Data::Union(data) => {
-            errors.add(
-                data.union_token,
-                "nobody can say which field of a union counts: use an enum",
-            );
+            errors
+                .add(data.union_token, "nobody can say which field of a union counts: use an enum");
             None
         }
     };
@@ -65,10 +63,7 @@ fn impls(input: &DeriveInput, encode: &TokenStream, decode: &TokenStream) -> Tok
     let (_, types, _) = input.generics.split_for_impl();
     let encoded = bound(&input.generics, &parse_quote!(::wigwag::__private::Encode));
     let (encode_params, _, encode_where) = encoded.split_for_impl();
-    let mut decoded = bound(
-        &input.generics,
-        &parse_quote!(::wigwag::__private::Decode<'wigwag>),
-    );
+    let mut decoded = bound(&input.generics, &parse_quote!(::wigwag::__private::Decode<'wigwag>));
     decoded.params.insert(0, parse_quote!('wigwag));
     let (decode_params, _, decode_where) = decoded.split_for_impl();
     let (out, reader) = (local("out"), local("reader"));
@@ -123,28 +118,17 @@ struct Shape<'a> {
 impl<'a> Shape<'a> {
     fn new(path: TokenStream, fields: &'a Fields, before: usize) -> Shape<'a> {
         let fields: Vec<_> = fields.iter().collect();
-        let locals = (0..fields.len())
-            .map(|at| local(&format!("field_{at}")))
-            .collect();
-        Shape {
-            path,
-            fields,
-            locals,
-            before,
-        }
+        let locals = (0..fields.len()).map(|at| local(&format!("field_{at}"))).collect();
+        Shape { path, fields, locals, before }
     }
 
     /// `Self::Open { name: field_0 }`; a tuple's fields are named by their numbers.
     fn pattern(&self, values: impl Iterator<Item = TokenStream>) -> TokenStream {
         let path = &self.path;
-        let names = self
-            .fields
-            .iter()
-            .enumerate()
-            .map(|(at, field)| match &field.ident {
-                Some(name) => name.to_token_stream(),
-                None => syn::Index::from(at).to_token_stream(),
-            });
+        let names = self.fields.iter().enumerate().map(|(at, field)| match &field.ident {
+            Some(name) => name.to_token_stream(),
+            None => syn::Index::from(at).to_token_stream(),
+        });
         quote!(#path { #(#names: #values,)* })
     }
 
@@ -166,18 +150,12 @@ impl<'a> Shape<'a> {
     fn takes(&self, noun: &str) -> TokenStream {
         let (reader, count, value) = (local("reader"), local("count"), local("value"));
         let optional = self.fields.iter().rev();
-        let optional = optional
-            .take_while(|field| kind::is_option(&field.ty))
-            .count();
+        let optional = optional.take_while(|field| kind::is_option(&field.ty)).count();
         let total = self.before + self.fields.len();
         let required = total - optional;
         let check = check(&count, required, noun);
         let values = (self.before..).zip(&self.fields).map(|(at, field)| {
-            take(
-                &reader,
-                (at >= required).then_some((at, &count)),
-                field.ty.span(),
-            )
+            take(&reader, (at >= required).then_some((at, &count)), field.ty.span())
         });
         let made = self.pattern(values);
         quote! {

@@ -25,10 +25,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => function,
         Err(_) => {
-            errors.add_at(
-                Span::call_site(),
-                "#[wigwag::main] stands on `async fn main()`",
-            );
+            errors.add_at(Span::call_site(), "#[wigwag::main] stands on `async fn main()`");
             return finish(item, errors);
         }
     };
@@ -49,10 +46,7 @@ fn finish(item: TokenStream, errors: Errors) -> TokenStream {
 fn check(function: &ItemFn, errors: &mut Errors) {
     let signature = &function.sig;
     if signature.asyncness.is_none() {
-        errors.add(
-            signature.fn_token,
-            "#[wigwag::main] runs an async function: write `async fn`",
-        );
+        errors.add(signature.fn_token, "#[wigwag::main] runs an async function: write `async fn`");
     }
     if let Some(first) = signature.inputs.first() {
         errors.add(
@@ -129,10 +123,7 @@ impl Options {
             let written: LitInt = meta.value()?.parse()?;
             let count: usize = written.base10_parse()?;
             if count == 0 {
-                return Err(syn::Error::new(
-                    written.span(),
-                    "at least one thread must work",
-                ));
+                return Err(syn::Error::new(written.span(), "at least one thread must work"));
             }
             self.worker_threads = Some((count, written.span()));
             return Ok(());
@@ -202,16 +193,10 @@ mod tests {
             (quote!(flavor = "none"), "theflavorsare"),
             (quote!(worker_threads = 0), "atleastonethread"),
             (quote!(speed = 9), "theoptionsare"),
-            (
-                quote!(flavor = "current_thread", worker_threads = 2),
-                "hasonethread",
-            ),
+            (quote!(flavor = "current_thread", worker_threads = 2), "hasonethread"),
         ] {
             let written = expanded(options);
-            assert!(
-                written.contains("compile_error") && written.contains(reason),
-                "{written}"
-            );
+            assert!(written.contains("compile_error") && written.contains(reason), "{written}");
         }
     }
 }

@@ -63,10 +63,8 @@ fn described(method: &Method) -> TokenStream {
 pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let (whole, message) = (&definition.whole, &definition.message);
     let (given, reply, owned) = (local("message"), local("reply"), local("owned"));
-    let (plain, later): (Vec<_>, Vec<_>) = definition
-        .methods
-        .iter()
-        .partition(|method| !method.is_async);
+    let (plain, later): (Vec<_>, Vec<_>) =
+        definition.methods.iter().partition(|method| !method.is_async);
     let done = quote!(::wigwag::__private::Handled::Done);
     let run_now = plain.iter().map(|method| run(definition, method, &done));
     let hand_back = later.iter().map(|method| {
@@ -125,11 +123,8 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
     let (value, reply) = (local("value"), local("reply"));
     let names = method.arguments.iter().map(|argument| &argument.name);
     let locals = locals(method);
-    let given = method
-        .arguments
-        .iter()
-        .zip(&locals)
-        .map(|(argument, local)| match argument.shape {
+    let given =
+        method.arguments.iter().zip(&locals).map(|(argument, local)| match argument.shape {
             Shape::Owned => quote!(#local),
             Shape::Text | Shape::Bytes => quote!(&#local),
         });

@@ -26,15 +26,9 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let (name, visibility) = (&block.ident, &block.vis);
     let interface = Ident::new(&format!("{}Interface", name.unraw()), at_call(name.span()));
     let whole = interface.to_token_stream();
-    let calls: Vec<_> = block
-        .items
-        .iter()
-        .filter_map(|item| call(item, errors))
-        .collect();
-    let methods: Vec<_> = calls
-        .iter()
-        .map(|one| Method::read(&one.attrs, &one.sig, &whole, errors))
-        .collect();
+    let calls: Vec<_> = block.items.iter().filter_map(|item| call(item, errors)).collect();
+    let methods: Vec<_> =
+        calls.iter().map(|one| Method::read(&one.attrs, &one.sig, &whole, errors)).collect();
     if block.items.is_empty() {
         errors.add(name, "an interface needs a call at least");
     }
@@ -69,10 +63,7 @@ fn call<'a>(item: &'a TraitItem, errors: &mut Errors) -> Option<&'a TraitItemFn>
         );
     }
     if !matches!(function.sig.inputs.first(), Some(FnArg::Receiver(_))) {
-        errors.add(
-            &function.sig.ident,
-            "a call is made to an actor: take `&mut self` or `&self`",
-        );
+        errors.add(&function.sig.ident, "a call is made to an actor: take `&mut self` or `&self`");
     }
     let written = function.sig.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(typed) => Some(typed.ty.to_token_stream()),

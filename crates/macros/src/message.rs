@@ -10,14 +10,8 @@ use crate::method::{Method, at};
 /// The enum and its `impl Message`.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let (message, visibility) = (&definition.message, &definition.visibility);
-    let docs = format!(
-        " The calls of `{}`, one variant each.",
-        definition.spelled()
-    );
-    let variants = definition
-        .methods
-        .iter()
-        .map(|one| variant(definition, one));
+    let docs = format!(" The calls of `{}`, one variant each.", definition.spelled());
+    let variants = definition.methods.iter().map(|one| variant(definition, one));
     let method = number(definition);
     let encode = encode(definition);
     let decode = decode(definition);
@@ -66,15 +60,11 @@ fn encode(definition: &Definition) -> TokenStream {
         let count = method.arguments.len();
         let names = method.arguments.iter().map(|argument| &argument.name);
         let locals = locals(method);
-        let puts = method
-            .arguments
-            .iter()
-            .zip(&locals)
-            .map(|(argument, local)| {
-                quote_spanned! {at(argument.span)=>
-                    ::wigwag::__private::Encode::encode(#local, #out);
-                }
-            });
+        let puts = method.arguments.iter().zip(&locals).map(|(argument, local)| {
+            quote_spanned! {at(argument.span)=>
+                ::wigwag::__private::Encode::encode(#local, #out);
+            }
+        });
         quote! {
             Self::#variant { #(#names: #locals,)* } => {
                 ::wigwag::__private::put_array(#out, #count);
@@ -97,11 +87,7 @@ fn decode(definition: &Definition) -> TokenStream {
         let names = one.arguments.iter().map(|argument| &argument.name);
         let required = one.required();
         let values = (0..).zip(&one.arguments).map(|(at, argument)| {
-            take(
-                &reader,
-                (at >= required).then_some((at, &count)),
-                argument.span,
-            )
+            take(&reader, (at >= required).then_some((at, &count)), argument.span)
         });
         let check = check(&count, required, "argument");
         quote! {

@@ -292,11 +292,8 @@ fn is_cfg(attribute: &Attribute) -> bool {
 }
 
 fn kept(attributes: &[Attribute]) -> Vec<Attribute> {
-    let keep = |one: &&Attribute| {
-        ["doc", "deprecated"]
-            .iter()
-            .any(|name| one.path().is_ident(name))
-    };
+    let keep =
+        |one: &&Attribute| ["doc", "deprecated"].iter().any(|name| one.path().is_ident(name));
     attributes.iter().filter(keep).cloned().collect()
 }
 

@@ -13,10 +13,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let name = definition.spelled();
     let docs =
         format!(" A reference to an actor with the interface of `{name}`, wherever it lives.");
-    let methods = definition
-        .methods
-        .iter()
-        .map(|method| call(definition, method));
+    let methods = definition.methods.iter().map(|method| call(definition, method));
     let (inner, f) = (local("inner"), local("f"));
     quote! {
         #[doc = #docs]

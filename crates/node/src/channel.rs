@@ -65,9 +65,7 @@ impl Channel {
             return Attempt::Full;
         };
         let encode = |out: &mut Buffer| {
-            write::ask(out, self.number, (index, generation), method, |out| {
-                arguments(out)
-            })
+            write::ask(out, self.number, (index, generation), method, |out| arguments(out))
         };
         let then = if now { Then::Poll } else { Then::GoOn };
         match self.send(encode, ticket, waker, then) {
@@ -198,9 +196,7 @@ impl Channel {
             return Attempt::Failed(error);
         }
         let was_idle = sending.sender.outbox.is_idle();
-        let Sending {
-            sender, channels, ..
-        } = &mut *sending;
+        let Sending { sender, channels, .. } = &mut *sending;
         let parked = &channels[self.number as usize].parked;
         let free = sender.window(self.number).map_or(0, |window| window.free());
         let may_pass = |units: u64| parked.may_pass(ticket, free / units);
@@ -215,9 +211,7 @@ impl Channel {
                 };
                 sending.statistics.credit_stalls += 1;
                 if let Some(waker) = waker {
-                    sending.channels[self.number as usize]
-                        .parked
-                        .park(ticket, waker);
+                    sending.channels[self.number as usize].parked.park(ticket, waker);
                 }
                 drop(sending);
                 if tell_peer {

@@ -61,17 +61,11 @@ pub(crate) async fn finish(mut links: Vec<Arc<Link>>, end: Instant, why: &str) -
         // What comes in from now on is still handled; what we would send is refused here.
         sending.draining = true;
         let stop_seq = 0;
-        sending
-            .sender
-            .outbox
-            .append(|out| write::any(out, &Frame::Drain { stop_seq }));
+        sending.sender.outbox.append(|out| write::any(out, &Frame::Drain { stop_seq }));
         drop(sending);
         link.flush();
     }
-    let mut report = CloseReport {
-        sessions: links.len(),
-        ..CloseReport::default()
-    };
+    let mut report = CloseReport { sessions: links.len(), ..CloseReport::default() };
     for link in &links {
         // Over or not, what is left is counted.
         let _ = timeout_at(end, settle(link)).await;
@@ -114,8 +108,5 @@ fn count(link: &Link, report: &mut CloseReport) {
 /// Asks that somebody waits for. One that is answered and not fetched holds nobody up.
 fn unanswered(link: &Link) -> usize {
     let mut slots = link.slots();
-    slots
-        .iter_mut()
-        .filter(|pending| matches!(pending, Pending::Waiting(_)))
-        .count()
+    slots.iter_mut().filter(|pending| matches!(pending, Pending::Waiting(_))).count()
 }

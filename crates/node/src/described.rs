@@ -30,10 +30,7 @@ pub struct Described {
 impl Described {
     /// The number of the method of that name.
     pub fn number(&self, name: &str) -> Option<u32> {
-        let at = self
-            .methods
-            .iter()
-            .position(|(method, ..)| method == name)?;
+        let at = self.methods.iter().position(|(method, ..)| method == name)?;
         u32::try_from(at).ok()?.checked_add(FIRST_METHOD)
     }
 }
@@ -64,17 +61,11 @@ impl Dynamic {
     /// Sends a tell, waiting for room. `arguments` is a MessagePack array.
     pub async fn tell(&self, method: &str, arguments: &[u8]) -> Result<(), CallError> {
         let number = self.number(method)?;
-        let mut parked = Queued {
-            channel: &self.channel,
-            ticket: Ticket::default(),
-        };
+        let mut parked = Queued { channel: &self.channel, ticket: Ticket::default() };
         poll_fn(|context| {
             let waker = Some(context.waker());
             let ticket = &mut parked.ticket;
-            match self
-                .channel
-                .tell(number, |out| out.extend(arguments), ticket, waker)
-            {
+            match self.channel.tell(number, |out| out.extend(arguments), ticket, waker) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
                 Attempt::Full => Poll::Pending,
                 Attempt::Failed(error) => Poll::Ready(Err(error)),
@@ -85,10 +76,7 @@ impl Dynamic {
 
     /// Asks, waiting for room and for the reply, which is one MessagePack value.
     pub async fn ask(&self, method: &str, arguments: &[u8]) -> Result<ReplyBytes, CallError> {
-        ask(&self.channel, self.number(method)?, |out| {
-            out.extend(arguments)
-        })
-        .await
+        ask(&self.channel, self.number(method)?, |out| out.extend(arguments)).await
     }
 
     fn number(&self, method: &str) -> Result<u32, CallError> {
@@ -107,9 +95,7 @@ struct Queued<'a> {
 impl Drop for Queued<'_> {
     fn drop(&mut self) {
         if self.ticket.is_parked() {
-            self.channel
-                .link
-                .leave(self.channel.number, &mut self.ticket);
+            self.channel.link.leave(self.channel.number, &mut self.ticket);
         }
     }
 }
@@ -122,11 +108,7 @@ pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> 
         .map_err(|error| {
             CallError::new(CallErrorKind::BadReply, &channel.target).with_detail(&error.to_string())
         })?;
-    Ok(Described {
-        name,
-        hash,
-        methods,
-    })
+    Ok(Described { name, hash, methods })
 }
 
 async fn ask(
@@ -134,14 +116,8 @@ async fn ask(
     method: u32,
     arguments: impl Fn(&mut Buffer),
 ) -> Result<ReplyBytes, CallError> {
-    let mut parked = Queued {
-        channel,
-        ticket: Ticket::default(),
-    };
-    let mut asked = Asked {
-        channel,
-        slot: None,
-    };
+    let mut parked = Queued { channel, ticket: Ticket::default() };
+    let mut asked = Asked { channel, slot: None };
     poll_fn(|context: &mut Context<'_>| {
         let slot = match asked.slot {
             Some(slot) => slot,

@@ -59,10 +59,7 @@ async fn welcome(mut connection: Connection, node: WeakNode) {
 fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
     let Some(node) = node.upgrade() else {
         let rule = "the node is closing";
-        return Err(LinkError::Misbehaved {
-            code: Code::DRAINING,
-            rule,
-        });
+        return Err(LinkError::Misbehaved { code: Code::DRAINING, rule });
     };
     if who.incarnation == node.identity().incarnation {
         return Ok(());
@@ -72,10 +69,9 @@ fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
     let old = node.link_with(who.incarnation);
     let (code, rule) = match &old {
         Some(old) if old.dialed => (Code::EXISTS, "the session that was dialed first is used"),
-        None if asking && node.node < who.node => (
-            Code::DIAL_TIE,
-            "of two dials that of the lower node id wins",
-        ),
+        None if asking && node.node < who.node => {
+            (Code::DIAL_TIE, "of two dials that of the lower node id wins")
+        }
         _ => {
             old.inspect(|old| old.cut.notify_one());
             return Ok(());

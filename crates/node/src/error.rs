@@ -50,15 +50,9 @@ pub enum NodeError {
 fn mend(error: &LinkError) -> &'static str {
     match error {
         LinkError::NotWigwag => "dial a wigwag node, or use a Pair socket for this peer",
-        LinkError::Misbehaved {
-            code: Code::VERSION,
-            ..
-        } => "use releases that share a version",
+        LinkError::Misbehaved { code: Code::VERSION, .. } => "use releases that share a version",
         LinkError::Misbehaved { .. } => "look at the peer's version: it breaks the protocol",
-        LinkError::ToldByPeer {
-            code: Code::TOO_MANY,
-            ..
-        } => "close sessions that are not needed",
+        LinkError::ToldByPeer { code: Code::TOO_MANY, .. } => "close sessions that are not needed",
         LinkError::ToldByPeer { .. } => "the peer's reason says what it wants",
         _ => "look at the peer's log",
     }

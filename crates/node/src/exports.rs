@@ -15,10 +15,7 @@ pub(crate) struct Exports(Mutex<HashMap<String, Arc<dyn Exported>>>);
 impl Exports {
     /// Adds an actor; a name whose actor has stopped may be given again.
     pub(crate) fn add(&self, name: &str, actor: Arc<dyn Exported>) -> Result<(), NodeError> {
-        let bad = |rule| NodeError::BadName {
-            name: name.to_owned(),
-            rule,
-        };
+        let bad = |rule| NodeError::BadName { name: name.to_owned(), rule };
         if name.is_empty() || name.len() > TARGET_BYTES_MAX {
             return Err(bad("a name has 1 to 255 bytes"));
         }
@@ -41,10 +38,7 @@ impl Exports {
     /// The actor of that name, if it lives.
     pub(crate) fn find(&self, name: &[u8]) -> Option<Arc<dyn Exported>> {
         let name = std::str::from_utf8(name).ok()?;
-        self.lock()
-            .get(name)
-            .filter(|actor| !actor.is_stopped())
-            .cloned()
+        self.lock().get(name).filter(|actor| !actor.is_stopped()).cloned()
     }
 
     /// Lets go of every actor.

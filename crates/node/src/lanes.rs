@@ -21,11 +21,7 @@ pub(crate) struct ChannelOwner {
 
 impl ChannelOwner {
     pub(crate) fn new(link: Arc<Link>, channel: u64, attach: u64) -> ChannelOwner {
-        ChannelOwner {
-            link,
-            channel,
-            attach,
-        }
+        ChannelOwner { link, channel, attach }
     }
 }
 
@@ -45,10 +41,9 @@ impl LaneOwner for ChannelOwner {
     fn handled(&self, calls: u64) {
         let link = &self.link;
         let mut sending = link.sending();
-        if sending.grants.get(self.channel as usize) == Some(&self.attach) {
-            if let Some(grant) = sending.sender.granted(self.channel) {
-                grant.handled(calls);
-            }
+        let living = sending.grants.get(self.channel as usize) == Some(&self.attach);
+        if let (true, Some(grant)) = (living, sending.sender.granted(self.channel)) {
+            grant.handled(calls);
         }
     }
 
@@ -63,15 +58,8 @@ impl LaneOwner for ChannelOwner {
         // The peer may attach by this number again.
         sending.sender.withdraw(self.channel);
         let (channel, code) = (self.channel, Code::ACTOR_STOPPED);
-        let detached = Frame::Detached {
-            channel,
-            code,
-            accepted: 0,
-        };
-        sending
-            .sender
-            .outbox
-            .append(|out| write::any(out, &detached));
+        let detached = Frame::Detached { channel, code, accepted: 0 };
+        sending.sender.outbox.append(|out| write::any(out, &detached));
         drop(sending);
         turns::flush_soon(link);
     }
@@ -85,10 +73,7 @@ impl LaneOwner for ChannelOwner {
         let code = Code(kind.code());
         turns::publish(link);
         let asker = (slot, generation);
-        link.sending()
-            .sender
-            .outbox
-            .append(|out| write::error(out, asker, code, detail));
+        link.sending().sender.outbox.append(|out| write::error(out, asker, code, detail));
         turns::flush_soon(link);
     }
 }

@@ -75,6 +75,7 @@ mod random;
 mod exports;
 mod link;
 mod reading;
+mod control;
 mod lanes;
 mod turns;
 mod channel;
@@ -101,6 +102,7 @@ pub use wigwag_actor::{
     Refused, Tell, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
+pub use wigwag_net::socket::{self, Pair, Pull, Push, Rep, Req, SendError, SocketError};
 pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
 pub use wigwag_wire::{Decode, Encode, Fault};
 

@@ -15,6 +15,14 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// Credit that one sender's turn may hold, so that the others find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
+/// Bytes of a reply that is always sent: the asker has at most 65,536 slots, so such replies are at
+/// most 16 MiB together.
+pub const SMALL_ANSWER: usize = 256;
+
+/// Bytes that a peer may leave unacknowledged before larger replies are answered with `Overloaded`
+/// instead: the unacked window, its reserve, and 16 MiB of replies.
+pub const UNACKED_ANSWER_BYTES_MAX: usize = 21 * 1024 * 1024;
+
 /// Bytes that wait to be written above which a sender outside a turn writes them itself: below, the
 /// driver is woken once and takes what piled up meanwhile.
 pub const PILE_BYTES: usize = 128 * 1024;

@@ -166,10 +166,7 @@ impl Link {
     pub(crate) fn statistics(&self) -> LinkStatistics {
         let sending = self.sending();
         let frames_sent = sending.sender.outbox.next_seq();
-        LinkStatistics {
-            frames_sent,
-            ..sending.statistics
-        }
+        LinkStatistics { frames_sent, ..sending.statistics }
     }
 
     /// Opens a channel to the actor exported as `name`.
@@ -194,26 +191,13 @@ impl Link {
             if sending.channels.len() <= at {
                 sending.channels.resize_with(at + 1, Channel::default);
             }
-            sending.channels[at] = Channel {
-                attaching: Some(answer),
-                ..Channel::default()
-            };
+            sending.channels[at] = Channel { attaching: Some(answer), ..Channel::default() };
             let target = name.as_bytes();
-            let attach = Frame::Attach {
-                channel,
-                how: 0,
-                target,
-                schema_hash,
-                codec: 0,
-            };
+            let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec: 0 };
             sending.sender.outbox.append(|out| write::any(out, &attach));
             channel
         };
-        let channel = channel::Channel {
-            link: self.clone(),
-            number,
-            target: target.clone(),
-        };
+        let channel = channel::Channel { link: self.clone(), number, target: target.clone() };
         self.flush();
         match attached.await {
             Ok(Ok(attached)) => Ok((channel, attached)),
@@ -280,10 +264,7 @@ impl Link {
 
     /// The driver has ended: actors and link let go of each other.
     pub(crate) fn let_go(&self) {
-        self.reading
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .let_go();
+        self.reading.lock().unwrap_or_else(PoisonError::into_inner).let_go();
     }
 
     /// No answers will come any more. Gives those who wait for one.
@@ -343,17 +324,12 @@ impl Sending {
     pub(crate) fn woken(&mut self, number: u64) -> Vec<Waker> {
         let free = self.sender.window(number).map_or(0, |window| window.free());
         let at = usize::try_from(number).unwrap_or(usize::MAX);
-        self.channels
-            .get(at)
-            .map_or_else(Vec::new, |channel| channel.parked.woken_by(free))
+        self.channels.get(at).map_or_else(Vec::new, |channel| channel.parked.woken_by(free))
     }
 
     /// The senders in front of every queue; when something has come that all share.
     pub(crate) fn fronts(&self) -> Vec<Waker> {
-        self.channels
-            .iter()
-            .flat_map(|channel| channel.parked.woken_by(FRONTS))
-            .collect()
+        self.channels.iter().flat_map(|channel| channel.parked.woken_by(FRONTS)).collect()
     }
 }
 
@@ -363,22 +339,16 @@ impl Crank for Link {
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), LinkError> {
         let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = reading.read(self, self.framing, input, now);
-        if let Err(error) = &outcome {
-            if let Some((code, rule)) = error.code_to_tell() {
-                self.sending().sender.close(code, rule);
-            }
+        let told = outcome.as_ref().err().and_then(LinkError::code_to_tell);
+        if let Some((code, rule)) = told {
+            self.sending().sender.close(code, rule);
         }
         outcome
     }
 
     fn fill(&self, batch: &mut Batch, _now: Time) {
         let mut sending = self.sending();
-        let Sending {
-            sender,
-            outgoing,
-            statistics,
-            ..
-        } = &mut *sending;
+        let Sending { sender, outgoing, statistics, .. } = &mut *sending;
         sender.take_output(outgoing);
         if outgoing.is_empty() {
             return;
@@ -389,11 +359,7 @@ impl Crank for Link {
             out.extend(&PAIR1_HEADER);
             out.extend(outgoing.head.as_slice());
         });
-        outgoing
-            .taken
-            .segments
-            .drain(..)
-            .for_each(|segment| batch.segment(segment));
+        outgoing.taken.segments.drain(..).for_each(|segment| batch.segment(segment));
         statistics.bytes_sent += batch.len() as u64;
         statistics.batches_sent += 1;
     }

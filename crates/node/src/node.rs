@@ -91,9 +91,7 @@ impl Node {
             runtime,
             closed: AtomicBool::new(false),
         };
-        let node = Node {
-            inner: Arc::new(inner),
-        };
+        let node = Node { inner: Arc::new(inner) };
         runtime::remember(&node.inner);
         node
     }
@@ -110,10 +108,7 @@ impl Node {
         self.inner.check_open()?;
         let Some(exported) = actor.as_ref().exported() else {
             let rule = "the actor lives on another node, which must export it";
-            return Err(NodeError::BadName {
-                name: name.to_owned(),
-                rule,
-            });
+            return Err(NodeError::BadName { name: name.to_owned(), rule });
         };
         self.inner.exports.add(name, exported)
     }
@@ -154,11 +149,8 @@ impl Node {
     pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
         let search = Box::pin(async {
             let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
-            let described = if theirs == I::SCHEMA.hash {
-                None
-            } else {
-                Some(describe(&channel).await?)
-            };
+            let described =
+                if theirs == I::SCHEMA.hash { None } else { Some(describe(&channel).await?) };
             let remote = Remote::<I>::new(channel, described.as_ref());
             Ok(Ref::remote(Arc::new(remote)).into())
         });
@@ -193,10 +185,8 @@ impl Node {
     /// What went over each link since it began; links that are over are not in it.
     pub fn statistics(&self) -> Vec<PeerStatistics> {
         let links = self.inner.links();
-        let one = |link: &Arc<Link>| PeerStatistics {
-            peer: link.peer.clone(),
-            link: link.statistics(),
-        };
+        let one =
+            |link: &Arc<Link>| PeerStatistics { peer: link.peer.clone(), link: link.statistics() };
         links.iter().map(one).collect()
     }
 
@@ -204,9 +194,7 @@ impl Node {
         self.inner.check_open()?;
         let parsed: Address = address.parse()?;
         let Some((peer, name)) = parsed.split_name() else {
-            return Err(NodeError::NoName {
-                address: address.to_owned(),
-            });
+            return Err(NodeError::NoName { address: address.to_owned() });
         };
         let link = self.link_to(&peer).await?;
         let (channel, attached) = link.attach(name, schema, &address.into()).await?;
@@ -215,15 +203,9 @@ impl Node {
 
     /// The session with the peer at `address`; dials when there is none.
     async fn link_to(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
-        let dialed = lock(&self.inner.dialed)
-            .entry(address.clone())
-            .or_default()
-            .clone();
+        let dialed = lock(&self.inner.dialed).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
-        if let Some(link) = dialed
-            .as_ref()
-            .filter(|link| link.sending().ended.is_none())
-        {
+        if let Some(link) = dialed.as_ref().filter(|link| link.sending().ended.is_none()) {
             return Ok(link.clone());
         }
         let link = self.dial(address).await?;
@@ -235,10 +217,7 @@ impl Node {
         let mut connection = wigwag_net::transport::dial(address).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
-        let asking = Asking {
-            inner: &self.inner,
-            incarnation: OnceLock::new(),
-        };
+        let asking = Asking { inner: &self.inner, incarnation: OnceLock::new() };
         let known = |peer: u128| asking.know(peer);
         let incarnation = match opening::dial(&mut connection, &mut input, ours, known).await {
             Ok(Dialed::Opened(peer)) => return self.inner.start(connection, input, peer, true),
@@ -256,11 +235,7 @@ impl Node {
 
 /// The peer has refused because there is a session with us, or will be at once.
 fn yields_to_another(error: &NodeError) -> bool {
-    let NodeError::Link {
-        error: LinkError::ToldByPeer { code, .. },
-        ..
-    } = error
-    else {
+    let NodeError::Link { error: LinkError::ToldByPeer { code, .. }, .. } = error else {
         return false;
     };
     [Code::DIAL_TIE, Code::EXISTS].contains(code)
@@ -313,11 +288,7 @@ impl Inner {
     }
 
     pub(crate) fn check_open(&self) -> Result<(), NodeError> {
-        if self.closed.load(Ordering::Acquire) {
-            Err(NodeError::Closed)
-        } else {
-            Ok(())
-        }
+        if self.closed.load(Ordering::Acquire) { Err(NodeError::Closed) } else { Ok(()) }
     }
 
     pub(crate) fn links(&self) -> MutexGuard<'_, Vec<Arc<Link>>> {
@@ -361,8 +332,7 @@ impl Inner {
         drop(links);
         self.arrived.notify_waiters();
         let node = Arc::downgrade(self);
-        self.runtime
-            .spawn(driving::drive(link.clone(), connection, input, node));
+        self.runtime.spawn(driving::drive(link.clone(), connection, input, node));
         Ok(link)
     }
 
@@ -372,9 +342,7 @@ impl Inner {
         lock(&self.dialed).retain(|_, dialed| {
             // Held: somebody is dialing there at this moment.
             dialed.try_lock().map_or(true, |dialed| {
-                dialed
-                    .as_ref()
-                    .is_none_or(|living| !Arc::ptr_eq(living, link))
+                dialed.as_ref().is_none_or(|living| !Arc::ptr_eq(living, link))
             })
         });
     }
@@ -382,9 +350,7 @@ impl Inner {
     /// Lets nobody in any more.
     pub(crate) fn stop_listening(&self) {
         self.closed.store(true, Ordering::Release);
-        lock(&self.listeners)
-            .drain(..)
-            .for_each(|listener| listener.abort());
+        lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
     }
 }
 

@@ -134,10 +134,7 @@ async fn told<T>(
         // If it cannot hear us any more, our own error is the one that counts.
         let _ = send(connection, refusal.as_slice()).await;
     }
-    Err(NodeError::Link {
-        peer: peer.clone(),
-        error,
-    })
+    Err(NodeError::Link { peer: peer.clone(), error })
 }
 
 async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> {

@@ -20,33 +20,33 @@ use crate::limits::MESSAGE_BYTES_MAX;
 use crate::link::{Link, PAIR1_HEADER, Pending};
 
 /// A channel that the peer sends on.
-enum Inbound {
+pub(crate) enum Inbound {
     Open(Open),
     /// Refused or over: calls are accepted and thrown away, asks get the code.
     Refused(Code),
 }
 
-struct Open {
-    actor: Arc<dyn Exported>,
-    lane: Box<dyn Lane>,
-    owner: Arc<ChannelOwner>,
+pub(crate) struct Open {
+    pub(crate) actor: Arc<dyn Exported>,
+    pub(crate) lane: Box<dyn Lane>,
+    pub(crate) owner: Arc<ChannelOwner>,
     /// Units that the peer has used since ATTACH, and the limit that we last knew it to have.
-    used: u64,
-    limit: u64,
+    pub(crate) used: u64,
+    pub(crate) limit: u64,
     /// The lane holds calls that are not published yet.
-    dirty: bool,
+    pub(crate) dirty: bool,
 }
 
 /// The state of the reading side.
 pub(crate) struct Reading {
-    link: Weak<Link>,
-    receiver: Receiver,
-    ours: Limits,
-    exports: Arc<Exports>,
-    channels: Vec<Option<Inbound>>,
+    pub(crate) link: Weak<Link>,
+    pub(crate) receiver: Receiver,
+    pub(crate) ours: Limits,
+    pub(crate) exports: Arc<Exports>,
+    pub(crate) channels: Vec<Option<Inbound>>,
     /// Channels whose lanes are dirty.
-    dirty: Vec<usize>,
-    attaches: u64,
+    pub(crate) dirty: Vec<usize>,
+    pub(crate) attaches: u64,
 }
 
 /// The method that every actor has: it is answered with the schema.
@@ -141,10 +141,7 @@ impl Reading {
             code: Code::LIMIT_EXCEEDED,
             rule: "a batch is longer than batch_max, or its framing is broken",
         };
-        while let Some(message) = framing
-            .cut(input, MESSAGE_BYTES_MAX)
-            .map_err(|_| too_long())?
-        {
+        while let Some(message) = framing.cut(input, MESSAGE_BYTES_MAX).map_err(|_| too_long())? {
             let outcome = self.read_message(link, &message, now);
             self.publish();
             outcome?;
@@ -204,84 +201,37 @@ impl Reading {
             let Some((frame, body)) = incoming.next_frame()? else {
                 return Ok(());
             };
+            if !matches!(frame, Frame::Reply { .. } | Frame::Error { .. }) {
+                slots = None;
+            }
+            let units = units(body);
             match frame {
-                Frame::Tell {
-                    channel,
-                    method,
-                    arguments,
-                } => {
-                    slots = None;
+                Frame::Tell { channel, method, arguments } => {
                     let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    let units = units(body);
-                    let asker = None;
-                    self.call(
-                        link,
-                        Call {
-                            channel,
-                            method,
-                            arguments,
-                            units,
-                            asker,
-                        },
-                    )?;
+                    self.call(link, Call { channel, method, arguments, units, asker: None })?;
                 }
-                Frame::Ask {
-                    channel,
-                    slot,
-                    generation,
-                    method,
-                    arguments,
-                } => {
-                    slots = None;
+                Frame::Ask { channel, slot, generation, method, arguments } => {
                     let asker = Some(self.asker(slot, generation)?);
                     let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    let units = units(body);
-                    self.call(
-                        link,
-                        Call {
-                            channel,
-                            method,
-                            arguments,
-                            units,
-                            asker,
-                        },
-                    )?;
+                    self.call(link, Call { channel, method, arguments, units, asker })?;
                 }
-                Frame::Reply {
-                    slot,
-                    generation,
-                    value,
-                } => {
+                Frame::Reply { slot, generation, value } => {
                     let slots = slots.get_or_insert_with(|| link.slots());
-                    complete(link, slots, slot, generation, || {
-                        Pending::Done(ReplyBytes::copy(value))
-                    })?;
+                    let done = || Pending::Done(ReplyBytes::copy(value));
+                    complete(link, slots, slot, generation, done)?;
                 }
-                Frame::Error {
-                    slot,
-                    generation,
-                    code,
-                    text,
-                    ..
-                } => {
+                Frame::Error { slot, generation, code, text, .. } => {
                     let slots = slots.get_or_insert_with(|| link.slots());
-                    complete(link, slots, slot, generation, || {
+                    let failed = || {
                         let text = String::from_utf8_lossy(text).into_owned().into();
                         Pending::Failed(Box::new((CallErrorKind::from_code(code.0), text)))
-                    })?;
+                    };
+                    complete(link, slots, slot, generation, failed)?;
                 }
-                Frame::NotUnderstood {
-                    tag,
-                    channel,
-                    asker,
-                } => {
-                    slots = None;
-                    self.not_understood(link, tag, channel, asker, units(body))?;
+                Frame::NotUnderstood { tag, channel, asker } => {
+                    self.not_understood(link, tag, channel, asker, units)?;
                 }
-                other => {
-                    slots = None;
-                    self.control(link, other)?;
-                }
+                other => self.control(link, other)?,
             }
         }
     }
@@ -300,9 +250,7 @@ impl Reading {
     }
 
     fn asker(&self, slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
-        let slot = u32::try_from(slot)
-            .ok()
-            .filter(|slot| u64::from(*slot) < self.ours.slots_max);
+        let slot = u32::try_from(slot).ok().filter(|slot| u64::from(*slot) < self.ours.slots_max);
         match (slot, u32::try_from(generation)) {
             (Some(slot), Ok(generation)) => Ok((slot, generation)),
             _ => Err(LinkError::Misbehaved {
@@ -326,9 +274,7 @@ impl Reading {
                 return Ok(());
             }
         }
-        let accepted = open
-            .lane
-            .accept(call.method, call.arguments, call.units, call.asker);
+        let accepted = open.lane.accept(call.method, call.arguments, call.units, call.asker);
         if let Err(rejected) = accepted {
             open.reject(link, &call, &rejected);
         } else if !open.dirty {
@@ -366,210 +312,20 @@ impl Reading {
     fn call_nobody(&self, link: &Link, call: &Call<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
         let Some(Some(Inbound::Refused(code))) = self.channels.get(at) else {
-            return Err(LinkError::protocol(
-                "a call on a channel that was never attached",
-            ));
+            return Err(LinkError::protocol("a call on a channel that was never attached"));
         };
         undeliverable(link, call.asker, *code, "");
         Ok(())
     }
 
     /// Hands over what was decoded.
-    fn publish(&mut self) {
+    pub(crate) fn publish(&mut self) {
         for at in self.dirty.drain(..) {
             if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
                 open.dirty = false;
                 open.lane.publish();
             }
         }
-    }
-
-    fn control(&mut self, link: &Link, frame: Frame<'_>) -> Result<(), LinkError> {
-        match frame {
-            Frame::Credit { channel, limit, .. } => {
-                let mut sending = link.sending();
-                let window = sending.sender.window(channel);
-                let raised = window.is_some_and(|window| window.raise(limit));
-                let woken = if raised {
-                    sending.woken(channel)
-                } else {
-                    Vec::new()
-                };
-                drop(sending);
-                woken.into_iter().for_each(Waker::wake);
-            }
-            Frame::Need {
-                channel,
-                limit_wanted,
-            } => {
-                link.sending().sender.needed(channel, limit_wanted);
-            }
-            Frame::Revoke {
-                channel,
-                limit_wanted,
-            } => {
-                let mut sending = link.sending();
-                let window = sending.sender.window(channel);
-                if let Some(limit) = window.map(|window| window.revoke(limit_wanted)) {
-                    let revoked = Frame::Revoked { channel, limit };
-                    sending
-                        .sender
-                        .outbox
-                        .append(|out| write::any(out, &revoked));
-                }
-            }
-            Frame::Attach {
-                channel,
-                how,
-                target,
-                codec,
-                ..
-            } => {
-                self.attach(link, channel, how, target, codec)?;
-            }
-            Frame::Attached {
-                channel,
-                limit,
-                schema_hash,
-                ..
-            } => {
-                link.sending().attached(channel, limit, schema_hash);
-            }
-            Frame::Detach { channel } => self.detach(link, channel),
-            Frame::Detached { channel, code, .. } => {
-                let parked = link.sending().detached(channel, code);
-                parked.into_iter().for_each(Waker::wake);
-            }
-            Frame::Ping { id, .. } => link.sending().sender.pinged(id),
-            Frame::Drain { .. } => {
-                let mut sending = link.sending();
-                sending.draining = true;
-                let fronts = sending.fronts();
-                drop(sending);
-                fronts.into_iter().for_each(Waker::wake);
-            }
-            Frame::Close { code, rule, detail } => {
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                let (rule, detail) = (text(rule), text(detail));
-                return Err(LinkError::ToldByPeer { code, rule, detail });
-            }
-            // A handler that has begun goes on; its completion frees the slot. Nothing else of
-            // these needs an answer.
-            Frame::Cancel { .. }
-            | Frame::Revoked { .. }
-            | Frame::Pong { .. }
-            | Frame::Release { .. }
-            | Frame::Skipped { .. } => {}
-            Frame::Tell { .. }
-            | Frame::Ask { .. }
-            | Frame::Reply { .. }
-            | Frame::Error { .. }
-            | Frame::NotUnderstood { .. } => {
-                return Err(LinkError::protocol("a call in a place for control frames"));
-            }
-        }
-        Ok(())
-    }
-
-    fn attach(
-        &mut self,
-        link: &Link,
-        channel: u64,
-        how: u8,
-        target: &[u8],
-        codec: u8,
-    ) -> Result<(), LinkError> {
-        // What came for the number's last use is answered before it has a new one.
-        self.publish();
-        let mut sending = link.sending();
-        let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        let actor = if how == 0 && codec == 0 {
-            self.exports.find(target)
-        } else {
-            None
-        };
-        // The check of the number comes first: it bounds the table.
-        let limit = sending.sender.grant(channel, self.ours.initial_units)?;
-        if self.channels.len() <= at {
-            self.channels.resize_with(at + 1, || None);
-        }
-        let Some(actor) = actor else {
-            sending.sender.withdraw(channel);
-            self.channels[at] = Some(Inbound::Refused(Code::NO_SUCH_ACTOR));
-            let code = Code::NO_SUCH_ACTOR;
-            let refused = Frame::Detached {
-                channel,
-                code,
-                accepted: 0,
-            };
-            sending
-                .sender
-                .outbox
-                .append(|out| write::any(out, &refused));
-            return Ok(());
-        };
-        self.attaches += 1;
-        if sending.grants.len() <= at {
-            sending.grants.resize(at + 1, 0);
-        }
-        sending.grants[at] = self.attaches;
-        let schema_hash = actor.schema().hash;
-        let attached = Frame::Attached {
-            channel,
-            limit,
-            schema_hash,
-            codec: 0,
-            reference: &[],
-        };
-        sending
-            .sender
-            .outbox
-            .append(|out| write::any(out, &attached));
-        drop(sending);
-        let Some(whole) = self.link.upgrade() else {
-            return Ok(());
-        };
-        let owner = Arc::new(ChannelOwner::new(whole, channel, self.attaches));
-        let lane = actor.open_lane(owner.clone());
-        let open = Open {
-            actor,
-            lane,
-            owner,
-            used: 0,
-            limit,
-            dirty: false,
-        };
-        self.channels[at] = Some(Inbound::Open(open));
-        Ok(())
-    }
-
-    fn detach(&mut self, link: &Link, channel: u64) {
-        self.publish();
-        let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        let Some(inbound) = self.channels.get_mut(at) else {
-            return;
-        };
-        if inbound.take().is_none() {
-            return;
-        }
-        let mut sending = link.sending();
-        sending.sender.withdraw(channel);
-        let attach = sending.grants.get_mut(at).map(std::mem::take);
-        if attach.unwrap_or(0) == 0 {
-            // It was refused or its actor has stopped: the peer was told so, and a second DETACHED
-            // would look like the answer to its next ATTACH of the number.
-            return;
-        }
-        let code = Code::OK;
-        let detached = Frame::Detached {
-            channel,
-            code,
-            accepted: 0,
-        };
-        sending
-            .sender
-            .outbox
-            .append(|out| write::any(out, &detached));
     }
 }
 
@@ -579,10 +335,7 @@ fn undeliverable(link: &Link, asker: Option<(u32, u32)>, code: Code, detail: &st
     let mut sending = link.sending();
     match asker {
         Some(asker) => {
-            sending
-                .sender
-                .outbox
-                .append(|out| write::error(out, asker, code, detail));
+            sending.sender.outbox.append(|out| write::error(out, asker, code, detail));
         }
         None => sending.statistics.tells_undeliverable += 1,
     }
@@ -614,8 +367,8 @@ fn complete(
             }
             Ok(())
         }
-        Some(Pending::Done(_) | Pending::Failed(_)) | None => Err(LinkError::protocol(
-            "an answer to a question that is not open",
-        )),
+        Some(Pending::Done(_) | Pending::Failed(_)) | None => {
+            Err(LinkError::protocol("an answer to a question that is not open"))
+        }
     }
 }

@@ -24,11 +24,7 @@ impl<I: Interface> Remote<I> {
     /// `described` is given when the peer's schema differs from ours.
     pub(crate) fn new(channel: Channel, described: Option<&Described>) -> Remote<I> {
         let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
-        Remote {
-            channel,
-            numbers,
-            interface: PhantomData,
-        }
+        Remote { channel, numbers, interface: PhantomData }
     }
 
     #[inline]
@@ -37,10 +33,7 @@ impl<I: Interface> Remote<I> {
         let Some(numbers) = &self.numbers else {
             return Ok(ours);
         };
-        let theirs = numbers
-            .get((ours - FIRST_METHOD) as usize)
-            .copied()
-            .flatten();
+        let theirs = numbers.get((ours - FIRST_METHOD) as usize).copied().flatten();
         theirs.ok_or_else(|| {
             CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target)
                 .with_detail(I::SCHEMA.method_name(ours))
@@ -50,10 +43,7 @@ impl<I: Interface> Remote<I> {
 
 /// The receiver's number for each of our methods, by name.
 fn map(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
-    ours.methods
-        .iter()
-        .map(|method| theirs.number(method.name))
-        .collect()
+    ours.methods.iter().map(|method| theirs.number(method.name)).collect()
 }
 
 impl<I: Interface> Route<I> for Remote<I> {
@@ -71,9 +61,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(error),
         };
-        let sent = self
-            .channel
-            .tell(number, |out| call.encode_arguments(out), ticket, waker);
+        let sent = self.channel.tell(number, |out| call.encode_arguments(out), ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
         }
@@ -95,9 +83,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(error),
         };
-        let sent = self
-            .channel
-            .ask(number, |out| call.encode_arguments(out), ticket, waker, now);
+        let sent = self.channel.ask(number, |out| call.encode_arguments(out), ticket, waker, now);
         if let Attempt::Sent(_) = sent {
             *message = None;
         }

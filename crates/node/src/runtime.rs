@@ -87,10 +87,7 @@ pub fn run_main<F: Future>(options: MainOptions, main: F) -> F::Output {
     if let Some(threads) = options.worker_threads {
         builder.worker_threads(threads);
     }
-    let runtime = builder
-        .enable_all()
-        .build()
-        .expect("the operating system can start threads");
+    let runtime = builder.enable_all().build().expect("the operating system can start threads");
     runtime.block_on(async {
         let output = turn::in_turns(main).await;
         let nodes: Vec<Arc<Inner>> = lock(&NODES).drain(..).filter_map(|n| n.upgrade()).collect();

@@ -13,7 +13,7 @@ use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::{Buffer, Encode};
 
-use crate::limits::{LEASE_UNITS_MAX, TURN_BYTES};
+use crate::limits::{LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES, UNACKED_ANSWER_BYTES_MAX};
 use crate::link::Link;
 
 /// What this thread's turn has for one link.
@@ -64,10 +64,7 @@ impl Places {
 
     #[cold]
     fn find_or_add(&mut self, link: &Arc<Link>) -> usize {
-        let at = self
-            .places
-            .iter()
-            .position(|place| Arc::ptr_eq(&place.link, link));
+        let at = self.places.iter().position(|place| Arc::ptr_eq(&place.link, link));
         at.unwrap_or_else(|| {
             self.places.push(Turned::new(link));
             self.places.len() - 1
@@ -220,9 +217,7 @@ impl Turned {
             return false;
         };
         let free = window.free().saturating_sub(reserved);
-        let most = (free / 4)
-            .clamp(cost.max(16), LEASE_UNITS_MAX.max(cost))
-            .min(free);
+        let most = (free / 4).clamp(cost.max(16), LEASE_UNITS_MAX.max(cost)).min(free);
         self.left += window.lease(most);
         let enough = self.left >= cost;
         if enough {
@@ -237,10 +232,7 @@ impl Turned {
             return;
         }
         self.leases.push((self.channel, self.left));
-        let found = self
-            .leases
-            .iter()
-            .position(|(leased, _)| *leased == channel);
+        let found = self.leases.iter().position(|(leased, _)| *leased == channel);
         self.left = found.map_or(0, |at| self.leases.swap_remove(at).1);
         self.channel = channel;
     }
@@ -252,9 +244,19 @@ impl Turned {
             self.encoded.truncate(before);
             let text = format!("the reply has {body} bytes, the asker accepts {frame_max}");
             write::error(&mut self.encoded, asker, Code::TOO_LARGE, &text);
+        } else if body > SMALL_ANSWER && self.is_overfull() {
+            self.encoded.truncate(before);
+            let text = "replies pile up because the asker does not read them";
+            write::error(&mut self.encoded, asker, Code::OVERLOADED, text);
         }
         self.frames += 1;
         self.flush = true;
+    }
+
+    /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.
+    #[cold]
+    fn is_overfull(&self) -> bool {
+        self.link.sending().sender.outbox.retained() > UNACKED_ANSWER_BYTES_MAX
     }
 
     fn publish(&mut self) {
@@ -287,10 +289,7 @@ impl Turned {
         if ended.is_some() {
             self.encoded.clear();
         } else {
-            sending
-                .sender
-                .outbox
-                .publish(&mut self.encoded, self.frames);
+            sending.sender.outbox.publish(&mut self.encoded, self.frames);
             self.flush |= self.frames > 0;
         }
         self.frames = 0;
@@ -300,8 +299,6 @@ impl Turned {
             wakers.append(&mut self.link.fail_asks(CallErrorKind::NotDelivered, &ended.why));
         }
         wakers.into_iter().for_each(Waker::wake);
-        left_behind
-            .into_iter()
-            .for_each(|channel| self.link.detach(channel));
+        left_behind.into_iter().for_each(|channel| self.link.detach(channel));
     }
 }

@@ -1,4 +1,5 @@
 //! The same calls to an actor here and to one behind each transport.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use std::time::Duration;
 
@@ -39,12 +40,7 @@ async fn counts(counter: &CounterRef) {
     for number in 0..50_000 {
         counter.add(2, number).tell().await.unwrap();
     }
-    let total = counter
-        .get_and_reset()
-        .timeout(Duration::from_secs(20))
-        .ask()
-        .await
-        .unwrap();
+    let total = counter.get_and_reset().timeout(Duration::from_secs(20)).ask().await.unwrap();
     assert_eq!(total, 100_000);
     assert_eq!(counter.sum(i64::MAX, 1).ask().await.unwrap(), i64::MIN);
 }
@@ -55,10 +51,7 @@ async fn over(address: &str) {
     service.export("counter", &actor).unwrap();
     let bound = service.listen(address).await.unwrap();
     let client = Node::new();
-    let there = client
-        .actor::<Counter>(&format!("{bound}/counter"))
-        .await
-        .unwrap();
+    let there = client.actor::<Counter>(&format!("{bound}/counter")).await.unwrap();
     counts(&there).await;
     wigwag::spawn({
         let there = there.clone();

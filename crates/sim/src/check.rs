@@ -23,10 +23,7 @@ pub struct Violation {
 impl Violation {
     /// A broken promise.
     pub fn new(rule: &'static str, detail: impl ToString) -> Violation {
-        Violation {
-            rule,
-            detail: detail.to_string(),
-        }
+        Violation { rule, detail: detail.to_string() }
     }
 }
 
@@ -42,11 +39,7 @@ pub fn must(
     rule: &'static str,
     detail: impl FnOnce() -> String,
 ) -> Result<(), Violation> {
-    if holds {
-        Ok(())
-    } else {
-        Err(Violation::new(rule, detail()))
-    }
+    if holds { Ok(()) } else { Err(Violation::new(rule, detail())) }
 }
 
 /// Numbers of one run, over both nodes.
@@ -81,18 +74,14 @@ pub struct Oracle {
 
 impl Oracle {
     fn of(&mut self, call: CallId) -> &mut Attachment {
-        self.attachments
-            .entry((call.caller, call.attachment))
-            .or_default()
+        self.attachments.entry((call.caller, call.attachment)).or_default()
     }
 
     /// A call was published.
     pub fn sent(&mut self, call: CallId, is_ask: bool) -> Result<(), Violation> {
         let attachment = self.of(call);
         let in_order = call.number == attachment.sent;
-        must(in_order, "a sender numbers its calls", || {
-            format!("{call:?}")
-        })?;
+        must(in_order, "a sender numbers its calls", || format!("{call:?}"))?;
         attachment.sent += 1;
         if is_ask {
             attachment.asks.insert(call.number, false);
@@ -105,9 +94,7 @@ impl Oracle {
         let attachment = self.of(call);
         let in_order = call.number == attachment.arrived && call.number < attachment.sent;
         let seen = attachment.arrived;
-        must(in_order, "calls arrive once and in order", || {
-            format!("{call:?} after {seen}")
-        })?;
+        must(in_order, "calls arrive once and in order", || format!("{call:?} after {seen}"))?;
         attachment.arrived += 1;
         Ok(())
     }
@@ -117,9 +104,7 @@ impl Oracle {
         let attachment = self.of(call);
         let in_order = call.number == attachment.handled && call.number < attachment.arrived;
         let seen = attachment.handled;
-        must(in_order, "calls are handled once and in order", || {
-            format!("{call:?} after {seen}")
-        })?;
+        must(in_order, "calls are handled once and in order", || format!("{call:?} after {seen}"))?;
         attachment.handled += 1;
         Ok(())
     }
@@ -127,19 +112,15 @@ impl Oracle {
     /// The reply or the error of an ask has come.
     pub fn completed(&mut self, call: CallId) -> Result<(), Violation> {
         let before = self.of(call).asks.insert(call.number, true);
-        must(before == Some(false), "an ask is completed once", || {
-            format!("{call:?}: {before:?}")
-        })
+        must(before == Some(false), "an ask is completed once", || format!("{call:?}: {before:?}"))
     }
 
     /// The receiver says that the first `count` calls were handled.
     pub fn told_handled(&mut self, call: CallId, count: u64) -> Result<(), Violation> {
         let handled = self.of(call).handled;
-        must(
-            count <= handled,
-            "nobody claims calls that were not handled",
-            || format!("{call:?}: {count} claimed, {handled} handled"),
-        )
+        must(count <= handled, "nobody claims calls that were not handled", || {
+            format!("{call:?}: {count} claimed, {handled} handled")
+        })
     }
 
     /// The receiver says that it has stopped after `accepted` calls.
@@ -147,11 +128,9 @@ impl Oracle {
         let attachment = self.of(call);
         attachment.stopped = Some(accepted);
         let handled = attachment.handled;
-        must(
-            handled == accepted,
-            "who stops says how many calls were handed over",
-            || format!("{call:?}: {accepted} said, {handled} handled"),
-        )
+        must(handled == accepted, "who stops says how many calls were handed over", || {
+            format!("{call:?}: {accepted} said, {handled} handled")
+        })
     }
 
     /// Nothing happens any more and nothing was broken: all that was sent has arrived.
@@ -159,10 +138,7 @@ impl Oracle {
         for (key, attachment) in &self.attachments {
             let expected = attachment.stopped.unwrap_or(attachment.sent);
             must(attachment.handled == expected, "everything ends", || {
-                format!(
-                    "{key:?}: {} of {expected} calls handled",
-                    attachment.handled
-                )
+                format!("{key:?}: {} of {expected} calls handled", attachment.handled)
             })?;
             let open: Vec<&u64> = attachment
                 .asks
@@ -180,21 +156,17 @@ impl Oracle {
     /// The session was cut, and the sender says that this call was certainly not delivered.
     pub fn not_delivered(&mut self, call: CallId) -> Result<(), Violation> {
         let arrived = self.of(call).arrived;
-        must(
-            call.number >= arrived,
-            "what is called not delivered never arrived",
-            || format!("{call:?}, of which {arrived} arrived"),
-        )
+        must(call.number >= arrived, "what is called not delivered never arrived", || {
+            format!("{call:?}, of which {arrived} arrived")
+        })
     }
 
     /// The session was cut, and the sender says that this call was certainly handled.
     pub fn delivered(&mut self, call: CallId) -> Result<(), Violation> {
         let handled = self.of(call).handled;
-        must(
-            call.number < handled,
-            "what is called delivered was handled",
-            || format!("{call:?}, of which {handled} handled"),
-        )
+        must(call.number < handled, "what is called delivered was handled", || {
+            format!("{call:?}, of which {handled} handled")
+        })
     }
 
     /// The numbers so far.
@@ -215,11 +187,7 @@ mod tests {
     use super::*;
 
     fn call(number: u64) -> CallId {
-        CallId {
-            caller: Side::Dialer,
-            attachment: 1,
-            number,
-        }
+        CallId { caller: Side::Dialer, attachment: 1, number }
     }
 
     fn sent(count: u64) -> Oracle {

@@ -99,11 +99,7 @@ impl Client {
     }
 
     fn may_attach(&self) -> bool {
-        let pending = self
-            .attachments
-            .iter()
-            .filter(|one| one.state == State::Attaching)
-            .count();
+        let pending = self.attachments.iter().filter(|one| one.state == State::Attaching).count();
         (self.attachments.len() as u64) < self.habits.attachments
             && !self.no_channel
             && (pending as u64) < self.peer.attach_pending_max
@@ -129,9 +125,8 @@ impl Client {
         if shared.random.chance(self.habits.cancels) {
             self.cancel(sender, shared);
         }
-        let ready: Vec<usize> = (0..self.attachments.len())
-            .filter(|at| self.attachments[*at].is_ready())
-            .collect();
+        let ready: Vec<usize> =
+            (0..self.attachments.len()).filter(|at| self.attachments[*at].is_ready()).collect();
         if ready.is_empty() {
             return Ok(());
         }
@@ -139,9 +134,7 @@ impl Client {
         if self.attachments[at].is_finished() {
             let attachment = &mut self.attachments[at];
             attachment.state = State::Detaching;
-            let detach = Frame::Detach {
-                channel: attachment.channel,
-            };
+            let detach = Frame::Detach { channel: attachment.channel };
             sender.outbox.append(|out| write::any(out, &detach));
             shared.note(self.side, "detach", attachment.channel, attachment.id);
             return Ok(());
@@ -158,18 +151,9 @@ impl Client {
             return;
         };
         let id = self.attachments.len() as u64;
-        let name = if shared.random.chance(5) {
-            "nobody".into()
-        } else {
-            format!("actor {id}")
-        };
-        let attach = Frame::Attach {
-            channel,
-            how: 0,
-            target: name.as_bytes(),
-            schema_hash: 1,
-            codec: 0,
-        };
+        let name = if shared.random.chance(5) { "nobody".into() } else { format!("actor {id}") };
+        let attach =
+            Frame::Attach { channel, how: 0, target: name.as_bytes(), schema_hash: 1, codec: 0 };
         sender.outbox.append(|out| write::any(out, &attach));
         shared.note(self.side, "attach", channel, id);
         self.attachments.push(Attachment {
@@ -190,15 +174,9 @@ impl Client {
         }
         let (slot, generation) = shared.random.pick(&self.asked);
         let (slot, generation) = (u64::from(slot), u64::from(generation));
-        if let Some(asked) = self
-            .slots
-            .get(slot, generation)
-            .filter(|asked| !asked.cancelled)
-        {
+        if let Some(asked) = self.slots.get(slot, generation).filter(|asked| !asked.cancelled) {
             asked.cancelled = true;
-            sender
-                .outbox
-                .append(|out| write::any(out, &Frame::Cancel { slot, generation }));
+            sender.outbox.append(|out| write::any(out, &Frame::Cancel { slot, generation }));
             shared.note(self.side, "cancel", slot, generation);
         }
     }

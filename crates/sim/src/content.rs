@@ -37,11 +37,7 @@ impl CallId {
     /// Bytes of its arguments, from `least` to `most`. Most calls are small if they may be.
     pub fn bytes(self, least: u64, most: u64) -> u64 {
         let hash = self.hash() / 100;
-        let most = if hash.is_multiple_of(4) {
-            most
-        } else {
-            most.min(100)
-        };
+        let most = if hash.is_multiple_of(4) { most } else { most.min(100) };
         least.max(CONTENT_BYTES_MIN).max(hash / 4 % (most + 1))
     }
 
@@ -54,11 +50,7 @@ impl CallId {
     pub fn read_arguments(caller: Side, bytes: &[u8]) -> Option<CallId> {
         let mut reader = Reader::new(bytes);
         let (attachment, number) = (reader.u64().ok()?, reader.u64().ok()?);
-        let call = CallId {
-            caller,
-            attachment,
-            number,
-        };
+        let call = CallId { caller, attachment, number };
         let mut expected = Buffer::new();
         call.put_arguments(&mut expected, bytes.len() as u64);
         (expected.as_slice() == bytes).then_some(call)
@@ -67,13 +59,7 @@ impl CallId {
     /// Appends the reply.
     pub fn put_reply(self, out: &mut Buffer) {
         let bytes = CONTENT_BYTES_MIN + self.hash() % 90;
-        put(
-            out,
-            self.attachment,
-            self.number,
-            self.hash() ^ REPLY_MARK,
-            bytes,
-        );
+        put(out, self.attachment, self.number, self.hash() ^ REPLY_MARK, bytes);
     }
 
     /// True when `bytes` are the reply to this call and to no other.
@@ -102,11 +88,7 @@ mod tests {
 
     #[test]
     fn every_byte_of_a_call_counts() {
-        let call = CallId {
-            caller: Side::Dialer,
-            attachment: 3,
-            number: 7,
-        };
+        let call = CallId { caller: Side::Dialer, attachment: 3, number: 7 };
         let mut out = Buffer::new();
         call.put_arguments(&mut out, 99);
         let bytes = out.as_slice().to_vec();

@@ -140,9 +140,7 @@ impl Wire {
         // Lost bytes stay in the writer's socket buffer, which nobody empties any more.
         self.bytes_under_way += lost.len();
         while !rest.is_empty() {
-            let length = random
-                .between(1, self.profile.chunk_max)
-                .min(rest.len() as u64);
+            let length = random.between(1, self.profile.chunk_max).min(rest.len() as u64);
             let (chunk, behind) = rest.split_at(length as usize);
             self.push(chunk, now, random);
             rest = behind;
@@ -165,20 +163,14 @@ impl Wire {
             Some(before) if join && self.damage.is_none() => before.bytes.extend_from_slice(bytes),
             _ => {
                 let due = last.unwrap_or(now).max(now + delay);
-                self.under_way.push_back(Chunk {
-                    bytes: bytes.to_vec(),
-                    due,
-                });
+                self.under_way.push_back(Chunk { bytes: bytes.to_vec(), due });
             }
         }
         let places = self.under_way.len();
         match self.damage {
             Some(Damage::Double(at)) if at == number => {
                 let due = last.unwrap_or(now).max(now + delay);
-                self.under_way.push_back(Chunk {
-                    bytes: bytes.to_vec(),
-                    due,
-                });
+                self.under_way.push_back(Chunk { bytes: bytes.to_vec(), due });
                 self.bytes_under_way += bytes.len();
             }
             Some(Damage::Swap(at)) if at <= number && places > 1 => {
@@ -198,12 +190,7 @@ mod tests {
     use super::*;
 
     fn wire(chunk_max: u64, join: u64) -> Wire {
-        Wire::new(Profile {
-            chunk_max,
-            delay_us: (5, 50),
-            join,
-            capacity: 1000,
-        })
+        Wire::new(Profile { chunk_max, delay_us: (5, 50), join, capacity: 1000 })
     }
 
     fn all(wire: &mut Wire) -> Vec<u8> {
@@ -212,10 +199,7 @@ mod tests {
         while let Some(due) = wire.next_due() {
             assert!(due >= last, "chunks arrive in order");
             last = due;
-            assert!(
-                wire.deliver(Time::START).is_none(),
-                "nothing arrives at once"
-            );
+            assert!(wire.deliver(Time::START).is_none(), "nothing arrives at once");
             arrived.extend(wire.deliver(due).expect("it is due"));
         }
         arrived
@@ -238,10 +222,7 @@ mod tests {
     #[test]
     fn a_full_wire_takes_no_more() {
         let mut wire = wire(64, 0);
-        assert_eq!(
-            wire.write(&[1; 1500], Time::START, &mut Random::new(1)),
-            1000
-        );
+        assert_eq!(wire.write(&[1; 1500], Time::START, &mut Random::new(1)), 1000);
         assert_eq!(wire.write(&[1; 10], Time::START, &mut Random::new(1)), 0);
     }
 

@@ -260,11 +260,7 @@ impl Peer {
         let incoming = session.receiver.open(without_word(&self.message)?)?;
         let has_room = session.sender.outbox.acknowledge(incoming.ack)?;
         let sender = &mut session.sender;
-        Ok(Some(Event::Batch(Arrived {
-            incoming,
-            sender,
-            has_room,
-        })))
+        Ok(Some(Event::Batch(Arrived { incoming, sender, has_room })))
     }
 
     fn put_message(framing: Framing, batch: &mut Batch, body: usize, head: &[u8]) {
@@ -309,9 +305,7 @@ impl Machine for Peer {
 
     fn take_output(&mut self, batch: &mut Batch) {
         if !std::mem::replace(&mut self.greeted, true) {
-            let header = Header {
-                protocol: ProtocolNumber::PAIR1,
-            };
+            let header = Header { protocol: ProtocolNumber::PAIR1 };
             batch.head(|out| out.extend(&header.to_bytes()));
         }
         for message in self.messages.drain(..) {
@@ -323,17 +317,8 @@ impl Machine for Peer {
         session.sender.take_output(&mut session.outgoing);
         let outgoing = &mut session.outgoing;
         if !outgoing.is_empty() {
-            Peer::put_message(
-                self.framing,
-                batch,
-                outgoing.len(),
-                outgoing.head.as_slice(),
-            );
-            outgoing
-                .taken
-                .segments
-                .drain(..)
-                .for_each(|segment| batch.segment(segment));
+            Peer::put_message(self.framing, batch, outgoing.len(), outgoing.head.as_slice());
+            outgoing.taken.segments.drain(..).for_each(|segment| batch.segment(segment));
         }
     }
 

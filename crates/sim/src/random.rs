@@ -64,11 +64,8 @@ mod tests {
     fn it_is_splitmix64() {
         let mut random = Random::new(1_234_567);
         let drawn: [u64; 3] = core::array::from_fn(|_| random.draw());
-        let known = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
+        let known =
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!(drawn, known);
     }
 

@@ -107,11 +107,7 @@ impl Server {
             };
             let free = grant.announced().saturating_sub(lane.freed);
             must(free * 2 > grant.window(), "credit comes back", || {
-                format!(
-                    "channel {}: {free} of {} units",
-                    lane.channel,
-                    grant.window()
-                )
+                format!("channel {}: {free} of {} units", lane.channel, grant.window())
             })?;
         }
         Ok(())
@@ -121,9 +117,7 @@ impl Server {
     pub fn free_units(&self, sender: &mut Sender) -> Vec<(u64, u64)> {
         let living = self.lanes.iter().filter(|lane| lane.living);
         let mut units = |lane: &Lane| Some(sender.granted(lane.channel)?.announced() - lane.used);
-        living
-            .filter_map(|lane| Some((lane.channel, units(lane)?)))
-            .collect()
+        living.filter_map(|lane| Some((lane.channel, units(lane)?))).collect()
     }
 
     fn strikes(&mut self, mutant: Mutant) -> bool {
@@ -143,17 +137,12 @@ impl Server {
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         match frame {
-            Frame::Attach {
-                channel, target, ..
-            } => self.attach(channel, target, sender),
+            Frame::Attach { channel, target, .. } => self.attach(channel, target, sender),
             Frame::Detach { channel } => {
                 self.detach(channel, sender);
                 Ok(())
             }
-            Frame::Need {
-                channel,
-                limit_wanted,
-            } => {
+            Frame::Need { channel, limit_wanted } => {
                 sender.needed(channel, limit_wanted);
                 Ok(())
             }
@@ -167,25 +156,18 @@ impl Server {
                 }
                 Ok(())
             }
-            Frame::Tell {
-                channel, arguments, ..
-            } => self.call(channel, arguments, units(body), None, sender, shared),
-            Frame::Ask {
-                channel,
-                slot,
-                generation,
-                arguments,
-                ..
-            } => {
+            Frame::Tell { channel, arguments, .. } => {
+                self.call(channel, arguments, units(body), None, sender, shared)
+            }
+            Frame::Ask { channel, slot, generation, arguments, .. } => {
                 let in_range = slot < self.limits.slots_max && generation <= u64::from(u32::MAX);
                 must(in_range, "slots stay below slots_max", || format!("{slot}"))?;
                 let asker = Some((slot as u32, generation as u32));
                 self.call(channel, arguments, units(body), asker, sender, shared)
             }
-            other => Err(Violation::new(
-                "frames come where they are expected",
-                format!("{other:?}"),
-            )),
+            other => {
+                Err(Violation::new("frames come where they are expected", format!("{other:?}")))
+            }
         }
     }
 
@@ -202,16 +184,11 @@ impl Server {
             sender.withdraw(channel);
             let code = Code::NO_SUCH_ACTOR;
             self.inbound.insert(channel, Inbound::Refused(code));
-            let detached = Frame::Detached {
-                channel,
-                code,
-                accepted: 0,
-            };
+            let detached = Frame::Detached { channel, code, accepted: 0 };
             sender.outbox.append(|out| write::any(out, &detached));
             return Ok(());
         }
-        self.inbound
-            .insert(channel, Inbound::Open(self.lanes.len()));
+        self.inbound.insert(channel, Inbound::Open(self.lanes.len()));
         self.lanes.push(Lane {
             channel,
             living: true,
@@ -221,13 +198,7 @@ impl Server {
             freed: 0,
             taken: 0,
         });
-        let attached = Frame::Attached {
-            channel,
-            limit,
-            schema_hash: 1,
-            codec: 0,
-            reference: &[],
-        };
+        let attached = Frame::Attached { channel, limit, schema_hash: 1, codec: 0, reference: &[] };
         sender.outbox.append(|out| write::any(out, &attached));
         Ok(())
     }
@@ -243,11 +214,7 @@ impl Server {
         lane.living = false;
         let accepted = lane.taken + lane.mail.len() as u64;
         sender.withdraw(channel);
-        let detached = Frame::Detached {
-            channel,
-            code: Code::OK,
-            accepted,
-        };
+        let detached = Frame::Detached { channel, code: Code::OK, accepted };
         sender.outbox.append(|out| write::any(out, &detached));
     }
 
@@ -264,18 +231,13 @@ impl Server {
             Some(Inbound::Open(at)) => *at,
             Some(Inbound::Refused(code)) => {
                 let code = *code;
-                asker
-                    .into_iter()
-                    .for_each(|asker| self.answer(asker, Answer::Error(code), sender));
+                asker.into_iter().for_each(|asker| self.answer(asker, Answer::Error(code), sender));
                 return Ok(());
             }
             None => return Err(Violation::new("calls come on open channels", channel)),
         };
         let Some(call) = CallId::read_arguments(self.side.other(), arguments) else {
-            return Err(Violation::new(
-                "arguments arrive as they were sent",
-                channel,
-            ));
+            return Err(Violation::new("arguments arrive as they were sent", channel));
         };
         shared.oracle.arrived(call)?;
         shared.note(self.side, "arrived", call.attachment, call.number);
@@ -285,26 +247,15 @@ impl Server {
         let lane = &mut self.lanes[at];
         lane.used += units;
         lane.queued += units;
-        lane.mail.push_back(Mail {
-            call,
-            units,
-            asker,
-            cancelled: false,
-        });
+        lane.mail.push_back(Mail { call, units, asker, cancelled: false });
         let Some(grant) = sender.granted(channel) else {
             return Err(Violation::new("an open channel has a grant", channel));
         };
-        grant
-            .check(lane.used)
-            .map_err(|error| Violation::new("used <= limit", error))?;
+        grant.check(lane.used).map_err(|error| Violation::new("used <= limit", error))?;
         let places = grant.window();
         let fits = lane.queued <= places && grant.announced() <= lane.freed + places;
         must(fits, "a lane has places for all that was granted", || {
-            format!(
-                "{} queued, {places} places, {} granted",
-                lane.queued,
-                grant.announced()
-            )
+            format!("{} queued, {places} places, {} granted", lane.queued, grant.announced())
         })
     }
 }

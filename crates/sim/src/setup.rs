@@ -114,11 +114,7 @@ impl Setup {
             _ => Kind::Mixed,
         };
         let identities = [(); 2].map(|()| identity(random, kind));
-        let frame_max = identities
-            .iter()
-            .map(|one| one.limits.body_max())
-            .min()
-            .unwrap_or(256);
+        let frame_max = identities.iter().map(|one| one.limits.body_max()).min().unwrap_or(256);
         let habits = [(); 2].map(|()| habits(random, frame_max, kind));
         let damage = mutant.and_then(|mutant| {
             let at = random.below(DAMAGED_AMONG);
@@ -139,13 +135,7 @@ impl Setup {
                 _ => wire,
             }
         });
-        Setup {
-            framing,
-            identities,
-            habits,
-            wires,
-            is_broken,
-        }
+        Setup { framing, identities, habits, wires, is_broken }
     }
 }
 
@@ -166,21 +156,13 @@ fn identity(random: &mut Random, kind: Kind) -> Identity {
     let limits = Limits {
         batch_max: random.pick(&[2048, 3000, 8192, 70_000, defaults.batch_max]),
         frame_max: random.pick(&[256, 300, 1000, 5000, defaults.frame_max]),
-        initial_units: if small {
-            random.between(1, 16)
-        } else {
-            defaults.initial_units
-        },
+        initial_units: if small { random.between(1, 16) } else { defaults.initial_units },
         attach_pending_max: random.between(1, 4),
         channels_max: random.pick(&[1, 2, 3, defaults.channels_max]),
         slots_max: random.pick(&[1, 2, 5, defaults.slots_max]),
         ..defaults
     };
-    let limits = if kind == Kind::Flood {
-        defaults
-    } else {
-        limits
-    };
+    let limits = if kind == Kind::Flood { defaults } else { limits };
     Identity {
         node: random.draw_u128(),
         incarnation: random.draw_u128(),
@@ -212,11 +194,7 @@ fn habits(random: &mut Random, frame_max: u64, kind: Kind) -> Habits {
         attachments: random.between(0, 6),
         calls_max: if torn { 20 } else { random.pick(&[5, 40, 200]) },
         bytes_min: 0,
-        bytes_max: if is_large {
-            bytes_max.min(20_000)
-        } else {
-            bytes_max.min(400)
-        },
+        bytes_max: if is_large { bytes_max.min(20_000) } else { bytes_max.min(400) },
         asks: random.pick(&[0, 20, 50, 100]),
         sender_pause_us: random.pick(&[10, 300, 3000]),
         actor_pause_us: random.pick(&[10, 300, 20_000]),
@@ -237,11 +215,7 @@ fn profile(random: &mut Random, kind: Kind) -> Profile {
     }
     let longest = random.pick(&[1, 200, 5000, 100_000]);
     Profile {
-        chunk_max: if torn {
-            random.pick(&[1, 8])
-        } else {
-            random.pick(&[100, 1448, 65_536])
-        },
+        chunk_max: if torn { random.pick(&[1, 8]) } else { random.pick(&[100, 1448, 65_536]) },
         delay_us: (longest / random.between(1, 10), longest),
         join: random.pick(&[0, 20, 80]),
         capacity: random.pick(&[100, 1000, 8192, 1 << 20]),
@@ -255,9 +229,5 @@ fn breakage(random: &mut Random) -> Breakage {
         2..=5 => random.between(300, 3_000),
         _ => random.between(1_000, 30_000),
     };
-    if random.chance(70) {
-        Breakage::Cut(at)
-    } else {
-        Breakage::Dead(at)
-    }
+    if random.chance(70) { Breakage::Cut(at) } else { Breakage::Dead(at) }
 }

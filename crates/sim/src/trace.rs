@@ -30,10 +30,7 @@ struct Line {
 impl Trace {
     /// A trace; `record` keeps the lines.
     pub fn new(record: bool) -> Trace {
-        Trace {
-            lines: record.then(Vec::new),
-            ..Trace::default()
-        }
+        Trace { lines: record.then(Vec::new), ..Trace::default() }
     }
 
     /// Adds an event with two numbers that mean what its name says.
@@ -43,18 +40,10 @@ impl Trace {
             self.hash = mix(self.hash ^ part);
         }
         // The name's length and ends tell the kinds apart well enough.
-        let name = what
-            .bytes()
-            .fold(0_u64, |sum, byte| sum * 31 + u64::from(byte) % 31);
+        let name = what.bytes().fold(0_u64, |sum, byte| sum * 31 + u64::from(byte) % 31);
         self.hash = mix(self.hash ^ name);
         if let Some(lines) = &mut self.lines {
-            lines.push(Line {
-                at,
-                side,
-                what,
-                first,
-                second,
-            });
+            lines.push(Line { at, side, what, first, second });
         }
     }
 

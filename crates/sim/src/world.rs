@@ -99,10 +99,7 @@ const EVENTS_MAX: u64 = 2_000_000;
 pub fn run(options: &Options) -> Run {
     let mut world = World::new(options);
     let outcome = world.run();
-    Run {
-        outcome,
-        trace: world.shared.trace,
-    }
+    Run { outcome, trace: world.shared.trace }
 }
 
 impl World {
@@ -110,12 +107,8 @@ impl World {
         let mut random = Random::new(options.seed);
         let setup = Setup::draw(&mut random, options.mutant);
         let roles = [
-            Role::Dialer {
-                session: random.draw_u128(),
-            },
-            Role::Listener {
-                token: random.draw_u128(),
-            },
+            Role::Dialer { session: random.draw_u128() },
+            Role::Listener { token: random.draw_u128() },
         ];
         // A planted error of a node's is one side's doing; the network's lies in its wires.
         let guilty = random.pick(&Side::BOTH);
@@ -146,14 +139,7 @@ impl World {
             clock: Clock::default(),
         };
         let is_broken = setup.is_broken;
-        World {
-            shared,
-            nodes,
-            wires: setup.wires,
-            is_broken,
-            notices: [None; 2],
-            was_cut: false,
-        }
+        World { shared, nodes, wires: setup.wires, is_broken, notices: [None; 2], was_cut: false }
     }
 
     fn run(&mut self) -> Result<Report, Violation> {
@@ -181,9 +167,7 @@ impl World {
             Side::BOTH.into_iter().for_each(|side| self.flush(side));
             self.check()?;
             let events = self.shared.trace.events();
-            must(events < EVENTS_MAX, "every story ends", || {
-                format!("{events} events")
-            })?;
+            must(events < EVENTS_MAX, "every story ends", || format!("{events} events"))?;
         }
         Ok(())
     }
@@ -194,11 +178,7 @@ impl World {
         let mut next: Option<(Time, Action)> = None;
         for side in Side::BOTH {
             let node = &self.nodes[side as usize];
-            let deadline = if node.over {
-                None
-            } else {
-                node.peer.deadline()
-            };
+            let deadline = if node.over { None } else { node.peer.deadline() };
             let due = [
                 (self.wires[side as usize].next_due(), Action::Arrive(side)),
                 (deadline, Action::Tick(side)),
@@ -244,8 +224,7 @@ impl World {
                     return Ok(());
                 };
                 let node = &mut self.nodes[from.other() as usize];
-                self.shared
-                    .note(node.side, "bytes arrive", bytes.len() as u64, 0);
+                self.shared.note(node.side, "bytes arrive", bytes.len() as u64, 0);
                 if node.over {
                     return Ok(());
                 }
@@ -255,19 +234,11 @@ impl World {
             }
             Action::Tick(side) => {
                 self.shared.note(side, "tick", 0, 0);
-                let outcome = self.nodes[side as usize]
-                    .peer
-                    .tick(now)
-                    .map_err(Ending::Peer);
+                let outcome = self.nodes[side as usize].peer.tick(now).map_err(Ending::Peer);
                 self.ended(side, outcome)
             }
             Action::ClientTurn(side) => {
-                let Node {
-                    client,
-                    peer,
-                    client_turn,
-                    ..
-                } = &mut self.nodes[side as usize];
+                let Node { client, peer, client_turn, .. } = &mut self.nodes[side as usize];
                 *client_turn = None;
                 match (client, peer.sender()) {
                     (Some(client), Some(sender)) => client.turn(sender, &mut self.shared),
@@ -275,13 +246,7 @@ impl World {
                 }
             }
             Action::ServerTurn(side) => {
-                let Node {
-                    server,
-                    peer,
-                    server_turn,
-                    over,
-                    ..
-                } = &mut self.nodes[side as usize];
+                let Node { server, peer, server_turn, over, .. } = &mut self.nodes[side as usize];
                 *server_turn = None;
                 server.turn(peer.sender().filter(|_| !*over), &mut self.shared)
             }
@@ -314,10 +279,7 @@ impl World {
             }
             Err(Ending::Peer(error)) => {
                 node.peer.fail(&error);
-                Err(Violation::new(
-                    "honest peers have nothing to say against each other",
-                    error,
-                ))
+                Err(Violation::new("honest peers have nothing to say against each other", error))
             }
         }
     }
@@ -325,10 +287,7 @@ impl World {
     /// Writes as much as the wire takes.
     fn flush(&mut self, side: Side) {
         let now = self.shared.clock.now();
-        let (node, wire) = (
-            &mut self.nodes[side as usize],
-            &mut self.wires[side as usize],
-        );
+        let (node, wire) = (&mut self.nodes[side as usize], &mut self.wires[side as usize]);
         while !node.over && wire.room() > 0 {
             if node.batch.is_empty() {
                 node.peer.take_output(&mut node.batch);

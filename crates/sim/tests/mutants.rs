@@ -9,15 +9,8 @@ const SEEDS: u64 = 60;
 fn every_planted_error_is_noticed() {
     for mutant in Mutant::ALL {
         let noticed = (0..SEEDS).find_map(|seed| {
-            let options = Options {
-                seed,
-                mutant: Some(mutant),
-                record: false,
-            };
-            run(&options)
-                .outcome
-                .err()
-                .map(|violation| (seed, violation))
+            let options = Options { seed, mutant: Some(mutant), record: false };
+            run(&options).outcome.err().map(|violation| (seed, violation))
         });
         match noticed {
             Some((seed, violation)) => eprintln!("{mutant:?}: seed {seed}: {violation}"),

@@ -24,17 +24,11 @@ fn seeds() -> std::ops::Range<u64> {
 
 /// Runs one world; a broken promise is told with its story.
 fn hold(seed: u64) -> Report {
-    let options = Options {
-        seed,
-        ..Options::default()
-    };
+    let options = Options { seed, ..Options::default() };
     match run(&options).outcome {
         Ok(report) => report,
         Err(violation) => {
-            let told = run(&Options {
-                record: true,
-                ..options
-            });
+            let told = run(&Options { record: true, ..options });
             eprintln!("{}", told.trace);
             panic!(
                 "seed {seed}: {violation}\n   replay: WIGWAG_SEED={seed} cargo test -p wigwag-sim"
@@ -66,44 +60,19 @@ fn what_is_sent_arrives_once_in_order_or_is_reported_in_every_world() {
         sent > 20 * worlds && broken > worlds / 4 && unknown.min(not_delivered) > worlds / 10;
     assert!(worlds < 1_000 || eventful, "these worlds are too quiet");
     if number("WIGWAG_SEED").is_some() {
-        eprintln!(
-            "{}",
-            run(&Options {
-                seed: seeds.start,
-                record: true,
-                mutant: None
-            })
-            .trace
-        );
+        eprintln!("{}", run(&Options { seed: seeds.start, record: true, mutant: None }).trace);
     }
 }
 
 #[test]
 fn the_same_seed_tells_the_same_story() {
     for seed in 0..50 {
-        let told = |record| {
-            run(&Options {
-                seed,
-                record,
-                mutant: None,
-            })
-        };
+        let told = |record| run(&Options { seed, record, mutant: None });
         let (first, second) = (told(true), told(true));
-        assert_eq!(
-            first.trace.to_string(),
-            second.trace.to_string(),
-            "seed {seed}"
-        );
+        assert_eq!(first.trace.to_string(), second.trace.to_string(), "seed {seed}");
         assert_eq!(first.outcome, second.outcome, "seed {seed}");
         assert_eq!(first.trace.hash(), told(false).trace.hash(), "seed {seed}");
     }
-    let hash = |seed| {
-        run(&Options {
-            seed,
-            ..Options::default()
-        })
-        .trace
-        .hash()
-    };
+    let hash = |seed| run(&Options { seed, ..Options::default() }).trace.hash();
     assert_ne!(hash(1), hash(2));
 }

@@ -83,21 +83,14 @@ impl Batch {
 
     /// What waits to be written, slice by slice.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
-        self.parts[self.part..]
-            .iter()
-            .enumerate()
-            .map(|(index, part)| {
-                let bytes = match part {
-                    Part::Head(range) => &self.head.as_slice()[range.clone()],
-                    Part::Body(body) => body.as_ref(),
-                    Part::Segment(segment) => segment.as_slice(),
-                };
-                if index == 0 {
-                    &bytes[self.offset..]
-                } else {
-                    bytes
-                }
-            })
+        self.parts[self.part..].iter().enumerate().map(|(index, part)| {
+            let bytes = match part {
+                Part::Head(range) => &self.head.as_slice()[range.clone()],
+                Part::Body(body) => body.as_ref(),
+                Part::Segment(segment) => segment.as_slice(),
+            };
+            if index == 0 { &bytes[self.offset..] } else { bytes }
+        })
     }
 
     /// Says that the first `written` bytes are gone; when all are, the batch is empty again and

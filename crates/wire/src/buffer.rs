@@ -17,18 +17,12 @@ pub struct Buffer {
 impl Buffer {
     /// An empty buffer without memory.
     pub const fn new() -> Buffer {
-        Buffer {
-            memory: Vec::new(),
-            length: 0,
-        }
+        Buffer { memory: Vec::new(), length: 0 }
     }
 
     /// An empty buffer with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Buffer {
-        Buffer {
-            memory: alloc::vec![0; capacity],
-            length: 0,
-        }
+        Buffer { memory: alloc::vec![0; capacity], length: 0 }
     }
 
     /// Bytes written so far.

@@ -114,9 +114,7 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
     fn decode(reader: &mut Reader<'a>) -> Result<[T; N], DecodeError> {
         Vec::decode(reader)?
             .try_into()
-            .map_err(|_| DecodeError::OutOfRange {
-                expected: "an array of that length",
-            })
+            .map_err(|_| DecodeError::OutOfRange { expected: "an array of that length" })
     }
 }
 
@@ -161,18 +159,12 @@ impl Encode for Bytes {
 impl<'a> Decode<'a> for &'a [u8] {
     fn decode(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
         const EXPECTED: &str = "bytes";
-        let length = match reader
-            .u8()
-            .map_err(|_| DecodeError::Short { expected: EXPECTED })?
-        {
+        let length = match reader.u8().map_err(|_| DecodeError::Short { expected: EXPECTED })? {
             0xC4 => usize::from(reader.u8()?),
             0xC5 => usize::from(u16::from_be_bytes(reader.array()?)),
             0xC6 => u32::from_be_bytes(reader.array()?) as usize,
             found => {
-                return Err(DecodeError::WrongType {
-                    expected: EXPECTED,
-                    found,
-                });
+                return Err(DecodeError::WrongType { expected: EXPECTED, found });
             }
         };
         Ok(reader.take(length)?)

@@ -55,10 +55,7 @@ impl Framing {
         let l = (length as u64).to_be_bytes();
         match self {
             Framing::Tcp => ([l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7], 0], 8),
-            Framing::Ipc => (
-                [IPC_MESSAGE, l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7]],
-                9,
-            ),
+            Framing::Ipc => ([IPC_MESSAGE, l[0], l[1], l[2], l[3], l[4], l[5], l[6], l[7]], 9),
         }
     }
 
@@ -78,9 +75,7 @@ impl Framing {
             return Ok(None);
         };
         let length = u64::from_be_bytes(*length);
-        let fits = usize::try_from(length)
-            .ok()
-            .filter(|length| *length <= limit);
+        let fits = usize::try_from(length).ok().filter(|length| *length <= limit);
         let Some(message) = fits else {
             return Err(FramingError::TooLong { length, limit });
         };
@@ -144,9 +139,6 @@ mod tests {
     fn only_type_one_is_known_on_ipc() {
         let mut input = ReadBuf::new();
         input.fill(&[2]);
-        assert_eq!(
-            Framing::Ipc.cut(&mut input, 5),
-            Err(FramingError::UnknownType(2))
-        );
+        assert_eq!(Framing::Ipc.cut(&mut input, 5), Err(FramingError::UnknownType(2)));
     }
 }

@@ -113,9 +113,9 @@ impl Header {
     /// Reads eight bytes, whatever protocol they announce.
     pub fn parse(bytes: [u8; HEADER_BYTES]) -> Result<Header, HeaderError> {
         match bytes {
-            [0, b'S', b'P', 0, high, low, 0, 0] => Ok(Header {
-                protocol: ProtocolNumber(u16::from_be_bytes([high, low])),
-            }),
+            [0, b'S', b'P', 0, high, low, 0, 0] => {
+                Ok(Header { protocol: ProtocolNumber(u16::from_be_bytes([high, low])) })
+            }
             [0, b'S', b'P', 0, ..] => Err(HeaderError::ReservedBits),
             [0, b'S', b'P', version, ..] => Err(HeaderError::BadVersion(version)),
             [0x16, 3, 0..=4, ..] => Err(HeaderError::SpeaksTls),
@@ -133,18 +133,14 @@ impl Header {
         if ours.partner() == Some(header.protocol) {
             Ok(header)
         } else {
-            Err(HeaderError::WrongProtocol {
-                ours,
-                theirs: header.protocol,
-            })
+            Err(HeaderError::WrongProtocol { ours, theirs: header.protocol })
         }
     }
 }
 
 fn is_http(bytes: &[u8]) -> bool {
-    const STARTS: [&[u8]; 8] = [
-        b"GET ", b"PUT ", b"HEAD ", b"POST ", b"HTTP/", b"DELETE ", b"OPTIONS", b"PRI * H",
-    ];
+    const STARTS: [&[u8]; 8] =
+        [b"GET ", b"PUT ", b"HEAD ", b"POST ", b"HTTP/", b"DELETE ", b"OPTIONS", b"PRI * H"];
     STARTS.iter().any(|start| bytes.starts_with(start))
 }
 
@@ -154,20 +150,10 @@ mod tests {
 
     #[test]
     fn the_header_is_byte_for_byte_that_of_the_other_implementations() {
-        let req = Header {
-            protocol: ProtocolNumber::REQ,
-        };
-        assert_eq!(
-            req.to_bytes(),
-            [0x00, 0x53, 0x50, 0x00, 0x00, 0x30, 0x00, 0x00]
-        );
-        let star = Header {
-            protocol: ProtocolNumber::STAR,
-        };
-        assert_eq!(
-            star.to_bytes(),
-            [0x00, 0x53, 0x50, 0x00, 0x06, 0x40, 0x00, 0x00]
-        );
+        let req = Header { protocol: ProtocolNumber::REQ };
+        assert_eq!(req.to_bytes(), [0x00, 0x53, 0x50, 0x00, 0x00, 0x30, 0x00, 0x00]);
+        let star = Header { protocol: ProtocolNumber::STAR };
+        assert_eq!(star.to_bytes(), [0x00, 0x53, 0x50, 0x00, 0x06, 0x40, 0x00, 0x00]);
         assert_eq!(Header::parse(star.to_bytes()), Ok(star));
     }
 
@@ -176,20 +162,12 @@ mod tests {
         let parse = |bytes: &[u8; 8]| Header::expect_partner(ProtocolNumber::REQ, *bytes);
         assert_eq!(parse(b"GET / HT"), Err(HeaderError::SpeaksHttp));
         assert_eq!(parse(b"HTTP/1.1"), Err(HeaderError::SpeaksHttp));
-        assert_eq!(
-            parse(b"\x16\x03\x01\x02\x00\x01\x00\x01"),
-            Err(HeaderError::SpeaksTls)
-        );
+        assert_eq!(parse(b"\x16\x03\x01\x02\x00\x01\x00\x01"), Err(HeaderError::SpeaksTls));
         assert_eq!(parse(b"SSH-2.0-"), Err(HeaderError::BadMagic(*b"SSH-2.0-")));
-        assert_eq!(
-            parse(b"\0SP\x01\0\x31\0\0"),
-            Err(HeaderError::BadVersion(1))
-        );
+        assert_eq!(parse(b"\0SP\x01\0\x31\0\0"), Err(HeaderError::BadVersion(1)));
         assert_eq!(parse(b"\0SP\0\0\x31\0\x01"), Err(HeaderError::ReservedBits));
-        let pull = HeaderError::WrongProtocol {
-            ours: ProtocolNumber::REQ,
-            theirs: ProtocolNumber::PULL,
-        };
+        let pull =
+            HeaderError::WrongProtocol { ours: ProtocolNumber::REQ, theirs: ProtocolNumber::PULL };
         assert_eq!(parse(b"\0SP\0\0\x51\0\0"), Err(pull));
         assert!(parse(b"\0SP\0\0\x31\0\0").is_ok());
     }

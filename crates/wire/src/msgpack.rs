@@ -54,9 +54,7 @@ pub enum DecodeError {
 
 impl From<Short> for DecodeError {
     fn from(_: Short) -> DecodeError {
-        DecodeError::Short {
-            expected: "more bytes",
-        }
+        DecodeError::Short { expected: "more bytes" }
     }
 }
 
@@ -91,10 +89,7 @@ pub fn take_array(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
         0xDC => usize::from(u16::from_be_bytes(reader.array()?)),
         0xDD => u32::from_be_bytes(reader.array()?) as usize,
         found => {
-            return Err(DecodeError::WrongType {
-                expected: EXPECTED,
-                found,
-            });
+            return Err(DecodeError::WrongType { expected: EXPECTED, found });
         }
     };
     if count > reader.rest().len() {
@@ -111,10 +106,7 @@ pub fn take_map(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
         0xDE => usize::from(u16::from_be_bytes(reader.array()?)),
         0xDF => u32::from_be_bytes(reader.array()?) as usize,
         found => {
-            return Err(DecodeError::WrongType {
-                expected: EXPECTED,
-                found,
-            });
+            return Err(DecodeError::WrongType { expected: EXPECTED, found });
         }
     };
     if count > reader.rest().len() / 2 {
@@ -162,11 +154,7 @@ fn bytes_log2(value: u64) -> u32 {
 fn put_wide(out: &mut Buffer, marker: u8, value: u64, log2: u32) {
     let bytes = 1_u32 << log2;
     let left_aligned = value << (64 - 8 * bytes);
-    out.put_tagged(
-        marker + log2 as u8,
-        left_aligned.to_be_bytes(),
-        1 + bytes as usize,
-    );
+    out.put_tagged(marker + log2 as u8, left_aligned.to_be_bytes(), 1 + bytes as usize);
 }
 
 /// A whole number of either sign, as it stands on the wire.
@@ -180,9 +168,7 @@ fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, 
     match marker(reader, expected)? {
         fix @ 0..=0x7F => Ok(Whole::Positive(u64::from(fix))),
         0xCF => Ok(Whole::Positive(u64::from_be_bytes(reader.array()?))),
-        0xCE => Ok(Whole::Positive(u64::from(u32::from_be_bytes(
-            reader.array()?,
-        )))),
+        0xCE => Ok(Whole::Positive(u64::from(u32::from_be_bytes(reader.array()?)))),
         other => take_other_whole(reader, other, expected),
     }
 }
@@ -243,10 +229,7 @@ impl<'a> Decode<'a> for bool {
         match marker(reader, "bool")? {
             0xC2 => Ok(false),
             0xC3 => Ok(true),
-            found => Err(DecodeError::WrongType {
-                expected: "bool",
-                found,
-            }),
+            found => Err(DecodeError::WrongType { expected: "bool", found }),
         }
     }
 }
@@ -302,10 +285,7 @@ impl<'a> Decode<'a> for () {
     fn decode(reader: &mut Reader<'a>) -> Result<(), DecodeError> {
         match marker(reader, "nil")? {
             0xC0 => Ok(()),
-            found => Err(DecodeError::WrongType {
-                expected: "nil",
-                found,
-            }),
+            found => Err(DecodeError::WrongType { expected: "nil", found }),
         }
     }
 }
@@ -332,10 +312,7 @@ impl<'a> Decode<'a> for &'a str {
             0xDA => usize::from(u16::from_be_bytes(reader.array()?)),
             0xDB => u32::from_be_bytes(reader.array()?) as usize,
             found => {
-                return Err(DecodeError::WrongType {
-                    expected: "text",
-                    found,
-                });
+                return Err(DecodeError::WrongType { expected: "text", found });
             }
         };
         core::str::from_utf8(reader.take(length)?).map_err(|_| DecodeError::NotUtf8)

@@ -33,10 +33,7 @@ impl<'a> Reader<'a> {
     /// A cursor at the start of `bytes`.
     #[inline(always)]
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader {
-            rest: bytes,
-            depth: DEPTH_MAX,
-        }
+        Reader { rest: bytes, depth: DEPTH_MAX }
     }
 
     /// What was not read yet.

@@ -9,9 +9,7 @@ use crate::{DecodeError, Reader, Short};
 /// Steps over one value of any kind: no allocation, and no byte is looked at twice.
 pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     const EXPECTED: &str = "a value";
-    let marker = reader
-        .u8()
-        .map_err(|Short| DecodeError::Short { expected: EXPECTED })?;
+    let marker = reader.u8().map_err(|Short| DecodeError::Short { expected: EXPECTED })?;
     let bytes = match marker {
         // Numbers of one byte, nil and the two truths.
         0x00..=0x7F | 0xE0..=0xFF | 0xC0 | 0xC2 | 0xC3 => 0,
@@ -39,10 +37,7 @@ pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         }
         // Never used, says the format.
         0xC1 => {
-            return Err(DecodeError::WrongType {
-                expected: EXPECTED,
-                found: marker,
-            });
+            return Err(DecodeError::WrongType { expected: EXPECTED, found: marker });
         }
     };
     reader.take(bytes)?;
@@ -53,9 +48,7 @@ pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
 /// the bytes that are left is an error at once.
 fn items(reader: &mut Reader<'_>, count: usize) -> Result<(), DecodeError> {
     if count > reader.rest().len() {
-        return Err(DecodeError::Short {
-            expected: "an array or a map",
-        });
+        return Err(DecodeError::Short { expected: "an array or a map" });
     }
     if !reader.enter() {
         return Err(DecodeError::TooDeep);
@@ -69,9 +62,7 @@ fn items(reader: &mut Reader<'_>, count: usize) -> Result<(), DecodeError> {
 
 fn length<const N: usize>(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     let bytes: [u8; N] = reader.array()?;
-    Ok(bytes
-        .iter()
-        .fold(0, |length, byte| length << 8 | usize::from(*byte)))
+    Ok(bytes.iter().fold(0, |length, byte| length << 8 | usize::from(*byte)))
 }
 
 #[cfg(test)]
@@ -86,44 +77,18 @@ mod tests {
     /// One value of every form, up to a few levels deep, as the format writes it.
     fn value() -> impl Strategy<Value = Vec<u8>> {
         let plain = prop_oneof![
-            prop_oneof![
-                0x00..=0x7Fu8,
-                0xE0..=0xFFu8,
-                Just(0xC0),
-                Just(0xC2),
-                Just(0xC3)
-            ]
-            .prop_map(|marker| alloc::vec![marker]),
-            fixed(alloc::vec![
-                (0xCC, 1),
-                (0xD0, 1),
-                (0xCD, 2),
-                (0xD1, 2),
-                (0xCE, 4),
-                (0xD2, 4)
-            ]),
+            prop_oneof![0x00..=0x7Fu8, 0xE0..=0xFFu8, Just(0xC0), Just(0xC2), Just(0xC3)]
+                .prop_map(|marker| alloc::vec![marker]),
+            fixed(alloc::vec![(0xCC, 1), (0xD0, 1), (0xCD, 2), (0xD1, 2), (0xCE, 4), (0xD2, 4)]),
             fixed(alloc::vec![(0xCA, 4), (0xCF, 8), (0xD3, 8), (0xCB, 8)]),
-            fixed(alloc::vec![
-                (0xD4, 2),
-                (0xD5, 3),
-                (0xD6, 5),
-                (0xD7, 9),
-                (0xD8, 17)
-            ]),
+            fixed(alloc::vec![(0xD4, 2), (0xD5, 3), (0xD6, 5), (0xD7, 9), (0xD8, 17)]),
             prop::collection::vec(any::<u8>(), 0..32).prop_map(|body| [
                 &[0xA0 | body.len() as u8],
                 &body[..]
             ]
             .concat()),
             counted(
-                alloc::vec![
-                    (0xC4, 1),
-                    (0xD9, 1),
-                    (0xC5, 2),
-                    (0xDA, 2),
-                    (0xC6, 4),
-                    (0xDB, 4)
-                ],
+                alloc::vec![(0xC4, 1), (0xD9, 1), (0xC5, 2), (0xDA, 2), (0xC6, 4), (0xDB, 4)],
                 0
             ),
             counted(alloc::vec![(0xC7, 1), (0xC8, 2), (0xC9, 4)], 1),
@@ -159,15 +124,13 @@ mod tests {
     }
 
     fn counted(forms: Vec<(u8, usize)>, more: usize) -> impl Strategy<Value = Vec<u8>> {
-        (
-            prop::sample::select(forms),
-            prop::collection::vec(any::<u8>(), 0..80),
-        )
-            .prop_map(move |((marker, width), body)| {
+        (prop::sample::select(forms), prop::collection::vec(any::<u8>(), 0..80)).prop_map(
+            move |((marker, width), body)| {
                 let length = (body.len() as u32).to_be_bytes();
                 let kind = alloc::vec![7; more];
                 [&[marker], &length[4 - width..], &kind[..], &body[..]].concat()
-            })
+            },
+        )
     }
 
     proptest! {

@@ -35,10 +35,7 @@ impl Add<Duration> for Time {
 
     /// Saturates after 584 years: a deadline that far away never comes.
     fn add(self, later: Duration) -> Time {
-        Time(
-            self.0
-                .saturating_add(u64::try_from(later.as_nanos()).unwrap_or(u64::MAX)),
-        )
+        Time(self.0.saturating_add(u64::try_from(later.as_nanos()).unwrap_or(u64::MAX)))
     }
 }
 

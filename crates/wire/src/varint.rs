@@ -33,12 +33,7 @@ pub fn put(out: &mut Buffer, value: u64) {
     } else if value < 0x4000 {
         out.put([value as u8 | 0x80, (value >> 7) as u8], 2);
     } else if value < 0x20_0000 {
-        let bytes = [
-            value as u8 | 0x80,
-            (value >> 7) as u8 | 0x80,
-            (value >> 14) as u8,
-            0,
-        ];
+        let bytes = [value as u8 | 0x80, (value >> 7) as u8 | 0x80, (value >> 14) as u8, 0];
         out.put(bytes, 3);
     } else {
         put_long(out, value);
@@ -132,17 +127,8 @@ mod tests {
 
     #[test]
     fn longer_forms_are_refused() {
-        for bytes in [
-            &[0x80, 0x00][..],
-            &[0xFF, 0x00],
-            &[0xFF; 10],
-            &[0x80, 0x80, 0x00],
-        ] {
-            assert_eq!(
-                take(&mut Reader::new(bytes)),
-                Err(VarintError::NotShortest),
-                "{bytes:x?}"
-            );
+        for bytes in [&[0x80, 0x00][..], &[0xFF, 0x00], &[0xFF; 10], &[0x80, 0x80, 0x00]] {
+            assert_eq!(take(&mut Reader::new(bytes)), Err(VarintError::NotShortest), "{bytes:x?}");
         }
         let mut ten = [0xFF_u8; 10];
         ten[9] = 1;

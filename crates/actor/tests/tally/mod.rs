@@ -106,27 +106,12 @@ impl Interface for Tally {
         &[
             Method {
                 name: "note",
-                arguments: &[Argument {
-                    name: "number",
-                    kind: "u64",
-                }],
+                arguments: &[Argument { name: "number", kind: "u64" }],
                 reply: "()",
             },
-            Method {
-                name: "sum",
-                arguments: &[],
-                reply: "u64",
-            },
-            Method {
-                name: "stand",
-                arguments: &[],
-                reply: "Vec<u64>",
-            },
-            Method {
-                name: "panic",
-                arguments: &[],
-                reply: "()",
-            },
+            Method { name: "sum", arguments: &[], reply: "u64" },
+            Method { name: "stand", arguments: &[], reply: "Vec<u64>" },
+            Method { name: "panic", arguments: &[], reply: "()" },
         ],
     );
 }

@@ -16,10 +16,7 @@ fn failed(said: &Said, code: i32, what: &str) {
     let [error, at, mend] = lines.as_slice() else {
         panic!("three lines are wanted: {said:?}");
     };
-    assert!(
-        error.starts_with("error: ") && error.contains(what),
-        "{said:?}"
-    );
+    assert!(error.starts_with("error: ") && error.contains(what), "{said:?}");
     assert!(at.starts_with("   at: "), "{said:?}");
     assert!(mend.starts_with(" mend: "), "{said:?}");
 }
@@ -47,22 +44,12 @@ fn a_tell_arrives_and_an_ask_prints_its_reply_alone() {
     let counter = serving.actor("counter");
     for number in ["0", "1"] {
         let told = run(["tell", &counter, "count", "50", "0", number]);
-        assert_eq!(
-            (told.code, told.out.as_str(), told.err.as_str()),
-            (Some(0), "", "")
-        );
+        assert_eq!((told.code, told.out.as_str(), told.err.as_str()), (Some(0), "", ""));
     }
     let asked = run(["ask", &counter, "get_and_reset"]);
-    assert_eq!(
-        (asked.code, asked.out.as_str(), asked.err.as_str()),
-        (Some(0), "100\n", "")
-    );
+    assert_eq!((asked.code, asked.out.as_str(), asked.err.as_str()), (Some(0), "100\n", ""));
     let asked = run(["ask", &serving.actor("sum"), "add", "-2", "-3"]);
-    assert_eq!(
-        (asked.code, asked.out.as_str()),
-        (Some(0), "-5\n"),
-        "{asked:?}"
-    );
+    assert_eq!((asked.code, asked.out.as_str()), (Some(0), "-5\n"), "{asked:?}");
 }
 
 #[test]
@@ -70,10 +57,7 @@ fn describe_tells_a_person_and_a_program_the_same() {
     let serving = Serving::start();
     let sum = serving.actor("sum");
     let text = run(["describe", &sum]);
-    assert_eq!(
-        text.out,
-        format!("Sum at {sum}\n  add(a: i64, b: i64) -> i64\n")
-    );
+    assert_eq!(text.out, format!("Sum at {sum}\n  add(a: i64, b: i64) -> i64\n"));
     let document = run(["describe", &sum, "--json"]);
     assert_eq!((document.code, document.err.as_str()), (Some(0), ""));
     let mut document: Value = serde_json::from_str(&document.out).unwrap();
@@ -81,10 +65,7 @@ fn describe_tells_a_person_and_a_program_the_same() {
     assert_eq!(hash.as_str().map(str::len), Some(16), "{hash}");
     let arguments = json!([{"name": "a", "type": "i64"}, {"name": "b", "type": "i64"}]);
     let methods = json!([{"name": "add", "arguments": arguments, "reply": "i64"}]);
-    assert_eq!(
-        document,
-        json!({"name": "Sum", "schema_hash": null, "methods": methods})
-    );
+    assert_eq!(document, json!({"name": "Sum", "schema_hash": null, "methods": methods}));
 }
 
 #[test]
@@ -141,11 +122,7 @@ fn a_port_at_which_nobody_listens_is_told_at_once() {
     for command in commands(&format!("tcp://{place}/sum")) {
         failed(&run(command), 3, "nobody listens there");
     }
-    failed(
-        &run(["ask", "ipc:///nowhere/at/all/sum", "add"]),
-        3,
-        "nobody listens there",
-    );
+    failed(&run(["ask", "ipc:///nowhere/at/all/sum", "add"]), 3, "nobody listens there");
 }
 
 #[test]

@@ -46,10 +46,7 @@ fn one_round_gives_one_document_in_which_every_ratio_names_its_good_direction() 
         assert!(median.as_f64() > Some(0.0), "{part}: {median}");
         assert_eq!(document[part]["better"], better, "{part}");
     }
-    assert_eq!(
-        (&document["rounds"], &document["interrupted"]),
-        (&1.into(), &false.into())
-    );
+    assert_eq!((&document["rounds"], &document["interrupted"]), (&1.into(), &false.into()));
 }
 
 #[test]

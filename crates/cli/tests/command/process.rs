@@ -47,24 +47,14 @@ pub(crate) fn finish(child: Child) -> Said {
         signal(pid, "KILL");
         panic!("the command was still running after {COMMAND_MAX:?}");
     };
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = output.expect("a child can be waited for");
+    let Output { status, stdout, stderr } = output.expect("a child can be waited for");
     let text = |bytes| String::from_utf8(bytes).expect("the command prints UTF-8");
-    Said {
-        code: status.code(),
-        out: text(stdout),
-        err: text(stderr),
-    }
+    Said { code: status.code(), out: text(stdout), err: text(stderr) }
 }
 
 /// Sends a signal by its short name.
 pub(crate) fn signal(pid: u32, name: &str) {
-    let sent = Command::new("kill")
-        .args([format!("-{name}"), pid.to_string()])
-        .status();
+    let sent = Command::new("kill").args([format!("-{name}"), pid.to_string()]).status();
     assert!(sent.is_ok_and(|status| status.success()), "kill -{name}");
 }
 
@@ -72,10 +62,7 @@ pub(crate) fn signal(pid: u32, name: &str) {
 pub(crate) fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !happened() {
-        assert!(
-            begun.elapsed() < GONE_MAX,
-            "{what}: not within {GONE_MAX:?}"
-        );
+        assert!(begun.elapsed() < GONE_MAX, "{what}: not within {GONE_MAX:?}");
         thread::sleep(Duration::from_millis(10));
     }
 }
@@ -84,8 +71,7 @@ pub(crate) fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
 pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").expect("Linux has /proc");
     let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
-    pids.filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent))
-        .collect()
+    pids.filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()
 }
 
 /// True when the process runs no more, whether or not somebody has asked for its exit code.
@@ -126,20 +112,12 @@ impl Serving {
         let mut child = start(["demo", "--serve"]);
         let out = child.stdout.take().expect("piped");
         let lines = BufReader::new(out).lines().map_while(Result::ok);
-        let offers: Vec<String> = lines
-            .filter(|line| line.starts_with("wigwag "))
-            .take(2)
-            .collect();
+        let offers: Vec<String> =
+            lines.filter(|line| line.starts_with("wigwag ")).take(2).collect();
         let words = offers.iter().flat_map(|offer| offer.split(['/', ' ']));
-        let place = words
-            .into_iter()
-            .find(|word| word.contains(':') && !word.ends_with(':'));
+        let place = words.into_iter().find(|word| word.contains(':') && !word.ends_with(':'));
         let address = format!("tcp://{}", place.unwrap_or("nowhere"));
-        Serving {
-            child: Some(child),
-            offers,
-            address,
-        }
+        Serving { child: Some(child), offers, address }
     }
 
     /// The address of an actor there.

@@ -8,9 +8,7 @@ fn sender() -> Sender {
 }
 
 fn one_tell(sender: &mut Sender, channel: u64, byte: u8) {
-    sender
-        .outbox
-        .append(|out| write::tell(out, channel, 1, |out| out.push(byte)));
+    sender.outbox.append(|out| write::tell(out, channel, 1, |out| out.push(byte)));
 }
 
 /// The next batch as bytes; empty when there is none.
@@ -18,10 +16,7 @@ fn output(sender: &mut Sender) -> Vec<u8> {
     let mut out = Outgoing::default();
     sender.take_output(&mut out);
     let mut bytes = out.head.as_slice().to_vec();
-    out.taken
-        .segments
-        .iter()
-        .for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
+    out.taken.segments.iter().for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
     assert_eq!(bytes.len(), out.len());
     bytes
 }
@@ -61,9 +56,7 @@ fn a_small_tell_is_what_the_next_frame_would_be() {
     let mut sender = sender();
     for (channel, length) in [(0, 0), (127, 125), (127, 126), (128, 3), (5, 1), (0, 4000)] {
         let arguments = vec![7; length];
-        sender
-            .outbox
-            .append(|out| write::tell(out, channel, 1, |out| out.extend(&arguments)));
+        sender.outbox.append(|out| write::tell(out, channel, 1, |out| out.extend(&arguments)));
         write_reply(&mut sender);
     }
     let batch = output(&mut sender);
@@ -76,14 +69,7 @@ fn a_small_tell_is_what_the_next_frame_would_be() {
             Some(tell) => {
                 small += 1;
                 let (channel, method) = (u64::from(tell.channel), u64::from(tell.method));
-                assert_eq!(
-                    frame,
-                    Frame::Tell {
-                        channel,
-                        method,
-                        arguments: tell.arguments
-                    }
-                );
+                assert_eq!(frame, Frame::Tell { channel, method, arguments: tell.arguments });
                 assert_eq!(tell.body, body);
             }
             None => assert_eq!(short.next_frame().unwrap(), Some((frame, body))),
@@ -96,9 +82,7 @@ fn a_small_tell_is_what_the_next_frame_would_be() {
 }
 
 fn write_reply(sender: &mut Sender) {
-    sender
-        .outbox
-        .append(|out| write::reply(out, (1, 2), |out| out.push(0xC0)));
+    sender.outbox.append(|out| write::reply(out, (1, 2), |out| out.push(0xC0)));
 }
 
 #[test]
@@ -153,13 +137,8 @@ fn a_megabyte_is_acknowledged_at_once() {
 
 #[test]
 fn channels_are_numbered_anew_when_they_are_free() {
-    let mut sender = Sender::new(
-        &Limits::default(),
-        Limits {
-            channels_max: 2,
-            ..Limits::default()
-        },
-    );
+    let mut sender =
+        Sender::new(&Limits::default(), Limits { channels_max: 2, ..Limits::default() });
     assert_eq!(sender.open_channel(), Some(0));
     assert_eq!(sender.open_channel(), Some(1));
     assert_eq!(sender.open_channel(), None);
@@ -180,20 +159,12 @@ fn credit_and_need_travel_unsequenced() {
     let seen = frames(&mut Receiver::new(&Limits::default()), &need).unwrap();
     assert_eq!(
         seen,
-        [(Frame::Need {
-            channel: 0,
-            limit_wanted: 65
-        })]
-        .map(|f| alloc::format!("{f:?}"))
+        [(Frame::Need { channel: 0, limit_wanted: 65 })].map(|f| alloc::format!("{f:?}"))
     );
     assert!(theirs.needed(channel, 65));
     assert!(theirs.freed(channel, 64));
     let credit = output(&mut theirs);
-    let expected = Frame::Credit {
-        channel: 0,
-        limit: 64 + 128,
-        handled: 0,
-    };
+    let expected = Frame::Credit { channel: 0, limit: 64 + 128, handled: 0 };
     let seen = frames(&mut Receiver::new(&Limits::default()), &credit).unwrap();
     assert_eq!(seen, [alloc::format!("{expected:?}")]);
 }
@@ -224,24 +195,10 @@ fn an_unknown_optional_frame_is_skipped_and_a_required_one_refused() {
         let mut receiver = Receiver::new(&Limits::default());
         frames(&mut receiver, &batch).map(|seen| (seen.len(), receiver.recv_next()))
     };
-    assert_eq!(
-        read(&[0x7A, 2, 1, 2], 0),
-        Ok((2, 1)),
-        "optional, unsequenced"
-    );
-    assert_eq!(
-        read(&[0xFA, 1, 1], 1),
-        Ok((2, 2)),
-        "optional, sequenced: it still counts"
-    );
-    assert_eq!(
-        code(read(&[0x3A, 1, 1], 0).unwrap_err()),
-        Code::UNKNOWN_FRAME
-    );
-    assert_eq!(
-        code(read(&[0xBA, 1, 1], 1).unwrap_err()),
-        Code::UNKNOWN_FRAME
-    );
+    assert_eq!(read(&[0x7A, 2, 1, 2], 0), Ok((2, 1)), "optional, unsequenced");
+    assert_eq!(read(&[0xFA, 1, 1], 1), Ok((2, 2)), "optional, sequenced: it still counts");
+    assert_eq!(code(read(&[0x3A, 1, 1], 0).unwrap_err()), Code::UNKNOWN_FRAME);
+    assert_eq!(code(read(&[0xBA, 1, 1], 1).unwrap_err()), Code::UNKNOWN_FRAME);
 }
 
 #[test]
@@ -251,110 +208,40 @@ fn trailing_fields_are_skipped_and_extras_are_understood_by_their_tag() {
     assert_eq!(parse(0x02, &[7, 1, 2, 3]), alloc::format!("Ok({pong:?})"));
     // CALL_X of a TELL with tag 2 (milliseconds left) and the odd, unknown tag 99.
     let known = [0x90, 6, 2, 1, 50, 99, 1, 0, 4, 1, 0x90];
-    let tell = Frame::Tell {
-        channel: 4,
-        method: 1,
-        arguments: &[0x90],
-    };
+    let tell = Frame::Tell { channel: 4, method: 1, arguments: &[0x90] };
     assert_eq!(parse(0x92, &known), alloc::format!("Ok({tell:?})"));
     let unknown = [0x91, 2, 98, 0, 4, 3, 2, 1, 0x90];
-    let refused = Frame::NotUnderstood {
-        tag: 98,
-        channel: 4,
-        asker: Some((3, 2)),
-    };
+    let refused = Frame::NotUnderstood { tag: 98, channel: 4, asker: Some((3, 2)) };
     assert_eq!(parse(0x92, &unknown), alloc::format!("Ok({refused:?})"));
 }
 
 /// Calls and their answers.
 fn call_frames() -> Vec<Frame<'static>> {
     vec![
-        Frame::Tell {
-            channel: 300,
-            method: 2,
-            arguments: &[1; 200],
-        },
-        Frame::Ask {
-            channel: 1,
-            slot: 70_000,
-            generation: 9,
-            method: 1,
-            arguments: &[0x90],
-        },
-        Frame::Reply {
-            slot: 1,
-            generation: 2,
-            value: &[0xC0],
-        },
-        Frame::Error {
-            slot: 1,
-            generation: 0,
-            code: Code::PANICKED,
-            text: b"oh",
-            data: &[],
-        },
-        Frame::Cancel {
-            slot: 1,
-            generation: 0,
-        },
+        Frame::Tell { channel: 300, method: 2, arguments: &[1; 200] },
+        Frame::Ask { channel: 1, slot: 70_000, generation: 9, method: 1, arguments: &[0x90] },
+        Frame::Reply { slot: 1, generation: 2, value: &[0xC0] },
+        Frame::Error { slot: 1, generation: 0, code: Code::PANICKED, text: b"oh", data: &[] },
+        Frame::Cancel { slot: 1, generation: 0 },
     ]
 }
 
 /// Everything else that is written.
 fn other_frames() -> Vec<Frame<'static>> {
     vec![
-        Frame::Credit {
-            channel: 1,
-            limit: 1 << 40,
-            handled: 3,
-        },
-        Frame::Need {
-            channel: 1,
-            limit_wanted: 5,
-        },
-        Frame::Revoke {
-            channel: 1,
-            limit_wanted: 5,
-        },
-        Frame::Revoked {
-            channel: 1,
-            limit: 5,
-        },
-        Frame::Attach {
-            channel: 1,
-            how: 0,
-            target: b"counter",
-            schema_hash: 77,
-            codec: 0,
-        },
-        Frame::Attached {
-            channel: 1,
-            limit: 64,
-            schema_hash: 77,
-            codec: 0,
-            reference: &[],
-        },
+        Frame::Credit { channel: 1, limit: 1 << 40, handled: 3 },
+        Frame::Need { channel: 1, limit_wanted: 5 },
+        Frame::Revoke { channel: 1, limit_wanted: 5 },
+        Frame::Revoked { channel: 1, limit: 5 },
+        Frame::Attach { channel: 1, how: 0, target: b"counter", schema_hash: 77, codec: 0 },
+        Frame::Attached { channel: 1, limit: 64, schema_hash: 77, codec: 0, reference: &[] },
         Frame::Detach { channel: 1 },
-        Frame::Detached {
-            channel: 1,
-            code: Code::NO_SUCH_ACTOR,
-            accepted: 0,
-        },
-        Frame::Ping {
-            id: 1,
-            next_ms: 1000,
-        },
+        Frame::Detached { channel: 1, code: Code::NO_SUCH_ACTOR, accepted: 0 },
+        Frame::Ping { id: 1, next_ms: 1000 },
         Frame::Pong { id: 1 },
-        Frame::Close {
-            code: Code::GAP,
-            rule: b"no gaps",
-            detail: b"",
-        },
+        Frame::Close { code: Code::GAP, rule: b"no gaps", detail: b"" },
         Frame::Drain { stop_seq: 12 },
-        Frame::Release {
-            reference: b"r",
-            times: 2,
-        },
+        Frame::Release { reference: b"r", times: 2 },
     ]
 }
 

@@ -93,17 +93,13 @@ impl<'v> Fields<'v> {
     pub(crate) fn of(vector: &'v Value) -> Fields<'v> {
         let fields = &vector["fields"];
         let named = fields.as_object().expect("fields have names");
-        let texts = named
-            .iter()
-            .filter_map(|(name, value)| Some((name, value.as_str()?)));
+        let texts = named.iter().filter_map(|(name, value)| Some((name, value.as_str()?)));
         let is_hex = |digits: &str| digits.bytes().all(|digit| digit.is_ascii_hexdigit());
         let bytes = texts.filter(|(_, value)| is_hex(value) && value.len() % 2 == 0);
         Fields {
             frame: text(&vector["frame"]),
             fields,
-            bytes: bytes
-                .map(|(name, value)| (name.as_str(), from_hex(value)))
-                .collect(),
+            bytes: bytes.map(|(name, value)| (name.as_str(), from_hex(value))).collect(),
         }
     }
 
@@ -120,9 +116,7 @@ impl<'v> Fields<'v> {
     }
 
     fn b(&self, name: &str) -> &[u8] {
-        self.bytes
-            .get(name)
-            .unwrap_or_else(|| panic!("no bytes `{name}` in {}", self.fields))
+        self.bytes.get(name).unwrap_or_else(|| panic!("no bytes `{name}` in {}", self.fields))
     }
 
     pub(crate) fn frame(&self) -> Frame<'_> {
@@ -152,27 +146,13 @@ impl<'v> Fields<'v> {
                 text: self.b("text"),
                 data: self.b("data"),
             },
-            "CANCEL" => Frame::Cancel {
-                slot: n("slot"),
-                generation: n("generation"),
-            },
-            "CREDIT" => Frame::Credit {
-                channel: n("channel"),
-                limit: n("limit"),
-                handled: n("handled"),
-            },
-            "NEED" => Frame::Need {
-                channel: n("channel"),
-                limit_wanted: n("limit_wanted"),
-            },
-            "REVOKE" => Frame::Revoke {
-                channel: n("channel"),
-                limit_wanted: n("limit_wanted"),
-            },
-            "REVOKED" => Frame::Revoked {
-                channel: n("channel"),
-                limit: n("limit"),
-            },
+            "CANCEL" => Frame::Cancel { slot: n("slot"), generation: n("generation") },
+            "CREDIT" => {
+                Frame::Credit { channel: n("channel"), limit: n("limit"), handled: n("handled") }
+            }
+            "NEED" => Frame::Need { channel: n("channel"), limit_wanted: n("limit_wanted") },
+            "REVOKE" => Frame::Revoke { channel: n("channel"), limit_wanted: n("limit_wanted") },
+            "REVOKED" => Frame::Revoked { channel: n("channel"), limit: n("limit") },
             _ => self.other_frame(),
         }
     }
@@ -194,44 +174,23 @@ impl<'v> Fields<'v> {
                 codec: self.byte("codec"),
                 reference: self.b("reference"),
             },
-            "DETACH" => Frame::Detach {
-                channel: n("channel"),
-            },
+            "DETACH" => Frame::Detach { channel: n("channel") },
             "DETACHED" => Frame::Detached {
                 channel: n("channel"),
                 code: self.code(),
                 accepted: n("accepted"),
             },
-            "PING" => Frame::Ping {
-                id: n("id"),
-                next_ms: n("next_ms"),
-            },
+            "PING" => Frame::Ping { id: n("id"), next_ms: n("next_ms") },
             "PONG" => Frame::Pong { id: n("id") },
-            "CLOSE" => Frame::Close {
-                code: self.code(),
-                rule: self.b("rule"),
-                detail: self.b("detail"),
-            },
-            "DRAIN" => Frame::Drain {
-                stop_seq: n("stop_seq"),
-            },
-            "RELEASE" => Frame::Release {
-                reference: self.b("reference"),
-                times: n("times"),
-            },
-            "SKIPPED" => Frame::Skipped {
-                kind: self.byte("type"),
-            },
+            "CLOSE" => {
+                Frame::Close { code: self.code(), rule: self.b("rule"), detail: self.b("detail") }
+            }
+            "DRAIN" => Frame::Drain { stop_seq: n("stop_seq") },
+            "RELEASE" => Frame::Release { reference: self.b("reference"), times: n("times") },
+            "SKIPPED" => Frame::Skipped { kind: self.byte("type") },
             "NOT_UNDERSTOOD" => {
-                let asker = self
-                    .fields
-                    .get("slot")
-                    .map(|_| (n("slot"), n("generation")));
-                Frame::NotUnderstood {
-                    tag: n("tag"),
-                    channel: n("channel"),
-                    asker,
-                }
+                let asker = self.fields.get("slot").map(|_| (n("slot"), n("generation")));
+                Frame::NotUnderstood { tag: n("tag"), channel: n("channel"), asker }
             }
             other => panic!("no such frame: {other}"),
         }

@@ -21,10 +21,7 @@ fn framed(body: &[u8]) -> Vec<u8> {
 fn unframed(step: &Value) -> Vec<u8> {
     let mut input = ReadBuf::new();
     input.fill(&hex_of(step));
-    let message = Framing::Tcp
-        .cut(&mut input, 1 << 20)
-        .expect("well formed")
-        .expect("whole");
+    let message = Framing::Tcp.cut(&mut input, 1 << 20).expect("well formed").expect("whole");
     assert!(input.is_empty());
     assert_eq!(message[..4], WORD);
     message[4..].to_vec()
@@ -54,16 +51,11 @@ fn sends(step: Result<Step, wigwag_link::LinkError>) -> Buffer {
 
 /// Plays the first six steps; gives the identities of both sides.
 fn play_opening(steps: &[Value]) -> [Identity; 2] {
-    let header = Header {
-        protocol: ProtocolNumber::PAIR1,
-    }
-    .to_bytes();
+    let header = Header { protocol: ProtocolNumber::PAIR1 }.to_bytes();
     assert!(steps[..2].iter().all(|step| hex_of(step) == header));
     let messages: Vec<Vec<u8>> = steps[2..6].iter().map(unframed).collect();
     let identities = [told(&messages[0]), told(&messages[1])];
-    let session = Reader::new(&messages[2][1..])
-        .u128()
-        .expect("the session's id");
+    let session = Reader::new(&messages[2][1..]).u128().expect("the session's id");
     let token = Reader::new(&messages[3][1..]).u128().expect("the token");
     let (mut dialer, first) = Opening::dial(identities[0], session);
     let mut listener = Opening::listen(identities[1]);
@@ -75,9 +67,7 @@ fn play_opening(steps: &[Value]) -> [Identity; 2] {
     for (step, message) in steps[2..6].iter().zip(&sent) {
         assert_eq!(framed(message.as_slice()), hex_of(step), "{step}");
     }
-    let Ok(Step::Opened(ours)) = dialer.receive(sent[3].as_slice()) else {
-        panic!("not opened")
-    };
+    let Ok(Step::Opened(ours)) = dialer.receive(sent[3].as_slice()) else { panic!("not opened") };
     assert_eq!((ours.session, ours.token), (theirs.session, theirs.token));
     identities
 }
@@ -86,22 +76,14 @@ fn play_opening(steps: &[Value]) -> [Identity; 2] {
 fn written(sender: &mut Sender, frames: &[Fields<'_>]) -> Vec<u8> {
     for frame in frames.iter().map(Fields::frame) {
         match frame {
-            Frame::Close {
-                code: Code::BYE, ..
-            } => sender.close(Code::BYE, ""),
+            Frame::Close { code: Code::BYE, .. } => sender.close(Code::BYE, ""),
             sequenced => sender.outbox.append(|out| write::any(out, &sequenced)),
         }
     }
     let mut out = Outgoing::default();
     sender.take_output(&mut out);
     let segments = out.taken.segments.iter().map(|segment| segment.as_slice());
-    framed(
-        &[out.head.as_slice()]
-            .into_iter()
-            .chain(segments)
-            .collect::<Vec<_>>()
-            .concat(),
-    )
+    framed(&[out.head.as_slice()].into_iter().chain(segments).collect::<Vec<_>>().concat())
 }
 
 #[test]
@@ -115,32 +97,22 @@ fn a_whole_session_is_as_in_the_vectors() {
     let mut receivers = [0, 1].map(|at| Receiver::new(&identities[at].limits));
     for step in &steps[6..] {
         let batch = &step["batch"];
-        let frames: Vec<Fields<'_>> = batch["frames"]
-            .as_array()
-            .expect("frames")
-            .iter()
-            .map(Fields::of)
-            .collect();
+        let frames: Vec<Fields<'_>> =
+            batch["frames"].as_array().expect("frames").iter().map(Fields::of).collect();
         let from = side(step);
         assert_eq!(written(&mut senders[from], &frames), hex_of(step), "{step}");
         let message = unframed(step);
         let mut incoming = receivers[1 - from].open(&message).expect("a batch");
         assert_eq!(incoming.ack, number(&batch["ack"]));
         for fields in &frames {
-            let (frame, _) = incoming
-                .next_frame()
-                .expect("well formed")
-                .expect("one more");
+            let (frame, _) = incoming.next_frame().expect("well formed").expect("one more");
             assert_eq!(frame, fields.frame(), "{step}");
         }
         assert_eq!(incoming.next_frame(), Ok(None), "{step}");
         let ack = incoming.ack;
         drop(incoming);
         let recv_next = receivers[1 - from].recv_next();
-        senders[1 - from]
-            .outbox
-            .acknowledge(ack)
-            .expect("it was sent");
+        senders[1 - from].outbox.acknowledge(ack).expect("it was sent");
         senders[1 - from].accepted(recv_next, message.len(), Time::START);
     }
     assert!(senders[0].is_closed() && senders.iter().all(|sender| sender.outbox.is_settled()));

@@ -10,11 +10,7 @@ use crate::world::Shared;
 
 impl Client {
     fn wake(&mut self, reason: Waits) {
-        for attachment in self
-            .attachments
-            .iter_mut()
-            .filter(|one| one.waits == reason)
-        {
+        for attachment in self.attachments.iter_mut().filter(|one| one.waits == reason) {
             attachment.waits = Waits::Not;
         }
     }
@@ -25,9 +21,7 @@ impl Client {
     }
 
     fn living(&mut self, channel: u64) -> Option<&mut Attachment> {
-        self.attachments
-            .iter_mut()
-            .find(|one| one.channel == channel && one.state != State::Over)
+        self.attachments.iter_mut().find(|one| one.channel == channel && one.state != State::Over)
     }
 
     /// A frame for the calling half has come.
@@ -45,14 +39,8 @@ impl Client {
                 }
                 Ok(())
             }
-            Frame::Credit {
-                channel,
-                limit,
-                handled,
-            } => {
-                let rises = sender
-                    .window(channel)
-                    .is_some_and(|window| window.raise(limit));
+            Frame::Credit { channel, limit, handled } => {
+                let rises = sender.window(channel).is_some_and(|window| window.raise(limit));
                 let caller = self.side;
                 let Some(attachment) = self.living(channel) else {
                     return Ok(());
@@ -61,46 +49,26 @@ impl Client {
                     attachment.waits = Waits::Not;
                 }
                 attachment.handled = attachment.handled.max(handled);
-                let any = CallId {
-                    caller,
-                    attachment: attachment.id,
-                    number: 0,
-                };
+                let any = CallId { caller, attachment: attachment.id, number: 0 };
                 shared.oracle.told_handled(any, handled)
             }
-            Frame::Detached {
-                channel,
-                code,
-                accepted,
-            } => self.detached(channel, code, accepted, sender, shared),
-            Frame::Reply {
-                slot,
-                generation,
-                value,
-            } => {
+            Frame::Detached { channel, code, accepted } => {
+                self.detached(channel, code, accepted, sender, shared)
+            }
+            Frame::Reply { slot, generation, value } => {
                 let asked = self.complete(slot, generation, shared)?;
                 let right = asked.call.is_reply(value);
-                must(right, "a reply belongs to its ask", || {
-                    format!("{:?}", asked.call)
-                })
+                must(right, "a reply belongs to its ask", || format!("{:?}", asked.call))
             }
-            Frame::Error {
-                slot,
-                generation,
-                code,
-                ..
-            } => {
+            Frame::Error { slot, generation, code, .. } => {
                 let asked = self.complete(slot, generation, shared)?;
                 let expected =
                     code == Code::ACTOR_STOPPED || asked.cancelled && code == Code::CANCELLED;
-                must(expected, "errors have their cause", || {
-                    format!("{:?}: {code:?}", asked.call)
-                })
+                must(expected, "errors have their cause", || format!("{:?}: {code:?}", asked.call))
             }
-            other => Err(Violation::new(
-                "frames come where they are expected",
-                format!("{other:?}"),
-            )),
+            other => {
+                Err(Violation::new("frames come where they are expected", format!("{other:?}")))
+            }
         }
     }
 
@@ -118,11 +86,7 @@ impl Client {
             return Err(Violation::new(rule, format!("channel {channel}")));
         };
         attachment.state = State::Over;
-        let any = CallId {
-            caller,
-            attachment: attachment.id,
-            number: 0,
-        };
+        let any = CallId { caller, attachment: attachment.id, number: 0 };
         self.no_channel = false;
         sender.close_channel(channel);
         shared.note(caller, "detached", channel, accepted);
@@ -145,12 +109,7 @@ impl Client {
             return Err(Violation::new("an answer meets an open question", detail));
         };
         self.asked.retain(|one| Some(*one) != narrow);
-        shared.note(
-            self.side,
-            "completed",
-            asked.call.attachment,
-            asked.call.number,
-        );
+        shared.note(self.side, "completed", asked.call.attachment, asked.call.number);
         shared.oracle.completed(asked.call)?;
         self.wake(Waits::ForSlot);
         Ok(asked)
@@ -158,12 +117,8 @@ impl Client {
 
     /// The units that are free on each channel that is open.
     pub fn free_units(&self, sender: &mut Sender) -> Vec<(u64, u64)> {
-        let open = self
-            .attachments
-            .iter()
-            .filter(|one| one.state == State::Open);
-        open.filter_map(|one| Some((one.channel, sender.window(one.channel)?.free())))
-            .collect()
+        let open = self.attachments.iter().filter(|one| one.state == State::Open);
+        open.filter_map(|one| Some((one.channel, sender.window(one.channel)?.free()))).collect()
     }
 
     /// The session was cut: what became of the calls, as far as this side can know. Frames from
@@ -173,11 +128,7 @@ impl Client {
         for attachment in &self.attachments {
             for (number, seq) in attachment.sent.iter().enumerate() {
                 let number = number as u64;
-                let call = CallId {
-                    caller: self.side,
-                    attachment: attachment.id,
-                    number,
-                };
+                let call = CallId { caller: self.side, attachment: attachment.id, number };
                 if number < attachment.handled {
                     fates.delivered += 1;
                     shared.oracle.delivered(call)?;

@@ -16,20 +16,9 @@ impl Client {
     fn next_call(&self, at: usize) -> (CallId, bool, u64) {
         let attachment = &self.attachments[at];
         let number = attachment.sent.len() as u64;
-        let call = CallId {
-            caller: self.side,
-            attachment: attachment.id,
-            number,
-        };
-        let most = self
-            .habits
-            .bytes_max
-            .min(self.peer.frame_max - CALL_HEAD_BYTES);
-        (
-            call,
-            call.is_ask(self.habits.asks),
-            call.bytes(self.habits.bytes_min.min(most), most),
-        )
+        let call = CallId { caller: self.side, attachment: attachment.id, number };
+        let most = self.habits.bytes_max.min(self.peer.frame_max - CALL_HEAD_BYTES);
+        (call, call.is_ask(self.habits.asks), call.bytes(self.habits.bytes_min.min(most), most))
     }
 
     /// A slot for an ask; `Err` when there is none.
@@ -37,13 +26,7 @@ impl Client {
         if !is_ask {
             return Ok(None);
         }
-        self.slots
-            .take(Asked {
-                call,
-                cancelled: false,
-            })
-            .map(Some)
-            .ok_or(())
+        self.slots.take(Asked { call, cancelled: false }).map(Some).ok_or(())
     }
 
     /// Senders outside a turn: each call is charged and published alone.
@@ -79,10 +62,7 @@ impl Client {
                     Waits::ForCredit
                 }
                 CallRefused::TooLarge { body } => {
-                    return Err(Violation::new(
-                        "calls fit into frames",
-                        format!("{body} bytes"),
-                    ));
+                    return Err(Violation::new("calls fit into frames", format!("{body} bytes")));
                 }
             };
             break;
@@ -124,10 +104,7 @@ impl Client {
             self.published(at, call, asker, first_seq + count, shared)?;
             count += 1;
         }
-        sender
-            .window(channel)
-            .into_iter()
-            .for_each(|window: &mut Window| window.give_back(left));
+        sender.window(channel).into_iter().for_each(|window: &mut Window| window.give_back(left));
         sender.outbox.publish(&mut self.turn, count);
         Ok(count)
     }

@@ -16,18 +16,8 @@ fn identity(seed: u128) -> Identity {
 }
 
 fn pair(framing: Framing) -> (Peer, Peer) {
-    let dialer = Peer::new(
-        framing,
-        identity(10),
-        Role::Dialer { session: 7 },
-        Time::START,
-    );
-    let listener = Peer::new(
-        framing,
-        identity(20),
-        Role::Listener { token: 9 },
-        Time::START,
-    );
+    let dialer = Peer::new(framing, identity(10), Role::Dialer { session: 7 }, Time::START);
+    let listener = Peer::new(framing, identity(20), Role::Listener { token: 9 }, Time::START);
     (dialer, listener)
 }
 
@@ -75,15 +65,9 @@ fn two_peers_open_a_session_however_their_bytes_are_torn() {
         for chunk in [1, 2, 7, 64, 10_000] {
             let (mut dialer, mut listener) = pair(framing);
             let seen = talk(&mut dialer, &mut listener, chunk);
-            assert_eq!(
-                seen.len(),
-                2,
-                "each side hears once that it is open: {seen:?}"
-            );
+            assert_eq!(seen.len(), 2, "each side hears once that it is open: {seen:?}");
             let sender = dialer.sender().expect("it is open");
-            sender
-                .outbox
-                .append(|out| write::tell(out, 0, 1, |out| out.push(0x90)));
+            sender.outbox.append(|out| write::tell(out, 0, 1, |out| out.push(0x90)));
             let seen = talk(&mut dialer, &mut listener, chunk);
             assert!(seen.len() == 1 && seen[0].starts_with("Tell"), "{seen:?}");
         }
@@ -103,16 +87,8 @@ fn the_dialer_says_hello_only_to_a_pair1_socket() {
 #[test]
 fn a_refusal_says_why_before_the_connection_ends() {
     let (mut dialer, _) = pair(Framing::Tcp);
-    let picky = Identity {
-        required: 4,
-        ..identity(20)
-    };
-    let mut listener = Peer::new(
-        Framing::Tcp,
-        picky,
-        Role::Listener { token: 9 },
-        Time::START,
-    );
+    let picky = Identity { required: 4, ..identity(20) };
+    let mut listener = Peer::new(Framing::Tcp, picky, Role::Listener { token: 9 }, Time::START);
     let header = output(&mut listener);
     let mut wire = output(&mut dialer);
     feed(&mut dialer, &header, 8).expect("a header");
@@ -120,9 +96,7 @@ fn a_refusal_says_why_before_the_connection_ends() {
     let error = feed(&mut listener, &wire, 100).expect_err("it requires a feature");
     listener.fail(&error);
     let told = feed(&mut dialer, &output(&mut listener), 100).expect_err("refused");
-    let PeerError::Link(LinkError::ToldByPeer { code, .. }) = told else {
-        panic!("{told}")
-    };
+    let PeerError::Link(LinkError::ToldByPeer { code, .. }) = told else { panic!("{told}") };
     assert_eq!(code, Code::FEATURE_REQUIRED);
 }
 
@@ -136,10 +110,7 @@ fn a_message_over_two_hops_ends_the_session() {
         out
     };
     for hops in [0, 1] {
-        assert_eq!(
-            feed(&mut listener, batch(hops).as_slice(), 100),
-            Ok(Vec::new())
-        );
+        assert_eq!(feed(&mut listener, batch(hops).as_slice(), 100), Ok(Vec::new()));
     }
     let error = feed(&mut listener, batch(2).as_slice(), 100).expect_err("a device");
     listener.fail(&error);

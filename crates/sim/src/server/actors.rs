@@ -20,9 +20,8 @@ impl Server {
             self.waiting.clear();
         }
         self.retry(sender.as_deref_mut());
-        let busy: Vec<usize> = (0..self.lanes.len())
-            .filter(|at| !self.lanes[*at].mail.is_empty())
-            .collect();
+        let busy: Vec<usize> =
+            (0..self.lanes.len()).filter(|at| !self.lanes[*at].mail.is_empty()).collect();
         if !busy.is_empty() {
             let at = shared.random.pick(&busy);
             if self.lanes[at].living && shared.random.chance(self.habits.stops) {
@@ -36,9 +35,7 @@ impl Server {
             }
         }
         if let (Some(sender), true) = (sender, shared.random.chance(50) && !self.held.is_empty()) {
-            let mail = self
-                .held
-                .swap_remove(shared.random.below(self.held.len() as u64) as usize);
+            let mail = self.held.swap_remove(shared.random.below(self.held.len() as u64) as usize);
             self.complete(mail, sender);
         }
         Ok(())
@@ -66,10 +63,7 @@ impl Server {
                 Some(Mutant::CreditNever) => 0,
                 _ => 1,
             };
-            sender
-                .granted(lane.channel)
-                .into_iter()
-                .for_each(|grant| grant.handled(1));
+            sender.granted(lane.channel).into_iter().for_each(|grant| grant.handled(1));
             sender.freed(lane.channel, mail.units * times);
         }
         if mail.asker.is_some() && shared.random.chance(20) {
@@ -107,9 +101,7 @@ impl Server {
                     });
                 }
                 Answer::Error(code) => {
-                    sender
-                        .outbox
-                        .append(|out| write::error(out, asker, code, "as it happens"));
+                    sender.outbox.append(|out| write::error(out, asker, code, "as it happens"));
                 }
             }
         }
@@ -123,11 +115,7 @@ impl Server {
         let mail = std::mem::take(&mut lane.mail);
         sender.withdraw(channel);
         self.inbound.insert(channel, Inbound::Refused(code));
-        let detached = Frame::Detached {
-            channel,
-            code,
-            accepted,
-        };
+        let detached = Frame::Detached { channel, code, accepted };
         sender.outbox.append(|out| write::any(out, &detached));
         shared.note(self.side, "stopped", channel, accepted);
         for asker in mail.into_iter().filter_map(|mail| mail.asker) {

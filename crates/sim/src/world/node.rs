@@ -51,15 +51,7 @@ impl Node {
     /// Reads all that can be read.
     pub(super) fn read(&mut self, shared: &mut Shared) -> Result<(), Ending> {
         let now = shared.clock.now();
-        let Node {
-            side,
-            habits,
-            peer,
-            input,
-            client,
-            server,
-            ..
-        } = self;
+        let Node { side, habits, peer, input, client, server, .. } = self;
         while let Some(event) = peer.receive(input, now)? {
             let mut arrived = match event {
                 Event::Opened(opened) => {
@@ -82,7 +74,7 @@ impl Node {
                         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                         let (rule, detail) = (text(rule), text(detail));
                         return Err(
-                            PeerError::Link(LinkError::ToldByPeer { code, rule, detail }).into(),
+                            PeerError::Link(LinkError::ToldByPeer { code, rule, detail }).into()
                         );
                     }
                     Frame::Attached { .. }

@@ -30,10 +30,7 @@ where
     assert_eq!(decoded::<T>(&bytes).as_ref(), Ok(&value), "{bytes:x?}");
     for cut in 0..bytes.len() {
         let torn = T::decode(&mut Reader::new(&bytes[..cut]));
-        assert!(
-            matches!(torn, Err(DecodeError::Short { .. })),
-            "cut at {cut}: {torn:?}"
-        );
+        assert!(matches!(torn, Err(DecodeError::Short { .. })), "cut at {cut}: {torn:?}");
     }
 }
 
@@ -68,26 +65,12 @@ proptest! {
 
 #[test]
 fn numbers_take_their_shortest_form() {
-    for (value, length) in [
-        (0, 1),
-        (127, 1),
-        (128, 2),
-        (255, 2),
-        (256, 3),
-        (65_535, 3),
-        (65_536, 5),
-        (1_u64 << 32, 9),
-    ] {
+    for (value, length) in
+        [(0, 1), (127, 1), (128, 2), (255, 2), (256, 3), (65_535, 3), (65_536, 5), (1_u64 << 32, 9)]
+    {
         assert_eq!(encoded(&value).len(), length, "{value}");
     }
-    for (value, length) in [
-        (-1_i32, 1),
-        (-32, 1),
-        (-33, 2),
-        (-128, 2),
-        (-129, 3),
-        (-32_769, 5),
-    ] {
+    for (value, length) in [(-1_i32, 1), (-32, 1), (-33, 2), (-128, 2), (-129, 3), (-32_769, 5)] {
         assert_eq!(encoded(&i64::from(value)).len(), length, "{value}");
     }
 }
@@ -108,45 +91,24 @@ fn a_number_is_read_from_any_form_that_fits() {
     assert_eq!(decoded::<u8>(&[0xD3, 0, 0, 0, 0, 0, 0, 0, 7]), Ok(7));
     assert_eq!(decoded::<i64>(&[0xCC, 200]), Ok(200));
     assert_eq!(decoded::<f64>(&[0x02]), Ok(2.0));
-    assert_eq!(
-        decoded::<u8>(&[0xFF]),
-        Err(DecodeError::OutOfRange { expected: "u8" })
-    );
-    assert_eq!(
-        decoded::<i8>(&[0xCC, 200]),
-        Err(DecodeError::OutOfRange { expected: "i8" })
-    );
+    assert_eq!(decoded::<u8>(&[0xFF]), Err(DecodeError::OutOfRange { expected: "u8" }));
+    assert_eq!(decoded::<i8>(&[0xCC, 200]), Err(DecodeError::OutOfRange { expected: "i8" }));
 }
 
 #[test]
 fn another_type_is_named() {
     let error = decoded::<u64>(&encoded(&"ten")).expect_err("text is no number");
-    assert_eq!(
-        error,
-        DecodeError::WrongType {
-            expected: "u64",
-            found: 0xA3
-        }
-    );
-    assert_eq!(
-        error.to_string(),
-        "expected u64, found MessagePack marker 0xa3"
-    );
+    assert_eq!(error, DecodeError::WrongType { expected: "u64", found: 0xA3 });
+    assert_eq!(error.to_string(), "expected u64, found MessagePack marker 0xa3");
     assert_eq!(decoded::<&str>(&[0xA1, 0xFF]), Err(DecodeError::NotUtf8));
 }
 
 #[test]
 fn a_claimed_length_allocates_nothing() {
     let four_billion = [0xDD, 0xFF, 0xFF, 0xFF, 0xFF];
-    assert!(matches!(
-        decoded::<Vec<()>>(&four_billion),
-        Err(DecodeError::Short { .. })
-    ));
+    assert!(matches!(decoded::<Vec<()>>(&four_billion), Err(DecodeError::Short { .. })));
     let map = [0xDF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0];
-    assert!(matches!(
-        decoded::<BTreeMap<u8, u8>>(&map),
-        Err(DecodeError::Short { .. })
-    ));
+    assert!(matches!(decoded::<BTreeMap<u8, u8>>(&map), Err(DecodeError::Short { .. })));
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! Frames that open and close channels and move credit; all that is no call and no answer.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use wigwag_link::frame::Frame;
+use wigwag_link::{Code, LinkError, write};
+
+use crate::lanes::ChannelOwner;
+use crate::link::Link;
+use crate::reading::{Inbound, Open, Reading};
+
+impl Reading {
+    pub(crate) fn control(&mut self, link: &Link, frame: Frame<'_>) -> Result<(), LinkError> {
+        match frame {
+            Frame::Credit { channel, limit, .. } => credited(link, channel, limit),
+            Frame::Need { channel, limit_wanted } => {
+                link.sending().sender.needed(channel, limit_wanted);
+            }
+            Frame::Revoke { channel, limit_wanted } => revoke(link, channel, limit_wanted),
+            Frame::Attach { channel, how, target, codec, .. } => {
+                self.attach(link, channel, how, target, codec)?;
+            }
+            Frame::Attached { channel, limit, schema_hash, .. } => {
+                link.sending().attached(channel, limit, schema_hash);
+            }
+            Frame::Detach { channel } => self.detach(link, channel),
+            Frame::Detached { channel, code, .. } => {
+                let parked = link.sending().detached(channel, code);
+                parked.into_iter().for_each(Waker::wake);
+            }
+            Frame::Ping { id, .. } => link.sending().sender.pinged(id),
+            Frame::Drain { .. } => drain(link),
+            Frame::Close { code, rule, detail } => {
+                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+                let (rule, detail) = (text(rule), text(detail));
+                return Err(LinkError::ToldByPeer { code, rule, detail });
+            }
+            // A handler that has begun goes on; its completion frees the slot. Nothing else of
+            // these needs an answer.
+            Frame::Cancel { .. }
+            | Frame::Revoked { .. }
+            | Frame::Pong { .. }
+            | Frame::Release { .. }
+            | Frame::Skipped { .. } => {}
+            Frame::Tell { .. }
+            | Frame::Ask { .. }
+            | Frame::Reply { .. }
+            | Frame::Error { .. }
+            | Frame::NotUnderstood { .. } => {
+                return Err(LinkError::protocol("a call in a place for control frames"));
+            }
+        }
+        Ok(())
+    }
+
+    fn attach(
+        &mut self,
+        link: &Link,
+        channel: u64,
+        how: u8,
+        target: &[u8],
+        codec: u8,
+    ) -> Result<(), LinkError> {
+        // What came for the number's last use is answered before it has a new one.
+        self.publish();
+        let mut sending = link.sending();
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        let actor = if how == 0 && codec == 0 { self.exports.find(target) } else { None };
+        // The check of the number comes first: it bounds the table.
+        let limit = sending.sender.grant(channel, self.ours.initial_units)?;
+        if self.channels.len() <= at {
+            self.channels.resize_with(at + 1, || None);
+        }
+        let Some(actor) = actor else {
+            sending.sender.withdraw(channel);
+            self.channels[at] = Some(Inbound::Refused(Code::NO_SUCH_ACTOR));
+            let code = Code::NO_SUCH_ACTOR;
+            let refused = Frame::Detached { channel, code, accepted: 0 };
+            sending.sender.outbox.append(|out| write::any(out, &refused));
+            return Ok(());
+        };
+        self.attaches += 1;
+        if sending.grants.len() <= at {
+            sending.grants.resize(at + 1, 0);
+        }
+        sending.grants[at] = self.attaches;
+        let schema_hash = actor.schema().hash;
+        let attached = Frame::Attached { channel, limit, schema_hash, codec: 0, reference: &[] };
+        sending.sender.outbox.append(|out| write::any(out, &attached));
+        drop(sending);
+        let Some(whole) = self.link.upgrade() else {
+            return Ok(());
+        };
+        let owner = Arc::new(ChannelOwner::new(whole, channel, self.attaches));
+        let lane = actor.open_lane(owner.clone());
+        let open = Open { actor, lane, owner, used: 0, limit, dirty: false };
+        self.channels[at] = Some(Inbound::Open(open));
+        Ok(())
+    }
+
+    fn detach(&mut self, link: &Link, channel: u64) {
+        self.publish();
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        let Some(inbound) = self.channels.get_mut(at) else {
+            return;
+        };
+        if inbound.take().is_none() {
+            return;
+        }
+        let mut sending = link.sending();
+        sending.sender.withdraw(channel);
+        let attach = sending.grants.get_mut(at).map(std::mem::take);
+        if attach.unwrap_or(0) == 0 {
+            // It was refused or its actor has stopped: the peer was told so, and a second DETACHED
+            // would look like the answer to its next ATTACH of the number.
+            return;
+        }
+        let code = Code::OK;
+        let detached = Frame::Detached { channel, code, accepted: 0 };
+        sending.sender.outbox.append(|out| write::any(out, &detached));
+    }
+}
+
+fn credited(link: &Link, channel: u64, limit: u64) {
+    let mut sending = link.sending();
+    let raised = sending.sender.window(channel).is_some_and(|window| window.raise(limit));
+    let woken = if raised { sending.woken(channel) } else { Vec::new() };
+    drop(sending);
+    woken.into_iter().for_each(Waker::wake);
+}
+
+fn revoke(link: &Link, channel: u64, limit_wanted: u64) {
+    let mut sending = link.sending();
+    let window = sending.sender.window(channel);
+    if let Some(limit) = window.map(|window| window.revoke(limit_wanted)) {
+        let revoked = Frame::Revoked { channel, limit };
+        sending.sender.outbox.append(|out| write::any(out, &revoked));
+    }
+}
+
+/// The peer takes no new calls: those who wait for room hear so.
+fn drain(link: &Link) {
+    let mut sending = link.sending();
+    sending.draining = true;
+    let fronts = sending.fronts();
+    drop(sending);
+    fronts.into_iter().for_each(Waker::wake);
+}
