@@ -54,7 +54,7 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         let waker = Some(context.waker());
         match Answer::send(self.target, &mut self.message, &mut self.ticket, waker, now) {
             Attempt::Sent(answer) => Poll::Ready(Ok(answer)),
-            Attempt::Failed(error) => Poll::Ready(Err(error)),
+            Attempt::Failed(error) => Poll::Ready(Err(*error)),
             Attempt::Full => self.limit.poll(context).map(|kind| {
                 self.target.leave(&mut self.ticket);
                 Err(CallError::new(kind, self.target.target()))

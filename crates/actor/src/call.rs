@@ -64,7 +64,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
         match self.target.tell(&mut message, &mut Ticket::default(), None) {
             Attempt::Sent(()) => Ok(()),
             Attempt::Full => Err(full(self.target, message)),
-            Attempt::Failed(error) => Err(refused(message, error)),
+            Attempt::Failed(error) => Err(refused(message, *error)),
         }
     }
 
@@ -129,7 +129,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
         match Answer::send(self.target, &mut message, &mut Ticket::default(), None, false) {
             Attempt::Sent(answer) => Ok(answer),
             Attempt::Full => Err(full(self.target, message)),
-            Attempt::Failed(error) => Err(refused(message, error)),
+            Attempt::Failed(error) => Err(refused(message, *error)),
         }
     }
 
@@ -185,7 +185,7 @@ impl<I: Interface> Future for Tell<'_, I> {
         let this = &mut *self;
         match this.target.tell(&mut this.message, &mut this.ticket, Some(context.waker())) {
             Attempt::Sent(()) => Poll::Ready(Ok(())),
-            Attempt::Failed(error) => Poll::Ready(Err(refused(this.message.take(), error))),
+            Attempt::Failed(error) => Poll::Ready(Err(refused(this.message.take(), *error))),
             Attempt::Full => match this.limit.poll(context) {
                 Poll::Pending => Poll::Pending,
                 Poll::Ready(kind) => {

@@ -33,6 +33,17 @@ pub trait Message: Sized + Send + 'static {
     /// Reads the arguments of method `method`. Missing trailing arguments are an error unless they
     /// are `Option`; extra ones are skipped. `None`: no such method.
     fn decode(method: u32, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError>;
+
+    /// The same, handing the message to `then` where it is made. The macros write this one, because
+    /// a message that is built in its place in the mailbox is never moved.
+    #[inline]
+    fn decode_with<T>(
+        method: u32,
+        reader: &mut Reader<'_>,
+        then: impl FnOnce(Self) -> T,
+    ) -> Result<Option<T>, DecodeError> {
+        Ok(Self::decode(method, reader)?.map(then))
+    }
 }
 
 /// State behind an interface.

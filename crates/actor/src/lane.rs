@@ -109,8 +109,6 @@ impl<M: Message> Lane for TypedLane<M> {
         units: u64,
         asker: Option<(u32, u32)>,
     ) -> Result<(), Rejected> {
-        let decoded = M::decode(method, &mut Reader::new(arguments));
-        let message = decoded.map_err(Rejected::BadArguments)?.ok_or(Rejected::NoSuchMethod)?;
         if self.staged.last().is_none_or(Chunk::is_full) {
             self.next_chunk();
         }
@@ -118,14 +116,24 @@ impl<M: Message> Lane for TypedLane<M> {
             Some((slot, generation)) => ReplySlot::Remote { slot, generation },
             None => ReplySlot::Nobody,
         };
-        if let Some(chunk) = self.staged.last_mut() {
-            chunk.units += units;
-            chunk.mails.push(Mail { message, reply });
+        let Some(chunk) = self.staged.last_mut() else { return Ok(()) };
+        let mails = &mut chunk.mails;
+        let place = |message| mails.push(Mail { message, reply });
+        match M::decode_with(method, &mut Reader::new(arguments), place) {
+            Ok(Some(())) => {
+                chunk.units += units;
+                Ok(())
+            }
+            Ok(None) => Err(Rejected::NoSuchMethod),
+            Err(error) => Err(Rejected::BadArguments(error)),
         }
-        Ok(())
     }
 
     fn publish(&mut self) {
+        // The chunk that was begun for a call which was then rejected.
+        if let Some(empty) = self.staged.pop_if(|last| last.mails.is_empty()) {
+            self.spare.push(empty);
+        }
         if self.staged.is_empty() {
             return;
         }

@@ -22,8 +22,8 @@ pub enum Attempt<T> {
     Sent(T),
     /// No room now; the sender is parked if it gave a waker.
     Full,
-    /// It cannot be sent.
-    Failed(CallError),
+    /// It cannot be sent. In a box, so that all else fits two registers.
+    Failed(Box<CallError>),
 }
 
 /// The number of an outstanding ask at its route.
@@ -107,7 +107,7 @@ impl<I: Interface> Local<I> {
             Pushed::In { .. } => Attempt::Sent(()),
             Pushed::Full => Attempt::Full,
             Pushed::Closed => {
-                Attempt::Failed(CallError::new(CallErrorKind::ActorStopped, &self.target))
+                Attempt::Failed(Box::new(CallError::new(CallErrorKind::ActorStopped, &self.target)))
             }
         }
     }

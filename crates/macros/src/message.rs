@@ -82,6 +82,7 @@ fn encode(definition: &Definition) -> TokenStream {
 
 fn decode(definition: &Definition) -> TokenStream {
     let (method, reader, count) = (local("method"), local("reader"), local("count"));
+    let then = local("then");
     let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
         let variant = &one.variant;
         let names = one.arguments.iter().map(|argument| &argument.name);
@@ -94,7 +95,7 @@ fn decode(definition: &Definition) -> TokenStream {
             #at => ::wigwag::__private::nested(#reader, |#reader, #count| {
                 let _ = #count;
                 #check
-                ::core::result::Result::Ok(Self::#variant { #(#names: #values,)* })
+                ::core::result::Result::Ok(#then(Self::#variant { #(#names: #values,)* }))
             })
             .map(::core::option::Option::Some),
         }
@@ -106,6 +107,18 @@ fn decode(definition: &Definition) -> TokenStream {
             #reader: &mut ::wigwag::__private::Reader<'_>,
         ) -> ::core::result::Result<
             ::core::option::Option<Self>,
+            ::wigwag::__private::DecodeError,
+        > {
+            <Self as ::wigwag::__private::Message>::decode_with(#method, #reader, |whole| whole)
+        }
+
+        #[inline]
+        fn decode_with<Then>(
+            #method: ::core::primitive::u32,
+            #reader: &mut ::wigwag::__private::Reader<'_>,
+            #then: impl ::core::ops::FnOnce(Self) -> Then,
+        ) -> ::core::result::Result<
+            ::core::option::Option<Then>,
             ::wigwag::__private::DecodeError,
         > {
             match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {

@@ -176,7 +176,7 @@ impl Channel {
             match turns::call(&self.link, self.number, &encode) {
                 Encoded::Done => return Attempt::Sent(()),
                 Encoded::NotHere => {}
-                Encoded::TooLarge => return Attempt::Failed(self.too_large(None)),
+                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
             }
         }
         self.send_shared(&encode, ticket, waker, then)
@@ -193,7 +193,7 @@ impl Channel {
         turns::publish(&self.link);
         let mut sending = self.link.sending();
         if let Err(error) = self.check(&sending) {
-            return Attempt::Failed(error);
+            return Attempt::Failed(Box::new(error));
         }
         let was_idle = sending.sender.outbox.is_idle();
         let Sending { sender, channels, .. } = &mut *sending;
@@ -203,7 +203,9 @@ impl Channel {
         let outcome = sender.call_if(self.number, encode, may_pass);
         match outcome {
             Ok(()) => self.sent(sending, ticket, was_idle, then),
-            Err(CallRefused::TooLarge { body }) => Attempt::Failed(self.too_large(Some(body))),
+            Err(CallRefused::TooLarge { body }) => {
+                Attempt::Failed(Box::new(self.too_large(Some(body))))
+            }
             Err(refused) => {
                 let tell_peer = match refused {
                     CallRefused::NoCredit { units } => sending.sender.stuck(self.number, units),

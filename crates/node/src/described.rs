@@ -68,7 +68,7 @@ impl Dynamic {
             match self.channel.tell(number, |out| out.extend(arguments), ticket, waker) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
                 Attempt::Full => Poll::Pending,
-                Attempt::Failed(error) => Poll::Ready(Err(error)),
+                Attempt::Failed(error) => Poll::Ready(Err(*error)),
             }
         })
         .await
@@ -126,7 +126,7 @@ async fn ask(
                 match channel.ask(method, &arguments, &mut parked.ticket, waker, true) {
                     Attempt::Sent(slot) => *asked.slot.insert(slot),
                     Attempt::Full => return Poll::Pending,
-                    Attempt::Failed(error) => return Poll::Ready(Err(error)),
+                    Attempt::Failed(error) => return Poll::Ready(Err(*error)),
                 }
             }
         };

@@ -59,7 +59,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let number = match self.number(call) {
             Ok(number) => number,
-            Err(error) => return Attempt::Failed(error),
+            Err(error) => return Attempt::Failed(Box::new(error)),
         };
         let sent = self.channel.tell(number, |out| call.encode_arguments(out), ticket, waker);
         if let Attempt::Sent(()) = sent {
@@ -81,7 +81,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         };
         let number = match self.number(call) {
             Ok(number) => number,
-            Err(error) => return Attempt::Failed(error),
+            Err(error) => return Attempt::Failed(Box::new(error)),
         };
         let sent = self.channel.ask(number, |out| call.encode_arguments(out), ticket, waker, now);
         if let Attempt::Sent(_) = sent {
