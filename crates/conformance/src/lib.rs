@@ -1,1 +1,149 @@
 //! What every transport, protocol and codec promises, tested once for all of them.
+//!
+//! Each promise is a function in here; the macros make one test of each for one implementation, so
+//! `tests/*.rs` has one line for each. A new transport gets all promises with that line.
+//!
+//! Nothing waits for time to pass: a test waits for events, and [`run`] ends one that waits for an
+//! event which does not come.
+#![forbid(unsafe_code)]
+
+use std::future::Future;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+
+pub mod room;
+pub mod payload;
+pub mod transport;
+pub mod handshake;
+pub mod pipeline;
+pub mod pair;
+pub mod request;
+pub mod socket;
+pub mod codec;
+
+pub use room::Room;
+
+/// A test that takes longer waits for something that will not happen.
+const TEST_MAX: Duration = Duration::from_secs(60);
+
+/// Runs a test with two workers, as the machines have that run us.
+pub fn run(test: impl Future<Output = ()>) {
+    let runtime =
+        Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        tokio::time::timeout(TEST_MAX, test)
+            .await
+            .expect("the test waits for something that does not happen");
+    });
+}
+
+/// Waits until `happened`; for what nobody announces.
+pub(crate) async fn eventually(happened: impl Fn() -> bool) {
+    while !happened() {
+        pause().await;
+    }
+}
+
+/// Lets everybody else run.
+pub(crate) async fn pause() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+/// Makes a test of each promise, for one address pattern: see [`Room`].
+#[macro_export]
+macro_rules! promises {
+    ($module:ident, $pattern:expr; $($group:ident: $($promise:ident)*;)*) => {
+        mod $module {
+            $($(
+                #[test]
+                fn $promise() {
+                    let room = $crate::Room::new($pattern);
+                    $crate::run($crate::$group::$promise(&room));
+                }
+            )*)*
+        }
+    };
+}
+
+/// What a transport promises to whoever uses its connections.
+#[macro_export]
+macro_rules! transport_conformance {
+    ($module:ident, $pattern:expr) => {
+        $crate::promises! {
+            $module, $pattern;
+            transport:
+                messages_keep_their_order_and_content
+                both_directions_flow_at_once
+                a_peer_that_closes_in_the_middle_is_noticed
+                closing_ends_our_own_reader
+                dialling_nobody_is_refused
+                an_address_is_listened_at_once
+                single_bytes_come_through
+                a_thousand_dials_at_once_are_accepted
+                a_writer_stops_when_nobody_reads;
+            handshake:
+                a_listener_turns_each_wrong_header_away
+                a_dialer_names_each_wrong_header
+                a_silent_stranger_is_shown_out;
+        }
+    };
+}
+
+/// What the SP sockets promise over one transport.
+#[macro_export]
+macro_rules! protocol_conformance {
+    ($module:ident, $pattern:expr) => {
+        $crate::promises! {
+            $module, $pattern;
+            request:
+                each_request_has_its_reply
+                many_requesters_each_get_their_own_reply
+                a_request_outlives_the_one_who_was_to_answer
+                a_request_is_asked_again_when_no_reply_comes
+                without_resending_a_lost_request_is_told
+                a_second_request_cancels_the_first
+                a_reply_needs_a_request
+                malformed_requests_are_counted_and_the_pipe_goes_on;
+            pipeline:
+                a_pipeline_keeps_order_and_content
+                two_workers_share_the_work
+                a_pusher_stops_when_nobody_pulls_and_nothing_is_lost
+                a_thousand_pushers_are_all_heard
+                what_was_accepted_is_written_before_the_close;
+            pair:
+                a_pair_talks_both_ways_at_once
+                a_third_is_turned_away
+                a_pair_that_is_full_both_ways_comes_free_again
+                a_pair_finds_its_restarted_peer
+                a_peer_that_sets_reserved_bits_is_disconnected;
+            socket:
+                dialling_nobody_is_an_error_that_leaves_nothing
+                the_wrong_partner_is_named
+                a_message_over_the_limit_ends_the_connection
+                closing_ends_the_calls_that_wait
+                closing_frees_the_address
+                a_timeout_says_what_was_missing
+                a_dropped_recv_loses_nothing
+                a_dropped_send_passes_its_turn_on;
+        }
+    };
+}
+
+/// What a wire type promises: it comes back as it went, and never from a part of its bytes.
+#[macro_export]
+macro_rules! codec_conformance {
+    ($module:ident, $type:ty, $($value:expr),+ $(,)?) => {
+        mod $module {
+            #[test]
+            fn values_come_back() {
+                $($crate::codec::comes_back::<$type>(&$value);)+
+            }
+
+            #[test]
+            fn no_part_of_a_value_is_taken_for_it() {
+                $($crate::codec::is_not_read_from_a_part::<$type>(&$value);)+
+            }
+        }
+    };
+}

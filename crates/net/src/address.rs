@@ -15,10 +15,7 @@ pub struct Address {
 impl Address {
     /// An address made of its parts; transports use it to tell where they really listen.
     pub fn new(scheme: &'static str, rest: impl Into<String>) -> Address {
-        Address {
-            scheme,
-            rest: rest.into(),
-        }
+        Address { scheme, rest: rest.into() }
     }
 
     /// The transport's name: `tcp`, `ipc`, `inproc`.
@@ -47,15 +44,12 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Address, NetError> {
         let bad = |rule: &'static str| NetError::new(text, NetErrorKind::BadAddress { rule });
-        let (scheme, rest) = text
-            .split_once("://")
-            .ok_or_else(|| bad("an address begins with a scheme and ://"))?;
+        let (scheme, rest) =
+            text.split_once("://").ok_or_else(|| bad("an address begins with a scheme and ://"))?;
         if rest.is_empty() {
             return Err(bad("something must stand behind ://"));
         }
-        let known = crate::transport::TRANSPORTS
-            .iter()
-            .find(|known| known.scheme() == scheme);
+        let known = crate::transport::TRANSPORTS.iter().find(|known| known.scheme() == scheme);
         match known {
             Some(transport) => Ok(Address::new(transport.scheme(), rest)),
             None => Err(NetError::new(text, NetErrorKind::UnknownScheme)),
@@ -84,14 +78,8 @@ mod tests {
     fn the_actor_is_the_last_segment() {
         let address: Address = "ipc:///tmp/a.sock/counter".parse().unwrap();
         let (peer, name) = address.split_name().unwrap();
-        assert_eq!(
-            (peer.to_string().as_str(), name),
-            ("ipc:///tmp/a.sock", "counter")
-        );
-        assert_eq!(
-            "tcp://127.0.0.1:1".parse::<Address>().unwrap().split_name(),
-            None
-        );
+        assert_eq!((peer.to_string().as_str(), name), ("ipc:///tmp/a.sock", "counter"));
+        assert_eq!("tcp://127.0.0.1:1".parse::<Address>().unwrap().split_name(), None);
         assert_eq!("ipc:///a".parse::<Address>().unwrap().split_name(), None);
     }
 

@@ -87,10 +87,7 @@ pub struct Flusher {
 impl Flusher {
     /// A flusher for `outlet`.
     pub fn new(outlet: Arc<dyn Outlet>) -> Flusher {
-        let writing = Writing {
-            batch: Batch::new(),
-            failed: None,
-        };
+        let writing = Writing { batch: Batch::new(), failed: None };
         Flusher {
             outlet,
             writing: Handover::new(writing),
@@ -289,10 +286,7 @@ struct Alarm {
 
 impl Alarm {
     fn new() -> Alarm {
-        Alarm {
-            sleep: Box::pin(tokio::time::sleep_until(Instant::now())),
-            due: None,
-        }
+        Alarm { sleep: Box::pin(tokio::time::sleep_until(Instant::now())), due: None }
     }
 
     /// True when `deadline` is over; otherwise the task is woken then.
@@ -341,11 +335,7 @@ impl Signal {
         if std::mem::take(&mut state.raised) {
             return Poll::Ready(());
         }
-        if !state
-            .driver
-            .as_ref()
-            .is_some_and(|waker| waker.will_wake(context.waker()))
-        {
+        if !state.driver.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             state.driver = Some(context.waker().clone());
         }
         Poll::Pending

@@ -63,10 +63,7 @@ pub enum NetErrorKind {
 impl NetError {
     /// An error at `address`.
     pub fn new(address: impl ToString, kind: impl Into<NetErrorKind>) -> NetError {
-        NetError {
-            address: address.to_string(),
-            kind: kind.into(),
-        }
+        NetError { address: address.to_string(), kind: kind.into() }
     }
 
     /// Whose doing it is.

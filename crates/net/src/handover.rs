@@ -16,10 +16,7 @@ pub struct Handover<T> {
 impl<T> Handover<T> {
     /// Work that nobody has begun.
     pub fn new(state: T) -> Handover<T> {
-        Handover {
-            again: AtomicBool::new(false),
-            work: Mutex::new(state),
-        }
+        Handover { again: AtomicBool::new(false), work: Mutex::new(state) }
     }
 
     /// Has `work` run at least once after this call began, by this thread or by the one that is at

@@ -104,13 +104,19 @@ async fn read_some(
     when: &'static str,
 ) -> Result<(), NetError> {
     match connection.reader.read_buf(input.space()).await {
-        Ok(0) => Err(NetError::new(
-            &connection.peer,
-            NetErrorKind::Closed { when },
-        )),
+        Ok(0) => Err(NetError::new(&connection.peer, NetErrorKind::Closed { when })),
         Ok(_) => Ok(()),
-        Err(error) => Err(NetError::new(&connection.peer, NetErrorKind::Io(error))),
+        Err(error) => Err(lost(&connection.peer, error, when)),
     }
+}
+
+/// A peer that goes may do so with a reset; that it has gone is what counts.
+fn lost(peer: &str, error: io::Error, when: &'static str) -> NetError {
+    let kind = match error.kind() {
+        io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => NetErrorKind::Closed { when },
+        _ => NetErrorKind::Io(error),
+    };
+    NetError::new(peer, kind)
 }
 
 fn send_all(
@@ -121,7 +127,7 @@ fn send_all(
     async move {
         write_all(&*outlet, &bytes)
             .await
-            .map_err(|error| NetError::new(&peer, NetErrorKind::Io(error)))
+            .map_err(|error| lost(&peer, error, "in the middle of the handshake"))
     }
 }
 

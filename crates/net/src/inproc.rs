@@ -42,18 +42,12 @@ impl Transport for Inproc {
         Box::pin(async move {
             let (door, arrivals) = mpsc::channel(options.backlog.max(1) as usize);
             let mut doors = lock(&DOORS);
-            if doors
-                .get(address.rest())
-                .is_some_and(|door| !door.is_closed())
-            {
+            if doors.get(address.rest()).is_some_and(|door| !door.is_closed()) {
                 return Err(NetError::new(address, NetErrorKind::InUse));
             }
             doors.insert(address.rest().to_owned(), door);
             let arrivals = tokio::sync::Mutex::new(arrivals);
-            Ok(Box::new(Accepting {
-                arrivals,
-                address: address.clone(),
-            }) as Box<dyn Listener>)
+            Ok(Box::new(Accepting { arrivals, address: address.clone() }) as Box<dyn Listener>)
         })
     }
 
@@ -75,10 +69,7 @@ impl Transport for Inproc {
 fn end(reads: &Arc<Pipe>, writes: &Arc<Pipe>, peer: &Arc<str>) -> Connection {
     Connection {
         reader: Box::new(PipeReader(reads.clone())),
-        outlet: Arc::new(PipeOutlet {
-            writes: writes.clone(),
-            reads: Arc::downgrade(reads),
-        }),
+        outlet: Arc::new(PipeOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) }),
         framing: Framing::Tcp,
         peer: peer.clone(),
     }
@@ -98,12 +89,7 @@ impl Listener for Accepting {
         Box::pin(async move {
             let arrived = self.arrivals.lock().await.recv().await;
             arrived.ok_or_else(|| {
-                NetError::new(
-                    &self.address,
-                    NetErrorKind::Closed {
-                        when: "while listening",
-                    },
-                )
+                NetError::new(&self.address, NetErrorKind::Closed { when: "while listening" })
             })
         })
     }
@@ -113,10 +99,7 @@ impl Drop for Accepting {
     fn drop(&mut self) {
         self.arrivals.get_mut().close();
         let mut doors = lock(&DOORS);
-        if doors
-            .get(self.address.rest())
-            .is_some_and(mpsc::Sender::is_closed)
-        {
+        if doors.get(self.address.rest()).is_some_and(mpsc::Sender::is_closed) {
             doors.remove(self.address.rest());
         }
     }
@@ -231,9 +214,7 @@ impl Outlet for PipeOutlet {
     }
 
     fn writable(&self) -> Boxed<'_, io::Result<()>> {
-        Box::pin(std::future::poll_fn(|context| {
-            self.writes.poll_writable(context)
-        }))
+        Box::pin(std::future::poll_fn(|context| self.writes.poll_writable(context)))
     }
 
     fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {

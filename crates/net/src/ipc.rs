@@ -38,11 +38,8 @@ impl Transport for Ipc {
             let path = PathBuf::from(address.rest());
             take_over(&path).map_err(|error| NetError::new(address, error))?;
             let listener = bind(&path, options).map_err(|error| NetError::new(address, error))?;
-            Ok(Box::new(Accepting {
-                listener,
-                address: address.clone(),
-                path,
-            }) as Box<dyn Listener>)
+            Ok(Box::new(Accepting { listener, address: address.clone(), path })
+                as Box<dyn Listener>)
         })
     }
 

@@ -55,6 +55,7 @@ mod waiters;
 mod race;
 pub mod background;
 mod core;
+mod errands;
 mod calls;
 mod pipe;
 mod dialer;

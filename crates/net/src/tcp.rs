@@ -37,14 +37,9 @@ impl Transport for Tcp {
             let local = resolve(address).await?;
             let listener =
                 bind(local[0], options).map_err(|error| NetError::new(address, error))?;
-            let bound = listener
-                .local_addr()
-                .map_err(|error| NetError::new(address, error))?;
+            let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
             let bound = Address::new("tcp", bound.to_string());
-            Ok(Box::new(Accepting {
-                listener,
-                address: bound,
-            }) as Box<dyn Listener>)
+            Ok(Box::new(Accepting { listener, address: bound }) as Box<dyn Listener>)
         })
     }
 
@@ -75,10 +70,7 @@ async fn resolve(address: &Address) -> Result<Vec<SocketAddr>, NetError> {
         return Ok(vec![numeric]);
     }
     let rule = "tcp wants host:port with a port from 0 to 65535";
-    if rest
-        .rsplit_once(':')
-        .is_none_or(|(_, port)| port.parse::<u16>().is_err())
-    {
+    if rest.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
         return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
     }
     let found: Vec<SocketAddr> = match lookup_host(rest).await {
@@ -92,11 +84,7 @@ async fn resolve(address: &Address) -> Result<Vec<SocketAddr>, NetError> {
 }
 
 fn bind(local: SocketAddr, options: ListenOptions) -> io::Result<TcpListener> {
-    let socket = if local.is_ipv4() {
-        TcpSocket::new_v4()?
-    } else {
-        TcpSocket::new_v6()?
-    };
+    let socket = if local.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     // A restarted service must get its port back while old connections are still in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(local)?;

@@ -40,11 +40,8 @@ fn the_background_thread_bears_the_projects_name() {
 /// A socket made inside a runtime is used from a plain thread.
 #[test]
 fn a_plain_thread_uses_a_socket_of_a_runtime() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (left, right) = {
         let _entered = runtime.enter();
         (Pair::new(), Pair::new())
@@ -59,11 +56,8 @@ fn a_plain_thread_uses_a_socket_of_a_runtime() {
 /// The runtime under a socket is dropped: calls end with an error instead of waiting for ever.
 #[test]
 fn a_socket_whose_runtime_is_gone_is_closed() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let pull = {
         let _entered = runtime.enter();
         Pull::new()

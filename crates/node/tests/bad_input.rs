@@ -2,6 +2,7 @@
 //! the right kind, in time, that says whose doing it is and what mends it; and nobody else notices.
 //!
 //! One table. Each row is played against the same node, which a healthy client asks all the while.
+#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 #[path = "support/child.rs"]
 mod child;
@@ -125,12 +126,7 @@ impl Stage {
         let client = Node::new();
         let there = format!("{address}/counter");
         let healthy = client.actor::<Counter>(&there).await.unwrap();
-        Stage {
-            node,
-            address,
-            healthy,
-            _client: client,
-        }
+        Stage { node, address, healthy, _client: client }
     }
 
     /// One ask of the healthy client, which is never refused and never late.
@@ -185,11 +181,7 @@ fn row(
     promise: Duration,
     play: impl for<'a> Fn(&'a Stage) -> Play<'a> + Send + Sync + 'static,
 ) -> Row {
-    Row {
-        name: name.into(),
-        promise,
-        play: Box::new(play),
-    }
+    Row { name: name.into(), promise, play: Box::new(play) }
 }
 
 impl Row {
@@ -237,12 +229,7 @@ struct Stranger {
 }
 
 fn refused_with(code: Code, words: &'static str, mend: &'static str) -> Option<Expected> {
-    Some(Expected {
-        kind: Kind::Misbehaved(code),
-        fault: Fault::Peer,
-        words,
-        mend,
-    })
+    Some(Expected { kind: Kind::Misbehaved(code), fault: Fault::Peer, words, mend })
 }
 
 const BREAKS: &str = "look at the peer's version: it breaks the protocol";
@@ -252,11 +239,7 @@ fn no_header(name: &'static str, says: &[u8], error: HeaderError, mend: &'static
     let wrong_protocol = matches!(error, HeaderError::WrongProtocol { .. });
     let expected = Some(Expected {
         kind: Kind::Header(error),
-        fault: if wrong_protocol {
-            Fault::Caller
-        } else {
-            Fault::Peer
-        },
+        fault: if wrong_protocol { Fault::Caller } else { Fault::Peer },
         words: match error {
             HeaderError::SpeaksHttp => "the peer speaks HTTP",
             HeaderError::SpeaksTls => "the peer speaks TLS",
@@ -284,10 +267,7 @@ fn other_programs() -> Vec<Stranger> {
     let partner = "use the partner's socket type at one of the two ends";
     let web = "this port belongs to a web server";
     let tls = "this port wants TLS";
-    let wrong = |theirs| HeaderError::WrongProtocol {
-        ours: ProtocolNumber::PAIR1,
-        theirs,
-    };
+    let wrong = |theirs| HeaderError::WrongProtocol { ours: ProtocolNumber::PAIR1, theirs };
     let (pull, req) = (ProtocolNumber::PULL, ProtocolNumber::REQ);
     let http = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n";
     let get = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -300,18 +280,8 @@ fn other_programs() -> Vec<Stranger> {
         no_header("PULL", &header(pull), wrong(pull), partner),
         no_header("REQ", &header(req), wrong(req), partner),
         no_header("bad magic", &noise, HeaderError::BadMagic(noise), port),
-        no_header(
-            "SP version 1",
-            b"\0SP\x01\0\x11\0\0",
-            HeaderError::BadVersion(1),
-            port,
-        ),
-        no_header(
-            "reserved bits",
-            b"\0SP\0\0\x11\0\x01",
-            HeaderError::ReservedBits,
-            port,
-        ),
+        no_header("SP version 1", b"\0SP\x01\0\x11\0\0", HeaderError::BadVersion(1), port),
+        no_header("reserved bits", b"\0SP\0\0\x11\0\x01", HeaderError::ReservedBits, port),
     ]
 }
 
@@ -349,23 +319,9 @@ fn broken_openings() -> Vec<Stranger> {
     let length = |length: u64| length.to_be_bytes();
     let mut newer = hello(identity());
     (newer[9], newer[10]) = (2, 3);
-    let required = Identity {
-        required: 1 << 40,
-        ..identity()
-    };
-    let useless = Identity {
-        limits: Limits {
-            frame_max: 0,
-            ..Limits::default()
-        },
-        ..identity()
-    };
-    let device = [
-        &12_u64.to_be_bytes()[..],
-        &[0, 0, 0, 2],
-        &hello(identity())[..8],
-    ]
-    .concat();
+    let required = Identity { required: 1 << 40, ..identity() };
+    let useless = Identity { limits: Limits { frame_max: 0, ..Limits::default() }, ..identity() };
+    let device = [&12_u64.to_be_bytes()[..], &[0, 0, 0, 2], &hello(identity())[..8]].concat();
     let torn = hello(identity());
     let version = refused_with(
         Code::VERSION,
@@ -379,12 +335,7 @@ fn broken_openings() -> Vec<Stranger> {
         after_header("limit + 1", &length(4101), too_long, None),
         after_header("no HELLO", &pair(b"hello"), not_wigwag, None),
         after_header("nothing in it", &pair(b""), not_wigwag, None),
-        after_header(
-            "versions 2 to 3",
-            &pair(&newer),
-            version,
-            Some(Code::VERSION),
-        ),
+        after_header("versions 2 to 3", &pair(&newer), version, Some(Code::VERSION)),
         after_header(
             "a feature that we lack",
             &pair(&hello(required)),
@@ -403,12 +354,14 @@ fn broken_openings() -> Vec<Stranger> {
             rule("a field reaches beyond its frame"),
             Some(Code::PROTOCOL),
         ),
-        after_header(
-            "a device",
-            &device,
-            rule("no device on its way"),
-            Some(Code::PROTOCOL),
-        ),
+        after_header("a device", &device, rule("no device on its way"), Some(Code::PROTOCOL)),
+    ]
+}
+
+/// What only one of the two sides could say.
+fn one_sided_openings() -> Vec<Stranger> {
+    let rule = |words| refused_with(Code::PROTOCOL, words, BREAKS);
+    vec![
         Stranger {
             dialed: None,
             ..after_header(
@@ -484,16 +437,8 @@ fn silences() -> Vec<Stranger> {
         silent("3 bytes, then silence", &sp[..3]),
         silent("a header, then silence", &sp),
         silent("HELLO torn, then silence", &torn),
-        leaving(
-            "3 bytes, then gone",
-            &sp[..3],
-            "before its SP header was whole",
-        ),
-        leaving(
-            "HELLO torn, then gone",
-            &torn,
-            "in the middle of the handshake",
-        ),
+        leaving("3 bytes, then gone", &sp[..3], "before its SP header was whole"),
+        leaving("HELLO torn, then gone", &torn, "in the middle of the handshake"),
     ]
 }
 
@@ -506,9 +451,7 @@ async fn hear(mut stranger: Raw, leaves: bool, told: Option<Code>, name: &str) {
     let Some(code) = told else { return };
     let [low, high] = code.0.to_le_bytes();
     // REFUSED, the code and the length of the rule, which is never empty.
-    let refused = heard
-        .windows(4)
-        .any(|w| w[..3] == [7, low, high] && w[3] > 0);
+    let refused = heard.windows(4).any(|w| w[..3] == [7, low, high] && w[3] > 0);
     assert!(refused, "{name}: no REFUSED {code:?} in {heard:02x?}");
 }
 
@@ -542,16 +485,13 @@ async fn be_dialed(stage: &Stage, stranger: &Stranger, expected: Expected) {
     let raw = Raw::new(stream, Framing::Tcp);
     hear(raw, stranger.leaves, stranger.told, stranger.name).await;
     let words = ["a peer was not let in", &who];
-    let seen = Seen {
-        kind: None,
-        text: log::line_with(&words, HANDSHAKE * GRACE).await,
-        peer: who,
-    };
+    let seen =
+        Seen { kind: None, text: log::line_with(&words, HANDSHAKE * GRACE).await, peer: who };
     expected.check(stranger.name, &seen);
 }
 
 fn strangers() -> Vec<Row> {
-    let all = [other_programs(), broken_openings(), silences()];
+    let all = [other_programs(), broken_openings(), one_sided_openings(), silences()];
     let mut rows = Vec::new();
     for stranger in all.into_iter().flatten().map(Arc::new) {
         let promise = stranger.promise;
@@ -563,14 +503,10 @@ fn strangers() -> Vec<Row> {
             }));
         }
         if let Some(expected) = stranger.dials {
-            rows.push(row(
-                format!("dials: {}", stranger.name),
-                promise,
-                move |stage| {
-                    let stranger = stranger.clone();
-                    Box::pin(async move { be_dialed(stage, &stranger, expected).await })
-                },
-            ));
+            rows.push(row(format!("dials: {}", stranger.name), promise, move |stage| {
+                let stranger = stranger.clone();
+                Box::pin(async move { be_dialed(stage, &stranger, expected).await })
+            }));
         }
     }
     rows
@@ -605,13 +541,7 @@ fn alone(seq: u64, frame: &Frame<'_>) -> Vec<u8> {
 
 /// An ATTACH of `channel`.
 fn attach_of(channel: u64) -> Frame<'static> {
-    Frame::Attach {
-        channel,
-        how: 0,
-        target: b"counter",
-        schema_hash: 0,
-        codec: 0,
-    }
+    Frame::Attach { channel, how: 0, target: b"counter", schema_hash: 0, codec: 0 }
 }
 
 const BROKEN: &[Broken] = &[
@@ -705,11 +635,7 @@ const BROKEN: &[Broken] = &[
         code: Code::PROTOCOL,
         rule: "a question that is not open",
         says: |seq| {
-            let reply = Frame::Reply {
-                slot: 77,
-                generation: 0,
-                value: &[1],
-            };
+            let reply = Frame::Reply { slot: 77, generation: 0, value: &[1] };
             alone(seq, &reply)
         },
     },
@@ -756,11 +682,7 @@ const BROKEN: &[Broken] = &[
         name: "a length of limit + 1",
         code: Code::LIMIT_EXCEEDED,
         rule: "batch_max",
-        says: |_| {
-            (wigwag::limits::MESSAGE_BYTES_MAX as u64 + 1)
-                .to_be_bytes()
-                .to_vec()
-        },
+        says: |_| (wigwag::limits::MESSAGE_BYTES_MAX as u64 + 1).to_be_bytes().to_vec(),
     },
 ];
 
@@ -864,11 +786,7 @@ fn broken_peers() -> Vec<Row> {
 // ---- Sound or silent, and everything else that is no stranger and breaks no rule.
 
 fn seen_call(error: &CallError, peer: String) -> Seen {
-    Seen {
-        kind: Some((Kind::Call(error.kind), error.fault())),
-        text: error.to_string(),
-        peer,
-    }
+    Seen { kind: Some((Kind::Call(error.kind), error.fault())), text: error.to_string(), peer }
 }
 
 fn failed<M>(name: &str, address: &str, error: &AskError<M>, expected: Expected) {
@@ -879,12 +797,7 @@ fn failed<M>(name: &str, address: &str, error: &AskError<M>, expected: Expected)
 const SAME_VERSION: &str = "use the same version of the interface at both ends";
 
 fn call(kind: CallErrorKind, words: &'static str, mend: &'static str) -> Expected {
-    Expected {
-        kind: Kind::Call(kind),
-        fault: kind.fault(),
-        words,
-        mend,
-    }
+    Expected { kind: Kind::Call(kind), fault: kind.fault(), words, mend }
 }
 
 async fn nobody(stage: &Stage) {
@@ -986,19 +899,10 @@ async fn unknown_frame_that_may_be_skipped(stage: &Stage) {
     let skipped = [&[0x60, 2, 9, 9][..], &[0xE0, 1, 9]].concat();
     raw.send(&batch(raw.received, raw.sent, 1, &skipped)).await;
     raw.sent += 1;
-    let ask = Frame::Ask {
-        channel: 0,
-        slot: 3,
-        generation: 4,
-        method: 1,
-        arguments: &[0x91, 0],
-    };
+    let ask = Frame::Ask { channel: 0, slot: 3, generation: 4, method: 1, arguments: &[0x91, 0] };
     raw.tell(&[ask]).await;
     let seen = raw.until(kind::REPLY).await;
-    let Frame::Reply {
-        slot, generation, ..
-    } = seen.frame()
-    else {
+    let Frame::Reply { slot, generation, .. } = seen.frame() else {
         unreachable!("it is a REPLY");
     };
     assert_eq!((slot, generation), (3, 4));
@@ -1020,11 +924,8 @@ async fn ipc_with_another_type(stage: &Stage) {
         mend: "the peer is broken or hostile",
     };
     let words = ["a peer was not let in", &address];
-    let seen = Seen {
-        kind: None,
-        text: log::line_with(&words, AT_ONCE * GRACE).await,
-        peer: address,
-    };
+    let seen =
+        Seen { kind: None, text: log::line_with(&words, AT_ONCE * GRACE).await, peer: address };
     expected.check("ipc", &seen);
 }
 
@@ -1124,9 +1025,7 @@ async fn child_service() {
     node.export("stuck", &Counter::default().spawn()).unwrap();
     let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
     child::say(&bound.to_string());
-    tokio::task::spawn_blocking(child::wait_for_parent)
-        .await
-        .unwrap();
+    tokio::task::spawn_blocking(child::wait_for_parent).await.unwrap();
 }
 
 /// The body of the child that dials a thousand times at once, each time as another node.
@@ -1150,23 +1049,16 @@ async fn child_crowd() {
     }
     memory.check("the crowd");
     child::say(&crowd.len().to_string());
-    tokio::task::spawn_blocking(child::wait_for_parent)
-        .await
-        .unwrap();
+    tokio::task::spawn_blocking(child::wait_for_parent).await.unwrap();
 }
 
 /// Fewer than a thousand where a process may not have so many open files.
 fn dials() -> usize {
     let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
-    let line = limits
-        .lines()
-        .find(|line| line.starts_with("Max open files"));
-    let soft = line
-        .and_then(|line| line.split_whitespace().nth(3))
-        .unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().nth(3)).unwrap();
     // Some are open already.
-    soft.parse()
-        .map_or(1000, |soft: usize| 1000.min(soft - 100))
+    soft.parse().map_or(1000, |soft: usize| 1000.min(soft - 100))
 }
 
 async fn crowd(stage: &Stage) {
@@ -1181,22 +1073,14 @@ async fn crowd(stage: &Stage) {
 fn others() -> Vec<Row> {
     vec![
         row("nobody listens", AT_ONCE, |stage| Box::pin(nobody(stage))),
-        row("unknown actor", AT_ONCE, |stage| {
-            Box::pin(unknown_actor(stage))
-        }),
+        row("unknown actor", AT_ONCE, |stage| Box::pin(unknown_actor(stage))),
         row("wrong calls", AT_ONCE, |stage| Box::pin(wrong_calls(stage))),
         row("an unknown frame that may be skipped", AT_ONCE, |stage| {
             Box::pin(unknown_frame_that_may_be_skipped(stage))
         }),
-        row("another message type on ipc", AT_ONCE, |stage| {
-            Box::pin(ipc_with_another_type(stage))
-        }),
-        row("silence after OPENED", HANDSHAKE, |stage| {
-            Box::pin(silence_after_opened(stage))
-        }),
-        row("a peer that is killed", AT_ONCE, |stage| {
-            Box::pin(killed_peer(stage))
-        }),
+        row("another message type on ipc", AT_ONCE, |stage| Box::pin(ipc_with_another_type(stage))),
+        row("silence after OPENED", HANDSHAKE, |stage| Box::pin(silence_after_opened(stage))),
+        row("a peer that is killed", AT_ONCE, |stage| Box::pin(killed_peer(stage))),
     ]
 }
 
@@ -1207,10 +1091,8 @@ async fn bad_input_gets_an_error_in_time_and_hurts_nobody_else() {
     let stage = Arc::new(Stage::new().await);
     let memory = Memory::of_self();
     let rows = [strangers(), broken_peers(), others()];
-    let (slow, quick): (Vec<_>, Vec<_>) = rows
-        .into_iter()
-        .flatten()
-        .partition(|row| row.promise >= HANDSHAKE);
+    let (slow, quick): (Vec<_>, Vec<_>) =
+        rows.into_iter().flatten().partition(|row| row.promise >= HANDSHAKE);
     let mut waiting = JoinSet::new();
     for row in slow {
         let stage = stage.clone();
@@ -1222,10 +1104,6 @@ async fn bad_input_gets_an_error_in_time_and_hurts_nobody_else() {
     }
     memory.check("the whole table");
 
-    row("1,000 dials at once", HANDSHAKE, |stage| {
-        Box::pin(crowd(stage))
-    })
-    .play(&stage)
-    .await;
+    row("1,000 dials at once", HANDSHAKE, |stage| Box::pin(crowd(stage))).play(&stage).await;
     memory.check("the table and 1,000 sessions");
 }

@@ -1,4 +1,5 @@
 //! How things end: nodes that are closed or dropped, calls that are dropped, actors that stop.
+#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 #[path = "support/raw.rs"]
 mod raw;
@@ -31,11 +32,7 @@ struct Counter {
 impl Counter {
     pub fn add(&mut self, amount: u64) {
         self.total += amount;
-        if self
-            .watched
-            .as_ref()
-            .is_some_and(|(at, _)| *at == self.total)
-        {
+        if self.watched.as_ref().is_some_and(|(at, _)| *at == self.total) {
             let _ = self.watched.take().map(|(_, reached)| reached.send(()));
         }
     }
@@ -82,11 +79,7 @@ async fn attach(node: &Node, address: &str) -> CounterRef {
 
 async fn granting(listener: &TcpListener, units: u64, limits: Limits) -> Raw {
     let mut raw = arrival(listener).await;
-    raw.accept(wigwag_link::Identity {
-        limits,
-        ..identity()
-    })
-    .await;
+    raw.accept(wigwag_link::Identity { limits, ..identity() }).await;
     raw.attached(units).await;
     raw
 }
@@ -104,10 +97,7 @@ async fn soon<F: Future>(what: &str, future: F) -> F::Output {
 async fn told(raw: &mut Raw) -> u8 {
     match raw.until(kind::TELL).await.frame() {
         // An array of one small number.
-        Frame::Tell {
-            arguments: [0x91, amount],
-            ..
-        } => *amount,
+        Frame::Tell { arguments: [0x91, amount], .. } => *amount,
         other => panic!("expected a small amount, got {other:?}"),
     }
 }
@@ -145,19 +135,12 @@ async fn close_reports_what_the_peer_never_acknowledged() {
     });
     let begun = Instant::now();
     let report = node.close(Duration::from_millis(300)).await;
-    assert!(
-        begun.elapsed() < Duration::from_millis(1500),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
     assert_eq!((report.not_delivered, report.unanswered), (0, 0));
     // DRAIN counts as well.
     assert_eq!(report.unknown, 1001, "{report:?}");
     let (last, received) = soon("the goodbye", reader).await.unwrap();
-    assert_eq!(
-        (last.map(|(code, _)| code), received),
-        (Some(Code::BYE), 1002)
-    );
+    assert_eq!((last.map(|(code, _)| code), received), (Some(Code::BYE), 1002));
 }
 
 #[tokio::test]
@@ -174,16 +157,9 @@ async fn close_reports_what_a_peer_that_does_not_read_left_with_us() {
     }
     let begun = Instant::now();
     let report = node.close(Duration::from_millis(300)).await;
-    assert!(
-        begun.elapsed() < Duration::from_millis(1500),
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
     let left = report.not_delivered + report.unknown;
-    assert!(
-        left == sent + 1 && report.not_delivered > 0,
-        "{sent} sent: {report:?}"
-    );
+    assert!(left == sent + 1 && report.not_delivered > 0, "{sent} sent: {report:?}");
     drop(raw);
 }
 
@@ -198,12 +174,7 @@ async fn close_ends_as_soon_as_the_last_ask_is_answered() {
     // Everything is acknowledged before the answer goes: nothing else will come to wake the closer.
     raw.tell(&[]).await;
     let (slot, generation) = ask.asker();
-    raw.tell(&[Frame::Reply {
-        slot,
-        generation,
-        value: &[42],
-    }])
-    .await;
+    raw.tell(&[Frame::Reply { slot, generation, value: &[42] }]).await;
     let begun = Instant::now();
     let report = closing.await.unwrap();
     assert!(report.is_clean(), "{report:?}");
@@ -255,29 +226,14 @@ async fn after_close_every_call_says_so_and_a_second_close_finds_nothing() {
     let now = there.add(1).try_tell().unwrap_err().error;
     for error in [&tell, ask.error(), &now] {
         assert_eq!(error.kind, CallErrorKind::NotDelivered);
-        assert!(
-            error.to_string().contains("this node was closed"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("this node was closed"), "{error}");
         assert!(error.to_string().contains(&address), "{error}");
     }
     assert!(ask.into_message().is_some(), "the message comes back");
-    assert!(matches!(
-        node.actor::<Counter>(&address).await,
-        Err(NodeError::Closed)
-    ));
-    assert!(matches!(
-        node.dynamic(&address).await,
-        Err(NodeError::Closed)
-    ));
-    assert!(matches!(
-        node.listen("inproc://late").await,
-        Err(NodeError::Closed)
-    ));
-    assert!(matches!(
-        node.export("late", &counter),
-        Err(NodeError::Closed)
-    ));
+    assert!(matches!(node.actor::<Counter>(&address).await, Err(NodeError::Closed)));
+    assert!(matches!(node.dynamic(&address).await, Err(NodeError::Closed)));
+    assert!(matches!(node.listen("inproc://late").await, Err(NodeError::Closed)));
+    assert!(matches!(node.export("late", &counter), Err(NodeError::Closed)));
     let begun = Instant::now();
     let again = node.close(PATIENCE).await;
     assert!(again.is_clean(), "{again:?}");
@@ -337,11 +293,7 @@ async fn what_was_told_before_a_drop_outlives_a_late_reader() {
     }
     drop((counter, node));
     for channel in 0..10 {
-        let credit = Frame::Credit {
-            channel,
-            limit: 1,
-            handled: 0,
-        };
+        let credit = Frame::Credit { channel, limit: 1, handled: 0 };
         raw.tell(&[credit]).await;
     }
     for _ in 0..100_000 {
@@ -359,15 +311,9 @@ async fn a_tell_that_is_dropped_while_it_waits_is_not_sent() {
         raw.until(kind::NEED).await;
         assert!(poll_once(waiting.as_mut()).is_pending());
     }
-    let credit = Frame::Credit {
-        channel: 0,
-        limit: 10,
-        handled: 0,
-    };
+    let credit = Frame::Credit { channel: 0, limit: 10, handled: 0 };
     raw.tell(&[credit]).await;
-    soon("a tell with credit", counter.add(3).tell())
-        .await
-        .unwrap();
+    soon("a tell with credit", counter.add(3).tell()).await.unwrap();
     let sent = [told(&mut raw).await, told(&mut raw).await];
     assert_eq!(sent, [1, 3]);
 }
@@ -376,10 +322,7 @@ async fn a_tell_that_is_dropped_while_it_waits_is_not_sent() {
 /// then, and not before, the next ask gets the slot, with another generation.
 #[tokio::test]
 async fn a_dropped_ask_is_cancelled_and_keeps_its_slot_until_it_is_answered() {
-    let one_slot = Limits {
-        slots_max: 1,
-        ..Limits::default()
-    };
+    let one_slot = Limits { slots_max: 1, ..Limits::default() };
     let (_node, counter, mut raw) = attached(1000, one_slot).await;
     let answer = counter.total().ask().sent().await.unwrap();
     let first = soon("the ask", raw.until(kind::ASK)).await.asker();
@@ -390,13 +333,7 @@ async fn a_dropped_ask_is_cancelled_and_keeps_its_slot_until_it_is_answered() {
 
     let next = tokio::spawn(async move { counter.total().ask().await });
     tokio::task::yield_now().await;
-    let cancelled = Frame::Error {
-        slot,
-        generation,
-        code: Code::CANCELLED,
-        text: b"",
-        data: b"",
-    };
+    let cancelled = Frame::Error { slot, generation, code: Code::CANCELLED, text: b"", data: b"" };
     let peer = async {
         // Whatever would come before the completion is overtaken by this ping.
         raw.tell(&[Frame::Ping { id: 9, next_ms: 0 }]).await;
@@ -406,12 +343,7 @@ async fn a_dropped_ask_is_cancelled_and_keeps_its_slot_until_it_is_answered() {
         let second = raw.until(kind::ASK).await.asker();
         assert_eq!(second, (slot, generation + 1));
         let (slot, generation) = second;
-        raw.tell(&[Frame::Reply {
-            slot,
-            generation,
-            value: &[7],
-        }])
-        .await;
+        raw.tell(&[Frame::Reply { slot, generation, value: &[7] }]).await;
     };
     soon("the second ask", peer).await;
     assert_eq!(next.await.unwrap().unwrap(), 7);
@@ -420,21 +352,14 @@ async fn a_dropped_ask_is_cancelled_and_keeps_its_slot_until_it_is_answered() {
 /// A reference that is asked for and not wanted any more leaves no channel behind at the peer.
 #[tokio::test]
 async fn a_dropped_search_for_an_actor_gives_its_channel_back() {
-    let one_channel = Limits {
-        channels_max: 1,
-        ..Limits::default()
-    };
+    let one_channel = Limits { channels_max: 1, ..Limits::default() };
     let (node, counter, mut raw) = attached(1000, one_channel).await;
     let address = counter.as_ref().target().to_string();
     let full = node.actor::<Counter>(&address).await.map(drop).unwrap_err();
     assert_eq!(full.call_error(), Some(CallErrorKind::Overloaded));
     drop(counter);
     raw.until(kind::DETACH).await;
-    let detached = Frame::Detached {
-        channel: 0,
-        code: Code::OK,
-        accepted: 0,
-    };
+    let detached = Frame::Detached { channel: 0, code: Code::OK, accepted: 0 };
     raw.tell(&[detached]).await;
     for _ in 0..3 {
         // When the pong is here, all that we sent was read.
@@ -451,13 +376,8 @@ async fn a_dropped_search_for_an_actor_gives_its_channel_back() {
         seen.await;
         drop(attach);
         raw.until(kind::DETACH).await;
-        let attached = Frame::Attached {
-            channel: 0,
-            limit: 10,
-            schema_hash: 0,
-            codec: 0,
-            reference: &[],
-        };
+        let attached =
+            Frame::Attached { channel: 0, limit: 10, schema_hash: 0, codec: 0, reference: &[] };
         raw.tell(&[attached, detached]).await;
     }
 }
@@ -493,10 +413,7 @@ async fn a_reference_to_a_stopped_actor_never_reaches_another() {
     let address = service.listen("tcp://127.0.0.1:0").await.unwrap();
     service.export("mortal", &Mortal.spawn()).unwrap();
     service.export("heir", &Heir.spawn()).unwrap();
-    let mortal = client
-        .actor::<Mortal>(&format!("{address}/mortal"))
-        .await
-        .unwrap();
+    let mortal = client.actor::<Mortal>(&format!("{address}/mortal")).await.unwrap();
     let died = mortal.die().ask().await.unwrap_err();
     assert_eq!(died.error().kind, CallErrorKind::Panicked);
     let stopped = soon("word of the end", async {
@@ -508,24 +425,14 @@ async fn a_reference_to_a_stopped_actor_never_reaches_another() {
         }
     });
     stopped.await;
-    let heir = client
-        .actor::<Heir>(&format!("{address}/heir"))
-        .await
-        .unwrap();
+    let heir = client.actor::<Heir>(&format!("{address}/heir")).await.unwrap();
     assert_eq!(heir.name().ask().await.unwrap(), "heir");
     let error = mortal.name().ask().await.unwrap_err();
     assert_eq!(error.error().kind, CallErrorKind::ActorStopped);
     assert!(error.into_message().is_some(), "it was never sent");
     drop(mortal);
-    let other = client
-        .actor::<Heir>(&format!("{address}/heir"))
-        .await
-        .unwrap();
-    assert_eq!(
-        heir.name().ask().await.unwrap(),
-        "heir",
-        "its channel is its own"
-    );
+    let other = client.actor::<Heir>(&format!("{address}/heir")).await.unwrap();
+    assert_eq!(heir.name().ask().await.unwrap(), "heir", "its channel is its own");
     assert_eq!(other.name().ask().await.unwrap(), "heir");
     assert_eq!(client.statistics().len(), 1, "one session throughout");
 }
@@ -545,23 +452,13 @@ async fn an_ask_in_a_turn_during_which_the_link_ends_has_an_end() {
     });
     let error = soon("the ask", asked).await.unwrap().unwrap_err();
     let kind = error.error().kind;
-    assert!(
-        matches!(kind, CallErrorKind::Unknown | CallErrorKind::NotDelivered),
-        "{kind:?}"
-    );
+    assert!(matches!(kind, CallErrorKind::Unknown | CallErrorKind::NotDelivered), "{kind:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_ends_only_when_all_has_arrived() {
     let built = Command::new(env!("CARGO"))
-        .args([
-            "build",
-            "--quiet",
-            "--package",
-            "wigwag",
-            "--example",
-            "farewell",
-        ])
+        .args(["build", "--quiet", "--package", "wigwag", "--example", "farewell"])
         .status()
         .unwrap();
     assert!(built.success());

@@ -2,14 +2,7 @@
 //!
 //! The lints below are stricter than the workspace's: what the macro writes must pass in anybody's
 //! crate.
-#![deny(
-    missing_docs,
-    deprecated,
-    unused,
-    unreachable_pub,
-    private_interfaces,
-    clippy::pedantic
-)]
+#![deny(missing_docs, deprecated, unused, unreachable_pub, private_interfaces, clippy::pedantic)]
 
 use std::collections::BTreeMap;
 
@@ -68,10 +61,7 @@ impl Ledger {
     /// Takes and gives the actor's own type's friends.
     pub fn split(&mut self, r#type: u8, _unused: [u8; 2]) -> (Vec<Entry>, u8) {
         let entries = self.entries.iter();
-        let entries = entries.map(|(key, &amount)| Entry {
-            key: key.clone(),
-            amount,
-        });
+        let entries = entries.map(|(key, &amount)| Entry { key: key.clone(), amount });
         (entries.collect(), r#type)
     }
 
@@ -89,10 +79,7 @@ impl Ledger {
 #[tokio::test]
 async fn every_kind_of_method_can_be_called() {
     let ledger = Ledger::new().spawn();
-    let entry = |key: &str, amount| Entry {
-        key: key.into(),
-        amount,
-    };
+    let entry = |key: &str, amount| Entry { key: key.into(), amount };
     ledger.book(entry("a", 5)).tell().await.unwrap();
     ledger.book(entry("a", -7)).try_tell().unwrap();
     assert_eq!(ledger.balance("a", None).ask().await.unwrap(), -2);
@@ -105,10 +92,7 @@ async fn every_kind_of_method_can_be_called() {
     assert_eq!(nothing.ask().await.unwrap(), Err("nothing under d".into()));
 
     let (entries, kind) = ledger.split(3, [0, 0]).ask().await.unwrap();
-    assert_eq!(
-        entries,
-        [entry("a", -2), entry("b", 0), entry("c", 0)].to_vec()
-    );
+    assert_eq!(entries, [entry("a", -2), entry("b", 0), entry("c", 0)].to_vec());
     assert_eq!(kind, 3);
     let panicked = ledger.fail().ask().await.unwrap_err();
     assert_eq!(panicked.error().kind, CallErrorKind::Panicked);
@@ -123,15 +107,9 @@ fn the_schema_tells_names_and_types_as_they_are_written() {
         .iter()
         .map(|method| {
             let arguments = method.arguments.iter();
-            let arguments: Vec<_> = arguments
-                .map(|one| format!("{}: {}", one.name, one.kind))
-                .collect();
-            format!(
-                "{}({}) -> {}",
-                method.name,
-                arguments.join(", "),
-                method.reply
-            )
+            let arguments: Vec<_> =
+                arguments.map(|one| format!("{}: {}", one.name, one.kind)).collect();
+            format!("{}({}) -> {}", method.name, arguments.join(", "), method.reply)
         })
         .collect();
     assert_eq!(
@@ -155,39 +133,22 @@ fn arguments(message: &LedgerMessage) -> Vec<u8> {
 
 #[test]
 fn a_message_is_a_number_and_a_positional_array() {
-    let message = LedgerMessage::Balance {
-        reply: "ab".into(),
-        message: None,
-    };
+    let message = LedgerMessage::Balance { reply: "ab".into(), message: None };
     assert_eq!(message.method(), FIRST_METHOD + 1);
     assert_eq!(arguments(&message), [0x92, 0xA2, b'a', b'b', 0xC0]);
     assert_eq!(arguments(&LedgerMessage::Fail {}), [0x90]);
 
     let body = Bytes::from_static(&[7, 8]);
-    let import = LedgerMessage::Import {
-        key: String::new(),
-        body,
-    };
+    let import = LedgerMessage::Import { key: String::new(), body };
     assert_eq!(arguments(&import), [0x92, 0xA0, 0xC4, 2, 7, 8]);
 }
 
 #[test]
 fn every_message_comes_back_from_its_bytes() {
     let messages = [
-        LedgerMessage::Book {
-            entry: Entry {
-                key: "k".into(),
-                amount: -1,
-            },
-        },
-        LedgerMessage::Balance {
-            reply: "k".into(),
-            message: Some(3),
-        },
-        LedgerMessage::Split {
-            r#type: 1,
-            _unused: [2, 3],
-        },
+        LedgerMessage::Book { entry: Entry { key: "k".into(), amount: -1 } },
+        LedgerMessage::Balance { reply: "k".into(), message: Some(3) },
+        LedgerMessage::Split { r#type: 1, _unused: [2, 3] },
         LedgerMessage::Fail {},
     ];
     for message in messages {
@@ -218,13 +179,7 @@ fn a_missing_option_at_the_end_is_none_and_anything_else_an_error() {
 fn extra_arguments_are_left_unread_and_unknown_methods_are_none() {
     let bytes = [0x93, 0xA1, b'k', 5, 0x91, 1];
     let read = LedgerMessage::decode(FIRST_METHOD + 1, &mut Reader::new(&bytes));
-    assert!(matches!(
-        read,
-        Ok(Some(LedgerMessage::Balance {
-            message: Some(5),
-            ..
-        }))
-    ));
+    assert!(matches!(read, Ok(Some(LedgerMessage::Balance { message: Some(5), .. }))));
     for unknown in [0, FIRST_METHOD + 6, u32::MAX] {
         let read = LedgerMessage::decode(unknown, &mut Reader::new(&[0x90]));
         assert!(matches!(read, Ok(None)), "{unknown}");
@@ -274,10 +229,7 @@ fn an_interface_and_an_actor_with_the_same_calls_have_the_same_hash() {
 
 #[test]
 fn an_actor_reads_what_the_interface_writes() {
-    let written = BankMessage::Open {
-        owner: "Ada".into(),
-        limit: Some(3),
-    };
+    let written = BankMessage::Open { owner: "Ada".into(), limit: Some(3) };
     let mut out = Buffer::default();
     written.encode_arguments(&mut out);
     let read = VaultMessage::decode(written.method(), &mut Reader::new(out.as_slice()));

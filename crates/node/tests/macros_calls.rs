@@ -108,10 +108,7 @@ impl<'a> wigwag::Decode<'a> for Other {
 fn scribe(room: usize) -> (ScribeRef, Arc<Gate>) {
     let scribe = Scribe::default();
     let gate = scribe.gate.clone();
-    (
-        scribe.spawn_with(ActorOptions::default().mailbox_calls(room)),
-        gate,
-    )
+    (scribe.spawn_with(ActorOptions::default().mailbox_calls(room)), gate)
 }
 
 /// The same, standing at its gate, with an empty mailbox.
@@ -190,11 +187,7 @@ fn senders_that_wait_get_in_first_come_first_served() {
             .collect();
         // One round of the scheduler polls each task once, in the order in which they were spawned.
         tokio::task::yield_now().await;
-        assert!(
-            senders
-                .iter()
-                .all(|(_, parked)| parked.load(Ordering::Relaxed))
-        );
+        assert!(senders.iter().all(|(_, parked)| parked.load(Ordering::Relaxed)));
         gate.open.notify_one();
         for (sender, _) in senders {
             sender.await.unwrap().unwrap();
@@ -249,11 +242,7 @@ fn a_panic_is_told_to_its_asker_and_stops_the_actor_for_the_others() {
     story(async {
         for later in [false, true] {
             let (scribe, gate) = standing_scribe(8).await;
-            let call = if later {
-                scribe.panic_later()
-            } else {
-                scribe.panic()
-            };
+            let call = if later { scribe.panic_later() } else { scribe.panic() };
             let panicked = call.try_ask().unwrap();
             let behind = scribe.notes().try_ask().unwrap();
             gate.open.notify_one();
@@ -264,10 +253,7 @@ fn a_panic_is_told_to_its_asker_and_stops_the_actor_for_the_others() {
 
             let asked = scribe.notes().ask().await.unwrap_err();
             assert_eq!(asked.error().kind, CallErrorKind::ActorStopped);
-            assert!(matches!(
-                asked.into_message(),
-                Some(ScribeMessage::Notes {})
-            ));
+            assert!(matches!(asked.into_message(), Some(ScribeMessage::Notes {})));
             let told = scribe.note(3).tell().await.unwrap_err();
             assert_eq!(told.error.kind, CallErrorKind::ActorStopped);
             assert_eq!(number(&told.message), 3);
@@ -420,9 +406,7 @@ impl Neighbour {
 fn neighbours() -> [NeighbourRef; 2] {
     let others = [Arc::default(), Arc::default()];
     let options = ActorOptions::default().mailbox_calls(1);
-    let [first, second] = others
-        .clone()
-        .map(|other| Neighbour { other }.spawn_with(options));
+    let [first, second] = others.clone().map(|other| Neighbour { other }.spawn_with(options));
     others[0].set(second.clone()).unwrap();
     others[1].set(first.clone()).unwrap();
     [first, second]
@@ -480,9 +464,7 @@ async fn threads_call_with_the_blocking_twins() {
     let notes = scribe.notes().ask().await.unwrap();
     assert_eq!(notes.len(), 1000);
     for start in [0, 1000] {
-        let of_one = notes
-            .iter()
-            .filter(|&&number| number / 1000 == start / 1000);
+        let of_one = notes.iter().filter(|&&number| number / 1000 == start / 1000);
         assert!(of_one.eq(&(start..start + 500).collect::<Vec<_>>()));
     }
 }
@@ -562,9 +544,7 @@ fn the_actor_ends_with_its_last_reference_after_its_last_call() {
 
 #[test]
 fn askers_in_other_threads_hear_that_the_actor_went_with_its_runtime() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let inside = runtime.enter();
     let (scribe, gate) = scribe(8);
     drop(inside);

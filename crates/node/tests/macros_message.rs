@@ -24,10 +24,7 @@ struct Unit;
 enum Shape<const N: usize = 2> {
     Empty,
     Polygon([i32; N], u8),
-    Named {
-        name: String,
-        parent: Option<Box<Shape<N>>>,
-    },
+    Named { name: String, parent: Option<Box<Shape<N>>> },
 }
 
 #[derive(Message, Debug)]
@@ -49,12 +46,7 @@ fn read<T: for<'a> Decode<'a>>(bytes: &[u8]) -> Result<T, DecodeError> {
 }
 
 fn point(x: i32, label: Option<&str>) -> Point {
-    Point {
-        x,
-        y: -1,
-        label: label.map(str::to_owned),
-        r#type: None,
-    }
+    Point { x, y: -1, label: label.map(str::to_owned), r#type: None }
 }
 
 #[test]
@@ -67,14 +59,8 @@ fn a_struct_is_the_array_of_its_fields() {
 #[test]
 fn an_enum_is_the_array_of_its_variant_and_the_fields() {
     assert_eq!(written(&Shape::<2>::Empty), [0x91, 0]);
-    assert_eq!(
-        written(&Shape::Polygon([3, 4], 5)),
-        [0x93, 1, 0x92, 3, 4, 5]
-    );
-    let named = Shape::<1>::Named {
-        name: "a".into(),
-        parent: Some(Box::new(Shape::Empty)),
-    };
+    assert_eq!(written(&Shape::Polygon([3, 4], 5)), [0x93, 1, 0x92, 3, 4, 5]);
+    let named = Shape::<1>::Named { name: "a".into(), parent: Some(Box::new(Shape::Empty)) };
     assert_eq!(written(&named), [0x93, 2, 0xA1, b'a', 0x91, 0]);
 }
 
@@ -96,45 +82,25 @@ fn options_that_are_missing_at_the_end_are_none() {
     for bytes in [&[0x92, 1, 0xFF][..], &[0x93, 1, 0xFF, 0xC0]] {
         assert_eq!(read(bytes), Ok(point(1, None)));
     }
-    let named = Shape::<2>::Named {
-        name: "a".into(),
-        parent: None,
-    };
+    let named = Shape::<2>::Named { name: "a".into(), parent: None };
     assert_eq!(read(&[0x92, 2, 0xA1, b'a']), Ok(named));
 }
 
 #[test]
 fn whatever_else_is_missing_is_an_error() {
     let error = read::<Point>(&[0x91, 1]).unwrap_err();
-    assert_eq!(
-        error,
-        DecodeError::OutOfRange {
-            expected: "2 fields"
-        }
-    );
+    assert_eq!(error, DecodeError::OutOfRange { expected: "2 fields" });
     let error = read::<Shape>(&[0x91, 2]).unwrap_err();
-    assert_eq!(
-        error,
-        DecodeError::OutOfRange {
-            expected: "2 values"
-        }
-    );
+    assert_eq!(error, DecodeError::OutOfRange { expected: "2 values" });
     let error = read::<Shape>(&[0x90]).unwrap_err();
-    assert_eq!(
-        error,
-        DecodeError::OutOfRange {
-            expected: "1 value"
-        }
-    );
+    assert_eq!(error, DecodeError::OutOfRange { expected: "1 value" });
     let torn = Point::decode(&mut Reader::new(&[0x92, 1]));
     assert!(matches!(torn, Err(DecodeError::Short { .. })));
 }
 
 #[test]
 fn fields_of_a_newer_sender_are_skipped() {
-    let newer = [
-        0x96, 1, 0xFF, 0xC0, 0xC0, 0x81, 0xA1, b'k', 0x92, 1, 2, 0xC3,
-    ];
+    let newer = [0x96, 1, 0xFF, 0xC0, 0xC0, 0x81, 0xA1, b'k', 0x92, 1, 2, 0xC3];
     assert_eq!(read(&newer), Ok(point(1, None)));
     assert_eq!(read(&[0x93, 0, 0xC0, 7]), Ok(Shape::<2>::Empty));
     assert_eq!(read(&[0x91, 7]), Ok(Unit));
@@ -143,10 +109,7 @@ fn fields_of_a_newer_sender_are_skipped() {
 #[test]
 fn an_unknown_variant_is_an_error() {
     let expected = "one of 3 variants";
-    assert_eq!(
-        read::<Shape>(&[0x91, 3]),
-        Err(DecodeError::OutOfRange { expected })
-    );
+    assert_eq!(read::<Shape>(&[0x91, 3]), Err(DecodeError::OutOfRange { expected }));
     assert!(read::<Never>(&[0x91, 0]).is_err());
 }
 

@@ -3,6 +3,7 @@
 //!
 //! The service is a process of its own, so that each side's memory is seen. `WIGWAG_NIGHTLY` makes
 //! the loops longer.
+#![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 #[path = "support/child.rs"]
 mod child;
@@ -99,11 +100,8 @@ impl Echo {
 #[test]
 fn child_service() {
     let Some(role) = child::role() else { return };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let _node = runtime.block_on(async {
         let node = Node::new();
         node.export("counter", &Counter::default().spawn()).unwrap();
@@ -371,10 +369,7 @@ async fn two_nodes_with_full_queues_answer_each_other() {
     let _alone = alone().await;
     let memory = Memory::of_self();
     let mirror = Mirror::new().await;
-    let [left, right] = [
-        mirror.across(0, "first").await,
-        mirror.across(1, "first").await,
-    ];
+    let [left, right] = [mirror.across(0, "first").await, mirror.across(1, "first").await];
     let left = tokio::spawn(echo_all(left, 20_000));
     let right = tokio::spawn(echo_all(right, 20_000));
     soon("left", left).await.unwrap();
@@ -389,10 +384,7 @@ async fn two_nodes_with_full_queues_whose_handlers_ask_back_answer_each_other() 
     let _alone = alone().await;
     let memory = Memory::of_self();
     let mirror = Mirror::new().await;
-    let [left, right] = [
-        mirror.across(0, "second").await,
-        mirror.across(1, "second").await,
-    ];
+    let [left, right] = [mirror.across(0, "second").await, mirror.across(1, "second").await];
     let left = tokio::spawn(ask_all(left, 20_000, 1));
     let right = tokio::spawn(ask_all(right, 20_000, 1));
     soon("left", left).await.unwrap();

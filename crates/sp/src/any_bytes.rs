@@ -104,9 +104,7 @@ impl Watched {
 
     fn receive(&mut self, pipe: u32, bytes: &[u8]) {
         let id = PipeId(pipe);
-        let received = self
-            .protocol
-            .receive(id, Bytes::copy_from_slice(bytes), self.now);
+        let received = self.protocol.receive(id, Bytes::copy_from_slice(bytes), self.now);
         match received {
             Received::Queued => {
                 assert!(self.open.contains(&pipe));

@@ -25,8 +25,7 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     pub(crate) fn open(&mut self, pipe: PipeId) {
-        self.outboxes
-            .insert(pipe, Queue::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX));
+        self.outboxes.insert(pipe, Queue::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX));
         self.idle.insert(pipe);
         self.reopen(pipe);
     }
@@ -116,9 +115,7 @@ fn after(pipes: &BTreeSet<PipeId>, turn: Option<PipeId>) -> Option<PipeId> {
     let Some(PipeId(last)) = turn else {
         return pipes.first().copied();
     };
-    let behind = last
-        .checked_add(1)
-        .and_then(|from| pipes.range(PipeId(from)..).next());
+    let behind = last.checked_add(1).and_then(|from| pipes.range(PipeId(from)..).next());
     behind.or_else(|| pipes.first()).copied()
 }
 
@@ -141,9 +138,8 @@ mod tests {
         for pipe in [7, u32::MAX, 1] {
             lanes.open(PipeId(pipe));
         }
-        let turns: Vec<u32> = (0..3 * OUTBOX_MESSAGES_MAX)
-            .map(|_| put(&mut lanes).unwrap().0)
-            .collect();
+        let turns: Vec<u32> =
+            (0..3 * OUTBOX_MESSAGES_MAX).map(|_| put(&mut lanes).unwrap().0).collect();
         assert_eq!(turns[..4], [1, 7, u32::MAX, 1]);
         assert_eq!(put(&mut lanes), Err(Refusal::Full));
     }

@@ -54,11 +54,7 @@ impl Hops {
 
     /// `hops` from 1 to 15.
     pub const fn new(hops: u8) -> Option<Hops> {
-        if hops >= 1 && hops <= Hops::MAX.0 {
-            Some(Hops(hops))
-        } else {
-            None
-        }
+        if hops >= 1 && hops <= Hops::MAX.0 { Some(Hops(hops)) } else { None }
     }
 
     /// The number.

@@ -47,6 +47,12 @@ pub trait Protocol: Send + Debug {
         0
     }
 
+    /// True when calls look at their `now`; otherwise any time will do, which saves the caller a
+    /// look at the clock for each message.
+    fn keeps_time(&self) -> bool {
+        false
+    }
+
     /// Time has passed; call it at [`deadline`](Self::deadline) or later.
     fn tick(&mut self, _now: Time) {}
 

@@ -23,10 +23,7 @@ pub struct Pull {
 impl Pull {
     /// A socket without peers.
     pub fn new() -> Pull {
-        Pull {
-            inbox: Inbox::new(),
-            counters: Counters::default(),
-        }
+        Pull { inbox: Inbox::new(), counters: Counters::default() }
     }
 }
 
@@ -66,11 +63,8 @@ impl Protocol for Pull {
         if self.inbox.push(pipe, message).is_ok() {
             return Received::Queued;
         }
-        let reason = if self.inbox.contains(pipe) {
-            DropReason::Overflow
-        } else {
-            DropReason::PipeGone
-        };
+        let reason =
+            if self.inbox.contains(pipe) { DropReason::Overflow } else { DropReason::PipeGone };
         self.counters.drop_one(reason);
         Received::Dropped(reason)
     }

@@ -76,10 +76,7 @@ impl Protocol for Push {
                 self.counters.sent += 1;
                 Ok(())
             }
-            Err(Message { body, .. }) => Err(Refused {
-                body,
-                why: Refusal::Full,
-            }),
+            Err(Message { body, .. }) => Err(Refused { body, why: Refusal::Full }),
         }
     }
 
@@ -148,19 +145,13 @@ mod tests {
     fn without_a_peer_and_when_full_the_body_comes_back() {
         let mut push = Push::new();
         let refused = send(&mut push, b"x").unwrap_err();
-        assert_eq!(
-            (refused.body.as_ref(), refused.why),
-            (&b"x"[..], Refusal::NoPipe)
-        );
+        assert_eq!((refused.body.as_ref(), refused.why), (&b"x"[..], Refusal::NoPipe));
         push.open(PipeId(1), NOW).unwrap();
         for _ in 0..OUTBOX_MESSAGES_MAX {
             send(&mut push, b"x").unwrap();
         }
         let refused = send(&mut push, b"y").unwrap_err();
-        assert_eq!(
-            (refused.body.as_ref(), refused.why),
-            (&b"y"[..], Refusal::Full)
-        );
+        assert_eq!((refused.body.as_ref(), refused.why), (&b"y"[..], Refusal::Full));
     }
 
     #[test]
@@ -203,9 +194,6 @@ mod tests {
         let received = push.receive(PipeId(1), Bytes::from_static(b"?"), NOW);
         assert_eq!(received, Received::Dropped(DropReason::Unexpected));
         assert_eq!(push.counters().dropped_unexpected, 1);
-        assert_eq!(
-            push.recv(NOW),
-            Err(RecvError::OnlySends(ProtocolNumber::PUSH))
-        );
+        assert_eq!(push.recv(NOW), Err(RecvError::OnlySends(ProtocolNumber::PUSH)));
     }
 }

@@ -39,12 +39,7 @@ pub(crate) struct Queue<T> {
 
 impl<T: Weight> Queue<T> {
     pub(crate) fn new(messages_max: usize, bytes_max: usize) -> Queue<T> {
-        Queue {
-            items: VecDeque::new(),
-            bytes: 0,
-            messages_max,
-            bytes_max,
-        }
+        Queue { items: VecDeque::new(), bytes: 0, messages_max, bytes_max }
     }
 
     pub(crate) fn has_room(&self) -> bool {
@@ -96,10 +91,7 @@ mod tests {
         let mut queue = Queue::new(2, 10);
         assert!(queue.push(Bytes::from_static(b"a")).is_ok());
         assert!(queue.push(Bytes::new()).is_ok());
-        assert_eq!(
-            queue.push(Bytes::from_static(b"back")),
-            Err(Bytes::from_static(b"back"))
-        );
+        assert_eq!(queue.push(Bytes::from_static(b"back")), Err(Bytes::from_static(b"back")));
         let mut queue = Queue::new(9, 10);
         assert!(queue.push(Bytes::from_static(&[0; 1000])).is_ok());
         assert!(!queue.has_room());

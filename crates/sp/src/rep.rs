@@ -140,10 +140,8 @@ impl Protocol for Rep {
 
     fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
         let lanes = &self.lanes;
-        let (pipe, request) = self
-            .inbox
-            .pop(|pipe| lanes.has_room(pipe))
-            .ok_or(RecvError::Empty)?;
+        let (pipe, request) =
+            self.inbox.pop(|pipe| lanes.has_room(pipe)).ok_or(RecvError::Empty)?;
         if self.current.replace((pipe, request.stack)).is_some() {
             self.counters.drop_one(DropReason::Abandoned);
         }
@@ -153,8 +151,7 @@ impl Protocol for Rep {
 
     fn next_attention(&mut self) -> Option<Attention> {
         let own = self.attention.pop_front();
-        own.or_else(|| self.inbox.next_attention())
-            .or_else(|| self.lanes.next_attention())
+        own.or_else(|| self.inbox.next_attention()).or_else(|| self.lanes.next_attention())
     }
 
     fn in_lock_step(&self) -> bool {

@@ -27,11 +27,7 @@ enum Exchange {
     /// Nothing is asked.
     Idle,
     /// Asked; `pipe` carries it, or none is open that could.
-    Asked {
-        body: Bytes,
-        pipe: Option<PipeId>,
-        resend_at: Option<Time>,
-    },
+    Asked { body: Bytes, pipe: Option<PipeId>, resend_at: Option<Time> },
     /// Answered; the user has not taken the reply.
     Answered(Bytes),
     /// The pipe closed, and the request is not sent again.
@@ -74,23 +70,11 @@ impl Req {
 
     /// Puts the request that is asked into the next outbox; without a pipe it waits for one.
     fn carry(&mut self, now: Time) {
-        let Exchange::Asked {
-            body,
-            pipe,
-            resend_at,
-        } = &mut self.exchange
-        else {
+        let Exchange::Asked { body, pipe, resend_at } = &mut self.exchange else {
             return;
         };
-        let message = Message {
-            head: Head::Word(self.id),
-            body: body.clone(),
-        };
-        *pipe = self
-            .lanes
-            .choose()
-            .ok()
-            .filter(|chosen| self.lanes.push(*chosen, message).is_ok());
+        let message = Message { head: Head::Word(self.id), body: body.clone() };
+        *pipe = self.lanes.choose().ok().filter(|chosen| self.lanes.push(*chosen, message).is_ok());
         *resend_at = match self.resend {
             Some(delay) if pipe.is_some() => Some(now + delay),
             _ => None,
@@ -99,10 +83,7 @@ impl Req {
 
     /// Takes the current request out of an outbox that it has not left yet.
     fn withdraw(&mut self) {
-        if let Exchange::Asked {
-            pipe: Some(pipe), ..
-        } = self.exchange
-        {
+        if let Exchange::Asked { pipe: Some(pipe), .. } = self.exchange {
             self.lanes.withdraw(pipe);
         }
     }
@@ -160,11 +141,7 @@ impl Protocol for Req {
         self.withdraw();
         self.id = self.id.wrapping_add(1) | LAST_WORD;
         self.round += 1;
-        self.exchange = Exchange::Asked {
-            body,
-            pipe: None,
-            resend_at: None,
-        };
+        self.exchange = Exchange::Asked { body, pipe: None, resend_at: None };
         self.carry(now);
         self.counters.sent += 1;
         // Whoever waits for the old reply waits in vain.
@@ -219,6 +196,10 @@ impl Protocol for Req {
 
     fn round(&self) -> u64 {
         self.round
+    }
+
+    fn keeps_time(&self) -> bool {
+        true
     }
 
     fn tick(&mut self, now: Time) {

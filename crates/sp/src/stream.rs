@@ -29,11 +29,7 @@ pub fn cut(
 ) -> Result<Option<Bytes>, FramingError> {
     let message = framing.cut(input, limit)?;
     Ok(message.map(|message| {
-        if message.len() < SHARE_BYTES_MIN {
-            Bytes::copy_from_slice(&message)
-        } else {
-            message
-        }
+        if message.len() < SHARE_BYTES_MIN { Bytes::copy_from_slice(&message) } else { message }
     }))
 }
 
@@ -48,11 +44,7 @@ pub struct Gather<'a> {
 impl<'a> Gather<'a> {
     /// Appends to `batch`, which should be empty.
     pub fn new(batch: &'a mut Batch, framing: Framing) -> Gather<'a> {
-        Gather {
-            batch,
-            framing,
-            slices: 1,
-        }
+        Gather { batch, framing, slices: 1 }
     }
 
     /// False when the write is long enough: by bytes, or by slices.
@@ -170,9 +162,7 @@ impl Machine for Stream {
     fn take_output(&mut self, batch: &mut Batch) {
         if !self.greeted {
             self.greeted = true;
-            let header = Header {
-                protocol: self.ours,
-            };
+            let header = Header { protocol: self.ours };
             batch.head(|out| out.extend(&header.to_bytes()));
         }
         if self.handshake_until.is_some() {

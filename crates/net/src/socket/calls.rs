@@ -15,7 +15,6 @@ use wigwag_sp::RecvError;
 use super::core::{Core, State};
 use super::error::{SendError, SocketError, SocketErrorKind};
 use super::waiters::Waiters;
-use crate::clock;
 
 /// Which queue a call waits in.
 #[derive(Clone, Copy)]
@@ -42,11 +41,7 @@ struct Turn {
 
 impl Turn {
     fn new(core: &Arc<Core>, side: Side) -> Turn {
-        Turn {
-            core: core.clone(),
-            side,
-            ticket: None,
-        }
+        Turn { core: core.clone(), side, ticket: None }
     }
 
     /// Tries `attempt`; while it gives nothing the call waits. Ready wakes the next in the queue.
@@ -88,60 +83,70 @@ impl Drop for Turn {
 
 impl Core {
     /// Sends `message`, waiting for room as long as the socket's send timeout allows. Gives the
-    /// number of the exchange that it began.
+    /// number of the exchange that it began. One lock when there is room.
     pub(super) async fn send(self: &Arc<Core>, message: Bytes) -> Result<u64, SendError> {
-        let mut turn = Turn::new(self, Side::Send);
         let mut slot = Some(message);
-        let limit = self.with(|state| state.send_timeout);
-        let outcome = self
-            .within(limit, &mut |context| {
-                turn.poll(context, |state| match attempt_send(state, &mut slot) {
-                    Err(SocketErrorKind::Full | SocketErrorKind::NoPeer { .. }) => None,
-                    done => Some(done),
-                })
-            })
-            .await;
-        let kind = match outcome {
-            Ok(Ok(round)) => return Ok(round),
-            Ok(Err(kind)) | Err(kind) => kind,
+        let (first, limit) = self.with(|state| {
+            let first = attempt_send(state, &mut slot);
+            if first.is_some() {
+                state.wakes.extend(state.senders.next());
+            }
+            (first, state.send_timeout)
+        });
+        let outcome = match first {
+            Some(outcome) => outcome,
+            None => {
+                let mut turn = Turn::new(self, Side::Send);
+                let waiting = self.within(limit, |context| {
+                    turn.poll(context, |state| attempt_send(state, &mut slot))
+                });
+                waiting.await.unwrap_or_else(Err)
+            }
         };
-        Err(self.refuse(slot.unwrap_or_default(), kind))
+        outcome.map_err(|kind| self.refuse(slot.unwrap_or_default(), kind))
     }
 
     /// Sends `message` now or not at all.
     pub(super) fn try_send(self: &Arc<Core>, message: Bytes) -> Result<(), SendError> {
         let mut slot = Some(message);
-        match self.with(|state| attempt_send(state, &mut slot)) {
+        let outcome = self
+            .with(|state| attempt_send(state, &mut slot).unwrap_or_else(|| Err(no_room(state))));
+        match outcome {
             Ok(_) => Ok(()),
             Err(kind) => Err(self.refuse(slot.unwrap_or_default(), kind)),
         }
     }
 
     /// Receives the next message, waiting as long as the socket's receive timeout allows. With
-    /// `round`, only what answers that exchange.
+    /// `round`, only what answers that exchange. One lock when something has come.
     pub(super) async fn recv(
         self: &Arc<Core>,
         mut round: Option<u64>,
     ) -> Result<Bytes, SocketError> {
-        let mut turn = Turn::new(self, Side::Receive);
-        let limit = self.with(|state| state.receive_timeout);
-        let outcome = self
-            .within(limit, &mut |context| {
-                turn.poll(context, |state| attempt_recv(state, &mut round))
-            })
-            .await;
-        match outcome {
-            Ok(Ok(message)) => Ok(message),
-            Ok(Err(kind)) | Err(kind) => Err(self.error(kind)),
-        }
+        let (first, limit) = self.with(|state| {
+            let first = attempt_recv(state, &mut round);
+            if first.is_some() {
+                state.wakes.extend(state.receivers.next());
+            }
+            (first, state.receive_timeout)
+        });
+        let outcome = match first {
+            Some(outcome) => outcome,
+            None => {
+                let mut turn = Turn::new(self, Side::Receive);
+                let waiting = self.within(limit, |context| {
+                    turn.poll(context, |state| attempt_recv(state, &mut round))
+                });
+                waiting.await.unwrap_or_else(Err)
+            }
+        };
+        outcome.map_err(|kind| self.error(kind))
     }
 
     /// Receives what has come already.
     pub(super) fn try_recv(self: &Arc<Core>) -> Result<Bytes, SocketError> {
         let outcome = self.with(|state| attempt_recv(state, &mut None));
-        outcome
-            .unwrap_or(Err(SocketErrorKind::Empty))
-            .map_err(|kind| self.error(kind))
+        outcome.unwrap_or(Err(SocketErrorKind::Empty)).map_err(|kind| self.error(kind))
     }
 
     /// Runs a call with the calling thread.
@@ -153,7 +158,7 @@ impl Core {
     async fn within<T>(
         self: &Arc<Core>,
         limit: Option<Duration>,
-        work: &mut (dyn FnMut(&Context<'_>) -> Poll<T> + Send),
+        mut work: impl FnMut(&Context<'_>) -> Poll<T>,
     ) -> Result<T, SocketErrorKind> {
         let Some(limit) = limit else {
             return Ok(poll_fn(|context| work(context)).await);
@@ -177,13 +182,9 @@ impl Core {
 
     /// Without a peer, that is the reason; the time is only when we stopped waiting for one.
     fn too_late(self: &Arc<Core>, limit: Duration) -> SocketErrorKind {
-        self.with(|state| {
-            if state.pipes.is_empty() {
-                let last = state.trouble.clone();
-                SocketErrorKind::NoPeer { last }
-            } else {
-                SocketErrorKind::TimedOut(limit)
-            }
+        self.with(|state| match no_room(state) {
+            SocketErrorKind::Full => SocketErrorKind::TimedOut(limit),
+            nobody => nobody,
         })
     }
 
@@ -197,30 +198,37 @@ impl Core {
             true => "neither dials nor listens".to_owned(),
             false => state.places.join(", "),
         });
-        SocketError {
-            at: format!("{}, {places}", self.number),
-            kind,
+        SocketError { at: format!("{}, {places}", self.number), kind }
+    }
+}
+
+/// Takes the message out of `slot` if it can be sent; `None` when it can be sent later.
+fn attempt_send(
+    state: &mut State,
+    slot: &mut Option<Bytes>,
+) -> Option<Result<u64, SocketErrorKind>> {
+    if state.closing {
+        return Some(Err(SocketErrorKind::Closed));
+    }
+    let message = slot.take().unwrap_or_default();
+    let now = state.now();
+    match state.protocol.send(message, now) {
+        Ok(()) => Some(Ok(state.protocol.round())),
+        Err(refused) => {
+            *slot = Some(refused.body);
+            let later = refused.why.is_temporary();
+            (!later).then(|| Err(refused.why.into()))
         }
     }
 }
 
-/// Takes the message out of `slot` if it can be sent.
-fn attempt_send(state: &mut State, slot: &mut Option<Bytes>) -> Result<u64, SocketErrorKind> {
-    if state.closing {
-        return Err(SocketErrorKind::Closed);
-    }
-    let message = slot.take().unwrap_or_default();
-    match state.protocol.send(message, clock::now()) {
-        Ok(()) => Ok(state.protocol.round()),
-        Err(refused) => {
-            *slot = Some(refused.body);
-            Err(match SocketErrorKind::from(refused.why) {
-                SocketErrorKind::NoPeer { .. } => SocketErrorKind::NoPeer {
-                    last: state.trouble.clone(),
-                },
-                kind => kind,
-            })
-        }
+/// Why a message can only be sent later.
+fn no_room(state: &State) -> SocketErrorKind {
+    if state.pipes.is_empty() {
+        let last = state.trouble.clone();
+        SocketErrorKind::NoPeer { last }
+    } else {
+        SocketErrorKind::Full
     }
 }
 
@@ -232,11 +240,12 @@ fn attempt_recv(
     if state.closing {
         return Some(Err(SocketErrorKind::Closed));
     }
-    let now = state.protocol.round();
-    if *round.get_or_insert(now) != now {
+    let current = state.protocol.round();
+    if *round.get_or_insert(current) != current {
         return Some(Err(SocketErrorKind::Cancelled));
     }
-    match state.protocol.recv(clock::now()) {
+    let now = state.now();
+    match state.protocol.recv(now) {
         Ok(message) => Some(Ok(message)),
         Err(RecvError::Empty) => None,
         Err(error) => Some(Err(error.into())),

@@ -15,7 +15,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use wigwag_sp::limits::RECEIVE_BYTES_MAX;
-use wigwag_sp::{Attention, PipeId, Protocol};
+use wigwag_sp::{PipeId, Protocol};
 use wigwag_wire::{ProtocolNumber, Time};
 
 use super::background;
@@ -45,7 +45,7 @@ pub(super) struct Core {
     phase: watch::Sender<Phase>,
     runtime: OnceLock<Handle>,
     /// Tells the keeper that a deadline lies before the one it sleeps for.
-    earlier: Notify,
+    pub(super) earlier: Notify,
 }
 
 /// What the lock guards.
@@ -60,9 +60,9 @@ pub(super) struct State {
     pub(super) closing: bool,
     /// Tasks of this socket that run.
     tasks: usize,
-    keeper_runs: bool,
+    pub(super) keeper_runs: bool,
     /// When the keeper will look at the protocol; `None` for never.
-    keeper_due: Option<Time>,
+    pub(super) keeper_due: Option<Time>,
     pub(super) statistics: Statistics,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
@@ -82,22 +82,6 @@ pub(super) struct Entry {
     pub(super) written: bool,
     /// Received bytes wait for room.
     pub(super) stopped: bool,
-}
-
-/// What is to be done when the lock is free again.
-#[derive(Default)]
-struct Errands {
-    write: Vec<Arc<Pipe>>,
-    read: Vec<Arc<Pipe>>,
-    wakes: Vec<Waker>,
-    at_once: bool,
-    keeper: Option<Keeper>,
-    closed: bool,
-}
-
-enum Keeper {
-    Start,
-    Hurry,
 }
 
 impl Core {
@@ -126,7 +110,9 @@ impl Core {
         let result = work(&mut state);
         let errands = state.errands();
         drop(state);
-        errands.run(self);
+        if let Some(errands) = errands {
+            errands.run(self);
+        }
         result
     }
 
@@ -143,10 +129,7 @@ impl Core {
     pub(super) fn spawn(self: &Arc<Core>, task: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = self.runtime() else { return };
         self.lock().tasks += 1;
-        let guard = TaskGuard {
-            core: self.clone(),
-            finished: false,
-        };
+        let guard = TaskGuard { core: self.clone(), finished: false };
         runtime.spawn(async move {
             let mut guard = guard;
             task.await;
@@ -160,7 +143,7 @@ impl Core {
         let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
     }
 
-    fn advance(&self, phase: Phase) {
+    pub(super) fn advance(&self, phase: Phase) {
         self.phase.send_if_modified(|now| {
             let further = *now < phase;
             *now = phase.max(*now);
@@ -172,19 +155,16 @@ impl Core {
     pub(super) fn begin_close(self: &Arc<Core>) {
         let begun = self.with(|state| {
             let begun = !mem::replace(&mut state.closing, true);
-            let State {
-                wakes,
-                senders,
-                receivers,
-                ..
-            } = state;
+            let State { wakes, senders, receivers, .. } = state;
             wakes.extend(senders.all());
             wakes.extend(receivers.all());
             begun
         });
         self.advance(Phase::Lingering);
         if self.lock().tasks == 0 {
+            // Nothing runs, so nothing needs a timer, nor a runtime for it.
             self.advance(Phase::Gone);
+            return;
         }
         if !begun {
             return;
@@ -200,7 +180,7 @@ impl Core {
     }
 
     /// Ticks the protocol when its deadlines come.
-    async fn keep_time(self: Arc<Core>) {
+    pub(super) async fn keep_time(self: Arc<Core>) {
         let core = &self;
         until(core.reached(Phase::Closed), async {
             loop {
@@ -255,69 +235,9 @@ impl State {
         }
     }
 
-    fn errands(&mut self) -> Errands {
-        let mut errands = Errands::default();
-        while let Some(attention) = self.protocol.next_attention() {
-            match attention {
-                Attention::Write(pipe) => {
-                    if let Some(entry) = self.pipes.get_mut(&pipe) {
-                        entry.written = false;
-                        errands.write.push(entry.pipe.clone());
-                    }
-                }
-                Attention::Read(pipe) => {
-                    errands
-                        .read
-                        .extend(self.pipes.get(&pipe).map(|entry| entry.pipe.clone()));
-                }
-                Attention::Senders => self.wakes.extend(self.senders.next()),
-                Attention::Receivers => self.wakes.extend(self.receivers.next()),
-            }
-        }
-        errands.wakes = mem::take(&mut self.wakes);
-        errands.at_once = self.protocol.in_lock_step();
-        errands.keeper = self.keeper();
-        errands.closed = self.closing && self.pipes.values().all(|entry| entry.written);
-        errands
-    }
-
-    fn keeper(&mut self) -> Option<Keeper> {
-        let due = self.protocol.deadline()?;
-        if !self.keeper_runs {
-            self.keeper_runs = true;
-            return Some(Keeper::Start);
-        }
-        if self.keeper_due.is_some_and(|planned| planned <= due) {
-            return None;
-        }
-        self.keeper_due = Some(due);
-        Some(Keeper::Hurry)
-    }
-}
-
-impl Errands {
-    fn run(self, core: &Arc<Core>) {
-        for waker in self.wakes {
-            waker.wake();
-        }
-        for pipe in self.write {
-            if self.at_once {
-                pipe.flusher.flush(&*pipe);
-            } else {
-                pipe.flusher.wake_driver();
-            }
-        }
-        for pipe in self.read {
-            let _ = pipe;
-        }
-        match self.keeper {
-            Some(Keeper::Start) => core.spawn(core.clone().keep_time()),
-            Some(Keeper::Hurry) => core.earlier.notify_one(),
-            None => {}
-        }
-        if self.closed {
-            core.advance(Phase::Closed);
-        }
+    /// Now, for a protocol that looks at it.
+    pub(super) fn now(&self) -> Time {
+        if self.protocol.keeps_time() { clock::now() } else { Time::START }
     }
 }
 

@@ -94,9 +94,8 @@ impl Core {
         if self.with(|state| state.closing) {
             return Err(closed());
         }
-        let runtime = self
-            .runtime()
-            .map_err(|error| NetError::new(address, NetErrorKind::Io(error)))?;
+        let runtime =
+            self.runtime().map_err(|error| NetError::new(address, NetErrorKind::Io(error)))?;
         let mut task = AbortOnDrop(runtime.spawn(work));
         match until(self.reached(Phase::Lingering), &mut task.0).await {
             Some(Ok(outcome)) => outcome,
@@ -120,9 +119,7 @@ struct Pauses {
 
 impl Pauses {
     fn new() -> Pauses {
-        Pauses {
-            longest: REDIAL_DELAY_MIN,
-        }
+        Pauses { longest: REDIAL_DELAY_MIN }
     }
 
     /// The next pause: between half and all of what it may be.

@@ -156,17 +156,10 @@ mod tests {
     fn an_error_names_the_socket_the_fault_and_the_mend() {
         let error = SocketError {
             at: "REQ, dials tcp://127.0.0.1:7001".into(),
-            kind: SocketErrorKind::NoPeer {
-                last: Some("nobody listens there".into()),
-            },
+            kind: SocketErrorKind::NoPeer { last: Some("nobody listens there".into()) },
         };
         let text = error.to_string();
-        for part in [
-            "no peer",
-            "nobody listens",
-            "tcp://127.0.0.1:7001",
-            "mend: ",
-        ] {
+        for part in ["no peer", "nobody listens", "tcp://127.0.0.1:7001", "mend: "] {
             assert!(text.contains(part), "{part} is missing in: {text}");
         }
         assert_eq!(error.fault(), Fault::Network);

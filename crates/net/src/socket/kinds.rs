@@ -136,10 +136,7 @@ macro_rules! sends {
             let (core, message) = (&self.0.0, message.into());
             match core.block_on(core.send(message.clone())) {
                 Ok(outcome) => outcome.map(drop),
-                Err(kind) => Err(SendError {
-                    message,
-                    error: core.error(kind),
-                }),
+                Err(kind) => Err(SendError { message, error: core.error(kind) }),
             }
         }
 
@@ -166,8 +163,7 @@ macro_rules! receives {
         /// [`recv`](Self::recv) with the calling thread.
         pub fn blocking_recv(&self) -> Result<Bytes, SocketError> {
             let core = &self.0.0;
-            core.block_on(core.recv(None))
-                .unwrap_or_else(|kind| Err(core.error(kind)))
+            core.block_on(core.recv(None)).unwrap_or_else(|kind| Err(core.error(kind)))
         }
 
         /// Time that `recv` waits at most; without limit unless set.
@@ -220,8 +216,7 @@ impl Req {
     /// [`ask`](Self::ask) with the calling thread.
     pub fn blocking_ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
         let core = &self.0.0;
-        core.block_on(self.ask(request))
-            .unwrap_or_else(|kind| Err(core.error(kind)))
+        core.block_on(self.ask(request)).unwrap_or_else(|kind| Err(core.error(kind)))
     }
 }
 

@@ -146,10 +146,7 @@ mod tests {
             Err(NetError::new(&address, NetErrorKind::Io(error)))
         };
         let script = Mutex::new([full(), full(), full(), Ok(theirs)].into());
-        let listener = Scripted {
-            address: address.clone(),
-            script,
-        };
+        let listener = Scripted { address: address.clone(), script };
         let begun = clock::now();
         core.spawn(core.clone().accept_all(Box::new(listener)));
         let push = wigwag_wire::ProtocolNumber::PUSH;
@@ -172,23 +169,16 @@ mod tests {
         }
         let (mut partner, theirs) = ends("partner").await;
         script.push_back(Ok(theirs));
-        let listener = Scripted {
-            address: Address::new("inproc", "places"),
-            script: Mutex::new(script),
-        };
+        let listener =
+            Scripted { address: Address::new("inproc", "places"), script: Mutex::new(script) };
         core.spawn(core.clone().accept_all(Box::new(listener)));
         let mut input = ReadBuf::new();
         for stranger in &mut strangers {
             // Each is greeted at once, so each holds its place now.
-            crate::handshake::read_header(stranger, &mut input)
-                .await
-                .unwrap();
+            crate::handshake::read_header(stranger, &mut input).await.unwrap();
         }
         assert!(core.with(|state| state.pipes.is_empty()));
-        partner
-            .outlet
-            .try_write(&[IoSlice::new(b"\0SP\0\0\x50\0\0")])
-            .unwrap();
+        partner.outlet.try_write(&[IoSlice::new(b"\0SP\0\0\x50\0\0")]).unwrap();
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }

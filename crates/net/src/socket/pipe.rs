@@ -47,31 +47,15 @@ impl Core {
         input: ReadBuf,
         now: Time,
     ) -> Result<OpenPipe, CloseReason> {
-        let Connection {
-            reader,
-            outlet,
-            framing,
-            peer,
-        } = connection;
+        let Connection { reader, outlet, framing, peer } = connection;
         let flusher = Flusher::new(outlet);
         let opened = self.with(|state| {
             let id = state.free_pipe();
-            let pipe = Arc::new(Pipe {
-                id,
-                core: self.clone(),
-                framing,
-                peer,
-                flusher,
-            });
+            let pipe = Arc::new(Pipe { id, core: self.clone(), framing, peer, flusher });
             // Before the protocol may speak of it.
             state.pipes.insert(
                 id,
-                Entry {
-                    pipe: pipe.clone(),
-                    writing: 0,
-                    written: true,
-                    stopped: false,
-                },
+                Entry { pipe: pipe.clone(), writing: 0, written: true, stopped: false },
             );
             if let Err(reason) = state.protocol.open(id, now) {
                 state.statistics.pipes_refused += 1;
@@ -85,11 +69,7 @@ impl Core {
         match opened {
             Ok(pipe) => {
                 tracing::debug!(peer = %pipe.peer, "pipe opened");
-                Ok(OpenPipe {
-                    pipe,
-                    reader,
-                    input,
-                })
+                Ok(OpenPipe { pipe, reader, input })
             }
             Err((pipe, reason)) => {
                 tracing::debug!(peer = %pipe.peer, %reason, "pipe refused");

@@ -40,10 +40,7 @@ impl Waiters {
 
     /// Leaves the queue; false when this one had been woken already.
     pub(super) fn leave(&mut self, ticket: u64) -> bool {
-        let place = self
-            .queue
-            .iter()
-            .position(|(waiting, _)| *waiting == ticket);
+        let place = self.queue.iter().position(|(waiting, _)| *waiting == ticket);
         match place {
             Some(place) => self.queue.remove(place).is_some(),
             None => false,

@@ -13,10 +13,7 @@ pub(crate) struct Memory {
 impl Memory {
     /// From now on.
     pub(crate) fn of(pid: u32) -> Memory {
-        Memory {
-            pid,
-            before: peak(pid),
-        }
+        Memory { pid, before: peak(pid) }
     }
 
     /// This process, from now on.
@@ -27,11 +24,7 @@ impl Memory {
     /// The peak has grown by no more than [`GROWTH_KIB_MAX`].
     pub(crate) fn check(&self, what: &str) {
         let grown = peak(self.pid) - self.before;
-        assert!(
-            grown <= GROWTH_KIB_MAX,
-            "{what}: process {} has grown by {grown} KiB",
-            self.pid
-        );
+        assert!(grown <= GROWTH_KIB_MAX, "{what}: process {} has grown by {grown} KiB", self.pid);
     }
 
     /// KiB by which the peak has grown.
@@ -44,7 +37,5 @@ fn peak(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a living process");
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let number = line.and_then(|line| line.split_whitespace().next());
-    number
-        .and_then(|number| number.parse().ok())
-        .expect("Linux tells it")
+    number.and_then(|number| number.parse().ok()).expect("Linux tells it")
 }

@@ -73,12 +73,7 @@ pub(crate) fn opened() -> Vec<u8> {
 /// A batch whose header says what it likes about its frames.
 pub(crate) fn batch(ack: u64, first_seq: u64, count: u64, frames: &[u8]) -> Vec<u8> {
     let mut out = Buffer::new();
-    BatchHeader {
-        ack,
-        first_seq,
-        count,
-    }
-    .encode(&mut out);
+    BatchHeader { ack, first_seq, count }.encode(&mut out);
     out.extend(frames);
     out.as_slice().to_vec()
 }
@@ -105,9 +100,7 @@ impl Seen {
     /// Slot and generation of an ASK.
     pub(crate) fn asker(&self) -> (u64, u64) {
         match self.frame() {
-            Frame::Ask {
-                slot, generation, ..
-            } => (slot, generation),
+            Frame::Ask { slot, generation, .. } => (slot, generation),
             other => panic!("expected an ASK, got {other:?}"),
         }
     }
@@ -270,34 +263,18 @@ impl Raw {
     /// Lets the node attach; the channel has `limit` units. Gives its number.
     pub(crate) async fn attached(&mut self, limit: u64) -> u64 {
         let seen = self.until(kind::ATTACH).await;
-        let Frame::Attach {
-            channel,
-            schema_hash,
-            ..
-        } = seen.frame()
-        else {
+        let Frame::Attach { channel, schema_hash, .. } = seen.frame() else {
             unreachable!("it is an ATTACH");
         };
-        let attached = Frame::Attached {
-            channel,
-            limit,
-            schema_hash,
-            codec: 0,
-            reference: &[],
-        };
+        let attached = Frame::Attached { channel, limit, schema_hash, codec: 0, reference: &[] };
         self.tell(&[attached]).await;
         channel
     }
 
     /// Attaches channel `channel` to the node's actor `name`.
     pub(crate) async fn attach(&mut self, channel: u64, name: &str) {
-        let attach = Frame::Attach {
-            channel,
-            how: 0,
-            target: name.as_bytes(),
-            schema_hash: 0,
-            codec: 0,
-        };
+        let attach =
+            Frame::Attach { channel, how: 0, target: name.as_bytes(), schema_hash: 0, codec: 0 };
         self.tell(&[attach]).await;
         self.until(kind::ATTACHED).await;
     }

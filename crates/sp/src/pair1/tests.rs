@@ -43,10 +43,7 @@ fn reserved_bits_and_a_missing_header_close_the_pipe() {
     for reserved in [0x100, 0x8000_0001_u32] {
         let received =
             connected().receive(PEER, Bytes::copy_from_slice(&reserved.to_be_bytes()), NOW);
-        assert_eq!(
-            received,
-            Received::Close(CloseReason::ReservedBits(reserved))
-        );
+        assert_eq!(received, Received::Close(CloseReason::ReservedBits(reserved)));
     }
     for length in 0..4 {
         let received = connected().receive(PEER, Bytes::from_static(&[0; 4][..length]), NOW);
@@ -72,10 +69,7 @@ fn what_waits_to_be_sent_waits_for_the_next_peer() {
     pair.close(PEER, NOW);
     while pair.next_attention().is_some() {}
     let refused = pair.send(Bytes::from_static(b"no"), NOW).unwrap_err();
-    assert_eq!(
-        (refused.why, refused.body.as_ref()),
-        (Refusal::NoPipe, &b"no"[..])
-    );
+    assert_eq!((refused.why, refused.body.as_ref()), (Refusal::NoPipe, &b"no"[..]));
     pair.open(PipeId(2), NOW).unwrap();
     assert_eq!(pair.next_attention(), Some(Attention::Write(PipeId(2))));
     assert_eq!(pair.transmit(PEER), None);
@@ -93,10 +87,7 @@ fn both_queues_are_bounded_and_tell_when_they_have_room() {
     while !pair.is_paused(PEER) {
         assert_eq!(receive(&mut pair, b"\0\0\0\x01x"), Received::Queued);
     }
-    assert_eq!(
-        receive(&mut pair, b"\0\0\0\x01x"),
-        Received::Dropped(DropReason::Overflow)
-    );
+    assert_eq!(receive(&mut pair, b"\0\0\0\x01x"), Received::Dropped(DropReason::Overflow));
     while pair.next_attention().is_some() {}
     while pair.is_paused(PEER) {
         pair.recv(NOW).unwrap();

@@ -29,20 +29,14 @@ fn the_backtrace_is_echoed_to_the_pipe_it_came_from() {
     assert_eq!(rep.recv(NOW).unwrap().as_ref(), b"Q");
     answer(&mut rep, b"A").unwrap();
     assert_eq!(rep.transmit(FIRST), None);
-    assert_eq!(
-        rep.transmit(SECOND).unwrap().to_vec(),
-        b"\0\0\0\x07\x0b\xad\xca\xfe\x80\0\0\x01A"
-    );
+    assert_eq!(rep.transmit(SECOND).unwrap().to_vec(), b"\0\0\0\x07\x0b\xad\xca\xfe\x80\0\0\x01A");
 }
 
 #[test]
 fn a_reply_without_a_request_is_handed_back() {
     let mut rep = connected(&[FIRST]);
     let refused = answer(&mut rep, b"A").unwrap_err();
-    assert_eq!(
-        (refused.why, refused.body.as_ref()),
-        (Refusal::NoRequest, &b"A"[..])
-    );
+    assert_eq!((refused.why, refused.body.as_ref()), (Refusal::NoRequest, &b"A"[..]));
     ask(&mut rep, FIRST, b"\x80\0\0\0");
     rep.recv(NOW).unwrap();
     answer(&mut rep, b"A").unwrap();
@@ -60,10 +54,7 @@ fn malformed_requests_are_dropped_and_the_pipe_goes_on() {
     assert_eq!(far, Received::Dropped(DropReason::TooManyHops));
     assert_eq!(ask(&mut rep, FIRST, b"\x80\0\0\0"), Received::Queued);
     let counters = rep.counters();
-    assert_eq!(
-        (counters.dropped_malformed, counters.dropped_too_many_hops),
-        (4, 1)
-    );
+    assert_eq!((counters.dropped_malformed, counters.dropped_too_many_hops), (4, 1));
 }
 
 #[test]

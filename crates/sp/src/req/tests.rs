@@ -42,10 +42,7 @@ fn a_reply_is_received_once_and_then_a_request_is_due() {
     assert_eq!(req.recv(NOW), Err(RecvError::NoRequest));
     ask(&mut req, b"Q");
     assert_eq!(req.recv(NOW), Err(RecvError::Empty));
-    assert_eq!(
-        reply(&mut req, FIRST, b"\xff\xff\xff\xffA"),
-        Received::Queued
-    );
+    assert_eq!(reply(&mut req, FIRST, b"\xff\xff\xff\xffA"), Received::Queued);
     let again = reply(&mut req, FIRST, b"\xff\xff\xff\xffB");
     assert_eq!(again, Received::Dropped(DropReason::Late));
     assert_eq!(req.recv(NOW).unwrap().as_ref(), b"A");
@@ -57,10 +54,7 @@ fn a_reply_is_received_once_and_then_a_request_is_due() {
 fn an_empty_body_is_a_legal_reply() {
     let mut req = connected(&[FIRST]);
     ask(&mut req, b"");
-    assert_eq!(
-        reply(&mut req, FIRST, b"\xff\xff\xff\xff"),
-        Received::Queued
-    );
+    assert_eq!(reply(&mut req, FIRST, b"\xff\xff\xff\xff"), Received::Queued);
     assert_eq!(req.recv(NOW).unwrap().len(), 0);
 }
 
@@ -87,11 +81,7 @@ fn a_new_request_cancels_the_old_one() {
     ask(&mut req, b"new");
     assert_ne!(req.round(), round);
     assert_eq!(written(&mut req, FIRST).unwrap(), b"\x80\0\0\0new");
-    assert_eq!(
-        written(&mut req, FIRST),
-        None,
-        "the old one was not written"
-    );
+    assert_eq!(written(&mut req, FIRST), None, "the old one was not written");
     let old = reply(&mut req, FIRST, b"\xff\xff\xff\xffA");
     assert_eq!(old, Received::Dropped(DropReason::Late));
     assert_eq!(req.counters().cancelled, 1);
@@ -136,18 +126,11 @@ fn when_the_carrier_dies_the_request_goes_to_another_at_once() {
     ask(&mut req, b"Q");
     let first = written(&mut req, FIRST);
     req.close(SECOND, NOW);
-    assert_eq!(
-        written(&mut req, FIRST),
-        None,
-        "another pipe's end is no matter"
-    );
+    assert_eq!(written(&mut req, FIRST), None, "another pipe's end is no matter");
     req.open(SECOND, NOW).unwrap();
     req.close(FIRST, NOW);
     assert_eq!(written(&mut req, SECOND), first);
-    assert_eq!(
-        reply(&mut req, SECOND, b"\xff\xff\xff\xffA"),
-        Received::Queued
-    );
+    assert_eq!(reply(&mut req, SECOND, b"\xff\xff\xff\xffA"), Received::Queued);
 }
 
 #[test]
@@ -157,10 +140,7 @@ fn without_another_peer_the_request_waits_for_one() {
     req.close(FIRST, NOW);
     assert_eq!((req.deadline(), req.counters().resent), (None, 0));
     let refused = req.send(Bytes::from_static(b"R"), NOW).unwrap_err();
-    assert_eq!(
-        (refused.why, refused.body.as_ref()),
-        (Refusal::NoPipe, &b"R"[..])
-    );
+    assert_eq!((refused.why, refused.body.as_ref()), (Refusal::NoPipe, &b"R"[..]));
     req.open(SECOND, NOW).unwrap();
     assert_eq!(written(&mut req, SECOND).unwrap(), b"\xff\xff\xff\xffQ");
     assert_eq!(req.counters().resent, 1);
@@ -188,9 +168,6 @@ fn a_reply_from_an_earlier_carrier_is_taken() {
     ask(&mut req, b"Q");
     assert!(written(&mut req, FIRST).is_some());
     req.tick(req.deadline().unwrap());
-    assert_eq!(
-        reply(&mut req, FIRST, b"\xff\xff\xff\xffA"),
-        Received::Queued
-    );
+    assert_eq!(reply(&mut req, FIRST, b"\xff\xff\xff\xffA"), Received::Queued);
     assert_eq!(written(&mut req, SECOND), None, "the copy is withdrawn");
 }

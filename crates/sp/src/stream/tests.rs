@@ -29,10 +29,7 @@ fn wire(framing: Framing, bodies: &[&[u8]]) -> Vec<u8> {
     let mut bytes = output(&mut stream);
     stream.handshake_until = None;
     for body in bodies {
-        let message = Message {
-            head: Head::Empty,
-            body: Bytes::copy_from_slice(body),
-        };
+        let message = Message { head: Head::Empty, body: Bytes::copy_from_slice(body) };
         stream.send(message).unwrap();
         bytes.extend(output(&mut stream));
     }
@@ -57,10 +54,7 @@ fn whole(framing: Framing, bytes: &[u8]) -> Vec<Event> {
 #[test]
 fn the_bytes_are_header_length_and_body() {
     let tcp = wire(Framing::Tcp, &[b"hello", b""]);
-    assert_eq!(
-        tcp,
-        b"\0SP\0\0\x50\0\0\0\0\0\0\0\0\0\x05hello\0\0\0\0\0\0\0\0"
-    );
+    assert_eq!(tcp, b"\0SP\0\0\x50\0\0\0\0\0\0\0\0\0\x05hello\0\0\0\0\0\0\0\0");
     let ipc = wire(Framing::Ipc, &[b"hi"]);
     assert_eq!(ipc, b"\0SP\0\0\x50\0\0\x01\0\0\0\0\0\0\0\x02hi");
 }
@@ -73,10 +67,7 @@ fn our_header_goes_out_at_once_and_messages_only_after_the_partners() {
     assert!(output(&mut stream).is_empty());
     let mut input = ReadBuf::new();
     input.fill(b"\0SP\0\0\x50\0\0");
-    assert!(matches!(
-        stream.receive(&mut input, NOW),
-        Ok(Some(Event::Open(_)))
-    ));
+    assert!(matches!(stream.receive(&mut input, NOW), Ok(Some(Event::Open(_)))));
     assert_eq!(output(&mut stream), [0; 8]);
 }
 
@@ -109,10 +100,7 @@ fn a_connection_cut_at_each_byte_gives_only_whole_messages() {
         let mut input = ReadBuf::new();
         input.fill(&bytes[..cut]);
         let seen = events(&mut pull_stream(Framing::Tcp), &mut input).unwrap();
-        let count = [8, 8 + 11, 8 + 22]
-            .iter()
-            .filter(|end| **end <= cut)
-            .count();
+        let count = [8, 8 + 11, 8 + 22].iter().filter(|end| **end <= cut).count();
         assert_eq!(seen, expected[..count], "cut at {cut}");
     }
 }
@@ -177,10 +165,7 @@ fn short_messages_are_copied_and_long_ones_shared() {
 fn one_write_is_bounded_in_bytes_and_slices() {
     let mut batch = Batch::new();
     let mut gather = Gather::new(&mut batch, Framing::Tcp);
-    let long = Message {
-        head: Head::Word(1),
-        body: Bytes::from(vec![0; COPY_BYTES_MAX + 1]),
-    };
+    let long = Message { head: Head::Word(1), body: Bytes::from(vec![0; COPY_BYTES_MAX + 1]) };
     while gather.has_room() {
         gather.put(long.clone());
     }

@@ -1,0 +1,117 @@
+//! What a socket answers to a peer whose first bytes are wrong.
+
+use tokio::io::AsyncReadExt;
+use wigwag_net::socket::{Pull, Push};
+use wigwag_net::{Address, NetErrorKind, transport};
+use wigwag_wire::{HeaderError, ProtocolNumber};
+
+use crate::transport::{listen, read_to_end, write_all};
+use crate::{Room, eventually};
+
+/// The header of a pull socket.
+const PULL: &[u8; 8] = b"\0SP\0\0\x51\0\0";
+
+/// Eight bytes that no push or pull partner sends, and what is wrong with them.
+fn wrong_headers() -> Vec<(&'static [u8; 8], HeaderError)> {
+    vec![
+        (b"GET / HT", HeaderError::SpeaksHttp),
+        (b"HTTP/1.1", HeaderError::SpeaksHttp),
+        (b"\x16\x03\x01\x02\0\x01\0\x01", HeaderError::SpeaksTls),
+        (b"SSH-2.0-", HeaderError::BadMagic(*b"SSH-2.0-")),
+        (b"\0\0\0\0\0\0\0\0", HeaderError::BadMagic([0; 8])),
+        (b"\0SP\x01\0\x51\0\0", HeaderError::BadVersion(1)),
+        (b"\0SP\0\0\x51\0\x01", HeaderError::ReservedBits),
+        (b"\0SP\0\0\x51\x80\0", HeaderError::ReservedBits),
+        (
+            b"\0SP\0\0\x30\0\0",
+            HeaderError::WrongProtocol { ours: ProtocolNumber::PUSH, theirs: ProtocolNumber::REQ },
+        ),
+    ]
+}
+
+/// Each stranger gets our header, nothing more, and is disconnected and counted; a partner that
+/// comes after them is served.
+pub async fn a_listener_turns_each_wrong_header_away(room: &Room) {
+    let pull = Pull::new();
+    let address = pull.listen(&room.address()).await.expect("listens");
+    let mut turned_away = 0;
+    for (wrong, _) in wrong_headers() {
+        let mut stranger = transport::dial(&address).await.expect("a connection");
+        // What follows the header must never be taken for a message.
+        let mut bytes = wrong.to_vec();
+        bytes.extend_from_slice(&[0; 64]);
+        write_all(&*stranger.outlet, &bytes).await.expect("written");
+        // Whoever closes with our bytes unread may take its own header back: all of it or nothing.
+        let answer = read_to_end(&mut stranger).await;
+        assert!(answer == PULL || answer.is_empty(), "{answer:02x?}");
+        turned_away += 1;
+    }
+    let short = transport::dial(&address).await.expect("a connection");
+    write_all(&*short.outlet, b"\0SP").await.expect("written");
+    short.outlet.close();
+    drop(short);
+    turned_away += 1;
+
+    let push = Push::new();
+    push.dial(&address.to_string()).await.expect("a partner");
+    push.send("served").await.expect("sent");
+    assert_eq!(pull.recv().await.expect("a message"), "served");
+    eventually(|| pull.statistics().handshakes_failed >= turned_away).await;
+    let statistics = pull.statistics();
+    assert_eq!(statistics.handshakes_failed, turned_away);
+    assert_eq!(statistics.pipes_opened, 1);
+    assert_eq!(statistics.counters.received, 1);
+}
+
+/// The dialer's error says what the peer speaks.
+pub async fn a_dialer_names_each_wrong_header(room: &Room) {
+    let (listener, address) = listen(room).await;
+    for (wrong, expected) in wrong_headers() {
+        let push = Push::new();
+        let place = address.to_string();
+        let dialling = tokio::spawn(async move { push.dial(&place).await });
+        let mut peer = listener.accept().await.expect("a connection");
+        write_all(&*peer.outlet, wrong).await.expect("written");
+        let refused = dialling.await.expect("no panic").expect_err("refused");
+        match refused.kind {
+            NetErrorKind::Header(named) => assert_eq!(named, expected),
+            other => panic!("{wrong:02x?} gave {other}"),
+        }
+        let mut header = [0; 8];
+        peer.reader.read_exact(&mut header).await.expect("a header");
+        assert_eq!(&header, b"\0SP\0\0\x50\0\0");
+        assert!(read_to_end(&mut peer).await.is_empty());
+    }
+    let silent = dial_and_hang_up(&address, &*listener).await;
+    assert!(matches!(silent, NetErrorKind::Closed { .. }), "{silent}");
+}
+
+/// A listener that accepts and closes: the half-open proxy of many bug reports.
+async fn dial_and_hang_up(address: &Address, listener: &dyn wigwag_net::Listener) -> NetErrorKind {
+    let push = Push::new();
+    let place = address.to_string();
+    let dialling = tokio::spawn(async move { push.dial(&place).await });
+    let mut peer = listener.accept().await.expect("a connection");
+    let mut header = [0; 8];
+    peer.reader.read_exact(&mut header).await.expect("a header");
+    peer.outlet.close();
+    drop(peer);
+    let refused = dialling.await.expect("no panic");
+    refused.expect_err("refused").kind
+}
+
+/// Somebody connects and says nothing: after the handshake time the connection is closed, and
+/// meanwhile others are served.
+pub async fn a_silent_stranger_is_shown_out(room: &Room) {
+    let pull = Pull::new();
+    let address = pull.listen(&room.address()).await.expect("listens");
+    let mut silent = transport::dial(&address).await.expect("a connection");
+    let push = Push::new();
+    push.dial(&address.to_string()).await.expect("a partner");
+    push.send("served").await.expect("sent");
+    assert_eq!(pull.recv().await.expect("a message"), "served");
+    assert_eq!(read_to_end(&mut silent).await, PULL);
+    eventually(|| pull.statistics().handshakes_failed == 1).await;
+    push.send("still served").await.expect("sent");
+    assert_eq!(pull.recv().await.expect("a message"), "still served");
+}

@@ -1,0 +1,172 @@
+//! What push and pull promise together.
+
+use wigwag_net::Address;
+use wigwag_net::socket::{Pull, Push, SocketErrorKind};
+
+use crate::payload::{LENGTHS, body, check};
+use crate::{Room, eventually, pause};
+
+async fn pulling(room: &Room) -> (Pull, Address) {
+    let pull = Pull::new();
+    let address = pull.listen(&room.address()).await.expect("listens");
+    (pull, address)
+}
+
+async fn pushing(address: &Address) -> Push {
+    let push = Push::new();
+    push.dial(&address.to_string()).await.expect("dials");
+    push
+}
+
+/// Long and short messages in turn, so that copied and shared bodies meet in one write.
+pub async fn a_pipeline_keeps_order_and_content(room: &Room) {
+    const ROUNDS: usize = 20;
+    let (pull, address) = pulling(room).await;
+    let push = pushing(&address).await;
+    let sending = tokio::spawn(async move {
+        for round in 0..ROUNDS {
+            for length in LENGTHS {
+                push.send(body(round, length)).await.expect("sent");
+            }
+        }
+        push
+    });
+    for round in 0..ROUNDS {
+        for length in LENGTHS {
+            check(&pull.recv().await.expect("a message"), round, length);
+        }
+    }
+    let push = sending.await.expect("all sent");
+    let sent = push.statistics().counters.sent;
+    assert_eq!(sent, pull.statistics().counters.received);
+    assert_eq!(sent as usize, ROUNDS * LENGTHS.len());
+}
+
+/// Each message goes to one of two workers, and both get some.
+pub async fn two_workers_share_the_work(room: &Room) {
+    const MESSAGES: u32 = 10_000;
+    let push = Push::new();
+    let address = push.listen(&room.address()).await.expect("listens");
+    let mut workers = Vec::new();
+    for _ in 0..2 {
+        let pull = Pull::new();
+        pull.dial(&address.to_string()).await.expect("dials");
+        workers.push(pull);
+    }
+    // Both must be known before the work is dealt out.
+    eventually(|| push.statistics().pipes_open == 2).await;
+    let working: Vec<_> = workers
+        .into_iter()
+        .map(|pull| {
+            tokio::spawn(async move {
+                let mut done = Vec::new();
+                loop {
+                    let work = pull.recv().await.expect("work");
+                    if work.is_empty() {
+                        return done;
+                    }
+                    done.push(u32::from_be_bytes(work[..].try_into().expect("a number")));
+                }
+            })
+        })
+        .collect();
+    for number in 0..MESSAGES {
+        push.send(number.to_be_bytes().to_vec()).await.expect("sent");
+    }
+    // One end for each: they take turns, since both are idle by then or equally busy.
+    let mut done = Vec::new();
+    for worker in working {
+        while !worker.is_finished() {
+            push.send("").await.expect("sent");
+            pause().await;
+        }
+        let part = worker.await.expect("worked");
+        assert!(!part.is_empty() && part.is_sorted());
+        done.extend(part);
+    }
+    done.sort_unstable();
+    assert!(done.into_iter().eq(0..MESSAGES), "each exactly once");
+}
+
+/// A pusher that nobody reads is refused after a bounded number of messages, gets its message
+/// back, and when the puller reads it finds all that was accepted, in order.
+pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(room: &Room) {
+    /// Far more than the queues of both ends and all that lies between them can hold.
+    const MANY: u32 = 200_000;
+    const LENGTH: usize = 1000;
+    let (pull, address) = pulling(room).await;
+    let push = pushing(&address).await;
+    let message = |number: u32| {
+        let mut message = vec![0; LENGTH];
+        message[..4].copy_from_slice(&number.to_be_bytes());
+        message
+    };
+    let mut accepted = 0;
+    let mut refusals = 0;
+    // It is full for good once it stays full while the connection's task has had its turns.
+    while refusals < 50 {
+        match push.try_send(message(accepted)) {
+            Ok(()) => (accepted, refusals) = (accepted + 1, 0),
+            Err(refused) => {
+                assert!(matches!(refused.error.kind, SocketErrorKind::Full));
+                assert_eq!(refused.message, message(accepted));
+                refusals += 1;
+                pause().await;
+            }
+        }
+        assert!(accepted < MANY, "nothing holds the pusher back");
+    }
+    for number in 0..accepted {
+        assert_eq!(pull.recv().await.expect("a message"), message(number));
+    }
+    push.send("and on it goes").await.expect("sent");
+    assert_eq!(pull.recv().await.expect("a message"), "and on it goes");
+    assert_eq!(pull.statistics().counters.dropped(), 0);
+}
+
+/// A thousand sockets dial at once, say one word each and are all heard.
+pub async fn a_thousand_pushers_are_all_heard(room: &Room) {
+    const PUSHERS: u32 = 1000;
+    let (pull, address) = pulling(room).await;
+    let pushers: Vec<_> = (0..PUSHERS)
+        .map(|number| {
+            let address = address.clone();
+            tokio::spawn(async move {
+                let push = pushing(&address).await;
+                push.send(number.to_be_bytes().to_vec()).await.expect("sent");
+                push.close().await;
+            })
+        })
+        .collect();
+    let mut heard = Vec::new();
+    for _ in 0..PUSHERS {
+        let word = pull.recv().await.expect("a word");
+        heard.push(u32::from_be_bytes(word[..].try_into().expect("a number")));
+    }
+    for pusher in pushers {
+        pusher.await.expect("closed");
+    }
+    heard.sort_unstable();
+    assert!(heard.into_iter().eq(0..PUSHERS));
+    assert_eq!(pull.statistics().handshakes_failed, 0);
+}
+
+/// The socket is closed right after the last send; the tail is not cut off.
+pub async fn what_was_accepted_is_written_before_the_close(room: &Room) {
+    const MESSAGES: usize = 3000;
+    let (pull, address) = pulling(room).await;
+    let push = pushing(&address).await;
+    let receiving = tokio::spawn(async move {
+        for number in 0..MESSAGES {
+            check(&pull.recv().await.expect("a message"), number, 500);
+        }
+    });
+    for number in 0..MESSAGES {
+        push.send(body(number, 500)).await.expect("sent");
+    }
+    push.close().await;
+    receiving.await.expect("all of it");
+    assert_eq!(push.statistics().messages_cut_off, 0);
+    let closed = push.try_send("more").expect_err("closed");
+    assert!(matches!(closed.error.kind, SocketErrorKind::Closed));
+}

@@ -1,0 +1,186 @@
+//! What req and rep promise together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use wigwag_net::Address;
+use wigwag_net::handshake::send_message;
+use wigwag_net::socket::{Rep, Req, SocketErrorKind};
+use wigwag_net::transport;
+
+use crate::Room;
+use crate::payload::{LENGTHS, body, check};
+use crate::transport::write_all;
+
+async fn listening(room: &Room) -> (Rep, Address) {
+    let rep = Rep::new();
+    let address = rep.listen(&room.address()).await.expect("listens");
+    (rep, address)
+}
+
+async fn dialling(address: &Address) -> Req {
+    let req = Req::new();
+    req.dial(&address.to_string()).await.expect("dials");
+    req
+}
+
+/// Requests of every length come in order, and each is answered with its own reply.
+pub async fn each_request_has_its_reply(room: &Room) {
+    let (rep, address) = listening(room).await;
+    let req = dialling(&address).await;
+    let answering = tokio::spawn(async move {
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            check(&rep.recv().await.expect("a request"), number, length);
+            rep.send(body(1000 + number, length)).await.expect("sent");
+        }
+        rep
+    });
+    for (number, length) in LENGTHS.into_iter().enumerate() {
+        let reply = req.ask(body(number, length)).await.expect("a reply");
+        check(&reply, 1000 + number, length);
+    }
+    let rep = answering.await.expect("answered");
+    assert_eq!(rep.statistics().counters.dropped(), 0);
+    assert_eq!(req.statistics().counters.resent, 0);
+}
+
+/// Twenty ask one; nobody gets the reply to another's question.
+pub async fn many_requesters_each_get_their_own_reply(room: &Room) {
+    let (rep, address) = listening(room).await;
+    let mut asking = Vec::new();
+    for who in 0..20 {
+        let req = dialling(&address).await;
+        asking.push(tokio::spawn(async move {
+            for round in 0..50 {
+                let question = format!("{who}/{round}");
+                let reply = req.ask(question.clone()).await.expect("a reply");
+                assert_eq!(reply, format!("re {question}"));
+            }
+        }));
+    }
+    let answering = tokio::spawn(async move {
+        loop {
+            let Ok(question) = rep.recv().await else {
+                return;
+            };
+            let mut reply = b"re ".to_vec();
+            reply.extend_from_slice(&question);
+            rep.send(reply).await.expect("sent");
+        }
+    });
+    for one in asking {
+        one.await.expect("all its replies");
+    }
+    answering.abort();
+}
+
+/// The first rep takes the request and goes without an answer. The second one, at the same place,
+/// gets the same request, though nobody asked again.
+pub async fn a_request_outlives_the_one_who_was_to_answer(room: &Room) {
+    let (first, address) = listening(room).await;
+    let req = dialling(&address).await;
+    let asking = tokio::spawn(async move { (req.ask("still there?").await, req) });
+    assert_eq!(first.recv().await.expect("a request"), "still there?");
+    first.close().await;
+    let second = Rep::new();
+    second.listen(&address.to_string()).await.expect("listens");
+    assert_eq!(second.recv().await.expect("again"), "still there?");
+    second.send("yes").await.expect("sent");
+    let (reply, req) = asking.await.expect("no panic");
+    assert_eq!(reply.expect("a reply"), "yes");
+    assert_eq!(req.statistics().counters.resent, 1);
+}
+
+/// The first copy of each request is not answered: after the resend delay another one comes, from
+/// the very same call.
+pub async fn a_request_is_asked_again_when_no_reply_comes(room: &Room) {
+    let (rep, address) = listening(room).await;
+    let req = Req::with_resend(Some(Duration::from_millis(30)));
+    req.dial(&address.to_string()).await.expect("dials");
+    let answering = tokio::spawn(async move {
+        let mut seen = Vec::new();
+        while let Ok(question) = rep.recv().await {
+            if seen.contains(&question) {
+                rep.send("at last").await.expect("sent");
+            } else {
+                seen.push(question);
+            }
+        }
+    });
+    for question in ["first", "second"] {
+        assert_eq!(req.ask(question).await.expect("a reply"), "at last");
+    }
+    assert!(req.statistics().counters.resent >= 2);
+    answering.abort();
+}
+
+/// With resending off the caller hears of the loss and decides.
+pub async fn without_resending_a_lost_request_is_told(room: &Room) {
+    let (rep, address) = listening(room).await;
+    let req = Req::with_resend(None);
+    req.dial(&address.to_string()).await.expect("dials");
+    let asking = tokio::spawn(async move { req.ask("once").await });
+    assert_eq!(rep.recv().await.expect("a request"), "once");
+    rep.close().await;
+    let lost = asking.await.expect("no panic").expect_err("lost");
+    assert!(matches!(lost.kind, SocketErrorKind::RequestLost), "{lost}");
+    assert!(lost.to_string().contains(&address.to_string()), "{lost}");
+}
+
+/// Two tasks share a socket: the first one's question is cancelled, and it does not get the
+/// second one's reply.
+pub async fn a_second_request_cancels_the_first(room: &Room) {
+    let (rep, address) = listening(room).await;
+    let req = Arc::new(dialling(&address).await);
+    let shared = req.clone();
+    let first = tokio::spawn(async move { shared.ask("first").await });
+    assert_eq!(rep.recv().await.expect("a request"), "first");
+    rep.send("to the first").await.expect("sent");
+    let early = first.await.expect("no panic").expect("nobody was in between");
+    assert_eq!(early, "to the first");
+
+    let shared = req.clone();
+    let first = tokio::spawn(async move { shared.ask("first").await });
+    assert_eq!(rep.recv().await.expect("a request"), "first");
+    let shared = req.clone();
+    let second = tokio::spawn(async move { shared.ask("second").await });
+    let cancelled = first.await.expect("no panic").expect_err("cancelled");
+    assert!(matches!(cancelled.kind, SocketErrorKind::Cancelled));
+    rep.send("too late").await.expect("sent");
+    assert_eq!(rep.recv().await.expect("a request"), "second");
+    rep.send("in time").await.expect("sent");
+    let reply = second.await.expect("no panic").expect("a reply");
+    assert_eq!(reply, "in time");
+    let counters = req.statistics().counters;
+    assert_eq!((counters.cancelled, counters.dropped_late), (1, 1));
+}
+
+/// Out of turn, a message comes back.
+pub async fn a_reply_needs_a_request(room: &Room) {
+    let (rep, address) = listening(room).await;
+    let refused = rep.send("unasked").await.expect_err("no request");
+    assert_eq!(refused.message, "unasked");
+    assert!(matches!(refused.error.kind, SocketErrorKind::NoRequest));
+    let req = dialling(&address).await;
+    let nothing = req.recv().await.expect_err("nothing asked");
+    assert!(matches!(nothing.kind, SocketErrorKind::NothingAsked));
+}
+
+/// RFC sp-request-reply-01 by hand: too short, without an end, over nine words; then eight words,
+/// which pass.
+pub async fn malformed_requests_are_counted_and_the_pipe_goes_on(room: &Room) {
+    let (rep, address) = listening(room).await;
+    let by_hand = transport::dial(&address).await.expect("a connection");
+    write_all(&*by_hand.outlet, b"\0SP\0\0\x30\0\0").await.expect("written");
+    let mut nine = vec![0; 32];
+    nine.extend_from_slice(b"\x80\0\0\x01body");
+    let eight = nine[4..].to_vec();
+    for message in [b"".as_slice(), b"abc", b"\0\0\0\x01", &nine, &eight] {
+        send_message(&by_hand, message).await.expect("sent");
+    }
+    assert_eq!(rep.recv().await.expect("eight words pass"), "body");
+    let counters = rep.statistics().counters;
+    assert_eq!(counters.dropped_malformed, 3);
+    assert_eq!(counters.dropped_too_many_hops, 1);
+    assert_eq!(rep.statistics().pipes_open, 1);
+}

@@ -1,0 +1,231 @@
+//! What a transport promises to whoever uses its connections.
+
+use std::io::{self, IoSlice};
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use tokio::io::AsyncReadExt;
+use wigwag_net::handshake::{read_message, send_message};
+use wigwag_net::{Address, Connection, ListenOptions, Listener, NetErrorKind, Outlet, transport};
+use wigwag_wire::ReadBuf;
+
+use crate::Room;
+use crate::payload::{LENGTHS, body, check};
+
+/// The largest message of these tests, and then some.
+const LIMIT: usize = 1024 * 1024;
+
+/// More than any transport holds between a writer and a reader.
+const FLOOD_BYTES: usize = 64 * 1024 * 1024;
+
+pub(crate) async fn listen(room: &Room) -> (Box<dyn Listener>, Address) {
+    let wanted: Address = room.address().parse().expect("an address");
+    let listener = transport::listen(&wanted, ListenOptions::default()).await.expect("a listener");
+    let address = listener.address().clone();
+    (listener, address)
+}
+
+/// Two ends of one connection.
+async fn connected(room: &Room) -> (Connection, Connection) {
+    let (listener, address) = listen(room).await;
+    let dialled = transport::dial(&address).await.expect("a connection");
+    let accepted = listener.accept().await.expect("a connection");
+    (dialled, accepted)
+}
+
+/// Writes all of `bytes`, waiting for room.
+pub(crate) async fn write_all(outlet: &dyn Outlet, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match outlet.try_write(&[IoSlice::new(bytes)]) {
+            Ok(written) => bytes = &bytes[written..],
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => outlet.writable().await?,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Reads until the peer closes.
+pub(crate) async fn read_to_end(connection: &mut Connection) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // A reset after the last byte is an end as well.
+    let _ = connection.reader.read_to_end(&mut bytes).await;
+    bytes
+}
+
+/// The writing half alone, as far as sending messages needs a connection.
+fn writing_half(connection: &Connection) -> Connection {
+    Connection {
+        reader: Box::new(tokio::io::empty()),
+        outlet: connection.outlet.clone(),
+        framing: connection.framing,
+        peer: connection.peer.clone(),
+    }
+}
+
+/// Messages of every length go both ways at once and come out as they went in.
+pub async fn messages_keep_their_order_and_content(room: &Room) {
+    let (left, right) = connected(room).await;
+    let talk = |mut connection: Connection, ours: usize, theirs: usize| async move {
+        let writing = writing_half(&connection);
+        let writer = tokio::spawn(async move {
+            for (number, length) in LENGTHS.into_iter().enumerate() {
+                let message = body(ours + number, length);
+                send_message(&writing, &message).await.expect("sent");
+            }
+        });
+        let mut input = ReadBuf::new();
+        for (number, length) in LENGTHS.into_iter().enumerate() {
+            let message = read_message(&mut connection, &mut input, LIMIT).await;
+            check(&message.expect("a message"), theirs + number, length);
+        }
+        writer.await.expect("all sent");
+        connection
+    };
+    let left = tokio::spawn(talk(left, 0, 1000));
+    let right = tokio::spawn(talk(right, 1000, 0));
+    left.await.expect("left");
+    right.await.expect("right");
+}
+
+/// Both ends write more than the transport holds before either has read all: no end waits for the
+/// other for ever.
+pub async fn both_directions_flow_at_once(room: &Room) {
+    const BYTES: usize = 8 * 1024 * 1024;
+    let (left, right) = connected(room).await;
+    let talk = |mut connection: Connection, number: usize| async move {
+        let outlet = connection.outlet.clone();
+        let writer = tokio::spawn(async move {
+            let bytes = body(number, BYTES);
+            write_all(&*outlet, &bytes).await.expect("written");
+        });
+        let mut bytes = vec![0; BYTES];
+        connection.reader.read_exact(&mut bytes).await.expect("read");
+        check(&bytes, 1 - number, BYTES);
+        writer.await.expect("written");
+        connection
+    };
+    let left = tokio::spawn(talk(left, 0));
+    let right = tokio::spawn(talk(right, 1));
+    left.await.expect("left");
+    right.await.expect("right");
+}
+
+/// What was whole arrives, the half does not, and writing to the closed end fails.
+pub async fn a_peer_that_closes_in_the_middle_is_noticed(room: &Room) {
+    let (left, mut right) = connected(room).await;
+    send_message(&left, b"whole").await.expect("sent");
+    let (prefix, used) = left.framing.prefix(1000);
+    write_all(&*left.outlet, &prefix[..used]).await.expect("written");
+    write_all(&*left.outlet, &[7; 500]).await.expect("written");
+    left.outlet.close();
+    drop(left);
+    let mut input = ReadBuf::new();
+    let whole = read_message(&mut right, &mut input, LIMIT).await;
+    assert_eq!(whole.expect("a message"), "whole");
+    let half = read_message(&mut right, &mut input, LIMIT).await;
+    let half = half.expect_err("half a message");
+    assert!(matches!(half.kind, NetErrorKind::Closed { .. }), "{half}");
+    // The first write may still find room; a closed peer must show before a flood is through.
+    let flood = vec![0; FLOOD_BYTES];
+    assert!(write_all(&*right.outlet, &flood).await.is_err());
+}
+
+/// Close ends both directions, at our end too.
+pub async fn closing_ends_our_own_reader(room: &Room) {
+    let (left, mut right) = connected(room).await;
+    let outlet: Arc<dyn Outlet> = right.outlet.clone();
+    let reading = tokio::spawn(async move { read_to_end(&mut right).await });
+    outlet.close();
+    assert!(reading.await.expect("ended").is_empty());
+    drop(left);
+}
+
+/// Nobody listens: an error that says so.
+pub async fn dialling_nobody_is_refused(room: &Room) {
+    let (address, _kept) = room.nobody();
+    let address: Address = address.parse().expect("an address");
+    let refused = transport::dial(&address).await.err().expect("refused");
+    assert!(matches!(refused.kind, NetErrorKind::NobodyListens), "{refused}");
+    assert!(refused.to_string().contains(&address.to_string()));
+}
+
+/// The second listener is refused, the first is none the worse, and when it goes the address is
+/// free.
+pub async fn an_address_is_listened_at_once(room: &Room) {
+    let (first, address) = listen(room).await;
+    let second = transport::listen(&address, ListenOptions::default()).await;
+    let second = second.err().expect("in use");
+    assert!(matches!(second.kind, NetErrorKind::InUse), "{second}");
+    let dialled = transport::dial(&address).await.expect("a connection");
+    first.accept().await.expect("a connection");
+    drop((dialled, first));
+    let again = transport::listen(&address, ListenOptions::default()).await;
+    assert_eq!(again.expect("free again").address(), &address);
+}
+
+/// Bytes written one by one and read one by one are the same bytes.
+pub async fn single_bytes_come_through(room: &Room) {
+    let (left, mut right) = connected(room).await;
+    let sent = body(1, 2000);
+    let expected = sent.clone();
+    let writer = tokio::spawn(async move {
+        for byte in &sent {
+            write_all(&*left.outlet, &[*byte]).await.expect("written");
+        }
+        left
+    });
+    for (place, byte) in expected.iter().enumerate() {
+        let mut one = BytesMut::with_capacity(1);
+        assert_eq!(right.reader.read_buf(&mut one).await.expect("read"), 1);
+        assert_eq!(one[0], *byte, "byte {place}");
+    }
+    writer.await.expect("written");
+}
+
+/// A thousand dial at once; each is accepted and heard.
+pub async fn a_thousand_dials_at_once_are_accepted(room: &Room) {
+    const DIALS: u32 = 1000;
+    let (listener, address) = listen(room).await;
+    let dials: Vec<_> = (0..DIALS)
+        .map(|number| {
+            let address = address.clone();
+            tokio::spawn(async move {
+                let dialled = transport::dial(&address).await.expect("a connection");
+                write_all(&*dialled.outlet, &number.to_be_bytes()).await.expect("written");
+                dialled
+            })
+        })
+        .collect();
+    let mut heard = Vec::new();
+    for _ in 0..DIALS {
+        let mut accepted = listener.accept().await.expect("a connection");
+        heard.push(accepted.reader.read_u32().await.expect("its number"));
+    }
+    for dial in dials {
+        dial.await.expect("dialled");
+    }
+    heard.sort_unstable();
+    assert!(heard.into_iter().eq(0..DIALS));
+}
+
+/// A writer finds no room long before the flood is written; once somebody reads it goes on, and
+/// nothing is lost.
+pub async fn a_writer_stops_when_nobody_reads(room: &Room) {
+    let (left, mut right) = connected(room).await;
+    let chunk = body(3, 64 * 1024);
+    let mut written = 0;
+    let stopped = loop {
+        match left.outlet.try_write(&[IoSlice::new(&chunk)]) {
+            Ok(more) => written += more,
+            Err(error) => break error,
+        }
+        assert!(written < FLOOD_BYTES, "nothing holds the writer back");
+    };
+    assert_eq!(stopped.kind(), io::ErrorKind::WouldBlock);
+    let reading = tokio::spawn(async move { read_to_end(&mut right).await.len() });
+    left.outlet.writable().await.expect("room again");
+    write_all(&*left.outlet, b"the end").await.expect("written");
+    left.outlet.close();
+    assert_eq!(reading.await.expect("read"), written + 7);
+}

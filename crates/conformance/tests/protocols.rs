@@ -1,0 +1,5 @@
+//! The SP sockets over every transport, one line each.
+
+wigwag_conformance::protocol_conformance!(tcp, "tcp://127.0.0.1:0");
+wigwag_conformance::protocol_conformance!(ipc, "ipc://{dir}/socket");
+wigwag_conformance::protocol_conformance!(inproc, "inproc://{name}");
