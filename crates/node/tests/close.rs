@@ -455,21 +455,45 @@ async fn an_ask_in_a_turn_during_which_the_link_ends_has_an_end() {
     assert!(matches!(kind, CallErrorKind::Unknown | CallErrorKind::NotDelivered), "{kind:?}");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn main_ends_only_when_all_has_arrived() {
+/// Runs the example, which tells ten thousand things and returns from `main` at once.
+async fn farewell(address: String) {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", "wigwag", "--example", "farewell"])
-        .status()
-        .unwrap();
-    assert!(built.success());
+        .status();
+    assert!(built.unwrap().success());
     let tests = std::env::current_exe().unwrap();
     let program = tests.ancestors().nth(2).unwrap().join("examples/farewell");
-    for _ in 0..10 {
+    let ran = tokio::task::spawn_blocking(|| Command::new(program).arg(address).status());
+    assert!(ran.await.unwrap().unwrap().success());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn main_ends_only_when_all_has_arrived() {
+    for _ in 0..3 {
         let (counter, reaches) = counter_until(10_000);
         let (_service, address) = service(&counter, "tcp://127.0.0.1:0").await;
-        let program = program.clone();
-        let ran = tokio::task::spawn_blocking(move || Command::new(program).arg(address).status());
-        assert!(ran.await.unwrap().unwrap().success());
+        farewell(address).await;
         soon("the last of them", reaches).await.unwrap();
     }
+}
+
+/// A process that is gone when the peer speaks to it takes with it what the peer has not read.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn main_waits_for_a_peer_that_speaks_first_and_reads_later() {
+    let (listener, address) = listen_narrow().await;
+    let peer = async {
+        let mut raw = granting(&listener, u64::MAX, Limits::default()).await;
+        for id in 0..50 {
+            raw.tell(&[Frame::Ping { id, next_ms: 0 }]).await;
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        for _ in 0..10_000 {
+            assert_eq!(told(&mut raw).await, 1);
+        }
+        raw.until(kind::DRAIN).await;
+        raw.tell(&[]).await;
+        assert_eq!(raw.closed().await.map(|(code, _)| code), Some(Code::BYE));
+    };
+    let both = async { tokio::join!(peer, farewell(format!("{address}/counter"))) };
+    soon("the farewell", both).await;
 }
