@@ -26,13 +26,28 @@ pub enum Attempt<T> {
     Failed(Box<CallError>),
 }
 
-/// The number of an outstanding ask at its route.
+/// The number of an outstanding ask at its route. One word, so that it is moved as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot {
+pub struct Slot(u64);
+
+impl Slot {
+    /// Use number `generation` of the place `index`.
+    #[inline]
+    pub fn new(index: u32, generation: u32) -> Slot {
+        Slot(u64::from(index) << 32 | u64::from(generation))
+    }
+
     /// The place in the route's table.
-    pub index: u32,
+    #[inline]
+    pub fn index(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// Which use of the place.
-    pub generation: u32,
+    #[inline]
+    pub fn generation(self) -> u32 {
+        self.0 as u32
+    }
 }
 
 /// An actor that lives elsewhere.

@@ -69,9 +69,9 @@ impl Channel {
         };
         let then = if now { Then::Poll } else { Then::GoOn };
         match self.send(encode, ticket, waker, then) {
-            Attempt::Sent(()) => Attempt::Sent(Slot { index, generation }),
+            Attempt::Sent(()) => Attempt::Sent(Slot::new(index, generation)),
             other => {
-                self.release(Slot { index, generation });
+                self.release(Slot::new(index, generation));
                 match other {
                     Attempt::Failed(error) => Attempt::Failed(error),
                     _ => Attempt::Full,
@@ -88,7 +88,7 @@ impl Channel {
         waker: &Waker,
         read: &mut dyn FnMut(&[u8]),
     ) -> Poll<Result<(), CallError>> {
-        let Slot { index, generation } = slot;
+        let (index, generation) = (slot.index(), slot.generation());
         let mut slots = self.link.slots();
         let was_full = slots.is_full();
         match slots.get(u64::from(index), u64::from(generation)) {
@@ -144,7 +144,7 @@ impl Channel {
     /// Nobody waits for the answer any more: the peer may save the work.
     pub(crate) fn cancel(&self, slot: Slot) {
         let mut slots = self.link.slots();
-        match slots.get(u64::from(slot.index), u64::from(slot.generation)) {
+        match slots.get(u64::from(slot.index()), u64::from(slot.generation())) {
             Some(pending @ Pending::Waiting(_)) => *pending = Pending::Abandoned,
             _ => {
                 drop(slots);
@@ -156,7 +156,7 @@ impl Channel {
         turns::publish(&self.link);
         let mut sending = self.link.sending();
         if sending.ended.is_none() {
-            let (slot, generation) = (u64::from(slot.index), u64::from(slot.generation));
+            let (slot, generation) = (u64::from(slot.index()), u64::from(slot.generation()));
             let cancel = Frame::Cancel { slot, generation };
             sending.sender.outbox.append(|out| write::any(out, &cancel));
             drop(sending);
@@ -282,7 +282,7 @@ impl Channel {
     fn release(&self, slot: Slot) {
         let mut slots = self.link.slots();
         let was_full = slots.is_full();
-        slots.release(slot.index, slot.generation);
+        slots.release(slot.index(), slot.generation());
         drop(slots);
         if was_full {
             self.wake_fronts();

@@ -7,6 +7,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 use wigwag_wire::Encode;
 
+use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::link::Link;
 use crate::turns;
 
@@ -73,7 +74,8 @@ impl LaneOwner for ChannelOwner {
         let code = Code(kind.code());
         turns::publish(link);
         let asker = (slot, generation);
-        link.sending().sender.outbox.append(|out| write::error(out, asker, code, detail));
+        let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
+        link.sending().sender.outbox.append(|out| write::error(out, asker, code, &detail));
         turns::flush_soon(link);
     }
 }

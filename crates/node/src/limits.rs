@@ -15,6 +15,10 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// Credit that one sender's turn may hold, so that the others find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
+/// Characters of an error's text: for people, and far below the smallest frame that a peer accepts
+/// by default.
+pub const ERROR_TEXT_CHARS_MAX: usize = 512;
+
 /// Bytes of a reply that is always sent: the asker has at most 65,536 slots, so such replies are at
 /// most 16 MiB together.
 pub const SMALL_ANSWER: usize = 256;

@@ -5,6 +5,7 @@
 mod raw;
 
 use std::future::Future;
+use std::path::PathBuf;
 use std::pin::{Pin, pin};
 use std::process::Command;
 use std::task::{Context, Poll, Waker};
@@ -455,24 +456,28 @@ async fn an_ask_in_a_turn_during_which_the_link_ends_has_an_end() {
     assert!(matches!(kind, CallErrorKind::Unknown | CallErrorKind::NotDelivered), "{kind:?}");
 }
 
-/// Runs the example, which tells ten thousand things and returns from `main` at once.
-async fn farewell(address: String) {
+/// The example, which tells ten thousand things and returns from `main` at once.
+fn farewell() -> PathBuf {
     let built = Command::new(env!("CARGO"))
         .args(["build", "--quiet", "--package", "wigwag", "--example", "farewell"])
         .status();
     assert!(built.unwrap().success());
     let tests = std::env::current_exe().unwrap();
-    let program = tests.ancestors().nth(2).unwrap().join("examples/farewell");
+    tests.ancestors().nth(2).unwrap().join("examples/farewell")
+}
+
+async fn run(program: PathBuf, address: String) {
     let ran = tokio::task::spawn_blocking(|| Command::new(program).arg(address).status());
     assert!(ran.await.unwrap().unwrap().success());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_ends_only_when_all_has_arrived() {
+    let program = farewell();
     for _ in 0..3 {
         let (counter, reaches) = counter_until(10_000);
         let (_service, address) = service(&counter, "tcp://127.0.0.1:0").await;
-        farewell(address).await;
+        run(program.clone(), address).await;
         soon("the last of them", reaches).await.unwrap();
     }
 }
@@ -480,6 +485,7 @@ async fn main_ends_only_when_all_has_arrived() {
 /// A process that is gone when the peer speaks to it takes with it what the peer has not read.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn main_waits_for_a_peer_that_speaks_first_and_reads_later() {
+    let program = farewell();
     let (listener, address) = listen_narrow().await;
     let peer = async {
         let mut raw = granting(&listener, u64::MAX, Limits::default()).await;
@@ -494,6 +500,6 @@ async fn main_waits_for_a_peer_that_speaks_first_and_reads_later() {
         raw.tell(&[]).await;
         assert_eq!(raw.closed().await.map(|(code, _)| code), Some(Code::BYE));
     };
-    let both = async { tokio::join!(peer, farewell(format!("{address}/counter"))) };
+    let both = async { tokio::join!(peer, run(program, format!("{address}/counter"))) };
     soon("the farewell", both).await;
 }
