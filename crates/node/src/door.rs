@@ -4,7 +4,7 @@ use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::{Connection, Listener};
 use wigwag_wire::ReadBuf;
 
-use crate::limits::ACCEPT_PAUSE;
+use crate::limits::{ACCEPT_PAUSE, SESSIONS_MAX};
 use crate::node::{WeakNode, lock};
 use crate::opening;
 
@@ -67,8 +67,10 @@ fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
     // Looked at first: whoever asks stays there until the link has begun.
     let asking = lock(&node.asking).contains(&who.incarnation);
     let old = node.link_with(who.incarnation);
+    let full = node.links().len() >= SESSIONS_MAX;
     let (code, rule) = match &old {
         Some(old) if old.dialed => (Code::EXISTS, "the session that was dialed first is used"),
+        None if full => (Code::TOO_MANY, "a node has at most 8192 sessions"),
         None if asking && node.node < who.node => {
             (Code::DIAL_TIE, "of two dials that of the lower node id wins")
         }

@@ -6,6 +6,10 @@ use std::time::Duration;
 /// stranger loses its place after the handshake's time.
 pub const HANDSHAKES_MAX: usize = 1024;
 
+/// Sessions that a node lets in: each may hold 4 MiB unacknowledged and 8 MiB of credit, and a file
+/// handle, of which a process has some ten thousand.
+pub const SESSIONS_MAX: usize = 8192;
+
 /// Bytes of an SP message that a node accepts: a batch and some room for its header.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024 + 1024;
 
