@@ -458,12 +458,17 @@ async fn an_ask_in_a_turn_during_which_the_link_ends_has_an_end() {
 
 /// The example, which tells ten thousand things and returns from `main` at once.
 fn farewell() -> PathBuf {
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "wigwag", "--example", "farewell"])
-        .status();
-    assert!(built.unwrap().success());
     let tests = std::env::current_exe().unwrap();
-    tests.ancestors().nth(2).unwrap().join("examples/farewell")
+    let program = tests.ancestors().nth(2).unwrap().join("examples/farewell");
+    // `cargo test` builds the examples of a package before it runs its tests, but not when it is
+    // told to run this file alone.
+    if !program.exists() {
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", "wigwag", "--example", "farewell"])
+            .status();
+        assert!(built.unwrap().success());
+    }
+    program
 }
 
 async fn run(program: PathBuf, address: String) {
