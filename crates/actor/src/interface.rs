@@ -5,6 +5,7 @@
 
 use std::future::Future;
 
+use wigwag_wire::small::Window;
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
 use crate::limits::ActorOptions;
@@ -30,20 +31,17 @@ pub trait Message: Sized + Send + 'static {
     /// Appends the arguments as a positional MessagePack array.
     fn encode_arguments(&self, out: &mut Buffer);
 
+    /// The same into a window, from `place` on, if they are short whatever their values are; gives
+    /// their end.
+    #[inline(always)]
+    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize> {
+        let _ = (window, place);
+        None
+    }
+
     /// Reads the arguments of method `method`. Missing trailing arguments are an error unless they
     /// are `Option`; extra ones are skipped. `None`: no such method.
     fn decode(method: u32, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError>;
-
-    /// The same, handing the message to `then` where it is made. The macros write this one, because
-    /// a message that is built in its place in the mailbox is never moved.
-    #[inline]
-    fn decode_with<T>(
-        method: u32,
-        reader: &mut Reader<'_>,
-        then: impl FnOnce(Self) -> T,
-    ) -> Result<Option<T>, DecodeError> {
-        Ok(Self::decode(method, reader)?.map(then))
-    }
 }
 
 /// State behind an interface.
@@ -51,6 +49,20 @@ pub trait Actor: Interface {
     /// Handles one call, or hands it back when its handler is `async`. The hot path: no future, no
     /// box, no allocation beyond what the handler makes.
     fn handle(&mut self, message: Self::Message, reply: &mut Reply<'_>) -> Handled<Self::Message>;
+
+    /// Reads the arguments of method `method` and handles the call. `None`: no such method. The
+    /// macros write this one, because arguments that go straight from the bytes to the handler are
+    /// never stored in between.
+    #[inline]
+    fn handle_encoded(
+        &mut self,
+        method: u32,
+        reader: &mut Reader<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Option<Handled<Self::Message>>, DecodeError> {
+        let message = Self::Message::decode(method, reader)?;
+        Ok(message.map(|message| self.handle(message, reply)))
+    }
 
     /// Runs an `async` handler to its end. The next call waits for it.
     fn handle_later(

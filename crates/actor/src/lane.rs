@@ -6,14 +6,13 @@
 
 use std::sync::Arc;
 
-use wigwag_wire::{DecodeError, Encode, Reader};
+use wigwag_wire::small::Value;
 
 use crate::error::CallErrorKind;
 use crate::interface::Message;
 use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::{Mailbox, refuse};
-use crate::queue::{Chunk, Mail, Pushed, Queue};
-use crate::reply::ReplySlot;
+use crate::queue::{Chunk, Frames, Pushed, Queue};
 use crate::schema::Schema;
 
 /// An actor that others may reach, whatever its type.
@@ -40,31 +39,21 @@ pub trait LaneOwner: Send + Sync {
     fn stopped(&self);
 
     /// The answer to the ask in `slot`.
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Encode);
+    fn reply(&self, slot: u32, generation: u32, value: &dyn Value);
+
+    /// A tell was not understood: no such method, or other arguments.
+    fn undelivered(&self);
 
     /// The ask in `slot` has no answer.
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str);
 }
 
-/// Why a frame was not let in; an asker must be told, a tell is counted.
-#[derive(Debug)]
-pub enum Rejected {
-    /// The actor has no method of that number.
-    NoSuchMethod,
-    /// The arguments are not those of the method.
-    BadArguments(DecodeError),
-}
-
-/// The way in for one session. Calls are accepted one by one and published together.
+/// The way in for one session. Calls are accepted run by run and published together.
 pub trait Lane: Send {
-    /// Decodes a call in place. `asker` is slot and generation of an ask.
-    fn accept(
-        &mut self,
-        method: u32,
-        arguments: &[u8],
-        units: u64,
-        asker: Option<(u32, u32)>,
-    ) -> Result<(), Rejected>;
+    /// Takes calls in: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which
+    /// have used `units` of credit. They are decoded when the actor comes to them; what it does not
+    /// understand then, it answers.
+    fn accept(&mut self, frames: &[u8], calls: usize, units: u64);
 
     /// Hands over what was accepted since the last time: one lock, and a wake if the actor sleeps.
     fn publish(&mut self);
@@ -86,54 +75,32 @@ impl<M: Message> TypedLane<M> {
         TypedLane { mailbox, queue, staged: Vec::new(), spare: Vec::new(), owner }
     }
 
-    #[cold]
-    fn next_chunk(&mut self) {
+    fn empty_frames(&mut self) -> Frames {
         if self.spare.is_empty() {
             self.queue.take_spare(&mut self.spare);
         }
-        let chunk = self.spare.pop().unwrap_or_else(|| {
-            // The first chunk of a lane grows with its calls; in a burst each one is filled.
-            let calls = if self.staged.is_empty() { 0 } else { RUN_CALLS_MAX };
-            Chunk { mails: Vec::with_capacity(calls), units: 0 }
-        });
-        self.staged.push(chunk);
+        match self.spare.pop() {
+            Some(Chunk::Frames(frames)) => frames,
+            _ => Frames::default(),
+        }
     }
 }
 
 impl<M: Message> Lane for TypedLane<M> {
-    #[inline]
-    fn accept(
-        &mut self,
-        method: u32,
-        arguments: &[u8],
-        units: u64,
-        asker: Option<(u32, u32)>,
-    ) -> Result<(), Rejected> {
-        if self.staged.last().is_none_or(Chunk::is_full) {
-            self.next_chunk();
-        }
-        let reply = match asker {
-            Some((slot, generation)) => ReplySlot::Remote { slot, generation },
-            None => ReplySlot::Nobody,
-        };
-        let Some(chunk) = self.staged.last_mut() else { return Ok(()) };
-        let mails = &mut chunk.mails;
-        let place = |message| mails.push(Mail { message, reply });
-        match M::decode_with(method, &mut Reader::new(arguments), place) {
-            Ok(Some(())) => {
-                chunk.units += units;
-                Ok(())
+    fn accept(&mut self, frames: &[u8], calls: usize, units: u64) {
+        match self.staged.last_mut() {
+            Some(Chunk::Frames(last)) if last.calls + calls <= RUN_CALLS_MAX => {
+                last.add(frames, calls, units);
             }
-            Ok(None) => Err(Rejected::NoSuchMethod),
-            Err(error) => Err(Rejected::BadArguments(error)),
+            _ => {
+                let mut next = self.empty_frames();
+                next.add(frames, calls, units);
+                self.staged.push(Chunk::Frames(next));
+            }
         }
     }
 
     fn publish(&mut self) {
-        // The chunk that was begun for a call which was then rejected.
-        if let Some(empty) = self.staged.pop_if(|last| last.mails.is_empty()) {
-            self.spare.push(empty);
-        }
         if self.staged.is_empty() {
             return;
         }
@@ -142,8 +109,8 @@ impl<M: Message> Lane for TypedLane<M> {
             Pushed::In { list: false } | Pushed::Full => {}
             Pushed::Closed => {
                 for chunk in self.staged.drain(..) {
-                    self.owner.freed(chunk.units);
-                    refuse(chunk.mails, Some(&self.owner));
+                    self.owner.freed(chunk.units());
+                    refuse(chunk, Some(&self.owner));
                 }
             }
         }

@@ -21,6 +21,7 @@ pub mod reference;
 pub mod call;
 pub mod ask;
 mod block;
+mod run;
 mod worker;
 
 pub use ask::{Answer, Ask};
@@ -28,7 +29,7 @@ pub use block::block_on;
 pub use call::{Call, Tell};
 pub use error::{AskError, CallError, CallErrorKind, Refused};
 pub use interface::{Actor, Handled, Interface, Message};
-pub use lane::{Exported, Lane, LaneOwner, Rejected};
+pub use lane::{Exported, Lane, LaneOwner};
 pub use limits::ActorOptions;
 pub use parked::{Parked, Ticket};
 pub use reference::{Attempt, Ref, Route, Slot};

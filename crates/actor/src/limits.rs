@@ -17,6 +17,9 @@ pub const TURN_RUNS_MAX: usize = 64;
 /// fills, so that a busy lane never asks for memory.
 pub const SPARE_CHUNKS_MAX: usize = 192;
 
+/// Bytes that an empty chunk of a lane may hold on to: a run of calls of four units each.
+pub const SPARE_BYTES_MAX: usize = 16 * 1024;
+
 /// How long a tell or an ask inside a handler waits when the caller set no time limit. Two handlers
 /// that wait for each other would wait for ever; after this time one of them gets an error.
 pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);

@@ -9,6 +9,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
+use wigwag_wire::call::Calls;
+
 use crate::error::CallErrorKind;
 use crate::lane::LaneOwner;
 use crate::parked::Ticket;
@@ -137,7 +139,7 @@ impl<M> Mailbox<M> {
         drop(listed);
         for queue in lanes.iter().chain([&self.local]) {
             for chunk in queue.close() {
-                refuse(chunk.mails, queue.owner.as_ref());
+                refuse(chunk, queue.owner.as_ref());
             }
             if let Some(owner) = &queue.owner {
                 owner.stopped();
@@ -151,12 +153,25 @@ impl<M> Mailbox<M> {
     }
 }
 
-/// Tells everybody who waits for an answer to one of `mails` that the actor has stopped.
-pub(crate) fn refuse<M>(
+/// Tells everybody who waits for an answer to one of the calls that the actor has stopped.
+pub(crate) fn refuse<M>(chunk: Chunk<M>, owner: Option<&Arc<dyn LaneOwner>>) {
+    match chunk {
+        Chunk::Mails(mails) => refuse_mails(mails, owner),
+        Chunk::Frames(frames) => refuse_calls(Calls::new(&frames.bytes), owner),
+    }
+}
+
+pub(crate) fn refuse_mails<M>(
     mails: impl IntoIterator<Item = Mail<M>>,
     owner: Option<&Arc<dyn LaneOwner>>,
 ) {
     for mail in mails {
         Reply::new(mail.reply, owner).fail(CallErrorKind::ActorStopped, "");
+    }
+}
+
+pub(crate) fn refuse_calls(calls: Calls<'_>, owner: Option<&Arc<dyn LaneOwner>>) {
+    for call in calls {
+        Reply::new(call.asker.into(), owner).fail(CallErrorKind::ActorStopped, "");
     }
 }

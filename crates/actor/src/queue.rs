@@ -2,33 +2,76 @@
 //!
 //! Mail lies in chunks. Senders fill the last chunk; the actor takes the first one whole, so it
 //! pays one lock per chunk, and the chunk it gives back is filled again: no allocation in steady
-//! state. A lane's reader fills chunks of its own and publishes them together.
+//! state. A lane's reader fills chunks of its own, with calls as they came, and publishes them
+//! together: the actor decodes each one when its turn has come.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use crate::lane::LaneOwner;
-use crate::limits::{RUN_CALLS_MAX, SPARE_CHUNKS_MAX};
+use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
 use crate::parked::{Parked, Ticket};
 use crate::reply::ReplySlot;
 
-/// A call as it waits.
+/// A call of a local sender as it waits.
 pub(crate) struct Mail<M> {
     pub(crate) message: M,
     pub(crate) reply: ReplySlot,
 }
 
-/// Up to [`RUN_CALLS_MAX`] calls of one sender group, in order.
-pub(crate) struct Chunk<M> {
-    pub(crate) mails: Vec<Mail<M>>,
-    /// Credit that the calls have used; zero for local ones.
+/// Calls of a session as they came.
+#[derive(Default)]
+pub(crate) struct Frames {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) calls: usize,
+    /// Credit that the calls have used.
     pub(crate) units: u64,
 }
 
+impl Frames {
+    pub(crate) fn add(&mut self, bytes: &[u8], calls: usize, units: u64) {
+        self.bytes.extend_from_slice(bytes);
+        self.calls += calls;
+        self.units += units;
+    }
+}
+
+/// Up to [`RUN_CALLS_MAX`] calls of one sender group, in order.
+pub(crate) enum Chunk<M> {
+    Mails(Vec<Mail<M>>),
+    Frames(Frames),
+}
+
 impl<M> Chunk<M> {
-    pub(crate) fn is_full(&self) -> bool {
-        self.mails.len() >= RUN_CALLS_MAX
+    pub(crate) fn calls(&self) -> usize {
+        match self {
+            Chunk::Mails(mails) => mails.len(),
+            Chunk::Frames(frames) => frames.calls,
+        }
+    }
+
+    /// Credit that the calls have used; none for local ones.
+    pub(crate) fn units(&self) -> u64 {
+        match self {
+            Chunk::Mails(_) => 0,
+            Chunk::Frames(frames) => frames.units,
+        }
+    }
+
+    /// Empties it; false when it holds so much memory that it should not be kept.
+    fn clear(&mut self) -> bool {
+        match self {
+            Chunk::Mails(mails) => {
+                mails.clear();
+                true
+            }
+            Chunk::Frames(frames) => {
+                frames.bytes.clear();
+                (frames.calls, frames.units) = (0, 0);
+                frames.bytes.capacity() <= SPARE_BYTES_MAX
+            }
+        }
     }
 }
 
@@ -60,12 +103,6 @@ struct State<M> {
     listed: bool,
     closed: bool,
     parked: Parked,
-}
-
-impl<M> State<M> {
-    fn empty_chunk(&mut self) -> Chunk<M> {
-        self.spare.pop().unwrap_or_else(|| Chunk { mails: Vec::new(), units: 0 })
-    }
 }
 
 impl<M> Queue<M> {
@@ -106,11 +143,14 @@ impl<M> Queue<M> {
         };
         let mail = Mail { message, reply };
         match state.chunks.back_mut() {
-            Some(last) if !last.is_full() => last.mails.push(mail),
+            Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(mail),
             _ => {
-                let mut chunk = state.empty_chunk();
-                chunk.mails.push(mail);
-                state.chunks.push_back(chunk);
+                let mut mails = match state.spare.pop() {
+                    Some(Chunk::Mails(mails)) => mails,
+                    _ => Vec::new(),
+                };
+                mails.push(mail);
+                state.chunks.push_back(Chunk::Mails(mails));
             }
         }
         state.waiting += 1;
@@ -125,7 +165,7 @@ impl<M> Queue<M> {
         if state.closed {
             return Pushed::Closed;
         }
-        state.waiting += chunks.iter().map(|chunk| chunk.mails.len()).sum::<usize>();
+        state.waiting += chunks.iter().map(Chunk::calls).sum::<usize>();
         state.chunks.extend(chunks.drain(..));
         Pushed::In { list: !std::mem::replace(&mut state.listed, true) }
     }
@@ -142,7 +182,7 @@ impl<M> Queue<M> {
             state.listed = false;
             return None;
         };
-        state.waiting -= chunk.mails.len();
+        state.waiting -= chunk.calls();
         let more = !state.chunks.is_empty();
         state.listed = more;
         let room = self.capacity.saturating_sub(state.waiting) as u64;
@@ -154,8 +194,9 @@ impl<M> Queue<M> {
 
     /// Gives an emptied chunk back.
     pub(crate) fn give_back(&self, mut chunk: Chunk<M>) {
-        chunk.mails.clear();
-        chunk.units = 0;
+        if !chunk.clear() {
+            return;
+        }
         let mut state = self.lock();
         if state.spare.len() < SPARE_CHUNKS_MAX {
             state.spare.push(chunk);

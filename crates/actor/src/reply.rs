@@ -37,6 +37,16 @@ pub(crate) enum ReplySlot {
     },
 }
 
+impl From<Option<(u32, u32)>> for ReplySlot {
+    #[inline(always)]
+    fn from(asker: Option<(u32, u32)>) -> ReplySlot {
+        match asker {
+            Some((slot, generation)) => ReplySlot::Remote { slot, generation },
+            None => ReplySlot::Nobody,
+        }
+    }
+}
+
 enum Way<'r> {
     Borrowed(&'r Arc<dyn LaneOwner>),
     Owned(Arc<dyn LaneOwner>),

@@ -9,16 +9,16 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-use std::vec::Drain;
 
 use crate::error::CallErrorKind;
-use crate::interface::{Actor, Handled, Interface};
+use crate::interface::{Actor, Interface};
 use crate::lane::LaneOwner;
 use crate::limits::{ActorOptions, TURN_RUNS_MAX};
-use crate::mailbox::{Mailbox, refuse};
-use crate::queue::{Chunk, Mail, Queue};
+use crate::mailbox::Mailbox;
+use crate::queue::{Chunk, Queue};
 use crate::reference::{Local, Ref};
 use crate::reply::{Reply, ReplySlot};
+use crate::run::{Arrived, Run, Source};
 use crate::turn;
 
 /// Starts `actor` on the current runtime.
@@ -60,24 +60,29 @@ async fn handle_chunk<A: Actor>(
     queue: &Queue<A::Message>,
 ) -> bool {
     let owner = queue.owner.as_ref();
-    if let Some(owner) = owner {
-        owner.freed(chunk.units);
+    let sound = match (&mut chunk, owner) {
+        (Chunk::Frames(frames), Some(owner)) => {
+            owner.freed(frames.units);
+            handle_run(actor, Arrived::new(frames, owner), Some(owner)).await
+        }
+        (Chunk::Frames(_), None) => true,
+        (Chunk::Mails(mails), owner) => handle_run(actor, mails.drain(..), owner).await,
+    };
+    if sound {
+        queue.give_back(chunk);
     }
-    let mut run = Run::new(&mut chunk, owner);
+    sound
+}
+
+async fn handle_run<A: Actor>(
+    actor: &mut A,
+    source: impl Source<A>,
+    owner: Option<&Arc<dyn LaneOwner>>,
+) -> bool {
+    let mut run = Run::new(source, owner);
     let mut reply = Reply::new(ReplySlot::Nobody, owner);
     loop {
-        let ended = catch_unwind(AssertUnwindSafe(|| {
-            for mail in run.mails.by_ref() {
-                reply.renew(mail.reply);
-                if let Handled::Later(message) = actor.handle(mail.message, &mut reply) {
-                    return Some(message);
-                }
-                if reply.is_wanted() {
-                    reply.fail(CallErrorKind::ReplyDropped, "");
-                }
-            }
-            None
-        }));
+        let ended = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, &mut reply)));
         let sound = match ended {
             Ok(None) => break,
             Ok(Some(message)) => unwound(actor.handle_later(message, reply.take_owned())).await,
@@ -90,36 +95,8 @@ async fn handle_chunk<A: Actor>(
             return false;
         }
     }
-    run.unfinished = 0;
-    drop(run);
-    queue.give_back(chunk);
+    run.finish();
     true
-}
-
-/// The calls of one chunk while they are handled. However that ends, by a panic or because the
-/// runtime goes while a handler waits, those who wait for an answer hear of it.
-struct Run<'a, M> {
-    mails: Drain<'a, Mail<M>>,
-    calls: usize,
-    /// The call that was taken out of `mails` last, until its handler has ended.
-    unfinished: usize,
-    owner: Option<&'a Arc<dyn LaneOwner>>,
-}
-
-impl<'a, M> Run<'a, M> {
-    fn new(chunk: &'a mut Chunk<M>, owner: Option<&'a Arc<dyn LaneOwner>>) -> Run<'a, M> {
-        Run { calls: chunk.mails.len(), mails: chunk.mails.drain(..), unfinished: 1, owner }
-    }
-}
-
-impl<M> Drop for Run<'_, M> {
-    fn drop(&mut self) {
-        if let Some(owner) = self.owner {
-            let begun = self.calls - self.mails.len();
-            owner.handled(begun.saturating_sub(self.unfinished) as u64);
-        }
-        refuse(self.mails.by_ref(), self.owner);
-    }
 }
 
 /// Runs a future to its end; false when it panicked.

@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use wigwag_actor::limits::RUN_CALLS_MAX;
-use wigwag_actor::{Actor, CallErrorKind, Exported, Lane, LaneOwner, Rejected};
-use wigwag_wire::{Buffer, Decode, Encode, Reader};
+use wigwag_actor::{Actor, CallErrorKind, Exported, Lane, LaneOwner};
+use wigwag_wire::call::{ASK, TELL};
+use wigwag_wire::small::Value;
+use wigwag_wire::{Buffer, Decode, Encode, Reader, varint};
 
 use tally::{Gate, NOTE, PANIC, STAND, SUM, Tally, TallyRef};
 
@@ -28,6 +30,7 @@ struct Session {
 struct Heard {
     freed: u64,
     handled: u64,
+    undelivered: u64,
     stopped: u32,
     replies: Vec<(u32, u32, Vec<u8>)>,
     failures: Vec<(u32, u32, CallErrorKind)>,
@@ -70,7 +73,11 @@ impl LaneOwner for Session {
         self.hear(|heard| heard.stopped += 1);
     }
 
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Encode) {
+    fn undelivered(&self) {
+        self.hear(|heard| heard.undelivered += 1);
+    }
+
+    fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {
         let mut out = Buffer::default();
         value.encode(&mut out);
         let bytes = out.as_slice().to_vec();
@@ -106,13 +113,36 @@ impl Setting {
 
 fn note(lane: &mut Box<dyn Lane>, number: u64) {
     let mut arguments = Buffer::default();
-    [number].encode(&mut arguments);
-    lane.accept(NOTE, arguments.as_slice(), UNITS, None).unwrap();
+    Encode::encode(&[number], &mut arguments);
+    accept(lane, NOTE, arguments.as_slice(), UNITS, None);
+}
+
+/// Takes one call in, as it would have come over channel 3.
+fn accept(
+    lane: &mut Box<dyn Lane>,
+    method: u32,
+    arguments: &[u8],
+    units: u64,
+    asker: Option<(u32, u32)>,
+) {
+    let mut body = Buffer::default();
+    varint::put(&mut body, 3);
+    if let Some((slot, generation)) = asker {
+        varint::put(&mut body, u64::from(slot));
+        varint::put(&mut body, u64::from(generation));
+    }
+    varint::put(&mut body, u64::from(method));
+    body.extend(arguments);
+    let mut frame = Buffer::default();
+    frame.push(if asker.is_some() { ASK } else { TELL });
+    varint::put(&mut frame, body.len() as u64);
+    frame.extend(body.as_slice());
+    lane.accept(frame.as_slice(), 1, units);
 }
 
 /// An ask without arguments, from `slot`.
 fn ask(lane: &mut Box<dyn Lane>, method: u32, slot: u32) {
-    lane.accept(method, &[0x90], 1, Some((slot, slot + 100))).unwrap();
+    accept(lane, method, &[0x90], 1, Some((slot, slot + 100)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -196,17 +226,21 @@ async fn replies_reach_the_slot_that_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_understood_is_not_let_in() {
+async fn what_is_not_understood_is_answered_and_the_rest_is_handled() {
     let setting = setting();
     let (session, mut lane) = setting.session();
-    let unknown = lane.accept(99, &[0x90], 1, None);
-    assert!(matches!(unknown, Err(Rejected::NoSuchMethod)));
-    let torn = lane.accept(NOTE, &[0x91], 1, Some((1, 1)));
-    assert!(matches!(torn, Err(Rejected::BadArguments(_))));
+    accept(&mut lane, 99, &[0x90], 1, None);
+    accept(&mut lane, 99, &[0x90], 1, Some((1, 1)));
+    accept(&mut lane, NOTE, &[0x91], 1, Some((2, 1)));
+    accept(&mut lane, NOTE, &[0x91], 1, None);
     note(&mut lane, 1);
+    ask(&mut lane, SUM, 3);
     lane.publish();
     let heard = session.until(|heard| heard.handled > 0).await;
-    assert_eq!((heard.freed, heard.handled), (UNITS, 1));
+    assert_eq!((heard.freed, heard.handled, heard.undelivered), (UNITS + 5, 6, 2));
+    let no_such = (1, 1, CallErrorKind::NoSuchMethod);
+    assert_eq!(heard.failures, [no_such, (2, 1, CallErrorKind::BadArguments)]);
+    assert_eq!(heard.replies, [(3, 103, vec![1])]);
     assert_eq!(setting.exported.schema().number("sum"), Some(SUM));
 }
 

@@ -30,8 +30,7 @@ pub mod kind {
     pub const DETACH: u8 = 0x83;
     pub const DETACHED: u8 = 0x84;
     pub const REVOKED: u8 = 0x85;
-    pub const TELL: u8 = 0x90;
-    pub const ASK: u8 = 0x91;
+    pub use wigwag_wire::call::{ASK, TELL};
     pub const CALL_X: u8 = 0x92;
     pub const REPLY: u8 = 0x93;
     pub const ERROR: u8 = 0x94;

@@ -4,8 +4,8 @@
 //! shorter than 128 bytes, whose length is one byte: it is left open and filled in, and only a
 //! longer body is moved to make room.
 
-use wigwag_wire::Buffer;
-use wigwag_wire::varint;
+use wigwag_wire::small::{Window, store};
+use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
 use crate::frame::{Frame, kind};
@@ -32,6 +32,16 @@ fn widen(out: &mut Buffer, start: usize, length: usize) {
 /// store.
 #[inline(always)]
 fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize {
+    let Some((word, used)) = head_word(kind, numbers) else {
+        return wide_head(out, kind, &numbers);
+    };
+    out.put(word.to_le_bytes(), used);
+    out.len() - (used - 2)
+}
+
+/// The head and its length; `None` when a number is too wide.
+#[inline(always)]
+fn head_word<const N: usize>(kind: u8, numbers: [u64; N]) -> Option<(u128, usize)> {
     const { assert!(N <= 4, "two bytes and four numbers fit a store of sixteen") };
     let mut word = u128::from(kind);
     let mut used = 2;
@@ -48,11 +58,10 @@ fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize 
             word |= u128::from(bytes | 0x8080) << (8 * used);
             used += 3;
         } else {
-            return wide_head(out, kind, &numbers);
+            return None;
         }
     }
-    out.put(word.to_le_bytes(), used);
-    out.len() - (used - 2)
+    Some((word, used))
 }
 
 #[cold]
@@ -75,6 +84,66 @@ fn finish(out: &mut Buffer, start: usize) -> usize {
         widen(out, start, length);
     }
     length
+}
+
+/// Appends a frame whose body is short: `body` writes it into the window from the place it is given
+/// and says where it ends. One write to the buffer's length for all of it. `None`, from `body` or
+/// because a number is too wide: nothing was written.
+#[inline(always)]
+fn small<const N: usize>(
+    out: &mut Buffer,
+    kind: u8,
+    numbers: [u64; N],
+    body: impl FnOnce(&mut Window, usize) -> Option<usize>,
+) -> Option<usize> {
+    let (word, used) = head_word(kind, numbers)?;
+    let end = out.small(|window| {
+        store(window, 0, word.to_le_bytes());
+        let end = body(window, used)?;
+        if end > SMALL_BODY_END {
+            return None;
+        }
+        store(window, 1, [(end - 2) as u8]);
+        Some(end)
+    })?;
+    Some(end - 2)
+}
+
+/// Where a body must end whose length is one byte.
+const SMALL_BODY_END: usize = 0x7F + 2;
+
+/// [`tell`], when the arguments are short; `None` writes nothing.
+#[inline(always)]
+pub fn small_tell(
+    out: &mut Buffer,
+    channel: u64,
+    method: u32,
+    arguments: impl FnOnce(&mut Window, usize) -> Option<usize>,
+) -> Option<usize> {
+    small(out, kind::TELL, [channel, u64::from(method)], arguments)
+}
+
+/// [`ask`], when the arguments are short; `None` writes nothing.
+#[inline(always)]
+pub fn small_ask(
+    out: &mut Buffer,
+    channel: u64,
+    (slot, generation): (u32, u32),
+    method: u32,
+    arguments: impl FnOnce(&mut Window, usize) -> Option<usize>,
+) -> Option<usize> {
+    let numbers = [channel, u64::from(slot), u64::from(generation), u64::from(method)];
+    small(out, kind::ASK, numbers, arguments)
+}
+
+/// [`reply`], when the value is short; `None` writes nothing.
+#[inline(always)]
+pub fn small_reply(
+    out: &mut Buffer,
+    (slot, generation): (u32, u32),
+    value: impl FnOnce(&mut Window, usize) -> Option<usize>,
+) -> Option<usize> {
+    small(out, kind::REPLY, [u64::from(slot), u64::from(generation)], value)
 }
 
 /// Appends a TELL; gives the length of its body, which it costs.

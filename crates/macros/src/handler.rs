@@ -7,6 +7,7 @@ use syn::ext::IdentExt;
 
 use crate::definition::{Definition, local, locals};
 use crate::kind;
+use crate::message::arm;
 use crate::method::{Method, Shape, at};
 
 /// `impl Interface`.
@@ -75,6 +76,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
             }
         }
     });
+    let encoded = handle_encoded(definition);
     let nothing = TokenStream::new();
     let run_later = later.iter().map(|method| run(definition, method, &nothing));
     // The worker hands over only what `handle` gave back, so the rest is never taken.
@@ -101,6 +103,8 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
                 }
             }
 
+            #encoded
+
             async fn handle_later(
                 &mut self,
                 #given: #message,
@@ -116,16 +120,67 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     }
 }
 
+/// From the bytes to the handler: the arguments never meet in a message.
+fn handle_encoded(definition: &Definition) -> TokenStream {
+    let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
+    let message = &definition.message;
+    let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
+        let then = if one.is_async {
+            let variant = &one.variant;
+            let names = one.arguments.iter().map(|argument| &argument.name);
+            let locals = locals(one);
+            quote! {
+                ::wigwag::__private::Handled::Later(#message::#variant { #(#names: #locals,)* })
+            }
+        } else {
+            let run = call(definition, one, true);
+            quote!({ #run ::wigwag::__private::Handled::Done })
+        };
+        arm(one, at, !one.is_async, &then)
+    });
+    quote! {
+        #[inline]
+        fn handle_encoded(
+            &mut self,
+            #method: ::core::primitive::u32,
+            #reader: &mut ::wigwag::__private::Reader<'_>,
+            #reply: &mut ::wigwag::__private::Reply<'_>,
+        ) -> ::core::result::Result<
+            ::core::option::Option<::wigwag::__private::Handled<#message>>,
+            ::wigwag::__private::DecodeError,
+        > {
+            match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
+                #(#arms)*
+                _ => ::core::result::Result::Ok(::core::option::Option::None),
+            }
+        }
+    }
+}
+
 /// The arm that calls the method and answers; `done` is its value.
 fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStream {
-    let (whole, message) = (&definition.whole, &definition.message);
-    let (variant, name) = (&method.variant, &method.name);
-    let (value, reply) = (local("value"), local("reply"));
+    let message = &definition.message;
+    let variant = &method.variant;
     let names = method.arguments.iter().map(|argument| &argument.name);
+    let locals = locals(method);
+    let call = call(definition, method, false);
+    quote! {
+        #message::#variant { #(#names: #locals,)* } => {
+            #call
+            #done
+        }
+    }
+}
+
+/// Calls the method with the locals, and answers. `lent`: texts and bytes are borrowed already.
+fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
+    let (whole, name) = (&definition.whole, &method.name);
+    let (value, reply) = (local("value"), local("reply"));
     let locals = locals(method);
     let given =
         method.arguments.iter().zip(&locals).map(|(argument, local)| match argument.shape {
             Shape::Owned => quote!(#local),
+            Shape::Text | Shape::Bytes if lent => quote!(#local),
             Shape::Text | Shape::Bytes => quote!(&#local),
         });
     let wait = method.is_async.then(|| quote!(.await));
@@ -133,10 +188,7 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
         ::wigwag::__private::Reply::send(#reply, #value);
     };
     quote! {
-        #message::#variant { #(#names: #locals,)* } => {
-            let #value = <#whole>::#name(self, #(#given,)*) #wait;
-            #send
-            #done
-        }
+        let #value = <#whole>::#name(self, #(#given,)*) #wait;
+        #send
     }
 }

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 
 use crate::definition::{Definition, local, locals};
 use crate::fields::{check, take};
-use crate::method::{Method, at};
+use crate::method::{Method, Shape, at};
 
 /// The enum and its `impl Message`.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
@@ -54,7 +54,32 @@ fn number(definition: &Definition) -> TokenStream {
 }
 
 fn encode(definition: &Definition) -> TokenStream {
-    let out = local("out");
+    let (out, window, place) = (local("out"), local("window"), local("place"));
+    let small = definition.methods.iter().map(|method| {
+        let variant = &method.variant;
+        let count = method.arguments.len();
+        let names = method.arguments.iter().map(|argument| &argument.name);
+        let locals = locals(method);
+        let kinds = method.arguments.iter().map(|argument| &argument.kind);
+        let puts = locals.iter().map(|local| {
+            quote! {
+                let #place = ::wigwag::__private::Encode::encode_small(#local, #window, #place);
+            }
+        });
+        quote! {
+            Self::#variant { #(#names: #locals,)* } => {
+                const SMALL: ::core::primitive::bool = ::wigwag::__private::small::array(&[
+                    #(<#kinds as ::wigwag::__private::Encode>::SMALL_BYTES,)*
+                ]) <= ::wigwag::__private::small::SMALL_BYTES_MAX;
+                if !SMALL {
+                    return ::core::option::Option::None;
+                }
+                let #place = ::wigwag::__private::small::put_array(#window, #place, #count);
+                #(#puts)*
+                ::core::option::Option::Some(#place)
+            }
+        }
+    });
     let arms = definition.methods.iter().map(|method| {
         let variant = &method.variant;
         let count = method.arguments.len();
@@ -77,28 +102,26 @@ fn encode(definition: &Definition) -> TokenStream {
         fn encode_arguments(&self, #out: &mut ::wigwag::__private::Buffer) {
             match self { #(#arms)* }
         }
+
+        #[inline(always)]
+        fn encode_small(
+            &self,
+            #window: &mut ::wigwag::__private::small::Window,
+            #place: ::core::primitive::usize,
+        ) -> ::core::option::Option<::core::primitive::usize> {
+            match self { #(#small)* }
+        }
     }
 }
 
 fn decode(definition: &Definition) -> TokenStream {
-    let (method, reader, count) = (local("method"), local("reader"), local("count"));
-    let then = local("then");
+    let (method, reader) = (local("method"), local("reader"));
     let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
         let variant = &one.variant;
         let names = one.arguments.iter().map(|argument| &argument.name);
-        let required = one.required();
-        let values = (0..).zip(&one.arguments).map(|(at, argument)| {
-            take(&reader, (at >= required).then_some((at, &count)), argument.span)
-        });
-        let check = check(&count, required, "argument");
-        quote! {
-            #at => ::wigwag::__private::nested(#reader, |#reader, #count| {
-                let _ = #count;
-                #check
-                ::core::result::Result::Ok(#then(Self::#variant { #(#names: #values,)* }))
-            })
-            .map(::core::option::Option::Some),
-        }
+        let locals = locals(one);
+        let whole = quote!(Self::#variant { #(#names: #locals,)* });
+        arm(one, at, false, &whole)
     });
     quote! {
         #[inline]
@@ -109,22 +132,36 @@ fn decode(definition: &Definition) -> TokenStream {
             ::core::option::Option<Self>,
             ::wigwag::__private::DecodeError,
         > {
-            <Self as ::wigwag::__private::Message>::decode_with(#method, #reader, |whole| whole)
-        }
-
-        #[inline]
-        fn decode_with<Then>(
-            #method: ::core::primitive::u32,
-            #reader: &mut ::wigwag::__private::Reader<'_>,
-            #then: impl ::core::ops::FnOnce(Self) -> Then,
-        ) -> ::core::result::Result<
-            ::core::option::Option<Then>,
-            ::wigwag::__private::DecodeError,
-        > {
             match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
                 #(#arms)*
                 _ => ::core::result::Result::Ok(::core::option::Option::None),
             }
         }
+    }
+}
+
+/// The arm for method number `at`: reads its arguments into locals, and `then`. `lend`: texts and
+/// bytes are borrowed from what is read.
+pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> TokenStream {
+    let (reader, count) = (local("reader"), local("count"));
+    let required = method.required();
+    let takes = (0..).zip(&method.arguments).zip(locals(method)).map(|((at, argument), local)| {
+        let value = take(&reader, (at >= required).then_some((at, &count)), argument.span);
+        let kind = match argument.shape {
+            Shape::Text if lend => quote!(&::core::primitive::str),
+            Shape::Bytes if lend => quote!(&[::core::primitive::u8]),
+            _ => argument.kind.clone(),
+        };
+        quote!(let #local: #kind = #value;)
+    });
+    let check = check(&count, required, "argument");
+    quote! {
+        #at => ::wigwag::__private::nested(#reader, |#reader, #count| {
+            let _ = #count;
+            #check
+            #(#takes)*
+            ::core::result::Result::Ok(#then)
+        })
+        .map(::core::option::Option::Some),
     }
 }

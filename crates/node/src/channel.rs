@@ -6,11 +6,12 @@
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use wigwag_actor::{Attempt, CallError, CallErrorKind, ReplyBytes, Slot, Ticket, turn};
+use wigwag_actor::{Attempt, CallError, CallErrorKind, Message, ReplyBytes, Slot, Ticket, turn};
 use wigwag_link::frame::Frame;
 use wigwag_link::session::CallRefused;
 use wigwag_link::write;
 use wigwag_wire::Buffer;
+use wigwag_wire::small::Window;
 
 use crate::limits::PILE_BYTES;
 use crate::link::{Link, Pending, Sending};
@@ -22,6 +23,27 @@ pub(crate) struct Channel {
     pub(crate) number: u64,
     /// The actor's address, for errors.
     pub(crate) target: Arc<str>,
+}
+
+/// The arguments of a call, as the caller has them.
+pub(crate) trait Arguments {
+    /// Writes them into a window if they are short whatever their values are.
+    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize>;
+
+    /// Appends them.
+    fn encode(&self, out: &mut Buffer);
+}
+
+impl<M: Message> Arguments for M {
+    #[inline(always)]
+    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize> {
+        Message::encode_small(self, window, place)
+    }
+
+    #[inline]
+    fn encode(&self, out: &mut Buffer) {
+        self.encode_arguments(out);
+    }
 }
 
 /// What the caller does after a call was published on the shared path.
@@ -38,37 +60,53 @@ impl Channel {
     ///
     /// In a turn: no lock, no allocation in steady state. Outside: one lock, and one wake of the
     /// driver when nothing was waiting.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn tell(
         &self,
         method: u32,
-        arguments: impl Fn(&mut Buffer),
+        arguments: &impl Arguments,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let encode = |out: &mut Buffer| write::tell(out, self.number, method, |out| arguments(out));
-        self.send(encode, ticket, waker, Then::GoOn)
+        let whole =
+            |out: &mut Buffer| write::tell(out, self.number, method, |out| arguments.encode(out));
+        let encode = |out: &mut Buffer| {
+            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
+        };
+        if !ticket.is_parked()
+            && let Some(done) = self.in_turn(encode)
+        {
+            return done;
+        }
+        self.send_shared(&whole, ticket, waker, Then::GoOn)
     }
 
     /// Sends an ask. It takes credit and a slot, both or neither.
+    #[inline(always)]
     pub(crate) fn ask(
         &self,
         method: u32,
-        arguments: impl Fn(&mut Buffer),
+        arguments: &impl Arguments,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
         now: bool,
     ) -> Attempt<Slot> {
-        let slot = self.link.slots().take(Pending::Waiting(None));
-        let Some((index, generation)) = slot else {
+        let Some(asker) = self.link.slots().take(Pending::Waiting(None)) else {
             self.park_for_slot(ticket, waker);
             return Attempt::Full;
         };
-        let encode = |out: &mut Buffer| {
-            write::ask(out, self.number, (index, generation), method, |out| arguments(out))
+        let whole = |out: &mut Buffer| {
+            write::ask(out, self.number, asker, method, |out| arguments.encode(out))
         };
+        let encode = |out: &mut Buffer| {
+            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
+        };
+        let in_turn = if ticket.is_parked() { None } else { self.in_turn(encode) };
         let then = if now { Then::Poll } else { Then::GoOn };
-        match self.send(encode, ticket, waker, then) {
+        let (index, generation) = asker;
+        match in_turn.unwrap_or_else(|| self.send_shared(&whole, ticket, waker, then)) {
             Attempt::Sent(()) => Attempt::Sent(Slot::new(index, generation)),
             other => {
                 self.release(Slot::new(index, generation));
@@ -164,24 +202,17 @@ impl Channel {
         }
     }
 
-    #[inline]
-    fn send(
-        &self,
-        encode: impl Fn(&mut Buffer) -> usize,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-        then: Then,
-    ) -> Attempt<()> {
-        if !ticket.is_parked() {
-            match turns::call(&self.link, self.number, &encode) {
-                Encoded::Done => return Attempt::Sent(()),
-                Encoded::NotHere => {}
-                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
-            }
+    /// Encodes a call into this thread's turn; `None` when it must take the shared path.
+    #[inline(always)]
+    fn in_turn(&self, encode: impl FnOnce(&mut Buffer) -> usize) -> Option<Attempt<()>> {
+        match turns::call(&self.link, self.number, encode) {
+            Encoded::Done => Some(Attempt::Sent(())),
+            Encoded::NotHere => None,
+            Encoded::TooLarge => Some(Attempt::Failed(Box::new(self.too_large(None)))),
         }
-        self.send_shared(&encode, ticket, waker, then)
     }
 
+    #[inline(never)]
     fn send_shared(
         &self,
         encode: &dyn Fn(&mut Buffer) -> usize,

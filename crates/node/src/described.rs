@@ -6,9 +6,10 @@ use std::task::{Context, Poll};
 
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{Attempt, CallError, CallErrorKind, ReplyBytes, Slot, Ticket};
+use wigwag_wire::small::Window;
 use wigwag_wire::{Buffer, Decode, Reader};
 
-use crate::channel::Channel;
+use crate::channel::{Arguments, Channel};
 
 /// The method that every actor has.
 const DESCRIBE: u32 = 0;
@@ -65,7 +66,7 @@ impl Dynamic {
         poll_fn(|context| {
             let waker = Some(context.waker());
             let ticket = &mut parked.ticket;
-            match self.channel.tell(number, |out| out.extend(arguments), ticket, waker) {
+            match self.channel.tell(number, &Encoded(arguments), ticket, waker) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
                 Attempt::Full => Poll::Pending,
                 Attempt::Failed(error) => Poll::Ready(Err(*error)),
@@ -76,13 +77,26 @@ impl Dynamic {
 
     /// Asks, waiting for room and for the reply, which is one MessagePack value.
     pub async fn ask(&self, method: &str, arguments: &[u8]) -> Result<ReplyBytes, CallError> {
-        ask(&self.channel, self.number(method)?, |out| out.extend(arguments)).await
+        ask(&self.channel, self.number(method)?, &Encoded(arguments)).await
     }
 
     fn number(&self, method: &str) -> Result<u32, CallError> {
         self.described.number(method).ok_or_else(|| {
             CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target).with_detail(method)
         })
+    }
+}
+
+/// Arguments that somebody else has encoded.
+struct Encoded<'a>(&'a [u8]);
+
+impl Arguments for Encoded<'_> {
+    fn encode_small(&self, _: &mut Window, _: usize) -> Option<usize> {
+        None
+    }
+
+    fn encode(&self, out: &mut Buffer) {
+        out.extend(self.0);
     }
 }
 
@@ -102,7 +116,7 @@ impl Drop for Queued<'_> {
 
 /// Asks an actor to describe itself.
 pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> {
-    let reply = ask(channel, DESCRIBE, |out| out.push(0x90)).await?;
+    let reply = ask(channel, DESCRIBE, &Encoded(&[0x90])).await?;
     let mut reader = Reader::new(reply.as_slice());
     let (name, hash, methods) = <(String, u64, Vec<DescribedMethod>)>::decode(&mut reader)
         .map_err(|error| {
@@ -114,7 +128,7 @@ pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> 
 async fn ask(
     channel: &Channel,
     method: u32,
-    arguments: impl Fn(&mut Buffer),
+    arguments: &Encoded<'_>,
 ) -> Result<ReplyBytes, CallError> {
     let mut parked = Queued { channel, ticket: Ticket::default() };
     let mut asked = Asked { channel, slot: None };
@@ -123,7 +137,7 @@ async fn ask(
             Some(slot) => slot,
             None => {
                 let waker = Some(context.waker());
-                match channel.ask(method, &arguments, &mut parked.ticket, waker, true) {
+                match channel.ask(method, arguments, &mut parked.ticket, waker, true) {
                     Attempt::Sent(slot) => *asked.slot.insert(slot),
                     Attempt::Full => return Poll::Pending,
                     Attempt::Failed(error) => return Poll::Ready(Err(*error)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use wigwag_actor::{CallErrorKind, LaneOwner};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
-use wigwag_wire::Encode;
+use wigwag_wire::small::Value;
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::link::Link;
@@ -65,8 +65,12 @@ impl LaneOwner for ChannelOwner {
         turns::flush_soon(link);
     }
 
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Encode) {
+    fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {
         turns::answer(&self.link, (slot, generation), value);
+    }
+
+    fn undelivered(&self) {
+        self.link.sending().statistics.tells_undeliverable += 1;
     }
 
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str) {

@@ -118,5 +118,6 @@ pub mod __private {
     pub use wigwag_wire::collections::nested;
     pub use wigwag_wire::msgpack::put_array;
     pub use wigwag_wire::skip::skip;
+    pub use wigwag_wire::small;
     pub use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
 }

@@ -1,18 +1,22 @@
 //! What a link does with the frames that come in.
 //!
-//! Calls for the same actor are decoded in place into its lane and published together, replies are
-//! put into their slots under one lock: what is paid per message is the decoding, all else is paid
-//! per batch. Nothing here waits for anything but bytes.
+//! Calls for the same actor go into its lane as they are, a run at a time, and are decoded when the
+//! actor comes to them; replies are put into their slots under one lock. What is paid here for each
+//! message is a look at its head, all else is paid per run or per batch. Nothing here waits for
+//! anything but bytes.
 
 use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Waker;
 
-use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner, Rejected, ReplyBytes};
+use wigwag_actor::limits::RUN_CALLS_MAX;
+use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner, ReplyBytes};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
+use wigwag_link::session::CallRun;
 use wigwag_link::slots::Slots;
 use wigwag_link::{Code, Limits, LinkError, Receiver, write};
-use wigwag_wire::{Framing, ReadBuf, Time};
+use wigwag_wire::call::Calls;
+use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
 use crate::lanes::ChannelOwner;
@@ -52,8 +56,8 @@ pub(crate) struct Reading {
 /// The method that every actor has: it is answered with the schema.
 const DESCRIBE: u32 = 0;
 
-/// A TELL or an ASK.
-struct Call<'a> {
+/// A call by itself: one that is not for the actor, or whose extras were read and taken off.
+struct Single<'a> {
     channel: u64,
     method: u32,
     arguments: &'a [u8],
@@ -63,43 +67,24 @@ struct Call<'a> {
 }
 
 impl Open {
-    /// Looks up what the peer was granted meanwhile, and answers *describe*. True when the call
-    /// needs nothing more.
-    #[cold]
-    fn ask_the_grant(&mut self, link: &Link, call: &Call<'_>) -> Result<bool, LinkError> {
-        if self.used > self.limit {
-            let mut sending = link.sending();
-            let Some(grant) = sending.sender.granted(call.channel) else {
-                // The actor has stopped, and the peer did not know yet.
-                drop(sending);
-                undeliverable(link, call.asker, Code::ACTOR_STOPPED, "");
-                return Ok(true);
-            };
-            grant.check(self.used)?;
-            self.limit = grant.announced();
-        }
-        let (DESCRIBE, Some((slot, generation))) = (call.method, call.asker) else {
-            return Ok(false);
-        };
-        // The schema is known here; the actor need not be woken for it.
-        self.owner.freed(call.units);
-        self.owner.reply(slot, generation, self.actor.schema());
-        Ok(true)
+    /// Pays for calls. False when nobody is there any more who could be called: the actor has
+    /// stopped, and the peer did not know yet.
+    #[inline]
+    fn pay(&mut self, link: &Link, channel: u64, units: u64) -> Result<bool, LinkError> {
+        self.used += units;
+        if self.used <= self.limit { Ok(true) } else { self.ask_the_grant(link, channel) }
     }
 
+    /// Looks up what the peer was granted meanwhile.
     #[cold]
-    fn reject(&self, link: &Link, call: &Call<'_>, rejected: &Rejected) {
-        self.owner.freed(call.units);
-        match rejected {
-            Rejected::NoSuchMethod => {
-                undeliverable(link, call.asker, Code::NO_SUCH_METHOD, "");
-            }
-            Rejected::BadArguments(error) => {
-                let name = self.actor.schema().method_name(call.method);
-                let detail = format!("{name}: {error}");
-                undeliverable(link, call.asker, Code::BAD_ARGUMENTS, &detail);
-            }
-        }
+    fn ask_the_grant(&mut self, link: &Link, channel: u64) -> Result<bool, LinkError> {
+        let mut sending = link.sending();
+        let Some(grant) = sending.sender.granted(channel) else {
+            return Ok(false);
+        };
+        grant.check(self.used)?;
+        self.limit = grant.announced();
+        Ok(true)
     }
 }
 
@@ -187,16 +172,9 @@ impl Reading {
         self.acknowledged(link, incoming.ack)?;
         let mut slots: Run<'_> = None;
         loop {
-            while let Some(tell) = incoming.next_small_tell() {
+            while let Some(run) = incoming.next_calls(RUN_CALLS_MAX) {
                 slots = None;
-                let call = Call {
-                    channel: u64::from(tell.channel),
-                    method: u32::from(tell.method),
-                    arguments: tell.arguments,
-                    units: units(tell.body),
-                    asker: None,
-                };
-                self.call(link, call)?;
+                self.calls(link, &run)?;
             }
             let Some((frame, body)) = incoming.next_frame()? else {
                 return Ok(());
@@ -208,12 +186,12 @@ impl Reading {
             match frame {
                 Frame::Tell { channel, method, arguments } => {
                     let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    self.call(link, Call { channel, method, arguments, units, asker: None })?;
+                    self.single(link, &Single { channel, method, arguments, units, asker: None })?;
                 }
                 Frame::Ask { channel, slot, generation, method, arguments } => {
                     let asker = Some(self.asker(slot, generation)?);
                     let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    self.call(link, Call { channel, method, arguments, units, asker })?;
+                    self.single(link, &Single { channel, method, arguments, units, asker })?;
                 }
                 Frame::Reply { slot, generation, value } => {
                     let slots = slots.get_or_insert_with(|| link.slots());
@@ -260,32 +238,46 @@ impl Reading {
         }
     }
 
-    /// Decodes a call into its lane. The road of nearly every frame: no lock, no allocation.
+    /// Puts calls into their lane. The road of nearly every frame: no lock, no allocation.
     #[inline]
-    fn call(&mut self, link: &Link, call: Call<'_>) -> Result<(), LinkError> {
-        let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
+    fn calls(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
+        let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
         let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
-            return self.call_nobody(link, &call);
+            return self.call_nobody(link, run.channel, Calls::new(run.bytes));
         };
-        open.used += call.units;
-        if open.used > open.limit || call.method == DESCRIBE {
-            let served = open.ask_the_grant(link, &call)?;
-            if served {
-                return Ok(());
-            }
+        if !open.pay(link, run.channel, run.units)? {
+            undeliverable(link, Calls::new(run.bytes), Code::ACTOR_STOPPED, "");
+            return Ok(());
         }
-        // Two calls, so that a tell passes a constant and not twelve bytes of which it uses none.
-        let accepted = match call.asker {
-            None => open.lane.accept(call.method, call.arguments, call.units, None),
-            asker => open.lane.accept(call.method, call.arguments, call.units, asker),
-        };
-        if let Err(rejected) = accepted {
-            open.reject(link, &call, &rejected);
-        } else if !open.dirty {
+        open.lane.accept(run.bytes, run.calls, run.units);
+        if !open.dirty {
             open.dirty = true;
             self.dirty.push(at);
         }
         Ok(())
+    }
+
+    /// *describe*, which is answered here, and calls whose frame says more than the call.
+    #[cold]
+    fn single(&mut self, link: &Link, call: &Single<'_>) -> Result<(), LinkError> {
+        let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
+        if let (Some(Some(Inbound::Open(open))), DESCRIBE, Some((slot, generation))) =
+            (self.channels.get_mut(at), call.method, call.asker)
+            && open.pay(link, call.channel, call.units)?
+        {
+            // The schema is known here; the actor need not be woken for it.
+            open.owner.freed(call.units);
+            open.owner.reply(slot, generation, open.actor.schema());
+            return Ok(());
+        }
+        let mut frame = Buffer::new();
+        let arguments = |out: &mut Buffer| out.extend(call.arguments);
+        match call.asker {
+            None => write::tell(&mut frame, call.channel, call.method, arguments),
+            Some(asker) => write::ask(&mut frame, call.channel, asker, call.method, arguments),
+        };
+        let (channel, bytes) = (call.channel, frame.as_slice());
+        self.calls(link, &CallRun { channel, calls: 1, units: call.units, bytes })
     }
 
     /// A call with an extra that must be understood and is not: it has paid, and nobody gets it.
@@ -308,21 +300,21 @@ impl Reading {
             None => None,
         };
         let detail = format!("extra {tag} is not known here");
-        undeliverable(link, asker, Code::BAD_ARGUMENTS, &detail);
+        undeliverable_call(link, asker, Code::BAD_ARGUMENTS, &detail);
         Ok(())
     }
 
     #[cold]
-    fn call_nobody(&self, link: &Link, call: &Call<'_>) -> Result<(), LinkError> {
-        let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
+    fn call_nobody(&self, link: &Link, channel: u64, calls: Calls<'_>) -> Result<(), LinkError> {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
         let Some(Some(Inbound::Refused(code))) = self.channels.get(at) else {
             return Err(LinkError::protocol("a call on a channel that was never attached"));
         };
-        undeliverable(link, call.asker, *code, "");
+        undeliverable(link, calls, *code, "");
         Ok(())
     }
 
-    /// Hands over what was decoded.
+    /// Hands over what was accepted.
     pub(crate) fn publish(&mut self) {
         for at in self.dirty.drain(..) {
             if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
@@ -333,9 +325,15 @@ impl Reading {
     }
 }
 
+/// Calls that reach no actor.
+#[cold]
+fn undeliverable(link: &Link, calls: Calls<'_>, code: Code, detail: &str) {
+    calls.for_each(|call| undeliverable_call(link, call.asker, code, detail));
+}
+
 /// A call that reaches no actor: an asker is told, a tell is counted.
 #[cold]
-fn undeliverable(link: &Link, asker: Option<(u32, u32)>, code: Code, detail: &str) {
+fn undeliverable_call(link: &Link, asker: Option<(u32, u32)>, code: Code, detail: &str) {
     let mut sending = link.sending();
     match asker {
         Some(asker) => {

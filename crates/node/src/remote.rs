@@ -61,7 +61,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let sent = self.channel.tell(number, |out| call.encode_arguments(out), ticket, waker);
+        let sent = self.channel.tell(number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
         }
@@ -83,7 +83,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let sent = self.channel.ask(number, |out| call.encode_arguments(out), ticket, waker, now);
+        let sent = self.channel.ask(number, call, ticket, waker, now);
         if let Attempt::Sent(_) = sent {
             *message = None;
         }

@@ -11,7 +11,8 @@ use std::task::Waker;
 use wigwag_actor::{CallErrorKind, turn};
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
-use wigwag_wire::{Buffer, Encode};
+use wigwag_wire::Buffer;
+use wigwag_wire::small::{Value, Window};
 
 use crate::limits::{LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES, UNACKED_ANSWER_BYTES_MAX};
 use crate::link::Link;
@@ -74,7 +75,7 @@ impl Places {
 
 /// Runs `work` on this turn's place for `link`; `None` outside a turn, or inside an encoder that
 /// itself sends.
-#[inline]
+#[inline(always)]
 fn with<T>(link: &Arc<Link>, work: impl FnOnce(&mut Turned) -> T) -> Option<T> {
     PLACES.with(|places| places.try_borrow_mut().ok()?.find(link).map(work))
 }
@@ -90,7 +91,7 @@ pub(crate) enum Encoded {
 
 /// Encodes a call. `encode` appends the frame and gives what its body measures; it may be called
 /// only once, and what it wrote is taken back when the credit does not reach.
-#[inline]
+#[inline(always)]
 pub(crate) fn call(
     link: &Arc<Link>,
     channel: u64,
@@ -118,7 +119,7 @@ pub(crate) fn call(
 }
 
 /// Sends the answer to an ask: in the turn if there is one, at once otherwise.
-pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn Encode) {
+pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn Value) {
     let frame_max = link.identity.limits.frame_max;
     let done = with(link, |place| {
         place.answer(asker, value, frame_max);
@@ -237,9 +238,11 @@ impl Turned {
         self.channel = channel;
     }
 
-    fn answer(&mut self, asker: (u32, u32), value: &dyn Encode, frame_max: u64) {
+    fn answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
         let before = self.encoded.len();
-        let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));
+        let small = |window: &mut Window, place| value.encode_small(window, place);
+        let body = write::small_reply(&mut self.encoded, asker, small)
+            .unwrap_or_else(|| write::reply(&mut self.encoded, asker, |out| value.encode(out)));
         if body as u64 > frame_max {
             self.encoded.truncate(before);
             let text = format!("the reply has {body} bytes, the asker accepts {frame_max}");

@@ -93,7 +93,7 @@ impl Buffer {
     /// The next `N` bytes of memory. Growing takes the memory and not `self`: so the compiler sees
     /// that the length stays, and keeps it in a register from one store to the next.
     #[inline(always)]
-    fn place<const N: usize>(&mut self) -> &mut [u8; N] {
+    pub(crate) fn place<const N: usize>(&mut self) -> &mut [u8; N] {
         let length = self.length;
         if self.memory.len() < length + N {
             grow(&mut self.memory, length + N);
@@ -102,6 +102,12 @@ impl Buffer {
             .get_mut(length..)
             .and_then(|free| free.first_chunk_mut())
             .expect("memory was grown to hold it")
+    }
+
+    /// Counts bytes in that were written behind the end.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, used: usize) {
+        self.length = (self.length + used).min(self.memory.len());
     }
 
     /// Overwrites one byte that was written before; a place beyond the end changes nothing.

@@ -7,9 +7,17 @@ use alloc::vec::Vec;
 use bytes::Bytes;
 
 use crate::msgpack::{put_array, put_map, take_array, take_map};
+use crate::small::{self, Window};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 impl<T: Encode> Encode for Option<T> {
+    const SMALL_BYTES: usize = T::SMALL_BYTES;
+    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+        match self {
+            Some(value) => value.encode_small(window, at),
+            None => ().encode_small(window, at),
+        }
+    }
     fn encode(&self, out: &mut Buffer) {
         match self {
             Some(value) => value.encode(out),
@@ -105,6 +113,11 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
 }
 
 impl<T: Encode, const N: usize> Encode for [T; N] {
+    const SMALL_BYTES: usize = small::array(&[T::SMALL_BYTES; N]);
+    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+        let at = small::put_array(window, at, N);
+        self.iter().fold(at, |at, item| item.encode_small(window, at))
+    }
     fn encode(&self, out: &mut Buffer) {
         self.as_slice().encode(out);
     }
@@ -192,6 +205,13 @@ impl<'a, T: Decode<'a>> Decode<'a> for Box<T> {
 macro_rules! tuples {
     ($($count:literal: $($name:ident $index:tt),+;)*) => {$(
         impl<$($name: Encode),+> Encode for ($($name,)+) {
+            const SMALL_BYTES: usize = small::array(&[$($name::SMALL_BYTES),+]);
+            #[inline]
+            fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+                let at = small::put_array(window, at, $count);
+                $(let at = self.$index.encode_small(window, at);)+
+                at
+            }
             fn encode(&self, out: &mut Buffer) {
                 put_array(out, $count);
                 $(self.$index.encode(out);)+

@@ -6,12 +6,26 @@
 
 use alloc::string::String;
 
+use crate::small::{self, Window};
 use crate::{Buffer, Reader, Short};
 
 /// A value that can be written as MessagePack.
 pub trait Encode {
+    /// Bytes that a value takes at most, if that is few for all values of the type. The number that
+    /// stands here otherwise says that nothing is known.
+    #[doc(hidden)]
+    const SMALL_BYTES: usize = usize::MAX;
+
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
+
+    /// Writes the value at `at` and gives its end. Only for a type that says how small it is.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+        let _ = window;
+        at
+    }
 }
 
 /// A value that can be read from MessagePack. `'a` is the life of the bytes, so a `&'a str` borrows.
@@ -123,38 +137,13 @@ fn marker(reader: &mut Reader<'_>, expected: &'static str) -> Result<u8, DecodeE
 /// Appends a number in its shortest form.
 #[inline(always)]
 pub fn put_u64(out: &mut Buffer, value: u64) {
-    if value < 0x80 {
-        out.push(value as u8);
-    } else {
-        put_wide(out, 0xCC, value, bytes_log2(value));
-    }
+    out.small(|window| Some(small::put_u64(window, 0, value)));
 }
 
 /// Appends a number in its shortest form.
 #[inline(always)]
 pub fn put_i64(out: &mut Buffer, value: i64) {
-    if value >= 0 {
-        put_u64(out, value as u64);
-    } else if value >= -32 {
-        out.push(value as u8);
-    } else {
-        // The bits that differ from the sign, and one more for the sign itself.
-        put_wide(out, 0xD0, value as u64, bytes_log2(!(value as u64) << 1));
-    }
-}
-
-/// Which of 1, 2, 4, 8 bytes hold `value`, as the power of two.
-#[inline(always)]
-fn bytes_log2(value: u64) -> u32 {
-    u32::from(value > 0xFF) + u32::from(value > 0xFFFF) + u32::from(value > 0xFFFF_FFFF)
-}
-
-/// A marker that counts up with the width, and so many bytes of `value`, highest first.
-#[inline(always)]
-fn put_wide(out: &mut Buffer, marker: u8, value: u64, log2: u32) {
-    let bytes = 1_u32 << log2;
-    let left_aligned = value << (64 - 8 * bytes);
-    out.put_tagged(marker + log2 as u8, left_aligned.to_be_bytes(), 1 + bytes as usize);
+    out.small(|window| Some(small::put_i64(window, 0, value)));
 }
 
 /// A whole number of either sign, as it stands on the wire.
@@ -169,20 +158,26 @@ fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, 
         fix @ 0..=0x7F => Ok(Whole::Positive(u64::from(fix))),
         0xCF => Ok(Whole::Positive(u64::from_be_bytes(reader.array()?))),
         0xCE => Ok(Whole::Positive(u64::from(u32::from_be_bytes(reader.array()?)))),
-        other => take_other_whole(reader, other, expected),
+        other => {
+            let (whole, rest) = take_other_whole(reader.rest(), other, expected)?;
+            reader.go_on(rest);
+            Ok(whole)
+        }
     }
 }
 
-fn take_other_whole(
-    reader: &mut Reader<'_>,
+#[inline(never)]
+fn take_other_whole<'a>(
+    rest: &'a [u8],
     marker: u8,
     expected: &'static str,
-) -> Result<Whole, DecodeError> {
+) -> Result<(Whole, &'a [u8]), DecodeError> {
+    let mut reader = Reader::new(rest);
     let signed = |value: i64| match u64::try_from(value) {
         Ok(positive) => Whole::Positive(positive),
         Err(_) => Whole::Negative(value),
     };
-    Ok(match marker {
+    let whole = match marker {
         0xCD => Whole::Positive(u64::from(u16::from_be_bytes(reader.array()?))),
         0xCC => Whole::Positive(u64::from(reader.u8()?)),
         fix @ 0xE0..=0xFF => Whole::Negative(i64::from(fix as i8)),
@@ -191,15 +186,21 @@ fn take_other_whole(
         0xD1 => signed(i64::from(i16::from_be_bytes(reader.array()?))),
         0xD0 => signed(i64::from(reader.u8()? as i8)),
         found => return Err(DecodeError::WrongType { expected, found }),
-    })
+    };
+    Ok((whole, reader.rest()))
 }
 
 macro_rules! whole_numbers {
     ($put:ident $wide:ty: $($type:ty),*) => {$(
         impl Encode for $type {
+            const SMALL_BYTES: usize = 1 + size_of::<$type>();
             #[inline(always)]
             fn encode(&self, out: &mut Buffer) {
                 $put(out, *self as $wide);
+            }
+            #[inline(always)]
+            fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+                small::$put(window, at, *self as $wide)
             }
         }
         impl<'a> Decode<'a> for $type {
@@ -219,8 +220,14 @@ whole_numbers!(put_u64 u64: u8, u16, u32, u64, usize);
 whole_numbers!(put_i64 i64: i8, i16, i32, i64, isize);
 
 impl Encode for bool {
+    const SMALL_BYTES: usize = 1;
     fn encode(&self, out: &mut Buffer) {
-        out.push(if *self { 0xC3 } else { 0xC2 });
+        out.small(|window| Some(self.encode_small(window, 0)));
+    }
+    #[inline(always)]
+    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+        small::store(window, at, [if *self { 0xC3 } else { 0xC2 }]);
+        at + 1
     }
 }
 
@@ -235,16 +242,28 @@ impl<'a> Decode<'a> for bool {
 }
 
 impl Encode for f32 {
+    const SMALL_BYTES: usize = 5;
     fn encode(&self, out: &mut Buffer) {
-        let b = self.to_be_bytes();
-        out.put([0xCA, b[0], b[1], b[2], b[3]], 5);
+        out.small(|window| Some(self.encode_small(window, 0)));
+    }
+    #[inline(always)]
+    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+        small::store(window, at, [0xCA]);
+        small::store(window, at + 1, self.to_be_bytes());
+        at + 5
     }
 }
 
 impl Encode for f64 {
+    const SMALL_BYTES: usize = 9;
     fn encode(&self, out: &mut Buffer) {
-        let b = self.to_be_bytes();
-        out.put([0xCB, b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]], 9);
+        out.small(|window| Some(self.encode_small(window, 0)));
+    }
+    #[inline(always)]
+    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+        small::store(window, at, [0xCB]);
+        small::store(window, at + 1, self.to_be_bytes());
+        at + 9
     }
 }
 
@@ -276,8 +295,14 @@ impl<'a> Decode<'a> for f32 {
 }
 
 impl Encode for () {
+    const SMALL_BYTES: usize = 1;
     fn encode(&self, out: &mut Buffer) {
         out.push(0xC0);
+    }
+    #[inline(always)]
+    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+        small::store(window, at, [0xC0]);
+        at + 1
     }
 }
 

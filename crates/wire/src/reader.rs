@@ -48,6 +48,13 @@ impl<'a> Reader<'a> {
         core::mem::take(&mut self.rest)
     }
 
+    /// Goes on with `rest`, which a slow path has left. Slow paths take and give slices: a reader
+    /// whose address they knew could not live in registers on the fast one.
+    #[inline(always)]
+    pub(crate) fn go_on(&mut self, rest: &'a [u8]) {
+        self.rest = rest;
+    }
+
     /// True when everything was read.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {

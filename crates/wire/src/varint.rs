@@ -75,13 +75,18 @@ pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
             let high = u64::from(second & 0x7F) << 7 | u64::from(*third) << 14;
             Ok(u64::from(first & 0x7F) | high)
         }
-        _ => take_long(reader, first),
+        rest => {
+            let (value, rest) = take_long(rest, first)?;
+            reader.go_on(rest);
+            Ok(value)
+        }
     }
 }
 
 #[cold]
 #[inline(never)]
-fn take_long(reader: &mut Reader<'_>, first: u8) -> Result<u64, VarintError> {
+fn take_long(rest: &[u8], first: u8) -> Result<(u64, &[u8]), VarintError> {
+    let mut reader = Reader::new(rest);
     let mut value = u64::from(first & 0x7F);
     for shift in (7..64).step_by(7) {
         let byte = reader.u8()?;
@@ -92,7 +97,7 @@ fn take_long(reader: &mut Reader<'_>, first: u8) -> Result<u64, VarintError> {
         }
         value |= bits << shift;
         if byte < 0x80 {
-            return Ok(value);
+            return Ok((value, reader.rest()));
         }
     }
     Err(VarintError::NotShortest)

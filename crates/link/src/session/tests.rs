@@ -1,6 +1,8 @@
 use alloc::string::ToString;
 use alloc::vec;
 
+use wigwag_wire::call::Calls;
+
 use super::*;
 
 fn sender() -> Sender {
@@ -52,32 +54,58 @@ fn a_resent_batch_is_skipped_and_counted() {
 
 /// The short road and the long one read the same, whatever comes.
 #[test]
-fn a_small_tell_is_what_the_next_frame_would_be() {
+fn a_run_of_calls_is_what_the_next_frames_would_be() {
     let mut sender = sender();
-    for (channel, length) in [(0, 0), (127, 125), (127, 126), (128, 3), (5, 1), (0, 4000)] {
+    for (channel, length) in [(0, 0), (127, 125), (127, 126), (128, 3), (5, 1), (5, 2), (0, 400)] {
         let arguments = vec![7; length];
-        sender.outbox.append(|out| write::tell(out, channel, 1, |out| out.extend(&arguments)));
-        write_reply(&mut sender);
-    }
-    let batch = output(&mut sender);
-    let mut receivers = [(); 2].map(|()| Receiver::new(&Limits::default()));
-    let [long, short] = &mut receivers;
-    let (mut long, mut short) = (long.open(&batch).unwrap(), short.open(&batch).unwrap());
-    let mut small = 0;
-    while let Some((frame, body)) = long.next_frame().unwrap() {
-        match short.next_small_tell() {
-            Some(tell) => {
-                small += 1;
-                let (channel, method) = (u64::from(tell.channel), u64::from(tell.method));
-                assert_eq!(frame, Frame::Tell { channel, method, arguments: tell.arguments });
-                assert_eq!(tell.body, body);
+        for method in [1, 127, 128, 0, 0x20_0000] {
+            let put = |out: &mut Buffer| out.extend(&arguments);
+            sender.outbox.append(|out| write::tell(out, channel, method, put));
+            sender.outbox.append(|out| write::tell(out, channel, method, put));
+            for slot in [0, 127, 128, 65_535, 65_536] {
+                sender.outbox.append(|out| write::ask(out, channel, (slot, slot), method, put));
             }
-            None => assert_eq!(short.next_frame().unwrap(), Some((frame, body))),
+            write_reply(&mut sender);
         }
     }
-    assert_eq!(short.next_small_tell(), None);
+    let batch = output(&mut sender);
+    let limits = Limits { slots_max: 65_536, ..Limits::default() };
+    let mut receivers = [(); 2].map(|()| Receiver::new(&limits));
+    let [long, short] = &mut receivers;
+    let (mut long, mut short) = (long.open(&batch).unwrap(), short.open(&batch).unwrap());
+    let (mut runs, mut calls) = (0, 0);
+    while let Some(frame) = long.next_frame().unwrap() {
+        let Some(run) = short.next_calls(3) else {
+            assert_eq!(short.next_frame().unwrap(), Some(frame));
+            continue;
+        };
+        let (mut whole, mut next, mut paid) = (Calls::new(run.bytes), Some(frame), 0);
+        for at in 0..run.calls {
+            let frame = next.take().or_else(|| long.next_frame().unwrap());
+            let (frame, body) = frame.expect("as many frames as calls");
+            let call = whole.next().expect("as many calls as it says");
+            let (channel, method, arguments) =
+                (run.channel, u64::from(call.method), call.arguments);
+            let read = match call.asker {
+                None => Frame::Tell { channel, method, arguments },
+                Some((slot, generation)) => {
+                    let (slot, generation) = (u64::from(slot), u64::from(generation));
+                    assert!(slot < limits.slots_max);
+                    Frame::Ask { channel, slot, generation, method, arguments }
+                }
+            };
+            assert_eq!(read, frame, "call {at} of a run");
+            assert_ne!(method, 0);
+            paid += units(body);
+        }
+        assert_eq!((whole.next(), paid), (None, run.units));
+        (runs, calls) = (runs + 1, calls + run.calls);
+    }
+    assert_eq!(short.next_calls(3), None);
     drop((long, short));
-    assert_eq!(small, 3);
+    // Of 7 calls with each method that is not 0, one asks from a slot that is not ours.
+    assert_eq!(calls, 7 * 4 * 6);
+    assert!(runs < calls);
     assert_eq!(receivers[0].recv_next(), receivers[1].recv_next());
 }
 

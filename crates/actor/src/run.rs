@@ -1,0 +1,146 @@
+//! The calls of one chunk while they are handled.
+//!
+//! Mail of local senders is there as messages; calls of a session are there as they came and are
+//! decoded here, one by one, straight into their handlers. However a run ends, by a panic or
+//! because the runtime goes while a handler waits, those who wait for an answer hear of it.
+
+use std::sync::Arc;
+use std::vec::Drain;
+
+use wigwag_wire::call::Calls;
+use wigwag_wire::{DecodeError, Reader};
+
+use crate::error::CallErrorKind;
+use crate::interface::{Actor, Handled};
+use crate::lane::LaneOwner;
+use crate::mailbox::{refuse_calls, refuse_mails};
+use crate::queue::{Frames, Mail};
+use crate::reply::Reply;
+
+/// Where the calls come from.
+pub(crate) trait Source<A: Actor> {
+    /// Handles one call after the other, until none is left or one has an `async` handler: that one
+    /// is given out.
+    fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message>;
+
+    /// Calls that were not begun.
+    fn left(&self) -> usize;
+
+    /// Tells those who wait for an answer that there will be none.
+    fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>);
+}
+
+impl<A: Actor> Source<A> for Drain<'_, Mail<A::Message>> {
+    fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
+        for mail in self {
+            reply.renew(mail.reply);
+            if let Handled::Later(message) = actor.handle(mail.message, reply) {
+                return Some(message);
+            }
+            if reply.is_wanted() {
+                reply.fail(CallErrorKind::ReplyDropped, "");
+            }
+        }
+        None
+    }
+
+    fn left(&self) -> usize {
+        self.len()
+    }
+
+    fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>) {
+        refuse_mails(self, owner);
+    }
+}
+
+/// Calls of a session.
+pub(crate) struct Arrived<'a> {
+    calls: Calls<'a>,
+    left: usize,
+    owner: &'a Arc<dyn LaneOwner>,
+}
+
+impl<'a> Arrived<'a> {
+    pub(crate) fn new(frames: &'a Frames, owner: &'a Arc<dyn LaneOwner>) -> Arrived<'a> {
+        Arrived { calls: Calls::new(&frames.bytes), left: frames.calls, owner }
+    }
+
+    #[cold]
+    fn not_understood<A: Actor>(
+        &self,
+        method: u32,
+        error: Option<DecodeError>,
+        reply: &mut Reply<'_>,
+    ) {
+        if !reply.is_wanted() {
+            return self.owner.undelivered();
+        }
+        match error {
+            None => reply.fail(CallErrorKind::NoSuchMethod, ""),
+            Some(error) => {
+                let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
+                reply.fail(CallErrorKind::BadArguments, &detail);
+            }
+        }
+    }
+}
+
+impl<A: Actor> Source<A> for Arrived<'_> {
+    fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
+        while let Some(call) = self.calls.next() {
+            self.left = self.left.saturating_sub(1);
+            reply.renew(call.asker.into());
+            let mut arguments = Reader::new(call.arguments);
+            match actor.handle_encoded(call.method, &mut arguments, reply) {
+                Ok(Some(Handled::Done)) => {}
+                Ok(Some(Handled::Later(message))) => return Some(message),
+                Ok(None) => self.not_understood::<A>(call.method, None, reply),
+                Err(error) => self.not_understood::<A>(call.method, Some(error), reply),
+            }
+            if reply.is_wanted() {
+                reply.fail(CallErrorKind::ReplyDropped, "");
+            }
+        }
+        None
+    }
+
+    fn left(&self) -> usize {
+        self.left
+    }
+
+    fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>) {
+        refuse_calls(std::mem::take(&mut self.calls), owner);
+    }
+}
+
+/// A source whose end is seen to.
+pub(crate) struct Run<'a, A: Actor, S: Source<A>> {
+    pub(crate) source: S,
+    calls: usize,
+    /// The call that was taken out last, until its handler has ended.
+    unfinished: usize,
+    owner: Option<&'a Arc<dyn LaneOwner>>,
+    actor: std::marker::PhantomData<fn(A)>,
+}
+
+impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
+    pub(crate) fn new(source: S, owner: Option<&'a Arc<dyn LaneOwner>>) -> Run<'a, A, S> {
+        let calls = source.left();
+        Run { source, calls, unfinished: 1, owner, actor: std::marker::PhantomData }
+    }
+
+    /// All handlers have ended.
+    pub(crate) fn finish(mut self) {
+        self.unfinished = 0;
+    }
+}
+
+impl<A: Actor, S: Source<A>> Drop for Run<'_, A, S> {
+    fn drop(&mut self) {
+        if let Some(owner) = self.owner {
+            let begun = self.calls - self.source.left().min(self.calls);
+            owner.handled(begun.saturating_sub(self.unfinished) as u64);
+        }
+        self.source.refuse(self.owner);
+    }
+}

@@ -1,0 +1,148 @@
+//! A call as bytes: what a link carries and a mailbox keeps.
+//!
+//! A call is a kind, a length and a body: the channel, for an ask the slot and generation of the
+//! asker, the method, and the arguments. A lane keeps the calls of a session as they came and reads
+//! each one when its turn has come; so a call is decoded once, straight into its handler.
+
+use crate::{Reader, varint};
+
+/// The kind of a call that wants no answer.
+pub const TELL: u8 = 0x90;
+/// The kind of a call whose asker waits for the answer.
+pub const ASK: u8 = 0x91;
+
+/// One call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Call<'a> {
+    /// The method's number.
+    pub method: u32,
+    /// Slot and generation of an ask.
+    pub asker: Option<(u32, u32)>,
+    /// The encoded arguments.
+    pub arguments: &'a [u8],
+}
+
+/// The calls in bytes that were found to be calls when they came in. Bytes that are none end the
+/// iteration.
+#[derive(Clone, Debug, Default)]
+pub struct Calls<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Calls<'a> {
+    /// The calls in `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Calls<'a> {
+        Calls { rest: bytes }
+    }
+
+    /// What was not read yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
+    #[inline(never)]
+    fn parse(&mut self) -> Option<Call<'a>> {
+        let mut whole = Reader::new(core::mem::take(&mut self.rest));
+        let kind = whole.u8().ok()?;
+        let length = usize::try_from(varint::take(&mut whole).ok()?).ok()?;
+        let mut body = Reader::new(whole.take(length).ok()?);
+        varint::take(&mut body).ok()?;
+        let asker = if kind == ASK {
+            let (slot, generation) = (varint::take(&mut body).ok()?, varint::take(&mut body).ok()?);
+            Some((u32::try_from(slot).ok()?, u32::try_from(generation).ok()?))
+        } else {
+            None
+        };
+        // A number that no method has stays one.
+        let method = u32::try_from(varint::take(&mut body).ok()?).unwrap_or(u32::MAX);
+        self.rest = whole.take_rest();
+        Some(Call { method, asker, arguments: body.take_rest() })
+    }
+}
+
+impl<'a> Iterator for Calls<'a> {
+    type Item = Call<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Call<'a>> {
+        // Nearly all calls: a tell whose length, channel and method take one byte each, or an ask
+        // of which the same is true.
+        if let [kind @ (TELL | ASK), length @ 2..0x80, channel @ 0..0x80, rest @ ..] = self.rest {
+            let _ = channel;
+            if let Some((body, after)) = rest.split_at_checked(usize::from(*length) - 1) {
+                if let (TELL, [method @ 0..0x80, arguments @ ..]) = (*kind, body) {
+                    self.rest = after;
+                    return Some(Call { method: u32::from(*method), asker: None, arguments });
+                }
+                if *kind == ASK
+                    && let Some(call) = small_ask(body)
+                {
+                    self.rest = after;
+                    return Some(call);
+                }
+            }
+        }
+        if self.rest.is_empty() { None } else { self.parse() }
+    }
+}
+
+#[inline(always)]
+fn small_ask(body: &[u8]) -> Option<Call<'_>> {
+    let mut body = Reader::new(body);
+    let slot = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+    let generation = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+    let method = u32::from(body.u8().ok().filter(|method| *method < 0x80)?);
+    Some(Call { method, asker: Some((slot, generation)), arguments: body.take_rest() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Buffer;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    fn put(out: &mut Buffer, kind: u8, numbers: &[u64], arguments: &[u8]) {
+        let mut body = Buffer::new();
+        numbers.iter().for_each(|number| varint::put(&mut body, *number));
+        body.extend(arguments);
+        out.push(kind);
+        varint::put(out, body.len() as u64);
+        out.extend(body.as_slice());
+    }
+
+    #[test]
+    fn calls_of_every_width_are_read_in_order() {
+        let long = vec![7; 300];
+        let mut bytes = Buffer::new();
+        put(&mut bytes, TELL, &[5, 16], &[1, 2]);
+        put(&mut bytes, TELL, &[500, 16], &[]);
+        put(&mut bytes, TELL, &[5, 1600], &[3]);
+        put(&mut bytes, ASK, &[5, 9, 10, 17], &[4]);
+        put(&mut bytes, ASK, &[5, 90_000, 70_000, 17], &[5]);
+        put(&mut bytes, ASK, &[5, 9, 10, 1700], &long);
+        put(&mut bytes, TELL, &[5, u64::MAX], &long);
+        let call = |method, asker, arguments| Call { method, asker, arguments };
+        let expected = vec![
+            call(16, None, &[1, 2][..]),
+            call(16, None, &[]),
+            call(1600, None, &[3]),
+            call(17, Some((9, 10)), &[4]),
+            call(17, Some((90_000, 70_000)), &[5]),
+            call(1700, Some((9, 10)), &long),
+            call(u32::MAX, None, &long),
+        ];
+        assert_eq!(Calls::new(bytes.as_slice()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn bytes_that_are_no_call_end_the_iteration() {
+        let mut bytes = Buffer::new();
+        put(&mut bytes, ASK, &[5, 9, 10, 17], &[4]);
+        for short in 0..bytes.len() {
+            assert_eq!(Calls::new(&bytes.as_slice()[..short]).next(), None, "{short} bytes");
+        }
+        put(&mut bytes, ASK, &[5, u64::MAX, 10, 17], &[4]);
+        assert_eq!(Calls::new(bytes.as_slice()).count(), 1);
+    }
+}
