@@ -14,7 +14,7 @@ use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::interface::Interface;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
-use crate::reference::{Attempt, Place, Ref, Slot};
+use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot};
 use crate::reply::ReplySlot;
 
 /// An ask: waits for room, then for the reply.
@@ -125,8 +125,10 @@ enum Waiting<R> {
 }
 
 impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
-    /// Sends the ask. `now`: the caller polls the answer next.
-    #[inline]
+    /// Sends the ask. `now`: the caller polls the answer next. Always inlined, so that the answer is
+    /// made where it stays: it would be stored in two halves and moved as a whole at once, which a
+    /// processor can only do slowly.
+    #[inline(always)]
     pub(crate) fn send(
         target: &'a Ref<I>,
         message: &mut Option<I::Message>,
@@ -169,16 +171,19 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
                 }),
             },
             (Waiting::There(slot), Place::Remote(route)) => {
-                let mut decoded = None;
-                let mut read = |bytes: &[u8]| decoded = Some(R::decode(&mut Reader::new(bytes)));
-                match (route.poll_reply(*slot, waker, &mut read), decoded) {
-                    (Poll::Pending, _) => return Poll::Pending,
-                    (Poll::Ready(Ok(())), Some(Ok(value))) => Ok(value),
-                    (Poll::Ready(Err(error)), _) => Err(error),
-                    (Poll::Ready(Ok(())), other) => {
-                        Err(bad_reply(route.target(), other.and_then(Result::err)))
-                    }
-                }
+                let mut small = [0; SMALL_REPLY_BYTES];
+                let decoded = match route.take_reply(*slot, &mut small) {
+                    Some(length) => R::decode(&mut Reader::new(&small[..length])),
+                    None => match route.poll_reply(*slot, waker) {
+                        Poll::Pending => return Poll::Pending,
+                        Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes)),
+                        Poll::Ready(Err(error)) => {
+                            self.place = Waiting::Over;
+                            return Poll::Ready(Err(error));
+                        }
+                    },
+                };
+                decoded.map_err(|why| bad_reply(route.target(), &why))
             }
             _ => return Poll::Pending,
         };
@@ -211,10 +216,6 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
 }
 
 #[cold]
-fn bad_reply(target: &Arc<str>, why: Option<DecodeError>) -> CallError {
-    let error = CallError::new(CallErrorKind::BadReply, target);
-    match why {
-        Some(why) => error.with_detail(&why.to_string()),
-        None => error,
-    }
+fn bad_reply(target: &Arc<str>, why: &DecodeError) -> CallError {
+    CallError::new(CallErrorKind::BadReply, target).with_detail(&why.to_string())
 }

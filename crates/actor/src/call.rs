@@ -124,6 +124,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
 
     /// Sends the message if there is room now; the reply is awaited later. Many answers may be
     /// outstanding at once.
+    #[inline(always)]
     pub fn try_ask(self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
         let mut message = Some(self.message);
         match Answer::send(self.target, &mut message, &mut Ticket::default(), None, false) {

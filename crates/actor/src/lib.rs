@@ -32,6 +32,6 @@ pub use interface::{Actor, Handled, Interface, Message};
 pub use lane::{Exported, Lane, LaneOwner};
 pub use limits::ActorOptions;
 pub use parked::{Parked, Ticket};
-pub use reference::{Attempt, Ref, Route, Slot};
-pub use reply::{Reply, ReplyBytes};
+pub use reference::{Attempt, Ref, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
+pub use reply::Reply;
 pub use schema::{Argument, Method, Schema};

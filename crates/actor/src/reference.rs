@@ -6,6 +6,8 @@
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
+use bytes::Bytes;
+
 use crate::error::{CallError, CallErrorKind};
 use crate::interface::Interface;
 use crate::lane::{Exported, Lane, LaneOwner, TypedLane};
@@ -50,6 +52,12 @@ impl Slot {
     }
 }
 
+/// Bytes of a reply that is small: two numbers, or a short text.
+pub const SMALL_REPLY_BYTES: usize = 24;
+
+/// Room for a small reply.
+pub type SmallReply = [u8; SMALL_REPLY_BYTES];
+
 /// An actor that lives elsewhere.
 pub trait Route<I: Interface>: Send + Sync {
     /// Sends a tell. With a waker the sender is parked when there is no room.
@@ -69,14 +77,12 @@ pub trait Route<I: Interface>: Send + Sync {
         now: bool,
     ) -> Attempt<Slot>;
 
-    /// Hands the encoded reply to the ask in `slot` to `read`, once; flushes what waits if it is
-    /// not there. `read` must not call back into the route.
-    fn poll_reply(
-        &self,
-        slot: Slot,
-        waker: &Waker,
-        read: &mut dyn FnMut(&[u8]),
-    ) -> Poll<Result<(), CallError>>;
+    /// The encoded reply to the ask in `slot`, if it has come and is small: it goes to `into`, and
+    /// its length is given. Once; the slot is somebody else's then.
+    fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize>;
+
+    /// The encoded reply to the ask in `slot`, once; flushes what waits if it is not there.
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>>;
 
     /// Nobody waits for the reply in `slot` any more.
     fn cancel(&self, slot: Slot);

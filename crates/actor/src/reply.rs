@@ -6,7 +6,6 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use bytes::Bytes;
 use wigwag_wire::Encode;
 
 use crate::error::CallErrorKind;
@@ -144,47 +143,6 @@ impl Drop for Reply<'_> {
             let panicked = std::thread::panicking();
             let kind = if panicked { CallErrorKind::Panicked } else { CallErrorKind::ReplyDropped };
             self.fail_now(kind, None);
-        }
-    }
-}
-
-/// Bytes of a reply that lie in the asker's slot itself: two numbers, or a short text.
-pub const REPLY_INLINE_MAX: usize = 22;
-
-/// An encoded reply: small ones inline, because an allocation would cost more than all the rest.
-#[derive(Clone, Debug)]
-pub enum ReplyBytes {
-    /// The bytes and how many of them count.
-    Inline([u8; REPLY_INLINE_MAX], u8),
-    /// A larger reply.
-    Shared(Bytes),
-}
-
-impl ReplyBytes {
-    /// Copies `bytes`.
-    #[inline]
-    pub fn copy(bytes: &[u8]) -> ReplyBytes {
-        if bytes.len() > REPLY_INLINE_MAX {
-            return ReplyBytes::Shared(Bytes::copy_from_slice(bytes));
-        }
-        let mut inline = [0; REPLY_INLINE_MAX];
-        match (bytes.first_chunk::<8>(), bytes.last_chunk::<8>()) {
-            // A number of full width: two stores that overlap, instead of a loop.
-            (Some(first), Some(last)) if bytes.len() <= 16 => {
-                inline[..8].copy_from_slice(first);
-                inline[bytes.len() - 8..bytes.len()].copy_from_slice(last);
-            }
-            _ => inline[..bytes.len()].copy_from_slice(bytes),
-        }
-        ReplyBytes::Inline(inline, bytes.len() as u8)
-    }
-
-    /// The encoded value.
-    #[inline]
-    pub fn as_slice(&self) -> &[u8] {
-        match self {
-            ReplyBytes::Inline(bytes, used) => &bytes[..usize::from(*used)],
-            ReplyBytes::Shared(bytes) => bytes,
         }
     }
 }

@@ -73,8 +73,8 @@ impl Ask {
             Ok(actor.ask(&method, &arguments).await?)
         })
         .await?;
-        let value: Value = rmp_serde::from_slice(reply.as_slice())
-            .map_err(|error| Failed::new(Code::Internal, error))?;
+        let value: Value =
+            rmp_serde::from_slice(&reply).map_err(|error| Failed::new(Code::Internal, error))?;
         print::line(&value.to_string());
         Ok(Code::Ok)
     }

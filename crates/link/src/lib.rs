@@ -3,7 +3,7 @@
 //! Bytes and `now` come in, frames and bytes go out; there is no socket, no clock and no thread
 //! here. The protocol is written down in `docs/link-protocol.md`; "section" in these files means a
 //! section of it. Read in this order: [`frame`] and [`batch`] (what stands on the wire),
-//! [`opening`] (how a session begins), [`outbox`], [`credit`], [`slots`] (one mechanism each), and
+//! [`opening`] (how a session begins), [`outbox`], [`credit`] (one mechanism each), and
 //! [`session`], which wires them.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -19,7 +19,6 @@ pub mod batch;
 pub mod opening;
 pub mod outbox;
 pub mod credit;
-pub mod slots;
 pub mod session;
 
 pub use code::Code;

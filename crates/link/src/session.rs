@@ -15,6 +15,7 @@ use crate::batch::Header;
 use crate::code::Code;
 use crate::credit::{Budget, Grant, Window};
 use crate::error::LinkError;
+use crate::frame::kind::REPLY;
 use crate::frame::{Frame, SEQUENCED};
 use crate::limits::{ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, units};
 use crate::outbox::{Outbox, Taken};
@@ -97,6 +98,17 @@ pub struct CallRun<'a> {
     pub bytes: &'a [u8],
 }
 
+/// A REPLY whose length takes one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallReply<'a> {
+    /// The asker's slot.
+    pub slot: u32,
+    /// Which use of it.
+    pub generation: u32,
+    /// The answer.
+    pub value: &'a [u8],
+}
+
 /// Kind, length, channel and method of a small TELL as one number: the bits that are the same in
 /// all TELLs of one channel.
 const SMALL_TELL: u32 = 0x80FF_80FF;
@@ -167,6 +179,24 @@ impl<'a> Incoming<'a> {
         self.reader = after;
         self.seq += 1;
         Some(CallRun { channel, calls: 1, units: units(body.len()), bytes })
+    }
+
+    /// The next frame if it is a small REPLY. `None` takes nothing and says only that something else
+    /// is next.
+    #[inline(always)]
+    pub fn next_reply(&mut self) -> Option<SmallReply<'a>> {
+        let [REPLY, length @ 0..0x80, rest @ ..] = self.reader.rest() else {
+            return None;
+        };
+        if self.seq < self.fresh || self.seq >= self.end {
+            return None;
+        }
+        let mut body = Reader::new(rest.get(..usize::from(*length))?);
+        let slot = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+        let generation = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+        self.reader.take(2 + usize::from(*length)).ok()?;
+        self.seq += 1;
+        Some(SmallReply { slot, generation, value: body.take_rest() })
     }
 
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it

@@ -4,7 +4,7 @@
 //! shorter than 128 bytes, whose length is one byte: it is left open and filled in, and only a
 //! longer body is moved to make room.
 
-use wigwag_wire::small::{Window, store};
+use wigwag_wire::small::{Window, put_varint, store};
 use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
@@ -27,41 +27,18 @@ fn widen(out: &mut Buffer, start: usize, length: usize) {
     out.insert(start, &prefix.as_slice()[1..]);
 }
 
-/// Type, a length to be filled in, and at most four numbers. When none of them takes more than
-/// three bytes, as in nearly all frames, the whole head is put together in a register and is one
-/// store.
+/// Type, a length to be filled in, and numbers, none of which takes more than three bytes in nearly
+/// all frames.
 #[inline(always)]
 fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize {
-    let Some((word, used)) = head_word(kind, numbers) else {
-        return wide_head(out, kind, &numbers);
-    };
-    out.put(word.to_le_bytes(), used);
-    out.len() - (used - 2)
-}
-
-/// The head and its length; `None` when a number is too wide.
-#[inline(always)]
-fn head_word<const N: usize>(kind: u8, numbers: [u64; N]) -> Option<(u128, usize)> {
-    const { assert!(N <= 4, "two bytes and four numbers fit a store of sixteen") };
-    let mut word = u128::from(kind);
-    let mut used = 2;
-    for number in numbers {
-        if number < 0x80 {
-            word |= u128::from(number) << (8 * used);
-            used += 1;
-        } else if number < 0x4000 {
-            let bytes = (number & 0x7F) | (number >> 7) << 8 | 0x80;
-            word |= u128::from(bytes) << (8 * used);
-            used += 2;
-        } else if number < 0x20_0000 {
-            let bytes = (number & 0x7F) | (number >> 7 & 0x7F) << 8 | (number >> 14) << 16;
-            word |= u128::from(bytes | 0x8080) << (8 * used);
-            used += 3;
-        } else {
-            return None;
-        }
+    let small = out.small(|window| {
+        store(window, 0, [kind, 0]);
+        numbers.iter().try_fold(2, |at, number| put_varint(window, at, *number))
+    });
+    match small {
+        Some(used) => out.len() - (used - 2),
+        None => wide_head(out, kind, &numbers),
     }
-    Some((word, used))
 }
 
 #[cold]
@@ -96,10 +73,13 @@ fn small<const N: usize>(
     numbers: [u64; N],
     body: impl FnOnce(&mut Window, usize) -> Option<usize>,
 ) -> Option<usize> {
-    let (word, used) = head_word(kind, numbers)?;
     let end = out.small(|window| {
-        store(window, 0, word.to_le_bytes());
-        let end = body(window, used)?;
+        store(window, 0, [kind]);
+        let mut at = 2;
+        for number in numbers {
+            at = put_varint(window, at, number)?;
+        }
+        let end = body(window, at)?;
         if end > SMALL_BODY_END {
             return None;
         }

@@ -6,7 +6,8 @@
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use wigwag_actor::{Attempt, CallError, CallErrorKind, Message, ReplyBytes, Slot, Ticket, turn};
+use bytes::Bytes;
+use wigwag_actor::{Attempt, CallError, CallErrorKind, Message, Slot, SmallReply, Ticket, turn};
 use wigwag_link::frame::Frame;
 use wigwag_link::session::CallRefused;
 use wigwag_link::write;
@@ -14,7 +15,7 @@ use wigwag_wire::Buffer;
 use wigwag_wire::small::Window;
 
 use crate::limits::PILE_BYTES;
-use crate::link::{Link, Pending, Sending};
+use crate::link::{Link, Sending};
 use crate::turns::{self, Encoded};
 
 /// A channel; dropping it detaches.
@@ -74,10 +75,12 @@ impl Channel {
             let small = |window: &mut Window, place| arguments.encode_small(window, place);
             write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
         };
-        if !ticket.is_parked()
-            && let Some(done) = self.in_turn(encode)
-        {
-            return done;
+        if !ticket.is_parked() {
+            match turns::tell(&self.link, self.number, encode) {
+                Encoded::Done(()) => return Attempt::Sent(()),
+                Encoded::NotHere => {}
+                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+            }
         }
         self.send_shared(&whole, ticket, waker, Then::GoOn)
     }
@@ -92,105 +95,89 @@ impl Channel {
         waker: Option<&Waker>,
         now: bool,
     ) -> Attempt<Slot> {
-        let Some(asker) = self.link.slots().take(Pending::Waiting(None)) else {
+        let whole = |out: &mut Buffer, asker| {
+            write::ask(out, self.number, asker, method, |out| arguments.encode(out))
+        };
+        if !ticket.is_parked() {
+            let encode = |out: &mut Buffer, asker| {
+                let small = |window: &mut Window, place| arguments.encode_small(window, place);
+                write::small_ask(out, self.number, asker, method, small)
+                    .unwrap_or_else(|| whole(out, asker))
+            };
+            match turns::ask(&self.link, self.number, encode) {
+                Encoded::Done((number, generation)) => {
+                    return Attempt::Sent(Slot::new(number, generation));
+                }
+                Encoded::NotHere => {}
+                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+            }
+        }
+        let then = if now { Then::Poll } else { Then::GoOn };
+        self.ask_shared(&whole, ticket, waker, then)
+    }
+
+    #[inline(never)]
+    fn ask_shared(
+        &self,
+        encode: &dyn Fn(&mut Buffer, (u32, u32)) -> usize,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        then: Then,
+    ) -> Attempt<Slot> {
+        let Some(asker) = self.link.asks.open() else {
             self.park_for_slot(ticket, waker);
             return Attempt::Full;
         };
-        let whole = |out: &mut Buffer| {
-            write::ask(out, self.number, asker, method, |out| arguments.encode(out))
-        };
-        let encode = |out: &mut Buffer| {
-            let small = |window: &mut Window, place| arguments.encode_small(window, place);
-            write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
-        };
-        let in_turn = if ticket.is_parked() { None } else { self.in_turn(encode) };
-        let then = if now { Then::Poll } else { Then::GoOn };
-        let (index, generation) = asker;
-        match in_turn.unwrap_or_else(|| self.send_shared(&whole, ticket, waker, then)) {
-            Attempt::Sent(()) => Attempt::Sent(Slot::new(index, generation)),
-            other => {
-                self.release(Slot::new(index, generation));
-                match other {
-                    Attempt::Failed(error) => Attempt::Failed(error),
-                    _ => Attempt::Full,
-                }
-            }
+        let (number, generation) = asker;
+        let outcome = self.send_shared(&|out: &mut Buffer| encode(out, asker), ticket, waker, then);
+        if let Attempt::Sent(()) = outcome {
+            return Attempt::Sent(Slot::new(number, generation));
+        }
+        if let Some(slot) = self.link.asks.slot(number) {
+            slot.close_unsent(generation);
+        }
+        self.link.free_slot(number);
+        match outcome {
+            Attempt::Failed(error) => Attempt::Failed(error),
+            _ => Attempt::Full,
         }
     }
 
-    /// Hands the reply to `read`, once; flushes what waits when it is not there. A small reply is
-    /// read where it lies: moving it would cost more than reading it.
-    pub(crate) fn poll_reply(
-        &self,
-        slot: Slot,
-        waker: &Waker,
-        read: &mut dyn FnMut(&[u8]),
-    ) -> Poll<Result<(), CallError>> {
-        let (index, generation) = (slot.index(), slot.generation());
-        let mut slots = self.link.slots();
-        let was_full = slots.is_full();
-        match slots.get(u64::from(index), u64::from(generation)) {
-            Some(Pending::Done(ReplyBytes::Inline(bytes, used))) => {
-                read(&bytes[..usize::from(*used)]);
-                slots.free(index, generation);
-                drop(slots);
-            }
-            Some(Pending::Waiting(waiting)) => {
-                if !waiting.as_ref().is_some_and(|old| old.will_wake(waker)) {
-                    *waiting = Some(waker.clone());
-                }
-                drop(slots);
-                if !turn::is_open() {
-                    self.link.flush();
-                }
-                return Poll::Pending;
-            }
-            _ => {
-                let other = slots.release(index, generation);
-                drop(slots);
-                if was_full {
-                    self.wake_fronts();
-                }
-                return Poll::Ready(self.rarer_reply(other, read));
-            }
-        }
-        if was_full {
-            self.wake_fronts();
-        }
-        Poll::Ready(Ok(()))
+    /// The reply, if it has come and is small.
+    #[inline]
+    pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
+        let place = self.link.asks.slot(slot.index())?;
+        let length = place.take_small(slot.generation(), into)?;
+        turns::free_slot(&self.link, slot.index());
+        Some(length)
     }
 
-    #[cold]
-    fn rarer_reply(
-        &self,
-        pending: Option<Pending>,
-        read: &mut dyn FnMut(&[u8]),
-    ) -> Result<(), CallError> {
-        match pending {
-            Some(Pending::Done(bytes)) => {
-                read(bytes.as_slice());
-                Ok(())
+    /// The reply; what waits is flushed when it is not there.
+    pub(crate) fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
+        let asks = &self.link.asks;
+        let Poll::Ready(fetched) = asks.poll(slot.index(), slot.generation(), waker) else {
+            if !turn::is_open() {
+                self.link.flush();
             }
-            Some(Pending::Failed(failed)) => {
-                let (kind, text) = *failed;
-                Err(CallError::new(kind, &self.target).with_detail(&text))
-            }
-            _ => Err(CallError::new(CallErrorKind::Unknown, &self.target)),
-        }
+            return Poll::Pending;
+        };
+        let Some(answer) = fetched else {
+            return Poll::Ready(Err(CallError::new(CallErrorKind::Unknown, &self.target)));
+        };
+        self.link.free_slot(slot.index());
+        Poll::Ready(answer.map_err(|failed| {
+            let (kind, text) = *failed;
+            CallError::new(kind, &self.target).with_detail(&text)
+        }))
     }
 
     /// Nobody waits for the answer any more: the peer may save the work.
     pub(crate) fn cancel(&self, slot: Slot) {
-        let mut slots = self.link.slots();
-        match slots.get(u64::from(slot.index()), u64::from(slot.generation())) {
-            Some(pending @ Pending::Waiting(_)) => *pending = Pending::Abandoned,
-            _ => {
-                drop(slots);
-                self.release(slot);
-                return;
-            }
+        let place = self.link.asks.slot(slot.index());
+        if place.is_none_or(|place| place.abandon(slot.generation())) {
+            self.link.free_slot(slot.index());
+            return;
         }
-        drop(slots);
         turns::publish(&self.link);
         let mut sending = self.link.sending();
         if sending.ended.is_none() {
@@ -199,16 +186,6 @@ impl Channel {
             sending.sender.outbox.append(|out| write::any(out, &cancel));
             drop(sending);
             self.link.flusher.wake_driver();
-        }
-    }
-
-    /// Encodes a call into this thread's turn; `None` when it must take the shared path.
-    #[inline(always)]
-    fn in_turn(&self, encode: impl FnOnce(&mut Buffer) -> usize) -> Option<Attempt<()>> {
-        match turns::call(&self.link, self.number, encode) {
-            Encoded::Done => Some(Attempt::Sent(())),
-            Encoded::NotHere => None,
-            Encoded::TooLarge => Some(Attempt::Failed(Box::new(self.too_large(None)))),
         }
     }
 
@@ -305,25 +282,9 @@ impl Channel {
             }
         }
         // A slot that came free between our look and our parking has woken nobody.
-        if !self.link.slots().is_full() {
+        if self.link.asks.any_free() {
             waker.wake_by_ref();
         }
-    }
-
-    fn release(&self, slot: Slot) {
-        let mut slots = self.link.slots();
-        let was_full = slots.is_full();
-        slots.release(slot.index(), slot.generation());
-        drop(slots);
-        if was_full {
-            self.wake_fronts();
-        }
-    }
-
-    #[cold]
-    fn wake_fronts(&self) {
-        let fronts = self.link.sending().fronts();
-        fronts.into_iter().for_each(Waker::wake);
     }
 }
 

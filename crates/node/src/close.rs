@@ -7,7 +7,7 @@ use tokio::time::{Instant, timeout_at};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 
-use crate::link::{Link, Pending};
+use crate::link::Link;
 use crate::node::Node;
 use crate::turns;
 
@@ -88,7 +88,7 @@ async fn settle(link: &Link) {
             let settled = sending.sender.outbox.is_settled();
             (sending.ended.is_some(), settled)
         };
-        if ended || settled && unanswered(link) == 0 {
+        if ended || settled && link.asks.waiting() == 0 {
             return;
         }
         progress.await;
@@ -102,11 +102,5 @@ fn count(link: &Link, report: &mut CloseReport) {
     report.not_delivered += untaken;
     report.unknown += outbox.unacked() - untaken;
     drop(sending);
-    report.unanswered += unanswered(link);
-}
-
-/// Asks that somebody waits for. One that is answered and not fetched holds nobody up.
-fn unanswered(link: &Link) -> usize {
-    let mut slots = link.slots();
-    slots.iter_mut().filter(|pending| matches!(pending, Pending::Waiting(_))).count()
+    report.unanswered += link.asks.waiting();
 }

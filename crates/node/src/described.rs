@@ -4,8 +4,9 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use wigwag_actor::schema::FIRST_METHOD;
-use wigwag_actor::{Attempt, CallError, CallErrorKind, ReplyBytes, Slot, Ticket};
+use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, Ticket};
 use wigwag_wire::small::Window;
 use wigwag_wire::{Buffer, Decode, Reader};
 
@@ -76,7 +77,7 @@ impl Dynamic {
     }
 
     /// Asks, waiting for room and for the reply, which is one MessagePack value.
-    pub async fn ask(&self, method: &str, arguments: &[u8]) -> Result<ReplyBytes, CallError> {
+    pub async fn ask(&self, method: &str, arguments: &[u8]) -> Result<Bytes, CallError> {
         ask(&self.channel, self.number(method)?, &Encoded(arguments)).await
     }
 
@@ -117,7 +118,7 @@ impl Drop for Queued<'_> {
 /// Asks an actor to describe itself.
 pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> {
     let reply = ask(channel, DESCRIBE, &Encoded(&[0x90])).await?;
-    let mut reader = Reader::new(reply.as_slice());
+    let mut reader = Reader::new(&reply);
     let (name, hash, methods) = <(String, u64, Vec<DescribedMethod>)>::decode(&mut reader)
         .map_err(|error| {
             CallError::new(CallErrorKind::BadReply, &channel.target).with_detail(&error.to_string())
@@ -125,11 +126,7 @@ pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> 
     Ok(Described { name, hash, methods })
 }
 
-async fn ask(
-    channel: &Channel,
-    method: u32,
-    arguments: &Encoded<'_>,
-) -> Result<ReplyBytes, CallError> {
+async fn ask(channel: &Channel, method: u32, arguments: &Encoded<'_>) -> Result<Bytes, CallError> {
     let mut parked = Queued { channel, ticket: Ticket::default() };
     let mut asked = Asked { channel, slot: None };
     poll_fn(|context: &mut Context<'_>| {
@@ -144,13 +141,11 @@ async fn ask(
                 }
             }
         };
-        let mut value = ReplyBytes::copy(&[]);
-        let mut read = |bytes: &[u8]| value = ReplyBytes::copy(bytes);
-        let reply = channel.poll_reply(slot, context.waker(), &mut read);
+        let reply = channel.poll_reply(slot, context.waker());
         if reply.is_ready() {
             asked.slot = None;
         }
-        reply.map(|outcome| outcome.map(|()| value))
+        reply
     })
     .await
 }

@@ -19,6 +19,15 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// Credit that one sender's turn may hold, so that the others find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
+/// Asks that a session may have in flight: 65,536 slots of 64 bytes are 4 MiB.
+pub const ASKS_MAX: usize = 65_536;
+
+/// Slots that a sender's turn takes for its asks at once.
+pub const LEASE_SLOTS: usize = 64;
+
+/// Slots that a turn which fetches answers keeps for its next asks.
+pub const KEPT_SLOTS_MAX: usize = 512;
+
 /// Characters of an error's text: for people, and far below the smallest frame that a peer accepts
 /// by default.
 pub const ERROR_TEXT_CHARS_MAX: usize = 512;

@@ -1,21 +1,21 @@
 //! A session with one peer, shared by its driver and by everybody who sends.
 //!
-//! Three locks, in this order when more than one is held: `reading` (the driver alone), `slots`
-//! (askers and the driver), `sending` (every sender). None is held while waiting.
+//! Two locks, in this order when both are held: `reading` (the driver alone), `sending` (every
+//! sender). Neither is held while waiting. The asks that wait for an answer need none of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 
 use tokio::sync::{Notify, oneshot};
-use wigwag_actor::{CallError, CallErrorKind, Parked, ReplyBytes, Ticket};
+use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
-use wigwag_link::slots::Slots;
 use wigwag_link::{Code, Identity, Limits, LinkError, Receiver, Sender, write};
 use wigwag_net::driver::{Crank, Flusher};
 use wigwag_net::{Connection, Outlet};
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
+use crate::asks::Asks;
 use crate::channel;
 use crate::exports::Exports;
 use crate::reading::Reading;
@@ -30,17 +30,6 @@ const FRONTS: u64 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) why: Arc<str>,
-}
-
-/// The place of one outstanding ask.
-pub(crate) enum Pending {
-    /// Nobody looks yet, or somebody waits.
-    Waiting(Option<Waker>),
-    Done(ReplyBytes),
-    /// There will be no answer, and why.
-    Failed(Box<(CallErrorKind, Box<str>)>),
-    /// The asker went away; the slot stays taken until the completion comes.
-    Abandoned,
 }
 
 /// What ATTACHED says.
@@ -106,7 +95,7 @@ pub(crate) struct Link {
     pub(crate) dialed: bool,
     framing: Framing,
     pub(crate) flusher: Flusher,
-    pub(crate) slots: Mutex<Slots<Pending>>,
+    pub(crate) asks: Asks,
     reading: Mutex<Reading>,
     sending: Mutex<Sending>,
     /// Something was acknowledged, or the link ended.
@@ -129,7 +118,7 @@ impl Link {
             dialed,
             framing: connection.framing,
             flusher: Flusher::new(connection.outlet.clone()),
-            slots: Mutex::new(Slots::new(identity.limits.slots_max)),
+            asks: Asks::new(identity.limits.slots_max),
             reading: Mutex::new(Reading::new(me.clone(), Receiver::new(ours), ours, exports)),
             sending: Mutex::new(Sending {
                 sender: Sender::new(ours, identity.limits),
@@ -150,8 +139,12 @@ impl Link {
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn slots(&self) -> MutexGuard<'_, Slots<Pending>> {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The slot of an ask is free again.
+    pub(crate) fn free_slot(&self, number: u32) {
+        if self.asks.give_back([number]) {
+            let fronts = self.sending().fronts();
+            fronts.into_iter().for_each(Waker::wake);
+        }
     }
 
     /// Writes all that waits, with the calling thread.
@@ -269,14 +262,7 @@ impl Link {
 
     /// No answers will come any more. Gives those who wait for one.
     pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
-        let mut wakers = Vec::new();
-        for pending in self.slots().iter_mut() {
-            if let Pending::Waiting(waker) = pending {
-                wakers.extend(waker.take());
-                *pending = Pending::Failed(Box::new((kind, why.into())));
-            }
-        }
-        wakers
+        self.asks.fail_all(|| Box::new((kind, why.into())))
     }
 }
 

@@ -1,19 +1,18 @@
 //! What a link does with the frames that come in.
 //!
 //! Calls for the same actor go into its lane as they are, a run at a time, and are decoded when the
-//! actor comes to them; replies are put into their slots under one lock. What is paid here for each
+//! actor comes to them; replies are put into the slots of their askers. What is paid here for each
 //! message is a look at its head, all else is paid per run or per batch. Nothing here waits for
 //! anything but bytes.
 
-use std::sync::{Arc, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
-use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner, ReplyBytes};
+use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
 use wigwag_link::session::CallRun;
-use wigwag_link::slots::Slots;
 use wigwag_link::{Code, Limits, LinkError, Receiver, write};
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
@@ -21,7 +20,8 @@ use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
 use crate::exports::Exports;
 use crate::lanes::ChannelOwner;
 use crate::limits::MESSAGE_BYTES_MAX;
-use crate::link::{Link, PAIR1_HEADER, Pending};
+use crate::link::{Link, PAIR1_HEADER};
+use crate::slot::Completed;
 
 /// A channel that the peer sends on.
 pub(crate) enum Inbound {
@@ -87,9 +87,6 @@ impl Open {
         Ok(true)
     }
 }
-
-/// The slots, locked from the first reply of a run to its end.
-type Run<'a> = Option<MutexGuard<'a, Slots<Pending>>>;
 
 impl Reading {
     pub(crate) fn new(
@@ -170,18 +167,17 @@ impl Reading {
     ) -> Result<(), LinkError> {
         let mut incoming = receiver.open(batch)?;
         self.acknowledged(link, incoming.ack)?;
-        let mut slots: Run<'_> = None;
         loop {
             while let Some(run) = incoming.next_calls(RUN_CALLS_MAX) {
-                slots = None;
                 self.calls(link, &run)?;
+            }
+            while let Some(reply) = incoming.next_reply() {
+                let asker = (reply.slot, reply.generation);
+                completed(link, asker.0, link.asks.complete(asker, reply.value))?;
             }
             let Some((frame, body)) = incoming.next_frame()? else {
                 return Ok(());
             };
-            if !matches!(frame, Frame::Reply { .. } | Frame::Error { .. }) {
-                slots = None;
-            }
             let units = units(body);
             match frame {
                 Frame::Tell { channel, method, arguments } => {
@@ -194,17 +190,14 @@ impl Reading {
                     self.single(link, &Single { channel, method, arguments, units, asker })?;
                 }
                 Frame::Reply { slot, generation, value } => {
-                    let slots = slots.get_or_insert_with(|| link.slots());
-                    let done = || Pending::Done(ReplyBytes::copy(value));
-                    complete(link, slots, slot, generation, done)?;
+                    let asker = asked(slot, generation)?;
+                    completed(link, asker.0, link.asks.complete(asker, value))?;
                 }
                 Frame::Error { slot, generation, code, text, .. } => {
-                    let slots = slots.get_or_insert_with(|| link.slots());
-                    let failed = || {
-                        let text = String::from_utf8_lossy(text).into_owned().into();
-                        Pending::Failed(Box::new((CallErrorKind::from_code(code.0), text)))
-                    };
-                    complete(link, slots, slot, generation, failed)?;
+                    let asker = asked(slot, generation)?;
+                    let text = || String::from_utf8_lossy(text).into_owned().into();
+                    let failure = || Box::new((CallErrorKind::from_code(code.0), text()));
+                    completed(link, asker.0, link.asks.fail(asker, failure))?;
                 }
                 Frame::NotUnderstood { tag, channel, asker } => {
                     self.not_understood(link, tag, channel, asker, units)?;
@@ -343,34 +336,34 @@ fn undeliverable_call(link: &Link, asker: Option<(u32, u32)>, code: Code, detail
     }
 }
 
-/// The one completion of an ask has come.
-#[inline]
-fn complete(
-    link: &Link,
-    slots: &mut Slots<Pending>,
-    slot: u64,
-    generation: u64,
-    outcome: impl FnOnce() -> Pending,
-) -> Result<(), LinkError> {
-    match slots.get(slot, generation) {
-        Some(pending @ Pending::Waiting(_)) => {
-            if let Pending::Waiting(Some(waker)) = pending {
-                waker.wake_by_ref();
-            }
-            *pending = outcome();
-            Ok(())
-        }
-        Some(Pending::Abandoned) => {
-            let was_full = slots.is_full();
-            slots.free(slot as u32, generation as u32);
-            if was_full {
-                let fronts = link.sending().fronts();
-                fronts.into_iter().for_each(Waker::wake);
-            }
-            Ok(())
-        }
-        Some(Pending::Done(_) | Pending::Failed(_)) | None => {
-            Err(LinkError::protocol("an answer to a question that is not open"))
-        }
+/// Slot and generation that a reply names.
+fn asked(slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
+    match (u32::try_from(slot), u32::try_from(generation)) {
+        (Ok(slot), Ok(generation)) => Ok((slot, generation)),
+        _ => Err(not_open()),
     }
+}
+
+/// The one completion of an ask has come.
+#[inline(always)]
+fn completed(link: &Link, number: u32, what: Completed) -> Result<(), LinkError> {
+    match what {
+        Completed::In(None) => Ok(()),
+        other => completed_otherwise(link, number, other),
+    }
+}
+
+#[cold]
+fn completed_otherwise(link: &Link, number: u32, what: Completed) -> Result<(), LinkError> {
+    match what {
+        Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
+        Completed::Unwanted => link.free_slot(number),
+        Completed::NotOpen => return Err(not_open()),
+    }
+    Ok(())
+}
+
+#[cold]
+fn not_open() -> LinkError {
+    LinkError::protocol("an answer to a question that is not open")
 }

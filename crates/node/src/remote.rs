@@ -4,9 +4,10 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
+use bytes::Bytes;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, Ticket,
+    Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply, Ticket,
 };
 
 use crate::channel::Channel;
@@ -91,13 +92,12 @@ impl<I: Interface> Route<I> for Remote<I> {
     }
 
     #[inline]
-    fn poll_reply(
-        &self,
-        slot: Slot,
-        waker: &Waker,
-        read: &mut dyn FnMut(&[u8]),
-    ) -> Poll<Result<(), CallError>> {
-        self.channel.poll_reply(slot, waker, read)
+    fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
+        self.channel.take_reply(slot, into)
+    }
+
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
+        self.channel.poll_reply(slot, waker)
     }
 
     fn cancel(&self, slot: Slot) {

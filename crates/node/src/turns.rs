@@ -14,7 +14,10 @@ use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::small::{Value, Window};
 
-use crate::limits::{LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES, UNACKED_ANSWER_BYTES_MAX};
+use crate::limits::{
+    KEPT_SLOTS_MAX, LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES,
+    UNACKED_ANSWER_BYTES_MAX,
+};
 use crate::link::Link;
 
 /// What this thread's turn has for one link.
@@ -29,6 +32,8 @@ struct Turned {
     leases: Vec<(u64, u64)>,
     /// Channels that know of this turn.
     known: Vec<u64>,
+    /// Free slots that this turn has taken and not used yet.
+    slots: Vec<u32>,
     /// Something waits to be written that is not in `encoded`.
     flush: bool,
 }
@@ -81,59 +86,91 @@ fn with<T>(link: &Arc<Link>, work: impl FnOnce(&mut Turned) -> T) -> Option<T> {
 }
 
 /// What encoding a call into the turn came to.
-pub(crate) enum Encoded {
-    Done,
+pub(crate) enum Encoded<T> {
+    Done(T),
     /// No credit or no room, somebody waits before us, or not in a turn: take the shared path.
     NotHere,
     /// The call is larger than the peer accepts.
     TooLarge,
 }
 
-/// Encodes a call. `encode` appends the frame and gives what its body measures; it may be called
-/// only once, and what it wrote is taken back when the credit does not reach.
+/// Encodes a tell. `encode` appends the frame and gives what its body measures; what it wrote is
+/// taken back when the credit does not reach.
 #[inline(always)]
-pub(crate) fn call(
+pub(crate) fn tell(
     link: &Arc<Link>,
     channel: u64,
     encode: impl FnOnce(&mut Buffer) -> usize,
-) -> Encoded {
+) -> Encoded<()> {
+    with(link, |place| place.call(channel, encode)).unwrap_or(Encoded::NotHere)
+}
+
+/// Encodes an ask from a free slot, whose number and generation `encode` gets.
+#[inline(always)]
+pub(crate) fn ask(
+    link: &Arc<Link>,
+    channel: u64,
+    encode: impl FnOnce(&mut Buffer, (u32, u32)) -> usize,
+) -> Encoded<(u32, u32)> {
     let encoded = with(link, |place| {
-        let before = place.encoded.len();
-        let body = encode(&mut place.encoded);
-        if body as u64 > place.link.identity.limits.frame_max {
-            place.encoded.truncate(before);
-            return Encoded::TooLarge;
-        }
-        if !place.charge(channel, units(body)) {
-            place.encoded.truncate(before);
+        let Some(number) = place.slots.pop().or_else(|| place.take_slots()) else {
             return Encoded::NotHere;
+        };
+        let Some(slot) = link.asks.slot(number) else {
+            return Encoded::NotHere;
+        };
+        let generation = slot.open();
+        let asker = (number, generation);
+        match place.call(channel, |out| encode(out, asker)) {
+            Encoded::Done(()) => Encoded::Done(asker),
+            refused => {
+                slot.close_unsent(generation);
+                place.slots.push(number);
+                match refused {
+                    Encoded::TooLarge => Encoded::TooLarge,
+                    _ => Encoded::NotHere,
+                }
+            }
         }
-        place.frames += 1;
-        if place.encoded.len() >= TURN_BYTES {
-            place.publish();
-            place.link.flush();
-        }
-        Encoded::Done
     });
     encoded.unwrap_or(Encoded::NotHere)
 }
 
+/// The slot of an ask is free again: in the turn for its next ask, for everybody otherwise.
+#[inline]
+pub(crate) fn free_slot(link: &Arc<Link>, number: u32) {
+    let kept = with(link, |place| {
+        place.slots.push(number);
+        if place.slots.len() >= KEPT_SLOTS_MAX {
+            place.give_slots_back();
+        }
+    });
+    if kept.is_none() {
+        link.free_slot(number);
+    }
+}
+
 /// Sends the answer to an ask: in the turn if there is one, at once otherwise.
+#[inline(always)]
 pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn Value) {
     let frame_max = link.identity.limits.frame_max;
     let done = with(link, |place| {
         place.answer(asker, value, frame_max);
         if place.encoded.len() >= TURN_BYTES {
-            place.publish();
-            place.link.flush();
+            place.publish_and_flush();
         }
     });
     if done.is_none() {
-        let mut one = Turned::new(link);
-        one.answer(asker, value, frame_max);
-        one.publish();
-        link.flush();
+        answer_alone(link, asker, value);
     }
+}
+
+#[cold]
+fn answer_alone(link: &Arc<Link>, asker: (u32, u32), value: &dyn Value) {
+    let mut one = Turned::new(link);
+    one.answer(asker, value, link.identity.limits.frame_max);
+    one.publish();
+    link.flush();
 }
 
 /// Has `link` flushed when this turn ends, or now outside of one.
@@ -176,7 +213,48 @@ impl Turned {
             left: 0,
             leases: Vec::new(),
             known: Vec::new(),
+            slots: Vec::new(),
             flush: false,
+        }
+    }
+
+    #[inline(always)]
+    fn call(&mut self, channel: u64, encode: impl FnOnce(&mut Buffer) -> usize) -> Encoded<()> {
+        let before = self.encoded.len();
+        let body = encode(&mut self.encoded);
+        if body as u64 > self.link.identity.limits.frame_max {
+            self.encoded.truncate(before);
+            return Encoded::TooLarge;
+        }
+        if !self.charge(channel, units(body)) {
+            self.encoded.truncate(before);
+            return Encoded::NotHere;
+        }
+        self.frames += 1;
+        if self.encoded.len() >= TURN_BYTES {
+            self.publish_and_flush();
+        }
+        Encoded::Done(())
+    }
+
+    #[cold]
+    fn publish_and_flush(&mut self) {
+        self.publish();
+        self.link.flush();
+    }
+
+    #[cold]
+    fn take_slots(&mut self) -> Option<u32> {
+        self.link.asks.take(LEASE_SLOTS, &mut self.slots);
+        self.slots.pop()
+    }
+
+    /// Whoever waits for a slot finds one.
+    #[cold]
+    fn give_slots_back(&mut self) {
+        if self.link.asks.give_back(self.slots.drain(..)) {
+            let fronts = self.link.sending().fronts();
+            fronts.into_iter().for_each(Waker::wake);
         }
     }
 
@@ -238,11 +316,20 @@ impl Turned {
         self.channel = channel;
     }
 
+    #[inline(always)]
     fn answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
-        let before = self.encoded.len();
         let small = |window: &mut Window, place| value.encode_small(window, place);
-        let body = write::small_reply(&mut self.encoded, asker, small)
-            .unwrap_or_else(|| write::reply(&mut self.encoded, asker, |out| value.encode(out)));
+        if write::small_reply(&mut self.encoded, asker, small).is_none() {
+            self.large_answer(asker, value, frame_max);
+        }
+        self.frames += 1;
+        self.flush = true;
+    }
+
+    #[inline(never)]
+    fn large_answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
+        let before = self.encoded.len();
+        let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));
         if body as u64 > frame_max {
             self.encoded.truncate(before);
             let text = format!("the reply has {body} bytes, the asker accepts {frame_max}");
@@ -252,8 +339,6 @@ impl Turned {
             let text = "replies pile up because the asker does not read them";
             write::error(&mut self.encoded, asker, Code::OVERLOADED, text);
         }
-        self.frames += 1;
-        self.flush = true;
     }
 
     /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.
@@ -266,6 +351,9 @@ impl Turned {
         if self.channel != u64::MAX {
             self.leases.push((self.channel, self.left));
             (self.channel, self.left) = (u64::MAX, 0);
+        }
+        if !self.slots.is_empty() {
+            self.give_slots_back();
         }
         if self.frames == 0 && self.leases.is_empty() {
             return;

@@ -4,13 +4,14 @@
 //! a wake-up that the protocol loses leaves it asleep, and the world sees that not all was done.
 
 use wigwag_link::frame::Frame;
-use wigwag_link::slots::Slots;
+
 use wigwag_link::{Limits, Sender, write};
 use wigwag_wire::Buffer;
 
 use crate::check::Violation;
 use crate::content::CallId;
 use crate::setup::{Habits, Side};
+use crate::slots::Slots;
 use crate::world::Shared;
 
 mod calls;

@@ -17,6 +17,7 @@ pub mod peer;
 pub mod setup;
 pub mod check;
 pub mod content;
+pub mod slots;
 pub mod client;
 pub mod server;
 pub mod world;

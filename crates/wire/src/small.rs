@@ -35,6 +35,22 @@ pub fn store<const N: usize>(window: &mut Window, at: usize, bytes: [u8; N]) {
     }
 }
 
+/// Writes a number of the frame's head as LEB128, if it takes no more than three bytes.
+#[inline(always)]
+pub fn put_varint(window: &mut Window, at: usize, value: u64) -> Option<usize> {
+    let (bytes, used) = if value < 0x80 {
+        (value, 1)
+    } else if value < 0x4000 {
+        ((value & 0x7F) | (value >> 7) << 8 | 0x80, 2)
+    } else if value < 0x20_0000 {
+        ((value & 0x7F) | (value >> 7 & 0x7F) << 8 | (value >> 14) << 16 | 0x8080, 3)
+    } else {
+        return None;
+    };
+    store(window, at, (bytes as u32).to_le_bytes());
+    Some(at + used)
+}
+
 /// Writes the head of an array of fewer than 16 values, or of 16 and more.
 #[inline(always)]
 pub fn put_array(window: &mut Window, at: usize, count: usize) -> usize {
@@ -57,18 +73,18 @@ pub fn put_u64(window: &mut Window, at: usize, value: u64) -> usize {
     put_wide(window, at, 0xCC, value, bytes_log2(value))
 }
 
-/// Writes a number in its shortest form.
+/// Writes a number in its shortest form. No branch asks for the sign, which no processor foresees.
 #[inline(always)]
 pub fn put_i64(window: &mut Window, at: usize, value: i64) -> usize {
-    if value >= 0 {
-        return put_u64(window, at, value as u64);
-    }
-    if value >= -32 {
+    if (-32..0x80).contains(&value) {
         store(window, at, [value as u8]);
         return at + 1;
     }
-    // The bits that differ from the sign, and one more for the sign itself.
-    put_wide(window, at, 0xD0, value as u64, bytes_log2(!(value as u64) << 1))
+    let sign = (value >> 63) as u64;
+    // The bits that differ from the sign, and for a negative number one more for the sign itself.
+    let bits = (value as u64 ^ sign) << (sign & 1);
+    let marker = 0xCC + (sign & 4) as u8;
+    put_wide(window, at, marker, value as u64, bytes_log2(bits))
 }
 
 /// Which of 1, 2, 4, 8 bytes hold `value`, as the power of two.

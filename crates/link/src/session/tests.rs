@@ -73,10 +73,21 @@ fn a_run_of_calls_is_what_the_next_frames_would_be() {
     let mut receivers = [(); 2].map(|()| Receiver::new(&limits));
     let [long, short] = &mut receivers;
     let (mut long, mut short) = (long.open(&batch).unwrap(), short.open(&batch).unwrap());
-    let (mut runs, mut calls) = (0, 0);
+    let (mut runs, mut calls, mut replies) = (0, 0, 0);
     while let Some(frame) = long.next_frame().unwrap() {
         let Some(run) = short.next_calls(3) else {
-            assert_eq!(short.next_frame().unwrap(), Some(frame));
+            match (short.next_reply(), frame) {
+                (Some(reply), (Frame::Reply { slot, generation, value }, _)) => {
+                    assert_eq!(
+                        (u64::from(reply.slot), u64::from(reply.generation)),
+                        (slot, generation)
+                    );
+                    assert_eq!(reply.value, value);
+                    replies += 1;
+                }
+                (None, frame) => assert_eq!(short.next_frame().unwrap(), Some(frame)),
+                other => panic!("{other:?}"),
+            }
             continue;
         };
         let (mut whole, mut next, mut paid) = (Calls::new(run.bytes), Some(frame), 0);
@@ -106,6 +117,7 @@ fn a_run_of_calls_is_what_the_next_frames_would_be() {
     // Of 7 calls with each method that is not 0, one asks from a slot that is not ours.
     assert_eq!(calls, 7 * 4 * 6);
     assert!(runs < calls);
+    assert_eq!(replies, 7 * 5);
     assert_eq!(receivers[0].recv_next(), receivers[1].recv_next());
 }
 

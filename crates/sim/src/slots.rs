@@ -4,8 +4,6 @@
 //! fetched. An asker that went away leaves its slot taken until then: so a late reply meets its own
 //! dead slot and never a new caller. The generation is a check, not the protection.
 
-use alloc::vec::Vec;
-
 #[derive(Debug)]
 struct Slot<T> {
     generation: u32,
@@ -30,18 +28,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// Slots in use.
-    pub fn taken(&self) -> usize {
-        self.slots.len() - self.free.len()
-    }
-
-    /// True when [`take`](Self::take) would find none.
-    pub fn is_full(&self) -> bool {
-        self.free.is_empty() && self.slots.len() >= self.max
-    }
-
     /// Takes a slot; index and generation. `None`: all are in use.
-    #[inline(always)]
     pub fn take(&mut self, value: T) -> Option<(u32, u32)> {
         let Some(index) = self.free.pop() else {
             return self.take_another(value);
@@ -62,7 +49,6 @@ impl<T> Slots<T> {
     }
 
     /// The value of a slot in use; `None` for any other slot or generation.
-    #[inline]
     pub fn get(&mut self, index: u64, generation: u64) -> Option<&mut T> {
         let slot = self.slots.get_mut(usize::try_from(index).ok()?)?;
         if u64::from(slot.generation) != generation {
@@ -72,7 +58,6 @@ impl<T> Slots<T> {
     }
 
     /// Frees a slot; its next use has another generation.
-    #[inline]
     pub fn release(&mut self, index: u32, generation: u32) -> Option<T> {
         let slot = self.slots.get_mut(index as usize)?;
         if slot.generation != generation {
@@ -82,24 +67,6 @@ impl<T> Slots<T> {
         slot.generation = slot.generation.wrapping_add(1);
         self.free.push(index);
         Some(value)
-    }
-
-    /// Frees a slot whose value nobody needs: what is not moved costs nothing.
-    #[inline(always)]
-    pub fn free(&mut self, index: u32, generation: u32) {
-        let Some(slot) = self.slots.get_mut(index as usize) else {
-            return;
-        };
-        if slot.generation == generation && slot.value.is_some() {
-            slot.value = None;
-            slot.generation = slot.generation.wrapping_add(1);
-            self.free.push(index);
-        }
-    }
-
-    /// Every value in use.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
     }
 }
 
@@ -125,10 +92,9 @@ mod tests {
         assert!(slots.take(()).is_some());
         assert!(slots.take(()).is_some());
         assert!(slots.take(()).is_none());
-        assert_eq!(slots.taken(), 2);
-        slots.free(0, 7);
+        slots.release(0, 7);
         assert!(slots.take(()).is_none(), "another generation frees nothing");
-        slots.free(0, 0);
+        slots.release(0, 0);
         assert!(slots.take(()).is_some());
         assert!(slots.get(u64::MAX, 0).is_none());
     }

@@ -1,0 +1,348 @@
+//! The place of one outstanding ask, shared by the asker and the reader of the connection.
+//!
+//! A small answer lies in the slot itself, as words that both sides may touch: no lock is taken
+//! when it comes and none when it is fetched. One word says whose move it is. Only the asker leaves
+//! `FREE`, `DONE`; only the reader leaves `ABANDONED`; out of `WAITING` and `WATCHED` both may, and
+//! the exchange says who was first.
+
+use std::sync::PoisonError;
+use std::task::{Poll, Waker};
+
+use bytes::Bytes;
+use wigwag_actor::{CallErrorKind, SMALL_REPLY_BYTES, SmallReply};
+
+use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
+
+/// Bytes of an answer that lie in the slot itself.
+const INLINE_BYTES: usize = SMALL_REPLY_BYTES;
+
+/// Nobody asks.
+const FREE: u64 = 0;
+/// The answer has not come and nobody looks.
+const WAITING: u64 = 1;
+/// The answer has not come; a waker lies aside.
+const WATCHED: u64 = 2;
+/// The answer is there.
+const DONE: u64 = 3;
+/// The asker went away; the slot stays taken until the completion comes.
+const ABANDONED: u64 = 4;
+
+/// In the place of the length: the answer lies aside.
+const ASIDE: u64 = 0xFF;
+
+/// Phase, length of the answer, generation.
+const fn state(phase: u64, length: u64, generation: u32) -> u64 {
+    phase | length << 8 | (generation as u64) << 32
+}
+
+const fn phase(state: u64) -> u64 {
+    state & 0xFF
+}
+
+const fn generation(state: u64) -> u32 {
+    (state >> 32) as u32
+}
+
+/// Why there will be no answer, and what there is to say about it.
+pub(crate) type Failure = Box<(CallErrorKind, Box<str>)>;
+
+/// What does not fit the words.
+#[derive(Debug)]
+enum Aside {
+    Nothing,
+    Waker(Waker),
+    Large(Bytes),
+    Failed(Failure),
+}
+
+/// What an answer came to; `None`: there is no such ask.
+pub(crate) type Fetched = Option<Result<Bytes, Failure>>;
+
+/// What became of a completion.
+#[derive(Debug)]
+pub(crate) enum Completed {
+    /// It is in its slot; who waits for it must be woken.
+    In(Option<Waker>),
+    /// Nobody wanted it; the slot is free again.
+    Unwanted,
+    /// That ask is not open.
+    NotOpen,
+}
+
+/// What every ask touches.
+#[derive(Debug)]
+pub(crate) struct Hot {
+    state: AtomicU64,
+    words: [AtomicU64; INLINE_BYTES / 8],
+}
+
+impl Hot {
+    pub(crate) fn new() -> Hot {
+        let words = [const { 0 }; INLINE_BYTES / 8].map(AtomicU64::new);
+        Hot { state: AtomicU64::new(state(FREE, 0, 0)), words }
+    }
+}
+
+/// What only an ask touches that is waited for or has a large answer.
+#[derive(Debug)]
+pub(crate) struct Cold(Mutex<Aside>);
+
+impl Cold {
+    pub(crate) fn new() -> Cold {
+        Cold(Mutex::new(Aside::Nothing))
+    }
+}
+
+/// One slot. Its two parts lie in tables of their own, so that two slots in use share a line of the
+/// cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slot<'a> {
+    pub(crate) hot: &'a Hot,
+    pub(crate) cold: &'a Cold,
+}
+
+impl<'a> Slot<'a> {
+    /// Opens an ask in a slot that is free and the caller's; gives its generation.
+    #[inline(always)]
+    pub(crate) fn open(&self) -> u32 {
+        let generation = generation(self.hot.state.load(Ordering::Relaxed));
+        self.hot.state.store(state(WAITING, 0, generation), Ordering::Release);
+        generation
+    }
+
+    /// Takes back an ask that was never sent. What a peer may have answered to it is thrown away.
+    #[cold]
+    pub(crate) fn close_unsent(&self, generation: u32) {
+        let before = self.hot.state.swap(state(FREE, 0, generation), Ordering::AcqRel);
+        if before != state(WAITING, 0, generation) {
+            *self.aside() = Aside::Nothing;
+        }
+    }
+
+    /// True while an asker waits.
+    pub(crate) fn is_waiting(&self) -> bool {
+        matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | WATCHED)
+    }
+
+    /// The answer has come.
+    #[inline]
+    pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> Completed {
+        if value.len() > INLINE_BYTES {
+            return self.complete_aside(generation, || Aside::Large(Bytes::copy_from_slice(value)));
+        }
+        let now = self.hot.state.load(Ordering::Acquire);
+        if now != state(WAITING, 0, generation) && now != state(WATCHED, 0, generation) {
+            return self.complete_unwanted(now, generation);
+        }
+        for (word, bytes) in self.hot.words.iter().zip(words(value)) {
+            word.store(bytes, Ordering::Relaxed);
+        }
+        self.finish(now, value.len() as u64)
+    }
+
+    /// There will be no answer.
+    #[cold]
+    pub(crate) fn fail(&self, generation: u32, failure: Failure) -> Completed {
+        self.complete_aside(generation, || Aside::Failed(failure))
+    }
+
+    /// There will be no answer to whoever waits here, if anybody does.
+    #[cold]
+    pub(crate) fn fail_any(&self, make: impl FnOnce() -> Failure) -> Option<Waker> {
+        let now = self.hot.state.load(Ordering::Acquire);
+        self.lay_aside(now, || Aside::Failed(make())).ok().flatten()
+    }
+
+    #[cold]
+    fn complete_aside(&self, wanted: u32, make: impl FnOnce() -> Aside) -> Completed {
+        let now = self.hot.state.load(Ordering::Acquire);
+        if generation(now) != wanted {
+            return Completed::NotOpen;
+        }
+        match self.lay_aside(now, make) {
+            Ok(waker) => Completed::In(waker),
+            Err(now) => self.complete_unwanted(now, wanted),
+        }
+    }
+
+    /// The answer goes aside if somebody waits; gives who must be woken. Under the lock, so whoever
+    /// sees that it is there finds it.
+    fn lay_aside(&self, now: u64, make: impl FnOnce() -> Aside) -> Result<Option<Waker>, u64> {
+        let mut aside = self.aside();
+        self.leave_waiting(now, state(DONE, ASIDE, generation(now)))?;
+        match std::mem::replace(&mut *aside, make()) {
+            Aside::Waker(waker) => Ok(Some(waker)),
+            _ => Ok(None),
+        }
+    }
+
+    /// From waiting to done.
+    #[inline(always)]
+    fn finish(&self, now: u64, length: u64) -> Completed {
+        let done = state(DONE, length, generation(now));
+        let before =
+            self.hot.state.compare_exchange(now, done, Ordering::AcqRel, Ordering::Acquire);
+        if before == Ok(state(WAITING, 0, generation(now))) {
+            return Completed::In(None);
+        }
+        self.finish_watched(before, done)
+    }
+
+    #[cold]
+    fn finish_watched(&self, before: Result<u64, u64>, done: u64) -> Completed {
+        let before = match before {
+            Ok(before) => Ok(before),
+            Err(now) => self.leave_waiting(now, done),
+        };
+        match before {
+            // Whoever laid a waker aside before the exchange has it there; who comes later sees
+            // that the answer is in.
+            Ok(_) => match std::mem::replace(&mut *self.aside(), Aside::Nothing) {
+                Aside::Waker(waker) => Completed::In(Some(waker)),
+                _ => Completed::In(None),
+            },
+            Err(now) => self.complete_unwanted(now, generation(done)),
+        }
+    }
+
+    /// Goes from whatever kind of waiting to `next`; otherwise gives what is there.
+    fn leave_waiting(&self, mut now: u64, next: u64) -> Result<u64, u64> {
+        while matches!(phase(now), WAITING | WATCHED) && generation(now) == generation(next) {
+            match self.hot.state.compare_exchange(now, next, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(before) => return Ok(before),
+                Err(other) => now = other,
+            }
+        }
+        Err(now)
+    }
+
+    /// Only the reader of the connection comes here.
+    #[cold]
+    fn complete_unwanted(&self, now: u64, wanted: u32) -> Completed {
+        if now != state(ABANDONED, 0, wanted) {
+            return Completed::NotOpen;
+        }
+        self.set_free(now);
+        Completed::Unwanted
+    }
+
+    fn set_free(&self, now: u64) {
+        let next = generation(now).wrapping_add(1);
+        self.hot.state.store(state(FREE, 0, next), Ordering::Release);
+    }
+
+    /// Fetches a small answer that is there, which frees the slot; gives its length.
+    #[inline(always)]
+    pub(crate) fn take_small(&self, wanted: u32, into: &mut SmallReply) -> Option<usize> {
+        let now = self.hot.state.load(Ordering::Acquire);
+        let length = now >> 8 & 0xFF;
+        if now & !state(0, ASIDE, 0) != state(DONE, 0, wanted) || length == ASIDE {
+            return None;
+        }
+        for (place, word) in into.chunks_exact_mut(8).zip(&self.hot.words) {
+            place.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        }
+        self.set_free(now);
+        Some((length as usize).min(INLINE_BYTES))
+    }
+
+    /// Fetches the answer, which frees the slot, or has `waker` woken when it comes.
+    pub(crate) fn poll(&self, wanted: u32, waker: &Waker) -> Poll<Fetched> {
+        let mut now = self.hot.state.load(Ordering::Acquire);
+        if generation(now) != wanted {
+            return Poll::Ready(None);
+        }
+        if matches!(phase(now), WAITING | WATCHED) {
+            match self.watch(now, waker) {
+                Ok(()) => return Poll::Pending,
+                Err(done) => now = done,
+            }
+        }
+        if phase(now) != DONE {
+            return Poll::Ready(None);
+        }
+        let mut small = [0; INLINE_BYTES];
+        Poll::Ready(match self.take_small(wanted, &mut small) {
+            Some(length) => Some(Ok(Bytes::copy_from_slice(&small[..length]))),
+            None => self.fetch_aside(now),
+        })
+    }
+
+    /// Lays the waker aside; an error when the answer is there, with the state.
+    fn watch(&self, now: u64, waker: &Waker) -> Result<(), u64> {
+        let mut aside = self.aside();
+        if !matches!(&*aside, Aside::Waker(old) if old.will_wake(waker)) {
+            // An answer that lies aside already is left there.
+            if matches!(*aside, Aside::Nothing | Aside::Waker(_)) {
+                *aside = Aside::Waker(waker.clone());
+            }
+        }
+        match self.leave_waiting(now, state(WATCHED, 0, generation(now))) {
+            Ok(_) => Ok(()),
+            Err(now) => {
+                if matches!(*aside, Aside::Waker(_)) {
+                    *aside = Aside::Nothing;
+                }
+                Err(now)
+            }
+        }
+    }
+
+    #[cold]
+    fn fetch_aside(&self, now: u64) -> Fetched {
+        let aside = std::mem::replace(&mut *self.aside(), Aside::Nothing);
+        self.set_free(now);
+        match aside {
+            Aside::Large(bytes) => Some(Ok(bytes)),
+            Aside::Failed(failure) => Some(Err(failure)),
+            Aside::Nothing | Aside::Waker(_) => None,
+        }
+    }
+
+    /// The asker goes away. `true`: the slot is free; otherwise it is when the completion comes.
+    pub(crate) fn abandon(&self, wanted: u32) -> bool {
+        let now = self.hot.state.load(Ordering::Acquire);
+        if generation(now) != wanted {
+            return false;
+        }
+        let mut aside = self.aside();
+        let left = std::mem::replace(&mut *aside, Aside::Nothing);
+        let done = match self.leave_waiting(now, state(ABANDONED, 0, wanted)) {
+            Ok(_) => return false,
+            Err(now) => now,
+        };
+        drop((aside, left));
+        if phase(done) == DONE {
+            self.set_free(done);
+        }
+        phase(done) == DONE
+    }
+
+    fn aside(&self) -> MutexGuard<'a, Aside> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.cold.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `value` as words, the rest zero. Two loads that overlap for nearly every length, not a loop.
+#[inline(always)]
+fn words(value: &[u8]) -> [u64; INLINE_BYTES / 8] {
+    if let (Some(first), Some(last)) = (value.first_chunk::<8>(), value.last_chunk::<8>())
+        && value.len() <= 16
+    {
+        // The last eight bytes without those that the first have.
+        let again = 8 * (16 - value.len() as u32);
+        let second = u64::from_le_bytes(*last).checked_shr(again).unwrap_or(0);
+        return [u64::from_le_bytes(*first), second, 0];
+    }
+    let mut bytes = [0; INLINE_BYTES];
+    bytes[..value.len()].copy_from_slice(value);
+    [0, 8, 16].map(|at| bytes[at..].first_chunk().map_or(0, |word| u64::from_le_bytes(*word)))
+}
+
+#[cfg(all(test, not(wigwag_loom)))]
+#[path = "slot_tests.rs"]
+mod tests;
+#[cfg(all(test, wigwag_loom))]
+#[path = "slot_loom.rs"]
+mod models;

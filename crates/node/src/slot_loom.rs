@@ -1,0 +1,137 @@
+//! Every interleaving of an asker and the reader of the connection.
+
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU32, Ordering};
+use loom::thread;
+use std::task::Wake;
+
+use super::*;
+
+/// A waker that counts. Loom knows no condition here: what is checked is that a wake was promised.
+struct Woken(AtomicU32);
+
+impl Wake for Woken {
+    fn wake(self: std::sync::Arc<Woken>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// A slot that two threads share.
+struct Shared(Hot, Cold);
+
+impl Shared {
+    fn new() -> Arc<Shared> {
+        Arc::new(Shared(Hot::new(), Cold::new()))
+    }
+
+    fn slot(&self) -> Slot<'_> {
+        Slot { hot: &self.0, cold: &self.1 }
+    }
+}
+
+fn failure() -> Failure {
+    Box::new((CallErrorKind::Unknown, "gone".into()))
+}
+
+/// Answers with five bytes, with many, or not at all.
+fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completed {
+    match how {
+        0 => slot.complete(generation, b"small"),
+        1 => slot.complete(generation, &[7; 100]),
+        _ => slot.fail(generation, failure()),
+    }
+}
+
+fn is_answer(fetched: &Fetched, how: u8) -> bool {
+    match (how, fetched) {
+        (0, Some(Ok(bytes))) => bytes[..] == *b"small",
+        (1, Some(Ok(bytes))) => bytes[..] == [7; 100],
+        (2, Some(Err(_))) => true,
+        _ => false,
+    }
+}
+
+/// An asker who polls and finds nothing is woken; the answer is what was sent, and the slot serves
+/// again.
+#[test]
+fn loom_an_asker_is_woken_or_finds_the_answer() {
+    for how in 0..3 {
+        loom::model(move || {
+            let shared = Shared::new();
+            let slot = shared.slot();
+            let generation = slot.open();
+            let woken = std::sync::Arc::new(Woken(AtomicU32::new(0)));
+            let reader = {
+                let shared = shared.clone();
+                thread::spawn(move || match answer(shared.slot(), generation, how) {
+                    Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
+                    other => panic!("{other:?}"),
+                })
+            };
+            let poll = || slot.poll(generation, &Waker::from(woken.clone()));
+            let mut outcome = poll();
+            if outcome.is_pending() {
+                // Polled again before it is woken, as `select` does.
+                outcome = poll();
+            }
+            let pending = outcome.is_pending();
+            reader.join().unwrap();
+            if pending {
+                assert_eq!(woken.0.load(Ordering::SeqCst), 1, "nobody has woken the asker");
+                outcome = poll();
+            }
+            match outcome {
+                Poll::Ready(what) => assert!(is_answer(&what, how), "{what:?}"),
+                Poll::Pending => panic!("the answer is lost"),
+            }
+            assert_eq!(slot.open(), generation + 1);
+        });
+    }
+}
+
+/// Whoever comes last frees the slot, and nobody frees it twice.
+#[test]
+fn loom_an_abandoned_slot_is_freed_once() {
+    for how in 0..3 {
+        loom::model(move || {
+            let shared = Shared::new();
+            let slot = shared.slot();
+            let generation = slot.open();
+            assert!(slot.poll(generation, Waker::noop()).is_pending());
+            let reader = {
+                let shared = shared.clone();
+                thread::spawn(move || {
+                    matches!(answer(shared.slot(), generation, how), Completed::Unwanted)
+                })
+            };
+            let freed_here = slot.abandon(generation);
+            let freed_there = reader.join().unwrap();
+            assert!(freed_here != freed_there, "freed here {freed_here}, there {freed_there}");
+            assert_eq!(slot.open(), generation + 1);
+            assert!(slot.poll(generation + 1, Waker::noop()).is_pending());
+        });
+    }
+}
+
+/// The session ends while the answer comes: the asker hears one of the two.
+#[test]
+fn loom_the_end_and_the_answer_do_not_both_count() {
+    for how in 0..2 {
+        loom::model(move || {
+            let shared = Shared::new();
+            let slot = shared.slot();
+            let generation = slot.open();
+            let ending = {
+                let shared = shared.clone();
+                thread::spawn(move || shared.slot().fail_any(failure).is_some())
+            };
+            let answered = matches!(answer(slot, generation, how), Completed::In(_));
+            ending.join().unwrap();
+            match slot.poll(generation, Waker::noop()) {
+                Poll::Ready(Some(Err(_))) => assert!(!answered),
+                Poll::Ready(what) => assert!(answered && is_answer(&what, how), "{what:?}"),
+                Poll::Pending => panic!("nobody has said anything"),
+            }
+        });
+    }
+}
