@@ -14,7 +14,7 @@ use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::interface::Interface;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
-use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot};
+use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
 use crate::reply::ReplySlot;
 
 /// An ask: waits for room, then for the reply.
@@ -145,7 +145,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
             Place::Local(local) => {
                 let place = Arc::new(OneShot::new());
                 let reply = ReplySlot::Local(place.clone());
-                match local.push(message, reply, ticket, waker) {
+                match send(local, message, reply, ticket, waker) {
                     Attempt::Sent(()) => Attempt::Sent(Waiting::Here(place)),
                     Attempt::Full => Attempt::Full,
                     Attempt::Failed(error) => Attempt::Failed(error),

@@ -56,8 +56,9 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
 
     /// Sends the message if there is room now, and hands it back otherwise.
     ///
-    /// Local: one lock, a wake only if the actor sleeps, no allocation in steady state. Remote,
-    /// inside a turn: encoded into the turn's outbox, no lock.
+    /// Outside a turn: one lock, a wake only if the other side sleeps, no allocation in steady state.
+    /// Inside a turn the messages gather and are published together, at its end at the latest: no
+    /// lock for each, neither for a local actor (from the second message on) nor for a remote one.
     #[inline]
     pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
         let mut message = Some(self.message);

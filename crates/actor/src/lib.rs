@@ -21,6 +21,7 @@ pub mod reference;
 pub mod call;
 pub mod ask;
 mod block;
+mod stage;
 mod run;
 mod worker;
 

@@ -63,6 +63,21 @@ impl<M> Mailbox<M> {
         pushed
     }
 
+    /// What a turn of a local sender has staged; gives the places that it may fill next, of the
+    /// `want` that it asks for. Those that it leased and did not use go back.
+    pub(crate) fn publish(&self, mails: &mut Vec<Mail<M>>, unused: usize, want: usize) -> usize {
+        if mails.is_empty() && unused == 0 && want == 0 {
+            return 0;
+        }
+        let (pushed, leased) = self.local.publish_staged(mails, unused, want);
+        match pushed {
+            Pushed::In { list: true } => self.list(&self.local),
+            Pushed::In { list: false } | Pushed::Full => {}
+            Pushed::Closed => refuse_mails(mails.drain(..), None),
+        }
+        leased
+    }
+
     /// A local sender that waited gives up.
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
         self.local.leave(ticket);

@@ -11,7 +11,7 @@ use std::task::Waker;
 
 use crate::lane::LaneOwner;
 use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
-use crate::parked::{Parked, Ticket};
+use crate::parked::{Parked, Ticket, Wakers};
 use crate::reply::ReplySlot;
 
 /// A call of a local sender as it waits.
@@ -97,12 +97,21 @@ pub(crate) struct Queue<M> {
 struct State<M> {
     chunks: VecDeque<Chunk<M>>,
     spare: Vec<Chunk<M>>,
-    /// Calls in `chunks`.
+    /// Calls in `chunks`, and places that turns have leased.
     waiting: usize,
     /// The mailbox knows that there is mail.
     listed: bool,
     closed: bool,
     parked: Parked,
+}
+
+impl<M> State<M> {
+    fn empty_mails(&mut self) -> Vec<Mail<M>> {
+        match self.spare.pop() {
+            Some(Chunk::Mails(mails)) => mails,
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl<M> Queue<M> {
@@ -145,10 +154,7 @@ impl<M> Queue<M> {
         match state.chunks.back_mut() {
             Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(mail),
             _ => {
-                let mut mails = match state.spare.pop() {
-                    Some(Chunk::Mails(mails)) => mails,
-                    _ => Vec::new(),
-                };
+                let mut mails = state.empty_mails();
                 mails.push(mail);
                 state.chunks.push_back(Chunk::Mails(mails));
             }
@@ -157,6 +163,42 @@ impl<M> Queue<M> {
         let list = !std::mem::replace(&mut state.listed, true);
         state.parked.leave(ticket);
         Pushed::In { list }
+    }
+
+    /// Moves in what a turn has staged, takes back the `unused` places that it leased, and leases up
+    /// to `want` new ones. When the actor has stopped, the mails stay with the caller.
+    pub(crate) fn publish_staged(
+        &self,
+        mails: &mut Vec<Mail<M>>,
+        unused: usize,
+        want: usize,
+    ) -> (Pushed, usize) {
+        let mut state = self.lock();
+        if state.closed {
+            return (Pushed::Closed, 0);
+        }
+        state.waiting -= unused;
+        let mut list = false;
+        if !mails.is_empty() {
+            match state.chunks.back_mut() {
+                Some(Chunk::Mails(last)) if last.len() + mails.len() <= RUN_CALLS_MAX => {
+                    last.append(mails);
+                }
+                _ => {
+                    let empty = state.empty_mails();
+                    state.chunks.push_back(Chunk::Mails(std::mem::replace(mails, empty)));
+                }
+            }
+            list = !std::mem::replace(&mut state.listed, true);
+        }
+        let room = self.capacity.saturating_sub(state.waiting);
+        // Others find some too, and who stands in the queue goes first.
+        let leased = if state.parked.is_empty() { want.min(room.div_ceil(4)) } else { 0 };
+        state.waiting += leased;
+        let woken = (unused > 0).then(|| state.parked.wakers(room as u64));
+        drop(state);
+        woken.into_iter().for_each(Wakers::wake);
+        (Pushed::In { list }, leased)
     }
 
     /// Moves full chunks in; those of a lane, whose places its credit has paid for.

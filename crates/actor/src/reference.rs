@@ -16,6 +16,7 @@ use crate::parked::Ticket;
 use crate::queue::Pushed;
 use crate::reply::ReplySlot;
 use crate::schema::Schema;
+use crate::{stage, turn};
 
 /// What sending came to. The message is taken out of its `Option` only by `Sent`.
 #[derive(Debug)]
@@ -134,6 +135,21 @@ impl<I: Interface> Local<I> {
     }
 }
 
+/// Sends to an actor of this process: with the others of the turn, or by itself outside of one.
+#[inline]
+pub(crate) fn send<I: Interface>(
+    local: &Arc<Local<I>>,
+    message: &mut Option<I::Message>,
+    reply: ReplySlot,
+    ticket: &mut Ticket,
+    waker: Option<&Waker>,
+) -> Attempt<()> {
+    if turn::is_open() {
+        return stage::push(local, message, reply, ticket, waker);
+    }
+    local.push(message, reply, ticket, waker)
+}
+
 impl<I: Interface> Ref<I> {
     /// A reference to an actor that lives elsewhere.
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
@@ -173,7 +189,7 @@ impl<I: Interface> Ref<I> {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         match &self.place {
-            Place::Local(local) => local.push(message, ReplySlot::Nobody, ticket, waker),
+            Place::Local(local) => send(local, message, ReplySlot::Nobody, ticket, waker),
             Place::Remote(route) => route.tell(message, ticket, waker),
         }
     }

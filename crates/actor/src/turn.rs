@@ -9,6 +9,8 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
+use crate::stage;
+
 /// What must be done when the outermost turn of this thread ends.
 pub type AtEnd = fn();
 
@@ -52,9 +54,11 @@ impl Drop for Turn {
         IN_HANDLER.set(self.handler_before);
         let depth = DEPTH.get() - 1;
         if depth == 0 {
+            stage::publish_all();
             // Still inside while publishing: what publishing itself sends is published as well.
             while let Some(publish) = AT_END.take() {
                 publish();
+                stage::publish_all();
             }
         }
         DEPTH.set(depth);

@@ -39,8 +39,19 @@ impl<I: Interface> Drop for CloseOnDrop<I> {
 }
 
 async fn deliver<A: Actor>(mut actor: A, mailbox: CloseOnDrop<A>) {
+    // Runs since the actor last slept: when it does, the others have their turn.
     let mut runs = 0;
-    while let Some((chunk, queue)) = poll_fn(|context| mailbox.0.poll_chunk(context)).await {
+    loop {
+        let next = poll_fn(|context| {
+            let chunk = mailbox.0.poll_chunk(context);
+            if chunk.is_pending() {
+                runs = 0;
+            }
+            chunk
+        });
+        let Some((chunk, queue)) = next.await else {
+            return;
+        };
         if !handle_chunk(&mut actor, chunk, &queue).await {
             tracing::error!(actor = A::SCHEMA.name, "a handler panicked, the actor has stopped");
             return;

@@ -307,7 +307,9 @@ impl Driver {
         self.cell(async |driver, _| {
             let begun = Instant::now();
             let counter = driver.local.clone();
-            let sender = driver.workers().spawn(async move {
+            let workers = driver.workers();
+            let _workers = workers.enter();
+            let sender = wigwag::spawn(async move {
                 let mut sent = SentDigest::default();
                 for _ in 0..LOCAL_TELLS {
                     let number = sent.stamp(AMOUNT);

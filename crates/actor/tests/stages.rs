@@ -1,0 +1,153 @@
+//! What a turn sends to an actor of its own process: together, in order, within the mailbox's room.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+
+mod tally;
+
+use std::future::{Future, poll_fn};
+use std::task::Poll;
+
+use wigwag_actor::turn::{self, in_turns};
+use wigwag_actor::{Actor, ActorOptions, AskError, Call, CallErrorKind, block_on};
+
+use tally::{Tally, TallyMessage, TallyRef};
+
+fn spawn(capacity: usize) -> TallyRef {
+    let tally = Tally { keep_notes: true, ..Tally::default() };
+    tally.spawn_with(ActorOptions::default().mailbox_calls(capacity))
+}
+
+/// Tells until there is no room, from number `from` on; gives the next number.
+fn fill(tally: &TallyRef, mut from: u64) -> u64 {
+    while tally.note(from).try_tell().is_ok() {
+        from += 1;
+    }
+    from
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_fills_the_mailbox_to_its_room_and_no_further() {
+    for capacity in [1, 2, 3, 5, 63, 64, 65, 1000] {
+        let tally = spawn(capacity);
+        let mut expected = 0;
+        for _ in 0..5 {
+            let next = in_turns(async { fill(&tally, expected) }).await;
+            assert_eq!(next - expected, capacity as u64, "with room for {capacity}");
+            expected = next;
+            // Leased places came back: the next round finds as many.
+            assert_eq!(tally.sum().ask().await.unwrap(), (0..expected).sum());
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_turn_leased_and_did_not_use_is_there_for_others() {
+    let tally = spawn(8);
+    in_turns(async {
+        // The first goes by itself, the second leases places for more.
+        tally.note(1).try_tell().unwrap();
+        tally.note(2).try_tell().unwrap();
+    })
+    .await;
+    assert_eq!(fill(&tally, 0), 6);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_keeps_the_order_of_all_that_it_sends() {
+    let (first, second) = (spawn(50), spawn(1000));
+    let (told, sums) = in_turns(async {
+        let mut sums = Vec::new();
+        for number in 0..300 {
+            // Waits for room now and then, which goes another way and ends the turn.
+            first.note(number).tell().await.unwrap();
+            second.note(number).try_tell().unwrap();
+            if number % 7 == 0 {
+                sums.push((number, second.sum().try_ask().unwrap()));
+            }
+        }
+        let mut seen = Vec::new();
+        for (number, sum) in sums {
+            seen.push((number, sum.await.unwrap()));
+        }
+        (300, seen)
+    })
+    .await;
+    for (number, sum) in sums {
+        assert_eq!(sum, (0..=number).sum(), "an ask behind number {number}");
+    }
+    for tally in [&first, &second] {
+        assert_eq!(tally.sum().ask().await.unwrap(), (0..told).sum());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn senders_that_wait_go_before_those_that_lease() {
+    let tally = spawn(4);
+    assert_eq!(fill(&tally, 0), 4);
+    let mut waiting = Box::pin(tally.note(100).tell());
+    assert!(poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await.is_pending());
+    in_turns(async {
+        tally.note(200).try_tell().unwrap_err();
+        tally.note(201).try_tell().unwrap_err();
+    })
+    .await;
+    waiting.await.unwrap();
+    tally.note(300).tell().await.unwrap();
+    assert_eq!(tally.sum().ask().await.unwrap(), 1 + 2 + 3 + 100 + 300);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_reference_may_go_before_the_turn_ends() {
+    let tally = Tally::default();
+    let gate = tally.gate.clone();
+    let tally = tally.spawn();
+    in_turns(async move {
+        for number in 0..10 {
+            tally.note(number).try_tell().unwrap();
+        }
+        let stand = Call::<Tally, Vec<u64>>::new(tally.as_ref(), TallyMessage::Stand);
+        stand.try_tell().unwrap();
+    })
+    .await;
+    gate.reached.notified().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ask_that_was_staged_when_the_actor_stopped_is_told() {
+    let tally = spawn(100);
+    let exported = tally.as_ref().exported().unwrap();
+    let other = tally.clone();
+    let (lease, leased) = std::sync::mpsc::channel();
+    let stopper = std::thread::spawn(move || {
+        leased.recv().unwrap();
+        let panic = Call::<Tally, ()>::new(other.as_ref(), TallyMessage::Panic);
+        panic.try_tell().unwrap();
+    });
+    let asked = tokio::task::spawn_blocking(move || {
+        let turn = turn::open(false);
+        tally.note(1).try_tell().unwrap();
+        tally.note(2).try_tell().unwrap();
+        lease.send(()).unwrap();
+        while !exported.is_stopped() {
+            std::thread::yield_now();
+        }
+        // What was leased before is still ours.
+        let answer = tally.sum().try_ask().unwrap();
+        drop(turn);
+        block_on(answer).unwrap_err().kind
+    });
+    assert_eq!(asked.await.unwrap(), CallErrorKind::ActorStopped);
+    stopper.join().unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ask_in_a_turn_of_many_tells_comes_back() {
+    let tally = spawn(1000);
+    let outcome: Result<u64, AskError<TallyMessage>> = in_turns(async {
+        for number in 0..100 {
+            tally.note(number).try_tell().unwrap();
+        }
+        tally.sum().ask().await
+    })
+    .await;
+    assert_eq!(outcome.unwrap(), (0..100).sum());
+}
