@@ -35,7 +35,7 @@ pub const ASKS: u64 = 500_000;
 /// Asks in flight at once.
 pub const IN_FLIGHT: usize = 32_768;
 /// Asks one at a time.
-pub const ROUND_TRIPS: u64 = 10_000;
+pub const ROUND_TRIPS: u64 = 2_000;
 /// Messages of one unit of the local cells.
 pub const LOCAL_TELLS: u64 = 2_000_000;
 /// Calls that the local mailbox and the channel beside it hold.

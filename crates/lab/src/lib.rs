@@ -12,6 +12,7 @@
 //!    samples cannot bear.
 //! 6. [`actors`], [`service`], [`cells`] are the remote workload: who serves, who drives, and what
 //!    is measured in a round. [`demo`] runs the rounds and [`report`] says what was found.
+//! 7. [`bench`] is `wigwag lab`: any participants, in any language, side by side.
 #![forbid(unsafe_code)]
 
 pub mod digest;
@@ -24,3 +25,4 @@ pub mod service;
 pub mod cells;
 pub mod report;
 pub mod demo;
+pub mod bench;
