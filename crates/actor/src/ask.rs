@@ -159,8 +159,25 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
         }
     }
 
-    #[inline]
+    /// A small reply that is there is decoded where the caller wants it; all else is rarer and
+    /// stays out of the way.
+    #[inline(always)]
     fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
+        if let (Waiting::There(slot), Place::Remote(route)) = (&self.place, &self.target.place) {
+            let mut small = [0; SMALL_REPLY_BYTES];
+            if let Some(length) = route.take_reply(*slot, &mut small) {
+                self.place = Waiting::Over;
+                return Poll::Ready(match R::decode(&mut Reader::new(&small[..length])) {
+                    Ok(value) => Ok(value),
+                    Err(why) => Err(bad_reply(route.target(), &why)),
+                });
+            }
+        }
+        self.poll_slowly(waker)
+    }
+
+    #[inline(never)]
+    fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
         let outcome = match (&self.place, &self.target.place) {
             (Waiting::Here(place), _) => match place.poll(waker) {
                 Poll::Pending => return Poll::Pending,
@@ -170,21 +187,12 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
                     detail,
                 }),
             },
-            (Waiting::There(slot), Place::Remote(route)) => {
-                let mut small = [0; SMALL_REPLY_BYTES];
-                let decoded = match route.take_reply(*slot, &mut small) {
-                    Some(length) => R::decode(&mut Reader::new(&small[..length])),
-                    None => match route.poll_reply(*slot, waker) {
-                        Poll::Pending => return Poll::Pending,
-                        Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes)),
-                        Poll::Ready(Err(error)) => {
-                            self.place = Waiting::Over;
-                            return Poll::Ready(Err(error));
-                        }
-                    },
-                };
-                decoded.map_err(|why| bad_reply(route.target(), &why))
-            }
+            (Waiting::There(slot), Place::Remote(route)) => match route.poll_reply(*slot, waker) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes))
+                    .map_err(|why| bad_reply(route.target(), &why)),
+                Poll::Ready(Err(error)) => Err(error),
+            },
             _ => return Poll::Pending,
         };
         self.place = Waiting::Over;
@@ -197,7 +205,7 @@ impl<I: Interface, R: Answerable> Unpin for Answer<'_, I, R> {}
 impl<I: Interface, R: Answerable> Future for Answer<'_, I, R> {
     type Output = Result<R, CallError>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.poll_reply(context.waker())
     }

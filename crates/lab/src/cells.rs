@@ -228,11 +228,14 @@ impl Driver {
                         break;
                     }
                     let (a, b) = (random.draw() as i64, random.draw() as i64);
-                    let answer = match sum.add(a, b).try_ask() {
-                        Ok(answer) => answer,
-                        Err(refused) => sum.call(refused.message).ask().sent().await?,
-                    };
-                    answers.push_back((answer, a.wrapping_add(b)));
+                    let expected = a.wrapping_add(b);
+                    match sum.add(a, b).try_ask() {
+                        Ok(answer) => answers.push_back((answer, expected)),
+                        Err(refused) => {
+                            let answer = sum.call(refused.message).ask().sent().await?;
+                            answers.push_back((answer, expected));
+                        }
+                    }
                 }
                 let lost = ASKS - received;
                 let verified = Verified::from_words([ASKS, received, lost, 0, 0, wrong]);

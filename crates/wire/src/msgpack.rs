@@ -154,9 +154,11 @@ fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<i128, D
         return Ok(i128::from(marker));
     }
     // Of numbers of full width half are negative, which no processor foresees: one road for both.
-    if (marker == 0xCF) | (marker == 0xD3) {
+    // 0xCF says that there is no sign, 0xD3, which is 4 more, that there may be one.
+    let signed = marker.wrapping_sub(0xCF);
+    if signed & !4 == 0 {
         let bits = u64::from_be_bytes(reader.array()?);
-        let sign = if marker == 0xD3 { bits as i64 >> 63 } else { 0 };
+        let sign = (bits as i64 >> 63) & -i64::from(signed >> 2);
         return Ok(i128::from(sign) << 64 | i128::from(bits));
     }
     if marker == 0xCE {

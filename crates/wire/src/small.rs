@@ -70,7 +70,7 @@ pub fn put_u64(window: &mut Window, at: usize, value: u64) -> usize {
         store(window, at, [value as u8]);
         return at + 1;
     }
-    put_wide(window, at, 0xCC, value, bytes_log2(value))
+    put_wide(window, at, 0xCC, value, value)
 }
 
 /// Writes a number in its shortest form. No branch asks for the sign, which no processor foresees.
@@ -84,22 +84,28 @@ pub fn put_i64(window: &mut Window, at: usize, value: i64) -> usize {
     // The bits that differ from the sign, and for a negative number one more for the sign itself.
     let bits = (value as u64 ^ sign) << (sign & 1);
     let marker = 0xCC + (sign & 4) as u8;
-    put_wide(window, at, marker, value as u64, bytes_log2(bits))
+    put_wide(window, at, marker, value as u64, bits)
 }
 
-/// Which of 1, 2, 4, 8 bytes hold `value`, as the power of two.
+/// Which of 1, 2, 4 bytes hold `value`, as the power of two.
 #[inline(always)]
 fn bytes_log2(value: u64) -> u32 {
-    u32::from(value > 0xFF) + u32::from(value > 0xFFFF) + u32::from(value > 0xFFFF_FFFF)
+    u32::from(value > 0xFF) + u32::from(value > 0xFFFF)
 }
 
-/// A marker that counts up with the width, and so many bytes of `value`, highest first.
+/// A marker that counts up with the width, and so many bytes of `value`, highest first. `bits` says
+/// how many are needed.
 #[inline(always)]
-fn put_wide(window: &mut Window, at: usize, marker: u8, value: u64, log2: u32) -> usize {
+fn put_wide(window: &mut Window, at: usize, marker: u8, value: u64, bits: u64) -> usize {
+    store(window, at, [marker + 3]);
+    store(window, at + 1, value.to_be_bytes());
+    if bits > 0xFFFF_FFFF {
+        return at + 9;
+    }
+    let log2 = bytes_log2(bits);
     let bytes = 1_u32 << log2;
-    let left_aligned = value << (64 - 8 * bytes);
     store(window, at, [marker + log2 as u8]);
-    store(window, at + 1, left_aligned.to_be_bytes());
+    store(window, at + 1, ((value as u32) << (32 - 8 * bytes)).to_be_bytes());
     at + 1 + bytes as usize
 }
 

@@ -57,42 +57,42 @@ pub fn length(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
-/// Reads a number.
+/// Reads a number. Those of a busy link take one to three bytes, and something follows them: one
+/// load tells all.
 #[inline(always)]
 pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
-    let first = reader.u8()?;
-    if first < 0x80 {
-        return Ok(u64::from(first));
-    }
-    // Slots and generations of a busy link take two or three bytes.
-    match reader.rest() {
-        [second @ 1..0x80, ..] => {
-            reader.u8()?;
-            Ok(u64::from(first & 0x7F) | u64::from(*second) << 7)
-        }
-        [second @ 0x80..=0xFF, third @ 1..0x80, ..] => {
-            reader.array::<2>()?;
-            let high = u64::from(second & 0x7F) << 7 | u64::from(*third) << 14;
-            Ok(u64::from(first & 0x7F) | high)
-        }
-        rest => {
-            let (value, rest) = take_long(rest, first)?;
-            reader.go_on(rest);
-            Ok(value)
+    let rest = reader.rest();
+    if let Some(four) = rest.first_chunk::<4>() {
+        let word = u64::from(u32::from_le_bytes(*four));
+        let (value, used) = if word & 0x80 == 0 {
+            (word & 0x7F, 1)
+        } else if word & 0x8000 == 0 {
+            (word & 0x7F | (word >> 1 & 0x3F80), 2)
+        } else {
+            (word & 0x7F | (word >> 1 & 0x3F80) | (word >> 2 & 0x1F_C000), 3)
+        };
+        // The last byte is the last, and not a zero that a shorter form leaves out.
+        let last = word >> (8 * (used - 1)) & 0xFF;
+        if used == 1 || (1..0x80).contains(&last) {
+            reader.go_on(&rest[used as usize..]);
+            return Ok(value);
         }
     }
+    let (value, rest) = take_slowly(rest)?;
+    reader.go_on(rest);
+    Ok(value)
 }
 
 #[cold]
 #[inline(never)]
-fn take_long(rest: &[u8], first: u8) -> Result<(u64, &[u8]), VarintError> {
+fn take_slowly(rest: &[u8]) -> Result<(u64, &[u8]), VarintError> {
     let mut reader = Reader::new(rest);
-    let mut value = u64::from(first & 0x7F);
-    for shift in (7..64).step_by(7) {
+    let mut value = 0;
+    for shift in (0..64).step_by(7) {
         let byte = reader.u8()?;
         let bits = u64::from(byte & 0x7F);
         // The tenth byte has room for one bit; a zero byte at the end says what a shorter form says.
-        if (shift == 63 && byte > 1) || byte == 0 {
+        if (shift == 63 && byte > 1) || (shift > 0 && byte == 0) {
             return Err(VarintError::NotShortest);
         }
         value |= bits << shift;
@@ -123,6 +123,14 @@ mod tests {
             let mut reader = Reader::new(buffer.as_slice());
             prop_assert_eq!(take(&mut reader), Ok(value));
             prop_assert!(reader.is_empty());
+            // What follows is left where it is, whatever it is.
+            for behind in [0, 0x7F, 0x80, 0xFF] {
+                let mut more = encoded(value);
+                more.extend(&[behind; 4]);
+                let mut reader = Reader::new(more.as_slice());
+                prop_assert_eq!(take(&mut reader), Ok(value));
+                prop_assert_eq!(reader.rest(), [behind; 4]);
+            }
             for cut in 0..buffer.len() {
                 let mut torn = Reader::new(&buffer.as_slice()[..cut]);
                 prop_assert_eq!(take(&mut torn), Err(VarintError::Short));
@@ -134,6 +142,8 @@ mod tests {
     fn longer_forms_are_refused() {
         for bytes in [&[0x80, 0x00][..], &[0xFF, 0x00], &[0xFF; 10], &[0x80, 0x80, 0x00]] {
             assert_eq!(take(&mut Reader::new(bytes)), Err(VarintError::NotShortest), "{bytes:x?}");
+            let more = [bytes, &[1; 4]].concat();
+            assert_eq!(take(&mut Reader::new(&more)), Err(VarintError::NotShortest), "{more:x?}");
         }
         let mut ten = [0xFF_u8; 10];
         ten[9] = 1;
