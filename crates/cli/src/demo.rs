@@ -132,6 +132,10 @@ async fn serve() -> Result<Code, Failed> {
 
 fn tell(report: &Report) {
     let verified = |who: &str, v: &Verified| {
+        if v.sent == 0 {
+            print::line(&format!("nothing was sent  {who}"));
+            return;
+        }
         let word = if v.is_clean() { "verified" } else { "NOT VERIFIED" };
         print::line(&format!(
             "{word}  {who}: {} sent, {} received, {} lost, {} duplicated, {} reordered, {} corrupt",

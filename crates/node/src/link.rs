@@ -19,6 +19,7 @@ use crate::asks::Asks;
 use crate::channel;
 use crate::exports::Exports;
 use crate::reading::Reading;
+use crate::sync::{AtomicBool, Ordering};
 
 /// The PAIR1 header of every message: hop count 1, as NNG sends it.
 pub(crate) const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
@@ -102,6 +103,7 @@ pub(crate) struct Link {
     pub(crate) progress: Notify,
     /// Ends the driver.
     pub(crate) cut: Notify,
+    over: AtomicBool,
 }
 
 impl Link {
@@ -131,6 +133,7 @@ impl Link {
             }),
             progress: Notify::new(),
             cut: Notify::new(),
+            over: AtomicBool::new(false),
         })
     }
 
@@ -145,6 +148,11 @@ impl Link {
             let fronts = self.sending().fronts();
             fronts.into_iter().for_each(Waker::wake);
         }
+    }
+
+    /// A hint, without the lock: nothing can be sent any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Relaxed)
     }
 
     /// Writes all that waits, with the calling thread.
@@ -244,6 +252,7 @@ impl Link {
         {
             let mut sending = self.sending();
             sending.ended.get_or_insert(ended.clone());
+            self.over.store(true, Ordering::Relaxed);
             for channel in &mut sending.channels {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;

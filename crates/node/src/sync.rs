@@ -7,6 +7,11 @@ pub(crate) use loom::sync::{Mutex, MutexGuard, atomic::Ordering};
 pub(crate) use std::sync::{Mutex, MutexGuard, atomic::Ordering};
 
 #[cfg(wigwag_loom)]
+pub(crate) type AtomicBool = loom::sync::atomic::AtomicBool;
+#[cfg(not(wigwag_loom))]
+pub(crate) type AtomicBool = std::sync::atomic::AtomicBool;
+
+#[cfg(wigwag_loom)]
 pub(crate) type AtomicU64 = loom::sync::atomic::AtomicU64;
 #[cfg(not(wigwag_loom))]
 pub(crate) type AtomicU64 = std::sync::atomic::AtomicU64;

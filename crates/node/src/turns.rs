@@ -198,7 +198,7 @@ pub(crate) fn publish_all() {
             if std::mem::take(&mut place.flush) {
                 place.link.flush();
             }
-            place.link.sending().ended.is_none()
+            !place.link.is_over()
         });
     });
 }
