@@ -229,12 +229,16 @@ impl Driver {
                     }
                     let (a, b) = (random.draw() as i64, random.draw() as i64);
                     let expected = a.wrapping_add(b);
-                    match sum.add(a, b).try_ask() {
-                        Ok(answer) => answers.push_back((answer, expected)),
-                        Err(refused) => {
-                            let answer = sum.call(refused.message).ask().sent().await?;
+                    let refused = match sum.add(a, b).try_ask() {
+                        Ok(answer) => {
                             answers.push_back((answer, expected));
+                            None
                         }
+                        Err(refused) => Some(refused.message),
+                    };
+                    if let Some(message) = refused {
+                        // No room now: wait for it.
+                        answers.push_back((sum.call(message).ask().sent().await?, expected));
                     }
                 }
                 let lost = ASKS - received;
