@@ -1,0 +1,118 @@
+%% Two nodes and the distribution of Erlang: a process of one sends to a process of the other.
+%% After the Erlang Reference Manual, "Distributed Erlang" and "Processes": the send operator is
+%% the same to another node; it suspends the sender while the buffer to that node is full, so the
+%% naive loop and the recommended one are one and the same.
+-module(remote).
+-export([server/0, client/0]).
+
+server() ->
+    lab:main(fun() ->
+        {ok, _} = net_kernel:start(['server@127.0.0.1', longnames]),
+        register(remote, spawn_link(fun() -> serve(lab:seen()) end)),
+        lab:say("READY ~b", [lab_epmd:port()]),
+        lab:stop_with_the_lab()
+    end).
+
+serve(Seen) ->
+    receive
+        {tell, Number, Payload} ->
+            serve(lab:accept(0, Number, Payload, Seen));
+        {ask, From, Number, Payload} ->
+            From ! {reply, Number, Number + Payload},
+            serve(lab:accept(0, Number, Payload, Seen));
+        {who, From} ->
+            From ! {self, self()},
+            serve(Seen);
+        {account, From} ->
+            lab:say("{\"senders\": [~s]}", [lab:senders(1, Seen)]),
+            From ! said,
+            serve(Seen)
+    end.
+
+client() ->
+    lab:main(fun() ->
+        {ok, _} = net_kernel:start(['client@127.0.0.1', longnames]),
+        {remote, 'server@127.0.0.1'} ! {who, self()},
+        Server = receive {self, Pid} -> Pid end,
+        true = monitor_node('server@127.0.0.1', true),
+        [Messages, Seed] = [lab:order(Name) || Name <- ["MESSAGES", "SEED"]],
+        State = lab:payloads(Seed, 0),
+        lab:ready_and_wait_for_go(),
+        Account = run(os:getenv("CELL"), Server, Messages, State),
+        Server ! {account, self()},
+        said = answer(),
+        lab:say("~s", [Account])
+    end).
+
+run("ask", Server, Messages, State) ->
+    account(ask(Server, Messages, lab:order("WINDOW"), State), "");
+run("rtt", Server, Messages, State) ->
+    {Replies, Times} = rtt(Server, 0, Messages, State, {0, 0, 0}, []),
+    account(Replies, percentiles(lists:sort(Times)));
+run(Tell, Server, Messages, State) when Tell =:= "tell"; Tell =:= "naive" ->
+    tell(Server, 0, Messages, State),
+    io_lib:format("{\"sent\": ~b}", [Messages]).
+
+tell(_, Messages, Messages, _) ->
+    ok;
+tell(Server, Number, Messages, State) ->
+    Payload = lab:draw(State),
+    Server ! {tell, Number, Payload},
+    tell(Server, Number + 1, Messages, Payload).
+
+%% As many asks as the window allows, then one for each reply. Replies of one process come in
+%% order, so the payloads are drawn a second time to hold each against its own request.
+ask(Server, Messages, Window, State) ->
+    First = min(Window, Messages),
+    Ahead = lists:foldl(fun(Number, At) -> send_ask(Server, Number, At) end, State,
+                        lists:seq(0, First - 1)),
+    ask(Server, 0, First, Messages, Ahead, State, {0, 0, 0}).
+
+ask(_, Messages, _, Messages, _, _, Replies) ->
+    Replies;
+ask(Server, Number, Next, Messages, Ahead, State, Replies) ->
+    Payload = lab:draw(State),
+    Held = hold(answer(), Number, Payload, Replies),
+    case Next < Messages of
+        true ->
+            After = send_ask(Server, Next, Ahead),
+            ask(Server, Number + 1, Next + 1, Messages, After, Payload, Held);
+        false ->
+            ask(Server, Number + 1, Next, Messages, Ahead, Payload, Held)
+    end.
+
+send_ask(Server, Number, State) ->
+    Payload = lab:draw(State),
+    Server ! {ask, self(), Number, Payload},
+    Payload.
+
+rtt(_, Messages, Messages, _, Replies, Times) ->
+    {Replies, Times};
+rtt(Server, Number, Messages, State, Replies, Times) ->
+    Begun = erlang:monotonic_time(nanosecond),
+    Payload = send_ask(Server, Number, State),
+    Answer = answer(),
+    Time = erlang:monotonic_time(nanosecond) - Begun,
+    Held = hold(Answer, Number, Payload, Replies),
+    rtt(Server, Number + 1, Messages, Payload, Held, [Time | Times]).
+
+answer() ->
+    receive
+        {nodedown, Node} -> error({nodedown, Node});
+        Answer -> Answer
+    end.
+
+hold({reply, Number, Sum}, Number, Payload, {Count, Wrong, Total}) when Sum =:= Number + Payload ->
+    {Count + 1, Wrong, Total + Sum};
+hold({reply, _, Sum}, _, _, {Count, Wrong, Total}) ->
+    {Count + 1, Wrong + 1, Total + Sum}.
+
+account({Replies, Wrong, Sum}, More) ->
+    io_lib:format("{\"replies\": ~b, \"wrong\": ~b, \"sum\": \"~b\"~s}",
+                  [Replies, Wrong, Sum, More]).
+
+percentiles(Sorted) ->
+    Times = list_to_tuple(Sorted),
+    At = fun(Percent) -> element(1 + (tuple_size(Times) - 1) * Percent div 100, Times) / 1000 end,
+    io_lib:format(", \"rtt_us\": {\"p50\": ~.3f, \"p90\": ~.3f, \"p99\": ~.3f, \"max\": ~.3f}",
+                  [At(50), At(90), At(99), At(100)]).

@@ -1,0 +1,203 @@
+//! What every Rust participant needs to obey the lab's contract and what is no peer's own work:
+//! orders, payloads, accounts, beginning and end.
+#![forbid(unsafe_code)]
+
+use std::{
+    env,
+    io::{self, Read, Write},
+    process,
+    sync::atomic::{AtomicU64, Ordering},
+    thread,
+    time::Duration,
+};
+
+use signal_hook::{consts::SIGTERM, iterator::Signals};
+
+/// Whatever went wrong: the program prints it and ends with a code that is not 0.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Messages that wait in a channel whose bound the manual leaves to the user.
+pub const CHANNEL_MESSAGES_MAX: usize = 1024;
+
+/// The order `name` from the environment.
+pub fn order<T>(name: &str) -> Result<T>
+where
+    T: std::str::FromStr<Err: std::fmt::Display>,
+{
+    let text = env::var(name).map_err(|error| format!("{name}: {error}"))?;
+    text.parse().map_err(|error| format!("{name} is {text:?}: {error}").into())
+}
+
+/// Prints one line at once.
+pub fn say(line: &str) -> Result<()> {
+    let mut output = io::stdout().lock();
+    writeln!(output, "{line}")?;
+    Ok(output.flush()?)
+}
+
+/// A client or counter is ready: returns when the lab writes `GO`.
+pub fn ready_and_wait_for_go() -> Result<()> {
+    say("READY")?;
+    let mut line = String::new();
+    io::stdin().read_line(&mut line)?;
+    if line.trim_end() == "GO" { Ok(()) } else { Err(format!("no GO but {line:?}").into()) }
+}
+
+/// A server is ready; it ends with SIGTERM or with its standard input.
+pub fn ready_and_stop_with_the_lab(port: u16) -> Result<()> {
+    let mut signals = Signals::new([SIGTERM])?;
+    thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            process::exit(0);
+        }
+    });
+    thread::spawn(|| {
+        let mut rest = Vec::new();
+        let ended = io::stdin().read_to_end(&mut rest);
+        process::exit(i32::from(ended.is_err()));
+    });
+    say(&format!("READY {port}"))
+}
+
+/// The numbers that a sender draws: xorshift32.
+#[derive(Clone)]
+pub struct Payloads(u32);
+
+impl Payloads {
+    /// Those of sender number `sender`.
+    pub fn new(seed: u32, sender: u32) -> Self {
+        let state = seed ^ sender.wrapping_add(1).wrapping_mul(2_654_435_761);
+        Self(if state == 0 { 1 } else { state })
+    }
+}
+
+impl Iterator for Payloads {
+    type Item = u32;
+
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 17;
+        self.0 ^= self.0 << 5;
+        Some(self.0)
+    }
+}
+
+/// What a receiver saw of each sender.
+#[derive(Clone, Debug, Default)]
+pub struct Seen(Vec<Sender>);
+
+#[derive(Clone, Debug, Default)]
+struct Sender {
+    count: u64,
+    sum: u64,
+    reordered: u64,
+    /// The number after the last one.
+    next: u64,
+}
+
+impl Seen {
+    /// Of `senders` senders, nothing yet.
+    pub fn new(senders: usize) -> Self {
+        Self(vec![Sender::default(); senders])
+    }
+
+    /// A message came; one of an unknown sender is not counted and so will be missed.
+    #[inline]
+    pub fn accept(&mut self, sender: u32, number: u64, payload: u32) {
+        if let Some(seen) = self.0.get_mut(sender as usize) {
+            seen.count += 1;
+            seen.sum += u64::from(payload);
+            seen.reordered += u64::from(number != seen.next);
+            seen.next = number + 1;
+        }
+    }
+
+    /// `"senders": […]` of an account.
+    pub fn account(&self) -> String {
+        let senders: Vec<String> = self.0.iter().map(Sender::account).collect();
+        format!("\"senders\": [{}]", senders.join(", "))
+    }
+}
+
+impl Sender {
+    fn account(&self) -> String {
+        let Self { count, sum, reordered, .. } = self;
+        format!(r#"{{"count": {count}, "sum": "{sum}", "reordered": {reordered}}}"#)
+    }
+}
+
+/// The connections of a pingpong server: they print its account when all are closed.
+pub struct Connections {
+    expected: u64,
+    opened: AtomicU64,
+    closed: AtomicU64,
+    requests: AtomicU64,
+}
+
+impl Connections {
+    /// As many as the lab will open.
+    pub fn new(expected: u64) -> Self {
+        let zero = || AtomicU64::new(0);
+        Self { expected, opened: zero(), closed: zero(), requests: zero() }
+    }
+
+    /// One was accepted.
+    pub fn opened(&self) {
+        self.opened.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// One was closed after so many requests.
+    pub fn closed(&self, requests: u64) -> Result<()> {
+        let requests = self.requests.fetch_add(requests, Ordering::SeqCst) + requests;
+        let closed = self.closed.fetch_add(1, Ordering::SeqCst) + 1;
+        if closed < self.expected || closed < self.opened.load(Ordering::SeqCst) {
+            return Ok(());
+        }
+        say(&format!(r#"{{"requests": {requests}}}"#))
+    }
+}
+
+/// How long round trips took.
+#[derive(Default)]
+pub struct RoundTrips(Vec<Duration>);
+
+impl RoundTrips {
+    /// One more was made.
+    pub fn push(&mut self, time: Duration) {
+        self.0.push(time);
+    }
+
+    /// `, "rtt_us": {…}` of an account; nothing if none was timed.
+    fn account(mut self) -> String {
+        self.0.sort_unstable();
+        let Some(last) = self.0.len().checked_sub(1) else { return String::new() };
+        let at = |percent: usize| self.0[last * percent / 100].as_secs_f64() * 1e6;
+        let [p50, p90, p99, max] = [50, 90, 99, 100].map(at);
+        format!(r#", "rtt_us": {{"p50": {p50}, "p90": {p90}, "p99": {p99}, "max": {max}}}"#)
+    }
+}
+
+/// What a client saw of the replies, each held against its own request.
+#[derive(Default)]
+pub struct Replies {
+    count: u64,
+    wrong: u64,
+    sum: u64,
+}
+
+impl Replies {
+    /// `answer` came for the request of `number` and `payload`.
+    pub fn hold(&mut self, number: u64, payload: u32, answer: u64) {
+        self.count += 1;
+        self.wrong += u64::from(answer != number + u64::from(payload));
+        self.sum += answer;
+    }
+
+    /// The account of an ask, with the times of those that were timed.
+    pub fn account(&self, round_trips: RoundTrips) -> String {
+        let Self { count, wrong, sum } = self;
+        let times = round_trips.account();
+        format!(r#"{{"replies": {count}, "wrong": {wrong}, "sum": "{sum}"{times}}}"#)
+    }
+}

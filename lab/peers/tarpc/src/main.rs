@@ -1,0 +1,159 @@
+//! tarpc over TCP with bincode: every message is a request; a tell is one that answers nothing.
+//!
+//! After the README of tarpc, "Example": the server handles all requests concurrently, each in a
+//! task, and so promises no order. Calls at once by `buffer_unordered` of the futures crate.
+#![forbid(unsafe_code)]
+
+use std::{
+    env,
+    net::Ipv4Addr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Instant,
+};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use peer_common::{Payloads, Replies, Result, RoundTrips, Seen, order, say};
+use tarpc::{
+    client::Config,
+    context::{self, Context},
+    serde_transport::tcp,
+    server::{BaseChannel, Channel},
+    tokio_serde::formats::Bincode,
+};
+use tokio::task::JoinSet;
+
+#[tarpc::service]
+trait Remote {
+    async fn tell(number: u64, payload: u32);
+    async fn ask(number: u64, payload: u32) -> u64;
+    async fn account() -> bool;
+}
+
+#[derive(Clone)]
+struct Server {
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Server {
+    fn accept(&self, number: u64, payload: u32) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.accept(0, number, payload);
+    }
+}
+
+impl Remote for Server {
+    async fn tell(self, _: Context, number: u64, payload: u32) {
+        self.accept(number, payload);
+    }
+
+    async fn ask(self, _: Context, number: u64, payload: u32) -> u64 {
+        self.accept(number, payload);
+        number + u64::from(payload)
+    }
+
+    async fn account(self, _: Context) -> bool {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        say(&format!("{{{}}}", seen.account())).is_ok()
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    match env::args().nth(1).as_deref() {
+        Some("remote-server") => server().await,
+        Some("remote-client") => client().await,
+        role => Err(format!("no such role: {role:?}").into()),
+    }
+}
+
+async fn server() -> Result<()> {
+    let mut incoming = tcp::listen((Ipv4Addr::LOCALHOST, order("PORT")?), Bincode::default).await?;
+    peer_common::ready_and_stop_with_the_lab(incoming.local_addr().port())?;
+    let server = Server { seen: Arc::new(Mutex::new(Seen::new(1))) };
+    while let Some(transport) = incoming.next().await {
+        let requests = BaseChannel::with_defaults(transport?).execute(server.clone().serve());
+        tokio::spawn(requests.for_each(|response| async move {
+            tokio::spawn(response);
+        }));
+    }
+    Ok(())
+}
+
+async fn client() -> Result<()> {
+    let port: u16 = order("PORT")?;
+    let (messages, window) = (order::<u64>("MESSAGES")?, order::<usize>("WINDOW")?);
+    let numbered = (0..messages).zip(Payloads::new(order("SEED")?, 0));
+    let transport = tcp::connect((Ipv4Addr::LOCALHOST, port), Bincode::default).await?;
+    let mut config = Config::default();
+    // The window is the program's; the documentation of the field allows any value then.
+    config.max_in_flight_requests = usize::MAX;
+    let client = RemoteClient::new(config, transport).spawn();
+    peer_common::ready_and_wait_for_go()?;
+    let account = match order::<String>("CELL")?.as_str() {
+        "tell" => {
+            stream::iter(numbered)
+                .map(|(number, payload)| client.tell(context::current(), number, payload))
+                .buffer_unordered(window)
+                .try_for_each(async |()| Ok(()))
+                .await?;
+            format!(r#"{{"sent": {messages}}}"#)
+        }
+        "naive" => {
+            naive(&client, numbered).await?;
+            format!(r#"{{"sent": {messages}}}"#)
+        }
+        "ask" => ask(&client, numbered, window).await?,
+        "rtt" => ask_one_at_a_time(&client, numbered).await?,
+        cell => return Err(format!("no such cell: {cell}").into()),
+    };
+    if !client.account(context::current()).await? {
+        return Err("the server could not print its account".into());
+    }
+    say(&account)
+}
+
+/// Every call is a task of its own and nothing holds them back.
+async fn naive(client: &RemoteClient, numbered: impl Iterator<Item = (u64, u32)>) -> Result<()> {
+    let mut calls = JoinSet::new();
+    for (number, payload) in numbered {
+        let client = client.clone();
+        calls.spawn(async move { client.tell(context::current(), number, payload).await });
+    }
+    while let Some(done) = calls.join_next().await {
+        done??;
+    }
+    Ok(())
+}
+
+async fn ask(
+    client: &RemoteClient,
+    numbered: impl Iterator<Item = (u64, u32)>,
+    window: usize,
+) -> Result<String> {
+    let mut replies = Replies::default();
+    let mut answers = stream::iter(numbered)
+        .map(async |(number, payload)| {
+            let answer = client.ask(context::current(), number, payload).await;
+            answer.map(|answer| (number, payload, answer))
+        })
+        .buffer_unordered(window);
+    while let Some(answered) = answers.next().await {
+        let (number, payload, answer) = answered?;
+        replies.hold(number, payload, answer);
+    }
+    Ok(replies.account(RoundTrips::default()))
+}
+
+async fn ask_one_at_a_time(
+    client: &RemoteClient,
+    numbered: impl Iterator<Item = (u64, u32)>,
+) -> Result<String> {
+    let (mut replies, mut round_trips) = (Replies::default(), RoundTrips::default());
+    for (number, payload) in numbered {
+        let begun = Instant::now();
+        let answer = client.ask(context::current(), number, payload).await?;
+        round_trips.push(begun.elapsed());
+        replies.hold(number, payload, answer);
+    }
+    Ok(replies.account(round_trips))
+}
