@@ -12,7 +12,7 @@
 //!    samples cannot bear.
 //! 6. [`actors`], [`service`], [`cells`] are the remote workload: who serves, who drives, and what
 //!    is measured in a round. [`demo`] runs the rounds and [`report`] says what was found.
-//! 7. [`bench`] is `wigwag lab`: any participants, in any language, side by side.
+//! 7. [`mod@bench`] is `wigwag lab`: any participants, in any language, side by side.
 #![forbid(unsafe_code)]
 
 pub mod digest;
