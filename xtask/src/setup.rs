@@ -18,6 +18,11 @@ struct Need {
 
 const NEEDS: &[Need] = &[
     Need {
+        program: "chromium",
+        package: "chromium",
+        why: "shows whether the lab's page fits a phone and a desk, light and dark",
+    },
+    Need {
         program: "iperf3",
         package: "iperf3",
         why: "what loopback itself can carry, as the limit to measure against",

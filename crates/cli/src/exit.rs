@@ -17,6 +17,7 @@ pub(crate) enum Code {
     NoAnswer = 4,
     WrongPeer = 5,
     VerificationFailed = 6,
+    ConditionFailed = 7,
     Refused = 8,
     Interrupted = 130,
 }

@@ -41,6 +41,27 @@ impl Spread {
     }
 }
 
+/// Runs of the same length that chance might have given instead, drawn from the rounds we have.
+const RESAMPLES: usize = 2_000;
+
+/// The median of `rounds` between the ends of its 95 % interval: low, median, high. The interval is
+/// found by drawing as many rounds again from those that we have, many times over; the draws are
+/// always the same, so a document can be checked. `None` of no rounds or of one that is not finite.
+pub fn median_interval(rounds: &[f64]) -> Option<[f64; 3]> {
+    let median = Spread::of(rounds)?.median;
+    let mut random = SplitMix64::new(rounds.len() as u64);
+    let mut medians: Vec<f64> = (0..RESAMPLES)
+        .filter_map(|_| {
+            let draw = |_| rounds[(random.draw() % rounds.len() as u64) as usize];
+            let drawn: Vec<f64> = (0..rounds.len()).map(draw).collect();
+            Spread::of(&drawn).map(|spread| spread.median)
+        })
+        .collect();
+    medians.sort_by(f64::total_cmp);
+    let at = |per_mille: usize| medians.get((medians.len() - 1) * per_mille / 1_000).copied();
+    Some([at(25)?, median, at(975)?])
+}
+
 /// Samples that must lie beyond a percentile for it to be given: 100 samples for the 90th, 1,000
 /// for the 99th, 10,000 for the 99.9th. With fewer, chance decides it.
 pub const SAMPLES_BEYOND_MIN: usize = 10;
@@ -163,6 +184,18 @@ mod tests {
         let mut generator = SplitMix64::new(1_234_567);
         assert_eq!(generator.draw(), 6_457_827_717_110_365_317);
         assert_eq!(generator.draw(), 3_203_168_211_198_807_973);
+    }
+
+    #[test]
+    fn the_interval_lies_around_the_median_and_repeats() {
+        let rounds = [0.9, 1.0, 1.1, 0.95, 1.05];
+        let [low, median, high] = median_interval(&rounds).unwrap();
+        assert!(low < median && median < high, "{low} {median} {high}");
+        assert!((0.9..=1.1).contains(&low) && (0.9..=1.1).contains(&high));
+        assert_eq!(median_interval(&rounds), Some([low, median, high]));
+        assert_eq!(median_interval(&[2.0]), Some([2.0; 3]));
+        assert_eq!(median_interval(&[]), None);
+        assert_eq!(median_interval(&[f64::NAN]), None);
     }
 
     #[test]

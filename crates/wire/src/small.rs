@@ -1,6 +1,6 @@
 //! Values that are always short, written into a window of fixed size.
 //!
-//! A [`Buffer`](crate::Buffer) keeps its length in memory, and each field that is appended waits
+//! A [`Buffer`] keeps its length in memory, and each field that is appended waits
 //! for the one before it. For values whose longest form is known to fit, the place is carried in a
 //! register instead, and the buffer hears of the bytes once.
 

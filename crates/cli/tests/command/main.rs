@@ -4,3 +4,4 @@ mod process;
 mod serve;
 mod calls;
 mod demo;
+mod lab;

@@ -1,0 +1,35 @@
+//! `wigwag lab list`: what there is, and what would have to be installed.
+
+use wigwag_lab::bench::participant::{Participant, ROLES};
+use wigwag_lab::bench::workload::WORKLOADS;
+
+use crate::exit::{Code, Failed};
+use crate::lab::roster::Roster;
+use crate::print;
+
+pub(super) fn list(roster: &Roster) -> Result<Code, Failed> {
+    print::line("Workloads:");
+    for workload in WORKLOADS {
+        print::line(&format!("  {:<10}{}", workload.name(), workload.about()));
+    }
+    let (bad, good): (Vec<_>, Vec<_>) =
+        roster.participants.iter().partition(|participant| participant.is_known_bad());
+    print::line("Participants:");
+    good.into_iter().for_each(tell);
+    print::line("Known-bad participants, which must not come out valid:");
+    bad.into_iter().for_each(tell);
+    Ok(Code::Ok)
+}
+
+fn tell(participant: &Participant) {
+    let roles: Vec<&str> =
+        ROLES.into_iter().filter(|role| participant.fills(*role)).map(|role| role.name()).collect();
+    let state = match participant {
+        Participant::Embedded { .. } => "embedded".to_owned(),
+        Participant::Peer(peer) => match participant.missing() {
+            Some(missing) => format!("{}, not installed: {missing}", peer.language),
+            None => format!("{}, installed", peer.language),
+        },
+    };
+    print::line(&format!("  {:<18}{state} [{}]", participant.name(), roles.join(" ")));
+}

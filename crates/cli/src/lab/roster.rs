@@ -1,0 +1,81 @@
+//! Everybody who can take part.
+
+use std::path::{Path, PathBuf};
+
+use wigwag_lab::bench::participant::Participant;
+use wigwag_lab::bench::peer::{Peer, near};
+use wigwag_lab::bench::workload::{WORKLOADS, Workload};
+
+use crate::exit::{Code, Failed};
+use crate::print;
+
+/// The embedded participants, then the peers, then the known-bad ones.
+pub(super) struct Roster {
+    pub(super) program: PathBuf,
+    pub(super) participants: Vec<Participant>,
+}
+
+impl Roster {
+    /// Reads the peers' folders; one that cannot be read is told and left out.
+    pub(super) fn read(folder: Option<&Path>) -> Result<Roster, Failed> {
+        let program = std::env::current_exe()?;
+        let folder = match folder {
+            Some(folder) if !folder.is_dir() => {
+                return Err(usage(format!("there is no folder {}", folder.display())));
+            }
+            Some(folder) => Some(folder.to_owned()),
+            None => further_up(Path::new("lab/peers")),
+        };
+        let (peers, bad) = folder.map_or_else(Default::default, |folder| Peer::all(&folder));
+        for error in bad {
+            print::error(&format!("left out: {error}"));
+        }
+        let mut participants = Participant::embedded(&program);
+        participants.extend(peers.into_iter().map(Participant::Peer));
+        // The order is kept otherwise.
+        participants.sort_by_key(Participant::is_known_bad);
+        Ok(Roster { program, participants })
+    }
+
+    /// Those of the names, in their order.
+    pub(super) fn named(&self, names: &[String]) -> Result<Vec<Participant>, Failed> {
+        let of = |name: &String| {
+            let found = self.participants.iter().find(|it| it.name() == name);
+            found.cloned().ok_or_else(|| {
+                let names = self.participants.iter().map(Participant::name);
+                usage(unknown("participant", name, names))
+            })
+        };
+        names.iter().map(of).collect()
+    }
+}
+
+/// The workloads of a list such as `counter,remote`, or all.
+pub(super) fn workloads(names: &[String]) -> Result<Vec<Workload>, Failed> {
+    if names == ["all"] {
+        return Ok(WORKLOADS.to_vec());
+    }
+    let of = |name: &String| {
+        let found = WORKLOADS.into_iter().find(|workload| workload.name() == name);
+        let names = WORKLOADS.iter().map(|workload| workload.name()).chain(["all"]);
+        found.ok_or_else(|| usage(unknown("workload", name, names)))
+    };
+    names.iter().map(of).collect()
+}
+
+fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    match near(name, names).as_slice() {
+        [] => format!("there is no {what} {name:?}: see wigwag lab list"),
+        near => format!("there is no {what} {name:?}: did you mean {}?", near.join(" or ")),
+    }
+}
+
+pub(super) fn usage(text: String) -> Failed {
+    Failed::new(Code::Usage, text)
+}
+
+/// `path` in this folder or one above it.
+fn further_up(path: &Path) -> Option<PathBuf> {
+    let here = std::env::current_dir().ok()?;
+    here.ancestors().map(|folder| folder.join(path)).find(|folder| folder.is_dir())
+}

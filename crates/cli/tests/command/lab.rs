@@ -1,0 +1,228 @@
+//! `wigwag lab`: the verdicts of the embedded participants, and what bad input comes to.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::process::{
+    catches_interrupts, children_of, eventually, finish, is_gone, run, signal, start,
+};
+
+/// A folder of peers that is gone when the test is.
+struct Peers(PathBuf);
+
+impl Peers {
+    fn new(test: &str) -> Peers {
+        let folder = format!("wigwag-peers-{test}-{}", std::process::id());
+        let peers = Peers(std::env::temp_dir().join(folder));
+        fs::create_dir_all(&peers.0).expect("a temporary folder");
+        peers
+    }
+
+    fn add(&self, name: &str, rest: &str) {
+        let folder = self.0.join(name);
+        fs::create_dir_all(&folder).expect("a temporary folder");
+        let text = format!("name = {name:?}\nlanguage = \"sh\"\nlicense = \"MIT\"\n{rest}");
+        fs::write(folder.join("peer.toml"), text).expect("a new file");
+    }
+
+    fn path(&self) -> &str {
+        self.0.to_str().expect("a plain name")
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The roles of an embedded participant, to be played under any name.
+fn roles(embedded: &str, roles: &[&str]) -> String {
+    let program = env!("CARGO_BIN_EXE_wigwag");
+    let line = |role: &&str| {
+        format!("{role:?} = [{program:?}, \"lab-participant\", {embedded:?}, {role:?}]\n")
+    };
+    let lines: String = roles.iter().map(line).collect();
+    format!("[role]\n{lines}")
+}
+
+fn rows(document: &str) -> Vec<Value> {
+    let document: Value = serde_json::from_str(document).expect("the document is JSON");
+    assert_eq!(document["schema"], "wigwag.lab/1");
+    assert_eq!(wigwag_lab::bench::schema::faults(&document), [""; 0]);
+    document["rows"].as_array().expect("a document has rows").clone()
+}
+
+fn has_no_number(row: &Value) {
+    for figure in ["rate", "cpu_s_per_million", "rtt_us", "peak_rss_bytes", "ratio_to_raw"] {
+        assert!(row[figure].is_null(), "{figure} of a void row: {row}");
+    }
+    assert_eq!(row["runs"], Value::Array(Vec::new()), "{row}");
+}
+
+#[test]
+fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers() {
+    let said = run(["lab", "run", "all", "--quick", "--json", "-"]);
+    assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
+    let rows = rows(&said.out);
+    for row in &rows {
+        let reasons = row["reasons"].to_string();
+        match row["known_bad"].as_bool().unwrap() {
+            true if row["participant"] == "broken-few" => {
+                assert_eq!(row["verdict"], "flagged", "{row}");
+                // One or both of the two that are at work together.
+                assert!(reasons.contains(" of 100 connections were at work"), "{row}");
+            }
+            true => {
+                assert_eq!(row["verdict"], "void", "{row}");
+                has_no_number(row);
+            }
+            false => {
+                assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
+                assert_eq!(row["verified"]["sent"], row["verified"]["received"], "{row}");
+                assert!(row["ratio_to_raw"]["median"].as_f64() > Some(0.0), "{row}");
+            }
+        }
+    }
+    let said_of = |name: &str, words: &str| {
+        let row = rows.iter().find(|row| row["participant"] == name);
+        let reasons = row.map(|row| row["reasons"].to_string()).unwrap_or_default();
+        assert!(reasons.contains(words), "{name}: {words}: {reasons}");
+    };
+    for (name, words) in [
+        ("broken-drop", "were lost"),
+        ("broken-double", "twice"),
+        ("broken-mask", "duplicate in the place"),
+        ("broken-wrong", "not the same"),
+        ("broken-reorder", "out of order"),
+        ("broken-mute", "was not READY within"),
+        ("broken-rubbish", "up and running"),
+        ("broken-crash", "something went very wrong"),
+        ("broken-hang", "without an account"),
+        ("broken-fork", "processes behind"),
+        ("broken-one-byte", "wrong"),
+        ("broken-eager", "nobody had asked for"),
+        ("broken-reply", "wrong"),
+        ("broken-deaf", "after SIGTERM"),
+        ("broken-quarter", "were lost"),
+        ("broken-blind", "replies unread"),
+        ("broken-pipeline", "in flight"),
+    ] {
+        said_of(name, words);
+    }
+}
+
+/// No verdict looks at a name: the same programs as honest peers under other names.
+#[test]
+fn bad_participants_are_found_out_under_other_names() {
+    let peers = Peers::new("names");
+    peers.add("ada", &roles("broken-mask", &["counter", "remote.server", "remote.client"]));
+    peers.add("bob", &roles("broken-one-byte", &["pingpong.server"]));
+    peers.add("eve", &roles("raw", &["counter", "pingpong.server"]));
+    let said = run([
+        "lab",
+        "--peers-folder",
+        peers.path(),
+        "run",
+        "all",
+        "--quick",
+        "--runs",
+        "1",
+        "--peers",
+        "ada,bob,eve",
+        "--json",
+        "-",
+    ]);
+    assert_eq!(said.code, Some(6), "{said:?}");
+    for row in rows(&said.out) {
+        let honest = row["participant"] == "eve";
+        assert_eq!(row["verdict"] != "void", honest, "{row}");
+    }
+    assert!(said.err.contains("void: counter/1 sender/ada: "), "{said:?}");
+}
+
+#[test]
+fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
+    let peers = Peers::new("missing");
+    peers.add(
+        "gopher",
+        "setup = [[\"sh\", \"-c\", \"echo made > made\"]]\ninstalled = \"made\"\n\
+         version = [\"echo\", \"gopher 1.2\"]\n[role]\ncounter = [\"sh\", \"-c\", \"exit 3\"]\n",
+    );
+    let lab = |words: &[&str]| {
+        run(["lab", "--peers-folder", peers.path()].into_iter().chain(words.iter().copied()))
+    };
+    let said = lab(&["run", "conter"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("did you mean counter?"), "{said:?}");
+    let said = lab(&["run", "counter", "--peers", "gofer"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("did you mean gopher?"), "{said:?}");
+    let listed = lab(&["list"]);
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    assert!(listed.out.contains("not installed: made is not there: wigwag lab setup gopher"));
+
+    let run_it = ["run", "counter", "--peers", "gopher", "--quick", "--json", "-"];
+    let missing = lab(&run_it);
+    let [row] = rows(&missing.out).try_into().unwrap();
+    assert_eq!((missing.code, &row["verdict"]), (Some(0), &"notinstalled".into()));
+    has_no_number(&row);
+    let set_up = lab(&["setup", "gopher"]);
+    assert_eq!((set_up.code, set_up.out.as_str()), (Some(0), "gopher is installed\n"));
+    let void = lab(&run_it);
+    let [row] = rows(&void.out).try_into().unwrap();
+    assert_eq!((void.code, &row["verdict"]), (Some(6), &"void".into()));
+    assert_eq!(row["version"], "gopher 1.2");
+}
+
+#[test]
+fn a_condition_that_holds_fails_the_run() {
+    let run_with = |condition: &str| {
+        let words = ["lab", "run", "counter", "--quick", "--runs", "1", "--peers", "raw"];
+        run(words.into_iter().chain(["--fail-if", condition]))
+    };
+    assert_eq!(run_with("counter/1 sender/raw.rate<1").code, Some(0));
+    assert_eq!(run_with("counter/1 sender/raw.rate>1").code, Some(7));
+    let nothing = run_with("counter/2 senders/raw.rate>1");
+    assert_eq!(nothing.code, Some(7), "{nothing:?}");
+    assert_eq!(run_with("speed").code, Some(2));
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured_and_leaves_no_process() {
+    let words = ["lab", "run", "counter", "--quick", "--peers", "raw,wigwag", "--runs", "900"];
+    let child = start(words.into_iter().chain(["--json", "-"]));
+    let pid = child.id();
+    eventually("the lab listens for Ctrl-C", || catches_interrupts(pid));
+    thread::sleep(Duration::from_secs(4));
+    let programs = children_of(pid);
+    signal(pid, "INT");
+    let said = finish(child);
+    assert_eq!(said.code, Some(130), "{said:?}");
+    let document: Value = serde_json::from_str(&said.out).unwrap();
+    assert_eq!(document["interrupted"], true);
+    assert!(!document["rows"].as_array().unwrap().is_empty(), "{document}");
+    for program in programs {
+        eventually("the participants end", || is_gone(program));
+    }
+}
+
+#[test]
+fn a_document_becomes_a_page_and_is_like_itself() {
+    let folder = Peers::new("documents");
+    let (json, html) = (folder.0.join("a.json"), folder.0.join("a.html"));
+    let (json, html) = (json.to_str().unwrap(), html.to_str().unwrap());
+    let words = ["lab", "run", "counter", "--quick", "--runs", "1", "--peers", "raw", "--json"];
+    let said = run(words.into_iter().chain([json]));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(run(["lab", "report", json, "--html", html]).code, Some(0));
+    assert!(fs::read_to_string(html).unwrap().contains("<html"));
+    let compared = run(["lab", "compare", json, json]);
+    assert_eq!(compared.code, Some(0), "{compared:?}");
+    let missing = run(["lab", "report", "/nowhere.json", "--html", html]);
+    assert_eq!(missing.code, Some(2), "{missing:?}");
+}

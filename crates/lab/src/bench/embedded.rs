@@ -1,0 +1,138 @@
+//! Participants that lie within the lab's own program and obey the same contract as any other: the
+//! limit, wigwag itself, and those that must be found out.
+
+mod orders;
+mod raw_counter;
+mod raw_remote;
+mod raw_pingpong;
+mod wigwag_counter;
+mod wigwag_remote;
+mod broken;
+mod broken_pingpong;
+
+use crate::bench::participant::Role;
+use crate::cells::Failure;
+use orders::Orders;
+
+/// A participant within the lab's own program.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedded {
+    /// As in the tables.
+    pub name: &'static str,
+    /// It must come out void or flagged.
+    pub known_bad: bool,
+    /// What it can do.
+    pub roles: &'static [Role],
+    /// Lines of its programs.
+    pub source_lines: Option<u64>,
+}
+
+const COUNTER: &[Role] = &[Role::Counter];
+const COUNTER_AND_REMOTE: &[Role] = &[Role::Counter, Role::RemoteServer, Role::RemoteClient];
+const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
+const SERVER: &[Role] = &[Role::PingpongServer];
+const CLIENT: &[Role] = &[Role::PingpongClient];
+
+/// Everybody.
+pub const ALL: [Embedded; 22] = [
+    Embedded {
+        name: "raw",
+        known_bad: false,
+        roles: &crate::bench::participant::ROLES,
+        source_lines: Some(
+            lines(include_str!("embedded/raw_counter.rs"))
+                + lines(include_str!("embedded/raw_remote.rs"))
+                + lines(include_str!("embedded/raw_pingpong.rs")),
+        ),
+    },
+    Embedded {
+        name: "wigwag",
+        known_bad: false,
+        roles: COUNTER_AND_REMOTE,
+        source_lines: Some(
+            lines(include_str!("embedded/wigwag_counter.rs"))
+                + lines(include_str!("embedded/wigwag_remote.rs")),
+        ),
+    },
+    broken("broken-drop", COUNTER_AND_REMOTE),
+    broken("broken-double", COUNTER_AND_REMOTE),
+    broken("broken-mask", COUNTER_AND_REMOTE),
+    broken("broken-wrong", COUNTER_AND_REMOTE),
+    broken("broken-reorder", COUNTER_AND_REMOTE),
+    broken("broken-claim", COUNTER),
+    broken("broken-unread", REMOTE),
+    broken("broken-mute", COUNTER),
+    broken("broken-rubbish", COUNTER),
+    broken("broken-crash", COUNTER),
+    broken("broken-hang", COUNTER),
+    broken("broken-fork", COUNTER),
+    broken("broken-one-byte", SERVER),
+    broken("broken-eager", SERVER),
+    broken("broken-reply", SERVER),
+    broken("broken-deaf", SERVER),
+    broken("broken-quarter", CLIENT),
+    broken("broken-blind", CLIENT),
+    broken("broken-pipeline", CLIENT),
+    broken("broken-few", CLIENT),
+];
+
+const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
+    Embedded { name, known_bad: true, roles, source_lines: None }
+}
+
+/// Lines that hold more than white space.
+const fn lines(text: &str) -> u64 {
+    let (bytes, mut at, mut count, mut blank) = (text.as_bytes(), 0, 0, true);
+    while at < bytes.len() {
+        if bytes[at] == b'\n' {
+            count += !blank as u64;
+            blank = true;
+        } else if !bytes[at].is_ascii_whitespace() {
+            blank = false;
+        }
+        at += 1;
+    }
+    count
+}
+
+/// Plays a role: what the hidden command does.
+pub fn play(name: &str, role: &str) -> Result<(), Failure> {
+    let nobody = || format!("no participant {name:?} has the role {role:?}");
+    let role = Role::named(role).ok_or_else(nobody)?;
+    let known = ALL.iter().any(|it| it.name == name && it.roles.contains(&role));
+    if !known {
+        return Err(nobody().into());
+    }
+    let orders = Orders::read();
+    match (name, role) {
+        ("raw", Role::Counter) => raw_counter::count(&orders),
+        ("raw", Role::RemoteServer) => raw_remote::serve(&orders),
+        ("raw", Role::RemoteClient) => raw_remote::drive(&orders),
+        ("raw", Role::PingpongServer) => raw_pingpong::serve(&orders),
+        ("raw", Role::PingpongClient) => raw_pingpong::drive(&orders),
+        ("wigwag", Role::Counter) => wigwag_counter::count(&orders),
+        ("wigwag", Role::RemoteServer) => wigwag_remote::serve(&orders),
+        ("wigwag", _) => wigwag_remote::drive(&orders),
+        (_, Role::PingpongServer) => broken_pingpong::serve(name, &orders),
+        (_, Role::PingpongClient) => broken_pingpong::drive(name, &orders),
+        (_, Role::Counter) => broken::count(name, &orders),
+        (_, Role::RemoteServer) => broken::serve(name, &orders),
+        (_, Role::RemoteClient) => broken::drive(name, &orders),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_white_space_do_not_count() {
+        assert_eq!(lines("a\n\n  \n b\n"), 2);
+    }
+
+    #[test]
+    fn a_role_that_somebody_has_not_is_refused() {
+        let refused = play("wigwag", "pingpong.server").unwrap_err().to_string();
+        assert!(refused.contains("wigwag") && refused.contains("pingpong.server"), "{refused}");
+    }
+}

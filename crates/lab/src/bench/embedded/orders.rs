@@ -1,0 +1,116 @@
+//! The contract from a program's side: orders in the environment, READY, GO, one account.
+//!
+//! Nothing here is shared with the lab's own checks: the payloads are written a second time.
+
+use std::io::{self, BufRead, Read, Write};
+use std::process;
+use std::thread;
+
+use serde_json::Value;
+
+use crate::cells::Failure;
+
+/// What was ordered; nothing is 0.
+pub(super) struct Orders {
+    pub(super) port: u16,
+    pub(super) connections: usize,
+    pub(super) messages: u64,
+    pub(super) senders: u32,
+    pub(super) amount: u64,
+    pub(super) seed: u32,
+    pub(super) window: usize,
+    pub(super) cell: String,
+}
+
+impl Orders {
+    pub(super) fn read() -> Orders {
+        let text = |name: &str| std::env::var(name).unwrap_or_default();
+        let number = |name: &str| text(name).parse::<u64>().unwrap_or(0);
+        Orders {
+            port: number("PORT") as u16,
+            connections: number("CONNECTIONS") as usize,
+            messages: number("MESSAGES"),
+            senders: (number("SENDERS") as u32).max(1),
+            amount: number("AMOUNT"),
+            seed: number("SEED") as u32,
+            window: (number("WINDOW") as usize).max(1),
+            cell: text("CELL"),
+        }
+    }
+}
+
+/// A line on standard output, at once.
+pub(super) fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush())
+}
+
+/// READY, then waits for GO.
+pub(super) fn ready_and_go() -> Result<(), Failure> {
+    say("READY")?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    match line.trim() {
+        "GO" => Ok(()),
+        other => Err(format!("{other:?} where GO was due").into()),
+    }
+}
+
+/// READY with a port; from now on the process ends when its standard input does.
+pub(super) fn ready_until_input_ends(port: u16) -> io::Result<()> {
+    thread::spawn(|| {
+        // An error means as well that nobody is there any more.
+        let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+        process::exit(0);
+    });
+    say(&format!("READY {port}"))
+}
+
+/// The payloads of a sender.
+pub(super) struct Draws(u32);
+
+impl Draws {
+    pub(super) fn of(seed: u32, sender: u32) -> Draws {
+        let x = seed ^ (sender + 1).wrapping_mul(2_654_435_761);
+        Draws(if x == 0 { 1 } else { x })
+    }
+
+    #[inline]
+    pub(super) fn next(&mut self) -> u32 {
+        let mut x = self.0;
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.0 = x;
+        x
+    }
+}
+
+/// What a receiver keeps of one sender.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Tally {
+    count: u64,
+    sum: u64,
+    reordered: u64,
+    next: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub(super) fn take(&mut self, number: u64, payload: u32) {
+        self.count += 1;
+        self.sum += u64::from(payload);
+        self.reordered += u64::from(number != self.next);
+        self.next = number + 1;
+    }
+
+    pub(super) fn to_json(self) -> Value {
+        let Tally { count, sum, reordered, .. } = self;
+        serde_json::json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
+    }
+}
+
+/// The account of a receiver.
+pub(super) fn senders(tallies: &[Tally]) -> Value {
+    tallies.iter().map(|tally| tally.to_json()).collect()
+}

@@ -1,0 +1,143 @@
+//! The remote workload as wigwag's documentation tells a user to write it.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
+use wigwag::{Actor, Node};
+
+use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use super::raw_remote::percentiles;
+use crate::cells::Failure;
+
+#[derive(Default)]
+pub(super) struct Ledger {
+    tally: Tally,
+}
+
+#[wigwag::actor]
+impl Ledger {
+    #[inline]
+    pub fn note(&mut self, number: u64, payload: u32) {
+        self.tally.take(number, payload);
+    }
+
+    #[inline]
+    pub fn add(&mut self, number: u64, payload: u32) -> u64 {
+        self.tally.take(number, payload);
+        number + u64::from(payload)
+    }
+
+    /// Prints the account; true when that could be done.
+    pub fn finish(&mut self) -> bool {
+        say(&json!({ "senders": senders(&[self.tally]) }).to_string()).is_ok()
+    }
+}
+
+pub(super) fn serve(_: &Orders) -> Result<(), Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let node = Node::new();
+        node.export("ledger", &Ledger::default().spawn())?;
+        let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
+        let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
+        ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
+        std::future::pending::<Result<(), Failure>>().await
+    })
+}
+
+pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let node = Node::new();
+        let address = format!("tcp://127.0.0.1:{}/ledger", orders.port);
+        let ledger = node.actor::<Ledger>(&address).await?;
+        ready_and_go()?;
+        let (messages, window, draws) = (orders.messages, orders.window, Draws::of(orders.seed, 0));
+        let sender = ledger.clone();
+        let account = match orders.cell.as_str() {
+            "ask" => wigwag::spawn(ask(sender, messages, window, draws)).await??,
+            "rtt" => wigwag::spawn(round_trips(sender, messages, draws)).await??,
+            "naive" => wigwag::spawn(naive(sender, messages, draws)).await??,
+            _ => wigwag::spawn(tell(sender, messages, draws)).await??,
+        };
+        if !ledger.finish().ask().await? {
+            return Err("the server could not print its account".into());
+        }
+        say(&account.to_string())?;
+        node.close(std::time::Duration::from_secs(1)).await;
+        Ok(())
+    })
+}
+
+/// As the documentation has it for a task that sends much: waits only when there is no room.
+async fn tell(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+    for number in 0..messages {
+        if let Err(refused) = ledger.note(number, draws.next()).try_tell() {
+            ledger.call::<()>(refused.message).tell().await?;
+        }
+    }
+    Ok(json!({ "sent": messages }))
+}
+
+async fn naive(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+    for number in 0..messages {
+        ledger.note(number, draws.next()).tell().await?;
+    }
+    Ok(json!({ "sent": messages }))
+}
+
+async fn ask(
+    ledger: LedgerRef,
+    messages: u64,
+    window: usize,
+    mut draws: Draws,
+) -> Result<Value, Failure> {
+    let (mut replies, mut wrong, mut sum) = (0_u64, 0_u64, 0_u64);
+    let mut answers = VecDeque::with_capacity(window);
+    let mut number = 0;
+    while number < messages || !answers.is_empty() {
+        if number == messages || answers.len() == window {
+            // The oldest half, in order; the rest is on its way meanwhile.
+            let keep = if number == messages { 0 } else { window / 2 };
+            while answers.len() > keep {
+                let Some((answer, due)) = answers.pop_front() else {
+                    break;
+                };
+                let reply: u64 = answer.await?;
+                wrong += u64::from(reply != due);
+                sum = sum.wrapping_add(reply);
+                replies += 1;
+            }
+            continue;
+        }
+        let payload = draws.next();
+        let answer = match ledger.add(number, payload).try_ask() {
+            Ok(answer) => answer,
+            Err(refused) => ledger.call(refused.message).ask().sent().await?,
+        };
+        answers.push_back((answer, number + u64::from(payload)));
+        number += 1;
+    }
+    Ok(json!({ "replies": replies, "wrong": wrong, "sum": sum.to_string() }))
+}
+
+async fn round_trips(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+    let (mut wrong, mut sum) = (0_u64, 0_u64);
+    let mut times = Vec::with_capacity(messages as usize);
+    for number in 0..messages {
+        let payload = draws.next();
+        let begun = Instant::now();
+        let reply = ledger.add(number, payload).ask().await?;
+        times.push(begun.elapsed().as_nanos() as f64 / 1e3);
+        wrong += u64::from(reply != number + u64::from(payload));
+        sum = sum.wrapping_add(reply);
+    }
+    Ok(json!({
+        "replies": messages,
+        "wrong": wrong,
+        "sum": sum.to_string(),
+        "rtt_us": percentiles(&mut times),
+    }))
+}

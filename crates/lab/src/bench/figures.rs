@@ -1,0 +1,311 @@
+//! Figures as a reader sees them, the same on a terminal and on a page.
+//!
+//! A figure exists only for a row that earned it: [`earned`] is the one door, and every column
+//! goes through it. Three digits, because no run of the lab is repeatable to four.
+
+use crate::bench::results::{Interval, Row, Spread, Verdict};
+
+/// A row whose numbers may be shown.
+#[derive(Clone, Copy)]
+pub(crate) struct Earned<'a>(&'a Row);
+
+/// The row as one with numbers; `None` when it earned none, whatever its fields hold.
+pub(crate) fn earned(row: &Row) -> Option<Earned<'_>> {
+    match row.verdict {
+        Verdict::Valid | Verdict::Flagged => Some(Earned(row)),
+        Verdict::Void | Verdict::NotInstalled => None,
+    }
+}
+
+impl<'a> Earned<'a> {
+    /// The row, of which every field may be read now.
+    pub(crate) fn row(self) -> &'a Row {
+        self.0
+    }
+
+    /// The ratio to the limit, if it is made of numbers.
+    pub(crate) fn ratio(self) -> Option<Interval> {
+        let finite = |interval: &Interval| {
+            [interval.low, interval.median, interval.high].iter().all(|end| end.is_finite())
+        };
+        self.0.ratio_to_raw.filter(finite)
+    }
+}
+
+/// The verdict as a word, with a sign that does without colour.
+pub(crate) fn verdict_word(verdict: Verdict) -> (&'static str, &'static str) {
+    match verdict {
+        Verdict::Valid => ("✓", "VALID"),
+        Verdict::Flagged => ("▲", "FLAGGED"),
+        Verdict::Void => ("✕", "VOID"),
+        Verdict::NotInstalled => ("○", "NOT INSTALLED"),
+    }
+}
+
+/// A figure and, in smaller letters, how sure it is.
+pub(crate) struct Figure {
+    /// The figure itself.
+    pub(crate) main: String,
+    /// Its interval or its extremes.
+    pub(crate) detail: Option<String>,
+}
+
+impl Figure {
+    fn plain(main: String) -> Option<Figure> {
+        Some(Figure { main, detail: None })
+    }
+
+    /// On one line.
+    pub(crate) fn line(&self) -> String {
+        match &self.detail {
+            Some(detail) => format!("{} ({detail})", self.main),
+            None => self.main.clone(),
+        }
+    }
+}
+
+/// What of a column fits on a terminal.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Nothing.
+    None,
+    /// The figure alone.
+    Figure,
+    /// The figure and how sure it is.
+    All,
+}
+
+/// One column of the tables of figures.
+pub(crate) struct Column {
+    /// Its head.
+    pub(crate) title: &'static str,
+    /// What the head means, in a sentence.
+    pub(crate) meaning: &'static str,
+    /// A terminal has room for little: the columns that a reader asks for first.
+    pub(crate) terminal: Room,
+    value: fn(&Row) -> Option<Figure>,
+}
+
+impl Column {
+    /// The figure of `row`, if it earned one and has it.
+    pub(crate) fn of(&self, row: &Row) -> Option<Figure> {
+        (self.value)(earned(row)?.row())
+    }
+
+    /// Every one, in the order of the tables.
+    pub(crate) fn all() -> &'static [Column] {
+        COLUMNS
+    }
+
+    /// Those that at least one of `rows` has a figure for.
+    pub(crate) fn used_by(rows: &[&Row]) -> Vec<&'static Column> {
+        COLUMNS.iter().filter(|column| rows.iter().any(|row| column.of(row).is_some())).collect()
+    }
+}
+
+/// In the order of the tables: the ratio first, then what a message costs, then the clock.
+const COLUMNS: &[Column] = &[
+    Column {
+        title: "÷ raw",
+        meaning: "Rate divided by that of raw in the same round: median and 95 % interval.",
+        terminal: Room::All,
+        value: |row| row.ratio_to_raw.map(interval),
+    },
+    Column {
+        title: "CPU s / M",
+        meaning: "Processor seconds of all its processes for a million messages.",
+        terminal: Room::Figure,
+        value: |row| row.cpu_s_per_million.map(|spread| spread_of(spread, significant)),
+    },
+    Column {
+        title: "rate",
+        meaning: "Messages or round trips a second: median, least and most of the rounds.",
+        terminal: Room::Figure,
+        value: |row| row.rate.map(|spread| spread_of(spread, rate)),
+    },
+    Column {
+        title: "÷ best peer",
+        meaning: "Rate divided by that of the best valid peer other than raw and wigwag.",
+        terminal: Room::None,
+        value: |row| row.ratio_to_best_peer.map(interval),
+    },
+    Column {
+        title: "RTT p50",
+        meaning: "Half of the round trips were faster.",
+        terminal: Room::Figure,
+        value: |row| Figure::plain(microseconds(row.rtt_us?.p50)),
+    },
+    Column {
+        title: "p90",
+        meaning: "Nine of ten round trips were faster.",
+        terminal: Room::None,
+        value: |row| Figure::plain(microseconds(row.rtt_us?.p90?)),
+    },
+    Column {
+        title: "p99",
+        meaning: "99 of a hundred round trips were faster.",
+        terminal: Room::Figure,
+        value: |row| Figure::plain(microseconds(row.rtt_us?.p99?)),
+    },
+    Column {
+        title: "RTT max",
+        meaning: "The slowest round trip.",
+        terminal: Room::None,
+        value: |row| Figure::plain(microseconds(row.rtt_us?.max)),
+    },
+    Column {
+        title: "memory",
+        meaning: "The largest resident memory of all its processes.",
+        terminal: Room::Figure,
+        value: |row| Figure::plain(bytes(row.peak_rss_bytes?)),
+    },
+    Column {
+        title: "threads",
+        meaning: "The most threads that ran at once.",
+        terminal: Room::Figure,
+        value: |row| Figure::plain(row.threads?.to_string()),
+    },
+    Column {
+        title: "switches / k",
+        meaning: "Context switches for a thousand messages.",
+        terminal: Room::None,
+        value: |row| Figure::plain(significant(row.switches_per_thousand?)),
+    },
+    Column {
+        title: "messages",
+        meaning: "Messages that were sent and accounted for, over all rounds.",
+        terminal: Room::None,
+        value: |row| Figure::plain(grouped(row.verified.received)),
+    },
+    Column {
+        title: "lines",
+        meaning: "Source lines of its programs.",
+        terminal: Room::None,
+        value: |row| Figure::plain(grouped(row.source_lines?)),
+    },
+];
+
+/// A ratio and its interval; one without width, as that of the limit to itself, has none.
+pub(crate) fn interval(interval: Interval) -> Figure {
+    let Interval { median, low, high } = interval;
+    let (low, high) = (significant(low), significant(high));
+    let detail = (low != high).then(|| format!("{low}–{high}"));
+    Figure { main: significant(median), detail }
+}
+
+/// The extremes are left out when there was one round, whose only figure is the median.
+fn spread_of(spread: Spread, word: fn(f64) -> String) -> Figure {
+    let (min, max) = (word(spread.min), word(spread.max));
+    // A unit that both share is said once.
+    let least = match (min.split_once(' '), max.split_once(' ')) {
+        (Some((number, unit)), Some((_, other))) if unit == other => number,
+        _ => &min,
+    };
+    let detail = (min != max).then(|| format!("{least}–{max}"));
+    Figure { main: word(spread.median), detail }
+}
+
+/// A number with three digits that mean something, and `–` for what is none.
+pub(crate) fn significant(number: f64) -> String {
+    if !number.is_finite() {
+        return "–".to_owned();
+    }
+    let size = number.abs();
+    // The place after the point at which the third digit stands.
+    let places = match size {
+        0.0 => 0,
+        _ => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
+    };
+    if (1_000.0..1e15).contains(&size) {
+        return format!("{}{}", if number < 0.0 { "-" } else { "" }, grouped(size.round() as u64));
+    }
+    format!("{number:.places$}")
+}
+
+/// Messages a second.
+pub(crate) fn rate(per_second: f64) -> String {
+    let (scale, unit) = match per_second.abs() {
+        size if size >= 1e9 => (1e9, "G/s"),
+        size if size >= 1e6 => (1e6, "M/s"),
+        size if size >= 1e3 => (1e3, "k/s"),
+        _ => (1.0, "/s"),
+    };
+    format!("{} {unit}", significant(per_second / scale))
+}
+
+/// A time that is given in microseconds.
+pub(crate) fn microseconds(time: f64) -> String {
+    let (scale, unit) = match time.abs() {
+        size if size >= 1e6 => (1e6, "s"),
+        size if size >= 1e3 => (1e3, "ms"),
+        _ => (1.0, "µs"),
+    };
+    format!("{} {unit}", significant(time / scale))
+}
+
+/// Bytes in the units of memory.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let (scale, unit) = match bytes {
+        0..1_024 => return format!("{bytes} B"),
+        1_024..1_048_576 => (1_024.0, "KiB"),
+        1_048_576..1_073_741_824 => (1_048_576.0, "MiB"),
+        _ => (1_073_741_824.0, "GiB"),
+    };
+    format!("{} {unit}", significant(bytes as f64 / scale))
+}
+
+/// A count with its thousands apart.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_three_digits_that_mean_something() {
+        let cases = [
+            (0.0, "0"),
+            (0.0832, "0.0832"),
+            (0.8349, "0.835"),
+            (9.6, "9.60"),
+            (40.26, "40.3"),
+            (985.2, "985"),
+            (30_979.4, "30,979"),
+            (-1_234.0, "-1,234"),
+            (f64::NAN, "–"),
+            (f64::INFINITY, "–"),
+        ];
+        for (number, text) in cases {
+            assert_eq!(significant(number), text);
+        }
+    }
+
+    #[test]
+    fn a_unit_that_both_ends_share_is_said_once() {
+        let spread = |min, max| spread_of(Spread { median: 2e6, min, max }, rate).line();
+        assert_eq!(spread(1.5e6, 2.5e6), "2.00 M/s (1.50–2.50 M/s)");
+        assert_eq!(spread(9e5, 2.5e6), "2.00 M/s (900 k/s–2.50 M/s)");
+        assert_eq!(spread(2e6, 2e6), "2.00 M/s");
+    }
+
+    #[test]
+    fn units_grow_with_the_figure() {
+        assert_eq!(rate(1_240_000.0), "1.24 M/s");
+        assert_eq!(rate(84_700.0), "84.7 k/s");
+        assert_eq!(microseconds(9.64), "9.64 µs");
+        assert_eq!(microseconds(40_100.0), "40.1 ms");
+        assert_eq!(bytes(18 * 1024 * 1024), "18.0 MiB");
+        assert_eq!(bytes(17), "17 B");
+        assert_eq!(grouped(300_000_000), "300,000,000");
+    }
+}

@@ -1,0 +1,96 @@
+//! Which thread took the processor time of a row, as a stacked bar with its legend below.
+//!
+//! Letters join bar and legend, so the colours may be lost. Threads that took little, and those
+//! beyond the fifth, are one part: the rest.
+
+use std::collections::BTreeMap;
+
+use crate::bench::figures::earned;
+use crate::bench::html::palette::THREADS;
+use crate::bench::html::plots::marked;
+use crate::bench::layout::Table;
+use crate::bench::quote::html;
+use crate::bench::results::Row;
+
+/// The width of all parts in units of the drawing, half a unit from both edges.
+const WIDTH: f64 = 359.0;
+
+/// A part below this width has no room for its letter.
+const LETTER_ROOM: f64 = 12.0;
+
+/// A thread, or the rest.
+struct Part {
+    name: String,
+    share: f64,
+}
+
+/// A bar for each row whose threads are known.
+pub(crate) fn of(table: &Table<'_>) -> String {
+    let mut stacks = String::new();
+    for row in table.rows() {
+        let parts = parts(row);
+        if !parts.is_empty() {
+            stacks.push_str(&stack(&marked(table.label(row), row), &parts));
+        }
+    }
+    if stacks.is_empty() {
+        return stacks;
+    }
+    format!(
+        "<figure class=wide><figcaption><h4>Processor time by thread</h4><small>Shares of what all processes \
+         of a participant took, over all rounds. Threads of one name are one \
+         part.</small></figcaption>\n<div class=stacks>{stacks}</div></figure>\n"
+    )
+}
+
+/// The shares of a row, the largest first and the rest last; they add up to one.
+fn parts(row: &Row) -> Vec<Part> {
+    let Some(earned) = earned(row) else { return Vec::new() };
+    let mut by_name: BTreeMap<&str, f64> = BTreeMap::new();
+    let runs = &earned.row().runs;
+    for thread in runs.iter().flat_map(|run| &run.threads) {
+        *by_name.entry(&thread.name).or_default() += thread.cpu_seconds.max(0.0);
+    }
+    let named: f64 = by_name.values().sum();
+    // Ticks are counted apart for a thread and for its process, so the parts may exceed the whole.
+    let whole = runs.iter().map(|run| run.cpu_seconds).sum::<f64>().max(named);
+    if !(named > 0.0 && whole.is_finite()) {
+        return Vec::new();
+    }
+    let mut shares: Vec<(&str, f64)> = by_name.into_iter().collect();
+    shares.sort_by(|one, two| two.1.total_cmp(&one.1));
+    let part =
+        |(name, seconds): &(&str, f64)| Part { name: (*name).to_owned(), share: seconds / whole };
+    let mut parts: Vec<Part> = shares.iter().take(THREADS).map(part).collect();
+    let rest = 1.0 - parts.iter().map(|part| part.share).sum::<f64>();
+    if rest > 0.005 {
+        parts.push(Part { name: "the rest".to_owned(), share: rest });
+    }
+    parts
+}
+
+fn stack(name: &str, parts: &[Part]) -> String {
+    let (mut svg, mut legend, mut x) = (String::new(), String::new(), 0.0);
+    for (at, part) in parts.iter().enumerate() {
+        let is_rest = at + 1 == parts.len() && part.name == "the rest";
+        let colour = if is_rest { THREADS } else { at };
+        let letter = char::from(b"abcdef"[at.min(5)]);
+        let width = part.share * WIDTH;
+        svg.push_str(&format!(
+            "<rect class=\"part part{colour}\" x={x:.1} y=1 width={width:.1} height=16></rect>"
+        ));
+        if width >= LETTER_ROOM {
+            let middle = x + width / 2.0;
+            svg.push_str(&format!("<text x={middle:.1} y=13 text-anchor=middle>{letter}</text>"));
+        }
+        let (thread, share) = (html(&part.name), part.share * 100.0);
+        legend.push_str(&format!("<span>{letter} <bdi>{thread}</bdi> {share:.0} %</span> "));
+        x += width;
+    }
+    let name = html(name);
+    format!(
+        "<div class=stack><b><bdi>{name}</bdi></b>\
+         <svg viewBox=\"-0.5 0 360 18\" role=img aria-label=\"processor time by thread: {name}\">\
+         {svg}</svg><p>{legend}</p></div>\n"
+    )
+}

@@ -1,0 +1,72 @@
+//! What the words on the page mean.
+//!
+//! A reader who was sent a page has not read the lab's contract: workloads and cells are told in a
+//! sentence each, and so are verdicts and the heads of columns. A workload or a cell that is not
+//! known here goes without.
+
+use crate::bench::figures::Column;
+use crate::bench::html::table;
+use crate::bench::layout::OWN;
+use crate::bench::quote::html;
+use crate::bench::results::Verdict;
+
+/// What each workload asks.
+const WORKLOADS: &[(&str, &str)] = &[
+    ("pingpong", "Many TCP connections at once, each with one request of four bytes in flight."),
+    ("counter", "Senders side by side count into one actor, which is then asked for its total."),
+    ("remote", "Two processes that speak the participant's own wire with each other."),
+    ("http", "One URL that answers with a small JSON document, connections kept open."),
+    ("sp", "The scalability protocols: latency and throughput over inproc, ipc and tcp."),
+];
+
+/// What is measured in each cell.
+const CELLS: &[(&str, &str)] = &[
+    ("server", "Each participant's server, driven by the lab's own client."),
+    ("client", "Each participant's client, beside the lab's own server."),
+    (OWN, "Each participant's server with its own client."),
+    ("tell", "One way, as fast as the manual says one should."),
+    ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
+    ("ask", "Every message is answered; many are in flight."),
+    ("rtt", "Every message is answered; one is in flight."),
+];
+
+/// What `workload` asks, if it is known.
+pub(crate) fn of_workload(workload: &str) -> Option<&'static str> {
+    meaning(WORKLOADS, workload)
+}
+
+/// What is measured in `cell`, if it is known.
+pub(crate) fn of_cell(cell: &str) -> Option<&'static str> {
+    meaning(CELLS, cell)
+}
+
+fn meaning(known: &[(&str, &'static str)], wanted: &str) -> Option<&'static str> {
+    known.iter().find(|(name, _)| *name == wanted).map(|(_, meaning)| *meaning)
+}
+
+/// The heads of the columns and the verdicts, for whoever cannot point at them.
+pub(crate) fn all() -> String {
+    let verdicts = [
+        (Verdict::Valid, "Every message was accounted for."),
+        (Verdict::Flagged, "Valid, with something that a reader must know."),
+        (
+            Verdict::Void,
+            "It lost, doubled, changed or faked messages, or did not do as ordered. It has no \
+             number anywhere.",
+        ),
+        (Verdict::NotInstalled, "It was not run; the reason says what mends that."),
+    ];
+    let mut text = "<h2 id=words>Words</h2>\n<dl>\n".to_owned();
+    for (verdict, meaning) in verdicts {
+        text.push_str(&format!("<dt>{}</dt><dd>{meaning}</dd>\n", table::verdict(verdict)));
+    }
+    for column in Column::all() {
+        let (title, meaning) = (html(column.title), html(column.meaning));
+        text.push_str(&format!("<dt>{title}</dt><dd>{meaning}</dd>\n"));
+    }
+    text.push_str(
+        "<dt>witness</dt><dd>full: a reference program of the lab stood on the other side. digest: \
+         the receiver's digest over payloads that only the sender knew.</dd>\n</dl>\n",
+    );
+    text
+}

@@ -1,0 +1,139 @@
+//! Who takes part: programs that lie within the lab's own, and those of the peers' folders.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::bench::embedded;
+use crate::bench::peer::Peer;
+
+/// What a program does in a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Serves pingpong.
+    PingpongServer,
+    /// Drives pingpong.
+    PingpongClient,
+    /// Counts, senders and all.
+    Counter,
+    /// Serves the remote workload.
+    RemoteServer,
+    /// Drives it.
+    RemoteClient,
+}
+
+/// Every role.
+pub const ROLES: [Role; 5] = [
+    Role::PingpongServer,
+    Role::PingpongClient,
+    Role::Counter,
+    Role::RemoteServer,
+    Role::RemoteClient,
+];
+
+impl Role {
+    /// As `peer.toml` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::PingpongServer => "pingpong.server",
+            Role::PingpongClient => "pingpong.client",
+            Role::Counter => "counter",
+            Role::RemoteServer => "remote.server",
+            Role::RemoteClient => "remote.client",
+        }
+    }
+
+    /// The role of that name.
+    pub fn named(name: &str) -> Option<Role> {
+        ROLES.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// A participant.
+#[derive(Clone, Debug)]
+pub enum Participant {
+    /// Its programs are this one, called with a hidden command.
+    Embedded {
+        /// Who.
+        it: embedded::Embedded,
+        /// The program that has the hidden command.
+        program: PathBuf,
+    },
+    /// Its programs lie in a folder.
+    Peer(Peer),
+}
+
+impl Participant {
+    /// Everybody embedded, known-bad ones last.
+    pub fn embedded(program: &Path) -> Vec<Participant> {
+        let all = embedded::ALL.into_iter();
+        all.map(|it| Participant::Embedded { it, program: program.to_owned() }).collect()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Participant::Embedded { it, .. } => it.name,
+            Participant::Peer(peer) => &peer.name,
+        }
+    }
+
+    /// It must come out void or flagged.
+    pub fn is_known_bad(&self) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.known_bad,
+            Participant::Peer(peer) => peer.known_bad,
+        }
+    }
+
+    /// It promises order.
+    pub fn is_ordered(&self) -> bool {
+        match self {
+            Participant::Embedded { .. } => true,
+            Participant::Peer(peer) => peer.ordered,
+        }
+    }
+
+    /// It has a program for the role, installed or not.
+    pub fn fills(&self, role: Role) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.roles.contains(&role),
+            Participant::Peer(peer) => peer.roles.contains_key(&role),
+        }
+    }
+
+    /// What starts its program for the role.
+    pub fn command(&self, role: Role) -> Option<Command> {
+        match self {
+            Participant::Embedded { it, program } => {
+                let mut command = Command::new(program);
+                command.args(["lab-participant", it.name, role.name()]);
+                it.roles.contains(&role).then_some(command)
+            }
+            Participant::Peer(peer) => peer.command(role),
+        }
+    }
+
+    /// Why it cannot run, with what mends that.
+    pub fn missing(&self) -> Option<String> {
+        match self {
+            Participant::Embedded { .. } => None,
+            Participant::Peer(peer) => peer.missing(),
+        }
+    }
+
+    /// What it says of its version.
+    pub fn version(&self) -> Option<String> {
+        match self {
+            Participant::Embedded { .. } => Some(env!("CARGO_PKG_VERSION").to_owned()),
+            Participant::Peer(peer) => peer.version(),
+        }
+    }
+
+    /// Lines of its programs.
+    pub fn source_lines(&self) -> Option<u64> {
+        match self {
+            Participant::Embedded { it, .. } => it.source_lines,
+            Participant::Peer(peer) => peer.source_lines(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What only becomes clear when all rows are there: ratios, and whom to trust.
+
+use crate::bench::results::{Interval, Row, Verdict};
+use crate::statistics::median_interval;
+
+/// The limit's name.
+const RAW: &str = "raw";
+/// Ours.
+const WIGWAG: &str = "wigwag";
+
+/// Two participants vouch for each other only when each was right beside the lab's own counterpart.
+pub fn distrust(rows: &mut [Row]) {
+    let void_in = |rows: &[Row], name: &str, cell: &str| {
+        rows.iter().any(|row| {
+            row.workload == "pingpong"
+                && row.participant == name
+                && row.cell == cell
+                && row.verdict == Verdict::Void
+        })
+    };
+    for index in 0..rows.len() {
+        let row = &rows[index];
+        let (server, client) = match row.cell.split_once(" × ") {
+            _ if row.workload != "pingpong" || row.verdict == Verdict::Void => continue,
+            Some((server, client)) => (server.to_owned(), client.to_owned()),
+            None => continue,
+        };
+        let mut reasons = Vec::new();
+        if void_in(rows, &server, "server") {
+            reasons.push(format!("the server of {server} was void beside the lab's own client"));
+        }
+        if void_in(rows, &client, "client") {
+            reasons.push(format!("the client of {client} was void beside the lab's own server"));
+        }
+        if !reasons.is_empty() {
+            make_void(&mut rows[index], reasons);
+        }
+    }
+}
+
+fn make_void(row: &mut Row, reasons: Vec<String>) {
+    row.verdict = Verdict::Void;
+    row.reasons = reasons;
+    row.rate = None;
+    row.cpu_s_per_million = None;
+    row.rtt_us = None;
+    row.peak_rss_bytes = None;
+    row.threads = None;
+    row.switches_per_thousand = None;
+    row.runs.clear();
+}
+
+/// Rates to those of the limit and of the best peer, paired by round.
+pub fn fill(rows: &mut [Row]) {
+    for index in 0..rows.len() {
+        let row = &rows[index];
+        let beside = |other: &&Row| other.workload == row.workload && comparable(row, other);
+        let raw = rows.iter().filter(beside).find(|other| other.participant == RAW);
+        let median = |row: &Row| row.rate.map_or(0.0, |rate| rate.median);
+        let peers = rows.iter().filter(beside).filter(|other| {
+            let ours = other.participant == RAW || other.participant == WIGWAG;
+            !ours && !other.known_bad && other.rate.is_some()
+        });
+        let best = peers.max_by(|a, b| median(a).total_cmp(&median(b)));
+        let same =
+            |other: &&Row| (&other.participant, &other.cell) != (&row.participant, &row.cell);
+        let to_raw = raw.and_then(|raw| ratio(row, raw));
+        let to_best = best.filter(same).and_then(|best| ratio(row, best));
+        rows[index].ratio_to_raw = to_raw;
+        rows[index].ratio_to_best_peer = to_best;
+    }
+}
+
+/// Whether `other` may stand beside `row`: the same cell, or a pair of one participant beside any
+/// pair.
+fn comparable(row: &Row, other: &Row) -> bool {
+    match (row.cell.split_once(" × "), other.cell.split_once(" × ")) {
+        (Some(_), Some((server, client))) => server == client,
+        _ => row.cell == other.cell,
+    }
+}
+
+fn ratio(ours: &Row, theirs: &Row) -> Option<Interval> {
+    let rate = |run: &crate::bench::results::Run| run.messages as f64 / run.seconds;
+    let paired = ours.runs.iter().filter_map(|run| {
+        let other = theirs.runs.iter().find(|other| other.round == run.round)?;
+        Some(rate(run) / rate(other))
+    });
+    let ratios: Vec<f64> = paired.collect();
+    let [low, median, high] = median_interval(&ratios)?;
+    Some(Interval { median, low, high })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::results::{Run, Spread, Witness};
+    use crate::digest::Verified;
+
+    fn row(participant: &str, cell: &str, rates: &[u64]) -> Row {
+        let runs = rates.iter().enumerate().map(|(round, rate)| Run {
+            round,
+            seconds: 1.0,
+            messages: *rate,
+            cpu_seconds: 1.0,
+            foreign_cpu_share: 0.0,
+            peak_rss_bytes: 1,
+            threads: Vec::new(),
+        });
+        let rate = rates.first().map(|rate| *rate as f64);
+        Row {
+            workload: "pingpong".to_owned(),
+            cell: cell.to_owned(),
+            participant: participant.to_owned(),
+            version: None,
+            known_bad: false,
+            verdict: if rates.is_empty() { Verdict::Void } else { Verdict::Valid },
+            reasons: Vec::new(),
+            witness: Witness::Full,
+            verified: Verified::default(),
+            rate: rate.map(|rate| Spread { median: rate, min: rate, max: rate }),
+            cpu_s_per_million: None,
+            rtt_us: None,
+            peak_rss_bytes: None,
+            threads: None,
+            switches_per_thousand: None,
+            ratio_to_raw: None,
+            ratio_to_best_peer: None,
+            source_lines: None,
+            runs: runs.collect(),
+        }
+    }
+
+    #[test]
+    fn a_pair_is_void_when_one_side_was_void_beside_the_witness() {
+        let mut rows = [
+            row("go", "server", &[1]),
+            row("go", "client", &[]),
+            row("c", "server", &[1]),
+            row("c", "client", &[1]),
+            row("go", "go × go", &[1]),
+            row("go", "go × c", &[1]),
+            row("c", "c × go", &[1]),
+        ];
+        distrust(&mut rows);
+        let verdicts: Vec<Verdict> = rows[4..].iter().map(|row| row.verdict).collect();
+        assert_eq!(verdicts, [Verdict::Void, Verdict::Valid, Verdict::Void]);
+        assert!(rows[6].rate.is_none() && rows[6].runs.is_empty());
+    }
+
+    #[test]
+    fn ratios_pair_the_rounds_and_mixed_pairs_stand_beside_the_limit_of_pairs() {
+        let mut rows = [
+            row("raw", "raw × raw", &[100, 200]),
+            row("go", "go × go", &[50, 100]),
+            row("go", "go × c", &[25, 50]),
+            row("go", "server", &[1, 1]),
+        ];
+        fill(&mut rows);
+        let to_raw = rows[1].ratio_to_raw.unwrap();
+        assert_eq!((to_raw.median, to_raw.low, to_raw.high), (0.5, 0.5, 0.5));
+        assert_eq!(rows[2].ratio_to_raw.unwrap().median, 0.25);
+        assert_eq!(rows[2].ratio_to_best_peer.unwrap().median, 0.5);
+        assert!(rows[1].ratio_to_best_peer.is_none() && rows[3].ratio_to_raw.is_none());
+    }
+}

@@ -1,0 +1,191 @@
+//! What one participant came to in one cell, trial by trial, until it is a row.
+
+use crate::bench::results::{Percentiles, Row, Run, Spread, Verdict};
+use crate::bench::trial::Outcome;
+use crate::bench::workload::{Entry, Judged};
+use crate::digest::Verified;
+use crate::statistics;
+
+/// Reasons that a row gives; the same thing happens in every round as a rule.
+const REASONS_MAX: usize = 8;
+
+/// How reasons begin that say nothing against the participant: the machine was not quiet, the lab's
+/// own side was the limit.
+pub const INNOCENT: [&str; 2] = ["no quiet window", "at least this"];
+
+/// Whether something is said against a participant.
+pub fn is_found_out(row: &Row) -> bool {
+    let innocent = |reason: &String| INNOCENT.iter().any(|begin| reason.starts_with(begin));
+    row.verdict == Verdict::Void || row.reasons.iter().any(|reason| !innocent(reason))
+}
+
+/// A row to be.
+pub struct Series<'a> {
+    /// Who and where.
+    pub entry: Entry<'a>,
+    /// Messages of a window.
+    pub messages: u64,
+    verified: Verified,
+    void: Vec<String>,
+    flags: Vec<String>,
+    runs: Vec<Run>,
+    times: Vec<crate::bench::account::Times>,
+    threads: u64,
+    switches: Vec<f64>,
+    /// Windows that were not quiet, and the worst of them.
+    loud: (usize, f64),
+}
+
+impl<'a> Series<'a> {
+    /// Nothing yet.
+    pub fn new(entry: Entry<'a>) -> Self {
+        Self {
+            entry,
+            messages: 0,
+            verified: Verified::default(),
+            void: Vec::new(),
+            flags: Vec::new(),
+            runs: Vec::new(),
+            times: Vec::new(),
+            threads: 0,
+            switches: Vec::new(),
+            loud: (0, 0.0),
+        }
+    }
+
+    /// It cannot have a number any more.
+    pub fn is_void(&self) -> bool {
+        !self.void.is_empty()
+    }
+
+    /// There is something to tell.
+    pub fn has_begun(&self) -> bool {
+        self.is_void() || !self.runs.is_empty()
+    }
+
+    /// It cannot have a number, and why.
+    pub fn make_void(&mut self, reason: String) {
+        note(&mut self.void, reason);
+    }
+
+    /// Takes what a trial's accounts came to; false when that makes it void.
+    pub fn take_trial(&mut self, judged: Judged) -> bool {
+        self.verified = self.verified + judged.verified;
+        for reason in judged.void {
+            self.make_void(reason);
+        }
+        !self.is_void()
+    }
+
+    /// Takes the window of a round.
+    pub fn take_window(&mut self, round: usize, judged: Judged, outcome: Outcome, loud: bool) {
+        for reason in judged.flags {
+            note(&mut self.flags, reason);
+        }
+        if loud {
+            self.loud = (self.loud.0 + 1, self.loud.1.max(outcome.foreign_cpu_share));
+        }
+        self.times.extend(judged.times);
+        self.threads = self.threads.max(outcome.cost.threads_max);
+        self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
+        self.runs.push(Run {
+            round,
+            seconds: outcome.seconds,
+            messages: self.messages,
+            cpu_seconds: outcome.cost.cpu_seconds,
+            foreign_cpu_share: outcome.foreign_cpu_share,
+            peak_rss_bytes: outcome.cost.peak_rss_bytes,
+            threads: outcome.cost.threads,
+        });
+    }
+
+    /// The row of somebody who is not there.
+    pub fn into_missing(self, reason: &str) -> Row {
+        let mut row = self.into_row();
+        row.verdict = Verdict::NotInstalled;
+        row.reasons = vec![reason.to_owned()];
+        row
+    }
+
+    /// The row. One that is void has no number anywhere.
+    pub fn into_row(mut self) -> Row {
+        if !self.entry.participant.is_ordered() && !self.runs.is_empty() {
+            self.flags.insert(0, "it promises no order".to_owned());
+        }
+        if self.loud.0 > 0 {
+            self.flags.push(format!(
+                "{} in {} of {} rounds: others took up to {:.0} % of the processors",
+                INNOCENT[0],
+                self.loud.0,
+                self.runs.len(),
+                self.loud.1 * 100.0
+            ));
+        }
+        let participant = self.entry.participant;
+        let void = self.is_void();
+        if void {
+            self.runs.clear();
+            self.times.clear();
+        }
+        let counts = |of: fn(&Run) -> f64| -> Vec<f64> { self.runs.iter().map(of).collect() };
+        let measured = !self.runs.is_empty();
+        Row {
+            workload: self.entry.cell.workload().name().to_owned(),
+            cell: self.entry.cell_name(),
+            participant: participant.name().to_owned(),
+            version: participant.version(),
+            known_bad: participant.is_known_bad(),
+            verdict: match (void, self.flags.is_empty()) {
+                (true, _) => Verdict::Void,
+                (false, true) => Verdict::Valid,
+                (false, false) => Verdict::Flagged,
+            },
+            witness: self.entry.cell.witness(),
+            verified: self.verified,
+            rate: spread(&counts(|run| run.messages as f64 / run.seconds)),
+            cpu_s_per_million: spread(&counts(|run| run.cpu_seconds * 1e6 / run.messages as f64)),
+            rtt_us: percentiles(&self.times, self.messages),
+            peak_rss_bytes: self.runs.iter().map(|run| run.peak_rss_bytes).max(),
+            threads: measured.then_some(self.threads),
+            switches_per_thousand: spread(&self.switches)
+                .filter(|_| measured)
+                .map(|spread| spread.median),
+            ratio_to_raw: None,
+            ratio_to_best_peer: None,
+            source_lines: participant.source_lines(),
+            reasons: if void { self.void } else { self.flags },
+            runs: self.runs,
+        }
+    }
+}
+
+/// A reason once, and not too many.
+fn note(reasons: &mut Vec<String>, reason: String) {
+    // The same thing with other numbers is the same thing.
+    let shape = |reason: &str| reason.replace(|it: char| it.is_ascii_digit() || it == '.', "");
+    let known = reasons.iter().any(|known| shape(known) == shape(&reason));
+    if !known && reasons.len() < REASONS_MAX {
+        reasons.push(reason);
+    }
+}
+
+fn spread(rounds: &[f64]) -> Option<Spread> {
+    let statistics::Spread { median, min, max } = statistics::Spread::of(rounds)?;
+    Some(Spread { median, min, max })
+}
+
+/// The middle of the rounds' percentiles, as far as the samples of a round bear them.
+fn percentiles(times: &[crate::bench::account::Times], samples: u64) -> Option<Percentiles> {
+    let middle = |of: fn(&crate::bench::account::Times) -> f64| {
+        let values: Vec<f64> = times.iter().map(of).collect();
+        spread(&values)
+    };
+    let beyond = |share: u64| samples / share >= statistics::SAMPLES_BEYOND_MIN as u64;
+    Some(Percentiles {
+        p50: middle(|times| times.p50)?.median,
+        p90: middle(|times| times.p90).filter(|_| beyond(10)).map(|spread| spread.median),
+        p99: middle(|times| times.p99).filter(|_| beyond(100)).map(|spread| spread.median),
+        max: middle(|times| times.max)?.max,
+        samples: samples * times.len() as u64,
+    })
+}

@@ -1,0 +1,348 @@
+//! What the processes of a participant cost: processor time, memory, threads, switches.
+//!
+//! A participant may be one process or many, so everything that descends from the started one
+//! counts, and so does what belongs to its process group after its parent has gone. Processor time
+//! of a process is its own and that of the children it has waited for, so nobody is forgotten by
+//! ending early. Linux only, from `/proc`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use crate::bench::results::ThreadShare;
+
+/// Every so many samples the whole of `/proc` is searched for new processes.
+const SEARCH_EVERY: u32 = 4;
+
+/// Ticks of processor time a second, as the kernel shows them to programs on every platform that
+/// Rust has a Linux for.
+const TICKS: f64 = 100.0;
+
+/// What is known of a tree of processes. Feed it samples and ask what a window has cost.
+#[derive(Debug)]
+pub struct Tree {
+    root: u32,
+    known: BTreeSet<u32>,
+    samples: u32,
+    now: Reading,
+    base: Reading,
+    peak_rss_bytes: u64,
+    threads_max: u64,
+}
+
+/// Counters that only grow.
+#[derive(Clone, Debug, Default)]
+struct Reading {
+    /// Seconds of processor time by process.
+    processes: BTreeMap<u32, f64>,
+    threads: BTreeMap<(u32, u32), Thread>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Thread {
+    name: String,
+    cpu: f64,
+    /// Times that it was put on a processor.
+    turns: u64,
+}
+
+/// What a window has cost.
+#[derive(Clone, Debug, Default)]
+pub struct Cost {
+    /// Seconds of processor time.
+    pub cpu_seconds: f64,
+    /// The sum of the peaks of the processes.
+    pub peak_rss_bytes: u64,
+    /// The most threads at once.
+    pub threads_max: u64,
+    /// How often a thread was put on a processor.
+    pub switches: u64,
+    /// By thread, most first.
+    pub threads: Vec<ThreadShare>,
+}
+
+impl Tree {
+    /// The tree that grows from the process `root`, which leads its group.
+    pub fn new(root: u32) -> Self {
+        Self {
+            root,
+            known: [root].into(),
+            samples: 0,
+            now: Reading::default(),
+            base: Reading::default(),
+            peak_rss_bytes: 0,
+            threads_max: 0,
+        }
+    }
+
+    /// The window begins: what was spent until now does not count.
+    pub fn begin(&mut self) {
+        self.search();
+        self.read();
+        self.base = self.now.clone();
+        self.threads_max = 0;
+    }
+
+    /// Looks again.
+    pub fn sample(&mut self) {
+        self.samples += 1;
+        if self.samples.is_multiple_of(SEARCH_EVERY) {
+            self.search();
+        }
+        self.read();
+    }
+
+    /// The window ends: what it has cost.
+    pub fn end(&mut self) -> Cost {
+        self.search();
+        self.read();
+        let mut threads = Vec::new();
+        let (mut switches, mut in_threads) = (0, 0.0);
+        for (id, thread) in &self.now.threads {
+            let before = self.base.threads.get(id);
+            let cpu_seconds = (thread.cpu - before.map_or(0.0, |thread| thread.cpu)).max(0.0);
+            switches += thread.turns.saturating_sub(before.map_or(0, |thread| thread.turns));
+            in_threads += cpu_seconds;
+            threads.push(ThreadShare { name: thread.name.clone(), cpu_seconds });
+        }
+        // Ticks cover the threads that have ended, nanoseconds the others: neither says too much.
+        let cpu_seconds = self.spent().max(in_threads);
+        threads.retain(|thread| thread.cpu_seconds * 100.0 >= cpu_seconds && cpu_seconds > 0.0);
+        threads.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+        Cost {
+            cpu_seconds,
+            peak_rss_bytes: self.peak_rss_bytes,
+            threads_max: self.threads_max,
+            switches,
+            threads,
+        }
+    }
+
+    /// Seconds since [`begin`](Self::begin), by the processes.
+    pub fn spent(&self) -> f64 {
+        let before = |pid| self.base.processes.get(pid).copied().unwrap_or(0.0);
+        self.now.processes.iter().map(|(pid, cpu)| (cpu - before(pid)).max(0.0)).sum()
+    }
+
+    fn search(&mut self) {
+        self.known.extend(family(self.root));
+    }
+
+    fn read(&mut self) {
+        let (mut rss, mut threads) = (0, 0);
+        for pid in &self.known {
+            let Some(stat) = Stat::read(*pid) else {
+                continue;
+            };
+            let folder = format!("/proc/{pid}");
+            let (in_threads, count) = self.now.read_threads(*pid, &folder);
+            threads += count;
+            let cpu = stat.cpu_seconds.max(in_threads);
+            let known = self.now.processes.entry(*pid).or_default();
+            *known = known.max(cpu);
+            rss += memory_peak(&folder);
+        }
+        self.peak_rss_bytes = self.peak_rss_bytes.max(rss);
+        self.threads_max = self.threads_max.max(threads);
+    }
+}
+
+impl Reading {
+    /// Seconds of the threads that live, and how many they are.
+    fn read_threads(&mut self, pid: u32, folder: &str) -> (f64, u64) {
+        let (mut cpu, mut count) = (0.0, 0);
+        for entry in fs::read_dir(format!("{folder}/task")).into_iter().flatten().flatten() {
+            let Some(tid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+                continue;
+            };
+            let text = fs::read_to_string(entry.path().join("schedstat")).unwrap_or_default();
+            let mut words = text.split_whitespace().map_while(|word| word.parse::<u64>().ok());
+            let (Some(nanoseconds), _, Some(turns)) = (words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            count += 1;
+            let thread = self.threads.entry((pid, tid)).or_default();
+            if thread.name.is_empty() {
+                let name = fs::read_to_string(entry.path().join("comm")).unwrap_or_default();
+                thread.name = name.trim_end().to_owned();
+            }
+            thread.cpu = nanoseconds as f64 / 1e9;
+            thread.turns = turns;
+            cpu += thread.cpu;
+        }
+        (cpu, count)
+    }
+}
+
+/// The processes that descend from `root` or are in the group that it leads, itself included.
+pub fn family(root: u32) -> BTreeSet<u32> {
+    let stats = all();
+    let mut found: BTreeSet<u32> = [root].into();
+    found.extend(stats.iter().filter(|(_, stat)| stat.group == root).map(|(pid, _)| *pid));
+    // Parents come before their children as a rule, so this goes round once or twice.
+    loop {
+        let before = found.len();
+        let children = stats.iter().filter(|(_, stat)| found.contains(&stat.parent));
+        let children: Vec<u32> = children.map(|(pid, _)| *pid).collect();
+        found.extend(children);
+        if found.len() == before {
+            return found;
+        }
+    }
+}
+
+/// Those of [`family`] that still run, without the root: what a program leaves behind.
+pub fn survivors(root: u32) -> Vec<u32> {
+    let alive = |pid: &u32| *pid != root && Stat::read(*pid).is_some_and(|stat| !stat.is_over());
+    family(root).into_iter().filter(alive).collect()
+}
+
+/// Processes that run with `name=value` in their environment.
+pub fn marked(name: &str, value: &str) -> Vec<u32> {
+    let mark = format!("{name}={value}");
+    let has_it = |pid: &u32| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+    };
+    let stats = all().into_iter().filter(|(_, stat)| !stat.is_over());
+    stats.map(|(pid, _)| pid).filter(has_it).collect()
+}
+
+fn all() -> BTreeMap<u32, Stat> {
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
+}
+
+/// The fields of `/proc/PID/stat` that we need.
+struct Stat {
+    state: char,
+    parent: u32,
+    group: u32,
+    cpu_seconds: f64,
+}
+
+impl Stat {
+    fn read(pid: u32) -> Option<Stat> {
+        Stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+    }
+
+    /// The name stands in brackets and may hold any character, so fields count from its end.
+    fn parse(text: &str) -> Option<Stat> {
+        let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
+        let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+        // User and system time, its own and that of the children it has waited for.
+        let ticks: u64 = (11..15).map(number).sum::<Option<u64>>()?;
+        Some(Stat {
+            state: fields.first()?.chars().next()?,
+            parent: number(1)? as u32,
+            group: number(2)? as u32,
+            cpu_seconds: ticks as f64 / TICKS,
+        })
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
+}
+
+fn memory_peak(folder: &str) -> u64 {
+    let status = fs::read_to_string(format!("{folder}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix("kB")?.trim().parse().ok());
+    kibibytes.unwrap_or(0_u64) * 1_024
+}
+
+/// The processor time of the whole machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine {
+    busy: f64,
+    all: f64,
+}
+
+impl Machine {
+    /// What it is now; nothing where `/proc/stat` cannot be read.
+    pub fn now() -> Self {
+        Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    /// user, nice, system, idle, iowait, irq, softirq, steal; what guests took is within user.
+    fn parse(text: &str) -> Self {
+        let line = text.lines().next().unwrap_or_default();
+        let words = line.split_whitespace().skip(1).take(8);
+        let times: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+        let idle: f64 = times.iter().skip(3).take(2).sum();
+        let all: f64 = times.iter().sum();
+        Self { busy: (all - idle) / TICKS, all: all / TICKS }
+    }
+
+    /// The share of what there was that others took since `self`, steal included, when our own
+    /// processes took `own` seconds. The kernel counts the machine in ticks, so a window of 250 ms
+    /// on two processors is good to about four per cent, one of 1.5 s to less than one.
+    pub fn foreign_share(&self, now: &Machine, own: f64) -> f64 {
+        let all = now.all - self.all;
+        if all <= 0.0 {
+            return 0.0;
+        }
+        ((now.busy - self.busy - own) / all).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn children_and_orphans_belong_to_the_family() {
+        use std::os::unix::process::CommandExt;
+        let script = "sleep 20 & (sleep 21 &) ; wait";
+        let mut shell = Command::new("sh")
+            .args(["-c", script])
+            .process_group(0)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let begun = std::time::Instant::now();
+        while survivors(shell.id()).len() < 2 && begun.elapsed().as_secs() < 10 {
+            std::thread::yield_now();
+        }
+        let left = survivors(shell.id());
+        for pid in &left {
+            let pid = rustix::process::Pid::from_raw(*pid as i32).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        assert_eq!(left.len(), 2);
+    }
+
+    /// The one that worked has ended and was waited for before anybody looked.
+    #[test]
+    fn the_time_of_a_child_that_has_gone_counts() {
+        let script = "read go; (i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); read end";
+        let mut shell =
+            Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
+        let mut tree = Tree::new(shell.id());
+        tree.begin();
+        let mut input = shell.stdin.take().unwrap();
+        std::io::Write::write_all(&mut input, b"go\n").unwrap();
+        let begun = std::time::Instant::now();
+        while survivors(shell.id()).is_empty() && begun.elapsed().as_secs() < 10 {}
+        while !survivors(shell.id()).is_empty() && begun.elapsed().as_secs() < 20 {}
+        let cost = tree.end();
+        drop(input);
+        shell.wait().unwrap();
+        assert!(cost.cpu_seconds > 0.0, "{cost:?}");
+        assert!(cost.peak_rss_bytes > 0 && cost.threads_max >= 1, "{cost:?}");
+    }
+
+    #[test]
+    fn steal_is_foreign_and_our_own_time_is_not() {
+        let before = Machine::parse("cpu 100 0 0 100 0 0 0 0 0 0\n");
+        let after = Machine::parse("cpu 150 0 0 130 0 0 0 20 0 0\n");
+        assert!((before.foreign_share(&after, 0.5) - 0.2).abs() < 1e-9);
+        assert_eq!(before.foreign_share(&after, 5.0), 0.0);
+    }
+}

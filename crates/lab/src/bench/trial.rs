@@ -1,0 +1,247 @@
+//! One measurement: fresh processes, one GO, the accounts, and what it has cost.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::bench::process::{Fault, Program};
+use crate::bench::tree::{Cost, Machine, Tree};
+
+/// Processes are looked at so often.
+const SAMPLE_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a program may take; the contract's, or shorter for a quick run.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// Until READY.
+    pub ready: Duration,
+    /// From GO to the last account.
+    pub work: Duration,
+}
+
+/// What the contract grants.
+pub const CONTRACT: Deadlines =
+    Deadlines { ready: Duration::from_secs(20), work: Duration::from_secs(30) };
+
+/// What a quick run grants, which knows its participants and must end soon.
+pub const QUICK: Deadlines =
+    Deadlines { ready: Duration::from_secs(5), work: Duration::from_secs(8) };
+
+/// A program to start.
+pub struct Launch {
+    /// Whose it is and what it does, for reasons: `go, its server`.
+    pub title: String,
+    /// How.
+    pub command: Command,
+    /// Its environment.
+    pub orders: Vec<(&'static str, String)>,
+    /// It belongs to the participant that is measured, not to the lab.
+    pub measured: bool,
+    /// The clock stops when its account has been read.
+    pub stops_clock: bool,
+}
+
+/// What is started together. The worker is told the server's port.
+pub struct Cast {
+    /// It listens.
+    pub server: Option<Launch>,
+    /// It gets GO and ends by itself.
+    pub worker: Launch,
+}
+
+/// What a trial came to.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// From GO to the account of the one who received.
+    pub seconds: f64,
+    /// The server's account.
+    pub server: String,
+    /// The worker's account.
+    pub worker: String,
+    /// What the measured programs have cost.
+    pub cost: Cost,
+    /// Processor time of the lab's own counterpart.
+    pub witness_cpu_seconds: f64,
+    /// Processor time of everything else, as a share of what there was.
+    pub foreign_cpu_share: f64,
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug)]
+pub enum NoOutcome {
+    /// Somebody asked the run to stop.
+    Stopped,
+    /// A program broke the contract.
+    Broke {
+        /// Which one.
+        title: String,
+        /// How.
+        fault: Fault,
+        /// It is the lab's own, so the participant may be innocent.
+        ours: bool,
+    },
+}
+
+/// A program of a trial, and what is read of it.
+struct Player {
+    title: String,
+    program: Program,
+    tree: Tree,
+    measured: bool,
+    stops_clock: bool,
+    account: Option<(String, Instant)>,
+}
+
+impl Player {
+    fn start(
+        launch: Launch,
+        deadlines: Deadlines,
+        listens: bool,
+    ) -> Result<(Self, u16), NoOutcome> {
+        let Launch { title, command, orders, measured, stops_clock } = launch;
+        let broke = |fault| NoOutcome::Broke { title: title.clone(), fault, ours: !measured };
+        let mut program = Program::start(command, &orders).map_err(broke)?;
+        let port = program.ready(deadlines.ready, listens).map_err(broke)?;
+        let tree = Tree::new(program.pid());
+        let player = Player { title, program, tree, measured, stops_clock, account: None };
+        Ok((player, port.unwrap_or(0)))
+    }
+
+    fn broke(&self, fault: Fault) -> NoOutcome {
+        NoOutcome::Broke { title: self.title.clone(), fault, ours: !self.measured }
+    }
+
+    fn listen(&mut self, wait: Duration) -> Result<(), NoOutcome> {
+        if self.account.is_none() {
+            let said = self.program.account(wait);
+            self.account = said.map_err(|fault| self.broke(fault))?;
+        }
+        Ok(())
+    }
+}
+
+/// Starts the cast, lets it work, and reads what came of it. Nothing runs any more afterwards.
+pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Outcome, NoOutcome> {
+    let Cast { server, worker } = cast;
+    let mut players = Vec::new();
+    let mut worker = worker;
+    if let Some(server) = server {
+        let (player, port) = Player::start(server, deadlines, true)?;
+        worker.orders.push(("PORT", port.to_string()));
+        players.push(player);
+    }
+    let (player, _) = Player::start(worker, deadlines, false)?;
+    players.push(player);
+    let machine = Machine::now();
+    let own = own_seconds();
+    for player in &mut players {
+        player.tree.begin();
+    }
+    let began = match players.last_mut() {
+        Some(worker) => worker.program.go().map_err(|fault| worker.broke(fault))?,
+        None => return Err(NoOutcome::Stopped),
+    };
+    work(&mut players, began, deadlines, stop)?;
+    let mut outcome = read(&mut players, began);
+    let spent: f64 = players.iter().map(|player| player.tree.spent()).sum();
+    let own = own_seconds() - own;
+    outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
+    end(&mut players, began, deadlines, stop)?;
+    let mut accounts = players.iter_mut().filter_map(|player| player.account.take());
+    // The worker stands last, behind the server if there is one.
+    outcome.worker = accounts.next_back().map(|(account, _)| account).unwrap_or_default();
+    outcome.server = accounts.next_back().map(|(account, _)| account).unwrap_or_default();
+    Ok(outcome)
+}
+
+/// Until every program that stops the clock has given its account.
+fn work(
+    players: &mut [Player],
+    began: Instant,
+    deadlines: Deadlines,
+    stop: &AtomicBool,
+) -> Result<(), NoOutcome> {
+    let mut sampled = began;
+    loop {
+        let waiting = players.iter_mut().filter(|it| it.stops_clock && it.account.is_none());
+        let Some(player) = waiting.last() else {
+            return Ok(());
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Err(NoOutcome::Stopped);
+        }
+        if began.elapsed() > deadlines.work {
+            return Err(player.broke(Fault::NoAccount(deadlines.work)));
+        }
+        player.listen(SAMPLE_EVERY.saturating_sub(sampled.elapsed()))?;
+        if sampled.elapsed() >= SAMPLE_EVERY {
+            sampled = Instant::now();
+            // One that is not waited for may have ended in the middle.
+            for player in players.iter_mut() {
+                player.listen(Duration::ZERO)?;
+                player.tree.sample();
+            }
+        }
+    }
+}
+
+fn read(players: &mut [Player], began: Instant) -> Outcome {
+    let mut outcome = Outcome::default();
+    for player in players {
+        let cost = player.tree.end();
+        if player.measured {
+            outcome.cost = std::mem::take(&mut outcome.cost).with(cost);
+        } else {
+            outcome.witness_cpu_seconds += cost.cpu_seconds;
+        }
+        if let (true, Some((_, at))) = (player.stops_clock, &player.account) {
+            outcome.seconds = outcome.seconds.max(at.duration_since(began).as_secs_f64());
+        }
+    }
+    outcome
+}
+
+/// The other accounts, and the end of everybody: first the worker, then the server.
+fn end(
+    players: &mut [Player],
+    began: Instant,
+    deadlines: Deadlines,
+    stop: &AtomicBool,
+) -> Result<(), NoOutcome> {
+    let listens = players.len() > 1;
+    for (index, player) in players.iter_mut().enumerate().rev() {
+        while player.account.is_none() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(NoOutcome::Stopped);
+            }
+            if began.elapsed() > deadlines.work {
+                return Err(player.broke(Fault::NoAccount(deadlines.work)));
+            }
+            player.listen(SAMPLE_EVERY)?;
+        }
+        let ended = match listens && index == 0 {
+            true => player.program.ends_when_told(),
+            false => player.program.ends_by_itself(),
+        };
+        ended.map_err(|fault| player.broke(fault))?;
+    }
+    Ok(())
+}
+
+impl Cost {
+    /// Both together.
+    pub fn with(mut self, other: Cost) -> Cost {
+        self.cpu_seconds += other.cpu_seconds;
+        self.peak_rss_bytes += other.peak_rss_bytes;
+        self.threads_max += other.threads_max;
+        self.switches += other.switches;
+        self.threads.extend(other.threads);
+        self.threads.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+        self
+    }
+}
+
+/// The lab's own processor time, which disturbs a run but is nobody else's.
+fn own_seconds() -> f64 {
+    crate::usage::Usage::of_self().map_or(0.0, |usage| usage.cpu.as_secs_f64())
+}

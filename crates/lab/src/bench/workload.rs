@@ -1,0 +1,305 @@
+//! What participants do, cell by cell: the programs that are started, their orders, and what their
+//! accounts are held against.
+//!
+//! A verdict looks at what came out, never at a name.
+
+pub mod counter;
+pub mod remote;
+pub mod pingpong;
+
+use std::path::Path;
+
+use serde::de::DeserializeOwned;
+
+use crate::bench::account::Times;
+use crate::bench::participant::{Participant, Role};
+use crate::bench::results::Witness;
+use crate::bench::trial::{Cast, Launch, Outcome};
+use crate::digest::Verified;
+
+/// A workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Workload {
+    /// Many connections, a token each way.
+    Pingpong,
+    /// Senders and one counting actor within a process.
+    Counter,
+    /// Two processes and the participant's own wire.
+    Remote,
+}
+
+/// Every workload, in the order of the tables.
+pub const WORKLOADS: [Workload; 3] = [Workload::Pingpong, Workload::Counter, Workload::Remote];
+
+impl Workload {
+    /// As a person writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Workload::Pingpong => "pingpong",
+            Workload::Counter => "counter",
+            Workload::Remote => "remote",
+        }
+    }
+
+    /// What happens in it.
+    pub fn about(self) -> &'static str {
+        match self {
+            Workload::Pingpong => {
+                "100 TCP connections, a 4-byte token each way, one in flight each"
+            }
+            Workload::Counter => {
+                "Count(100) from senders side by side to one actor, then its total"
+            }
+            Workload::Remote => {
+                "two processes: tells, a naive loop, asks in flight, asks one by one"
+            }
+        }
+    }
+
+    /// The cells of a run; a quick one has one, and another for whoever has only a client.
+    pub fn cells(self, quick: bool) -> Vec<Cell> {
+        match (self, quick) {
+            (Workload::Pingpong, true) => vec![Cell::Server, Cell::Client],
+            (Workload::Pingpong, false) => {
+                vec![Cell::Server, Cell::Client, Cell::Pair, Cell::Mixed]
+            }
+            (Workload::Counter, true) => vec![Cell::Count { senders: 1 }],
+            (Workload::Counter, false) => [1, 2, 8].map(|senders| Cell::Count { senders }).to_vec(),
+            (Workload::Remote, true) => vec![Cell::Tell],
+            (Workload::Remote, false) => {
+                vec![Cell::Tell, Cell::Naive, Cell::Ask, Cell::RoundTrip]
+            }
+        }
+    }
+}
+
+/// A cell of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cell {
+    /// Pingpong: the participant serves, the lab drives.
+    Server,
+    /// Pingpong: the participant drives, the lab serves.
+    Client,
+    /// Pingpong: the participant on both sides.
+    Pair,
+    /// Pingpong: two participants.
+    Mixed,
+    /// Counter.
+    Count {
+        /// Side by side.
+        senders: u32,
+    },
+    /// Remote: one way, as the manual says.
+    Tell,
+    /// Remote: one way, a plain loop.
+    Naive,
+    /// Remote: replies, many in flight.
+    Ask,
+    /// Remote: replies, one in flight.
+    RoundTrip,
+}
+
+/// How many messages a cell has.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// The first trial's; the next ones fill the window.
+    pub first: u64,
+    /// At most.
+    pub most: u64,
+    /// A multiple of this.
+    pub step: u64,
+    /// Always as many as `most`, however long it takes.
+    pub fixed: bool,
+}
+
+impl Cell {
+    /// The workload that it belongs to.
+    pub fn workload(self) -> Workload {
+        match self {
+            Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
+            Cell::Count { .. } => Workload::Counter,
+            Cell::Tell | Cell::Naive | Cell::Ask | Cell::RoundTrip => Workload::Remote,
+        }
+    }
+
+    /// Roles that a participant must fill.
+    pub fn roles(self) -> &'static [Role] {
+        match self {
+            Cell::Server => &[Role::PingpongServer],
+            Cell::Client => &[Role::PingpongClient],
+            Cell::Pair | Cell::Mixed => &[Role::PingpongServer, Role::PingpongClient],
+            Cell::Count { .. } => &[Role::Counter],
+            Cell::Tell | Cell::Naive | Cell::Ask | Cell::RoundTrip => {
+                &[Role::RemoteServer, Role::RemoteClient]
+            }
+        }
+    }
+
+    /// Who vouches for its numbers.
+    pub fn witness(self) -> Witness {
+        match self.workload() {
+            Workload::Pingpong => Witness::Full,
+            Workload::Counter | Workload::Remote => Witness::Digest,
+        }
+    }
+
+    /// How many messages it has.
+    pub fn size(self, quick: bool) -> Size {
+        let up_to = |first, most| Size { first, most, step: 1, fixed: false };
+        match self {
+            Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Size {
+                first: 50 * pingpong::CONNECTIONS,
+                most: 10_000 * pingpong::CONNECTIONS,
+                step: pingpong::CONNECTIONS,
+                fixed: false,
+            },
+            Cell::Count { senders } => Size { step: senders.into(), ..up_to(24_000, 100_000_000) },
+            Cell::Tell => up_to(20_000, 100_000_000),
+            Cell::Naive => {
+                let most = if quick { 2_000_000 } else { 20_000_000 };
+                Size { fixed: true, ..up_to(20_000, most) }
+            }
+            Cell::Ask => up_to(40_000, 50_000_000),
+            Cell::RoundTrip => up_to(1_000, 1_000_000),
+        }
+    }
+}
+
+/// A participant in a cell: a row to be.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    /// Where.
+    pub cell: Cell,
+    /// Who.
+    pub participant: &'a Participant,
+    /// Who drives it, in a mixed cell.
+    pub partner: Option<&'a Participant>,
+    /// The program that has the lab's own counterparts.
+    pub program: &'a Path,
+}
+
+/// What a trial is given: how many, and from which seed.
+#[derive(Clone, Copy, Debug)]
+pub struct Order {
+    /// In all.
+    pub messages: u64,
+    /// For the sender.
+    pub seed: u32,
+}
+
+/// What the accounts of a trial come to.
+#[derive(Clone, Debug, Default)]
+pub struct Judged {
+    /// What became of the messages.
+    pub verified: Verified,
+    /// Why there is no number.
+    pub void: Vec<String>,
+    /// What a reader of the number must know.
+    pub flags: Vec<String>,
+    /// Single round trips.
+    pub times: Option<Times>,
+}
+
+impl Entry<'_> {
+    /// The cell as the tables name it.
+    pub fn cell_name(&self) -> String {
+        match self.cell {
+            Cell::Server => "server".to_owned(),
+            Cell::Client => "client".to_owned(),
+            Cell::Pair | Cell::Mixed => {
+                let partner = self.partner.unwrap_or(self.participant);
+                format!("{} × {}", self.participant.name(), partner.name())
+            }
+            Cell::Count { senders: 1 } => "1 sender".to_owned(),
+            Cell::Count { senders } => format!("{senders} senders"),
+            Cell::Tell => "tell".to_owned(),
+            Cell::Naive => "naive".to_owned(),
+            Cell::Ask => "ask".to_owned(),
+            Cell::RoundTrip => "rtt".to_owned(),
+        }
+    }
+
+    /// The programs of a trial; `None` when a role has no command.
+    pub fn cast(&self, order: Order) -> Option<Cast> {
+        match self.cell.workload() {
+            Workload::Pingpong => pingpong::cast(self, order),
+            Workload::Counter => counter::cast(self, order),
+            Workload::Remote => remote::cast(self, order),
+        }
+    }
+
+    /// What the accounts come to.
+    pub fn judge(&self, order: Order, outcome: &Outcome) -> Judged {
+        let judged = match self.cell.workload() {
+            Workload::Pingpong => pingpong::judge(self, order, outcome),
+            Workload::Counter => counter::judge(self, order, outcome),
+            Workload::Remote => remote::judge(self, order, outcome),
+        };
+        judged.unwrap_or_else(|unreadable| {
+            let sent = order.messages;
+            let verified = Verified { sent, lost: sent, ..Verified::default() };
+            Judged { verified, void: vec![unreadable], ..Judged::default() }
+        })
+    }
+
+    fn launch(&self, role: Role, stops_clock: bool) -> Option<Launch> {
+        launch(self.participant, role, stops_clock)
+    }
+}
+
+fn launch(participant: &Participant, role: Role, stops_clock: bool) -> Option<Launch> {
+    Some(Launch {
+        title: format!("{} ({})", participant.name(), role.name()),
+        command: participant.command(role)?,
+        orders: Vec::new(),
+        measured: true,
+        stops_clock,
+    })
+}
+
+/// An account as what it should be, or the reason why it is none.
+fn account<T: DeserializeOwned>(whose: &str, line: &str) -> Result<T, String> {
+    serde_json::from_str(line)
+        .map_err(|error| format!("the account of its {whose} is none: {error}: {}", cut(line)))
+}
+
+fn cut(line: &str) -> &str {
+    let end = line.char_indices().nth(160).map_or(line.len(), |(end, _)| end);
+    &line[..end]
+}
+
+impl Judged {
+    /// Says in words what is wrong with `verified`. Order may be required, or only be told.
+    fn of(verified: Verified, order_required: bool) -> Judged {
+        let mut judged = Judged { verified, ..Judged::default() };
+        let Verified { sent, received, lost, duplicated, reordered, corrupt } = verified;
+        if lost > 0 {
+            judged.void.push(format!("{lost} of {sent} messages were lost"));
+        }
+        if duplicated > 0 {
+            judged.void.push(format!("{duplicated} messages arrived that were not sent, or twice"));
+        }
+        if corrupt > 0 {
+            judged.void.push(
+                "as many messages arrived as were sent, but not the same: changed ones, or a \
+                 duplicate in the place of a lost one"
+                    .to_owned(),
+            );
+        }
+        if reordered > 0 {
+            let share = 100.0 * reordered as f64 / received.max(1) as f64;
+            let said = format!("{reordered} messages ({share:.2} %) came out of order");
+            match order_required {
+                true => judged.void.push(said),
+                false => judged.flags.push(said),
+            }
+        }
+        judged
+    }
+
+    fn demand(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
+        if !holds {
+            self.void.push(otherwise());
+        }
+    }
+}

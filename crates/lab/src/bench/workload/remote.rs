@@ -1,0 +1,84 @@
+//! Two processes and the participant's own wire: one way, or with replies.
+
+use crate::bench::account::{Drove, Seen, Served, verify};
+use crate::bench::participant::Role;
+use crate::bench::trial::{Cast, Outcome};
+use crate::bench::workload::{Cell, Entry, Judged, Order, account};
+
+/// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
+const WINDOW: u64 = 16_384;
+/// A round trip that takes so long in the middle waits for a delayed acknowledgement, as a rule.
+const NAGLE_US: std::ops::Range<f64> = 35_000.0..48_000.0;
+
+pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
+    let asks = asks(entry.cell);
+    let mut server = entry.launch(Role::RemoteServer, true)?;
+    // The one who received stops the clock: with replies that is the client too.
+    let mut worker = entry.launch(Role::RemoteClient, asks)?;
+    let window = if entry.cell == Cell::Ask { WINDOW } else { 1 };
+    let common = vec![("CELL", entry.cell_name()), ("MESSAGES", order.messages.to_string())];
+    server.orders = common.clone();
+    server.orders.push(("PORT", "0".to_owned()));
+    worker.orders = common;
+    worker.orders.push(("SEED", order.seed.to_string()));
+    worker.orders.push(("WINDOW", window.to_string()));
+    Some(Cast { server: Some(server), worker })
+}
+
+pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
+    let served: Served = account("server", &outcome.server)?;
+    let drove: Drove = account("client", &outcome.worker)?;
+    let expected = Seen::expected(order.seed, 0, order.messages);
+    let asks = asks(entry.cell);
+    // An ask is matched with its reply; the order in which asks were handled is only told.
+    let required = entry.participant.is_ordered() && !asks;
+    let mut judged = Judged::of(verify(&[expected], &served.senders), required);
+    let claims = if asks { drove.replies } else { drove.sent };
+    judged.demand(claims == Some(order.messages), || {
+        let what = if asks { "replies" } else { "messages sent" };
+        let claims = claims.map_or("no number".to_owned(), |claims| claims.to_string());
+        format!("its client tells of {claims} of {what}, where {} were ordered", order.messages)
+    });
+    if asks {
+        let numbers = order.messages * order.messages.saturating_sub(1) / 2;
+        let due = expected.sum.wrapping_add(numbers);
+        let wrong = drove.wrong.unwrap_or(u64::MAX);
+        judged.demand(wrong == 0, || "replies did not fit their requests".to_owned());
+        judged.demand(drove.sum() == Some(due), || {
+            "the sum of the replies is not that of the requests".to_owned()
+        });
+    }
+    if entry.cell == Cell::RoundTrip {
+        judged.times = drove.rtt_us;
+        judge_times(&mut judged, order, outcome.seconds);
+    }
+    Ok(judged)
+}
+
+/// The times are the client's own. They cannot add up to more than the clock saw; and a median far
+/// below the mean means that a few stalls took most of the time.
+fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
+    let Some(times) = judged.times else {
+        judged.void.push("its client gave no times".to_owned());
+        return;
+    };
+    let mean = seconds * 1e6 / order.messages.max(1) as f64;
+    let ascending = times.p50 <= times.p90 && times.p90 <= times.p99 && times.p99 <= times.max;
+    // Half of the trips took p50 or longer.
+    judged.demand(ascending && times.p50 > 0.0 && times.p50 / 2.0 <= mean * 1.05, || {
+        format!("a median of {:.1} µs cannot be, for the mean is {mean:.1}", times.p50)
+    });
+    if NAGLE_US.contains(&times.p50) {
+        let said = "a median near 40 ms: small writes wait for a delayed acknowledgement";
+        judged.flags.push(said.to_owned());
+    } else if times.p50 * 5.0 < mean {
+        judged.flags.push(format!(
+            "the median is {:.1} µs and the mean {mean:.1}: a few stalls took most of the time",
+            times.p50
+        ));
+    }
+}
+
+fn asks(cell: Cell) -> bool {
+    matches!(cell, Cell::Ask | Cell::RoundTrip)
+}
