@@ -192,8 +192,8 @@ impl<M> Queue<M> {
             list = !std::mem::replace(&mut state.listed, true);
         }
         let room = self.capacity.saturating_sub(state.waiting);
-        // Others find some too, and who stands in the queue goes first.
-        let leased = if state.parked.is_empty() { want.min(room.div_ceil(4)) } else { 0 };
+        // Who stands in the queue finds the place that he needs, and others find some too.
+        let leased = want.min(room.saturating_sub(state.parked.len()).div_ceil(4));
         state.waiting += leased;
         let woken = (unused > 0).then(|| state.parked.wakers(room as u64));
         drop(state);
@@ -274,5 +274,38 @@ impl<M> Queue<M> {
     fn lock(&self) -> MutexGuard<'_, State<M>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_leases_only_what_those_who_wait_do_not_need() {
+        let queue = Queue::new(None, 8);
+        let push = |ticket: &mut Ticket| {
+            queue.push(&mut Some(7), ReplySlot::Nobody, ticket, Some(Waker::noop()))
+        };
+        for _ in 0..8 {
+            assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
+        }
+        let mut waiting = [Ticket::default(), Ticket::default()];
+        for ticket in &mut waiting {
+            assert!(matches!(push(ticket), Pushed::Full));
+        }
+        assert!(queue.take().is_some());
+        let mut leased = 0;
+        while let (_, more @ 1..) = queue.publish_staged(&mut Vec::new(), 0, RUN_CALLS_MAX) {
+            leased += more;
+        }
+        assert_eq!(leased, 6);
+        for ticket in &mut waiting {
+            assert!(matches!(push(ticket), Pushed::In { .. }));
+        }
+        assert!(matches!(push(&mut Ticket::default()), Pushed::Full));
+        // What was not used comes back.
+        queue.publish_staged(&mut Vec::new(), leased, 0);
+        assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
     }
 }
