@@ -174,7 +174,8 @@ impl Channel {
     /// Nobody waits for the answer any more: the peer may save the work.
     pub(crate) fn cancel(&self, slot: Slot) {
         let place = self.link.asks.slot(slot.index());
-        if place.is_none_or(|place| place.abandon(slot.generation())) {
+        let Some(place) = place else { return };
+        if place.abandon(slot.generation()) {
             self.link.free_slot(slot.index());
             return;
         }
