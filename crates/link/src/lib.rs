@@ -4,7 +4,7 @@
 //! here. The protocol is written down in `docs/link-protocol.md`; "section" in these files means a
 //! section of it. Read in this order: [`frame`] and [`batch`] (what stands on the wire),
 //! [`opening`] (how a session begins), [`outbox`], [`credit`] (one mechanism each), and
-//! [`session`], which wires them.
+//! the two halves that wire them: [`receiver`] and [`session`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -19,6 +19,7 @@ pub mod batch;
 pub mod opening;
 pub mod outbox;
 pub mod credit;
+pub mod receiver;
 pub mod session;
 
 pub use code::Code;
@@ -26,4 +27,5 @@ pub use error::LinkError;
 pub use frame::Frame;
 pub use limits::Limits;
 pub use opening::{Identity, Opened, Opening};
-pub use session::{Receiver, Sender};
+pub use receiver::Receiver;
+pub use session::Sender;

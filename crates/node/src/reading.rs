@@ -12,7 +12,7 @@ use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
-use wigwag_link::session::CallRun;
+use wigwag_link::receiver::CallRun;
 use wigwag_link::{Code, Limits, LinkError, Receiver, write};
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, Framing, ReadBuf, Time};

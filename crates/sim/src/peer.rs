@@ -8,7 +8,8 @@ use core::fmt;
 
 use wigwag_link::limits::OPENING_BYTES_MAX;
 use wigwag_link::opening::{Opened, Opening, Step};
-use wigwag_link::session::{Incoming, Outgoing};
+use wigwag_link::receiver::Incoming;
+use wigwag_link::session::Outgoing;
 use wigwag_link::{Identity, Limits, LinkError, Receiver, Sender};
 use wigwag_wire::header::{HEADER_BYTES, HeaderError};
 use wigwag_wire::machine::HANDSHAKE_MAX;

@@ -1,9 +1,11 @@
 use alloc::string::ToString;
 use alloc::vec;
 
+use wigwag_wire::Reader;
 use wigwag_wire::call::Calls;
 
 use super::*;
+use crate::receiver::Receiver;
 
 fn sender() -> Sender {
     Sender::new(&Limits::default(), Limits::default())

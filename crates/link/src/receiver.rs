@@ -1,0 +1,248 @@
+//! The receiving half of an open session.
+//!
+//! It belongs to whoever reads the connection, and is a struct of its own beside the
+//! [sender](crate::session::Sender) because the two are used under two locks: a reader in the middle
+//! of a batch must not hold up those who send.
+
+use wigwag_wire::call::{ASK, TELL};
+use wigwag_wire::{Reader, varint};
+
+use crate::batch::Header;
+use crate::code::Code;
+use crate::error::LinkError;
+use crate::frame::kind::REPLY;
+use crate::frame::{Frame, SEQUENCED};
+use crate::limits::{Limits, units};
+
+/// Generations are 32 bits wide.
+const GENERATION_MAX: u64 = u32::MAX as u64;
+
+/// The reading half.
+#[derive(Debug)]
+pub struct Receiver {
+    /// The number of the next frame that was not accepted yet.
+    recv_next: u64,
+    /// Frames that came again after a cut and were skipped.
+    repeated: u64,
+    frame_max: u64,
+    slots_max: u64,
+}
+
+impl Receiver {
+    /// A receiver at number 0; `ours` are the limits that we announced.
+    pub fn new(ours: &Limits) -> Receiver {
+        Receiver { recv_next: 0, repeated: 0, frame_max: ours.frame_max, slots_max: ours.slots_max }
+    }
+
+    /// The number of the next frame that was not accepted yet.
+    pub fn recv_next(&self) -> u64 {
+        self.recv_next
+    }
+
+    /// Frames that were skipped because they had been accepted before.
+    pub fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// Opens a batch.
+    pub fn open<'a>(&'a mut self, message: &'a [u8]) -> Result<Incoming<'a>, LinkError> {
+        let mut reader = Reader::new(message);
+        let header = Header::decode(&mut reader)?;
+        if header.first_seq > self.recv_next {
+            let rule = "sequence numbers have no gaps";
+            return Err(LinkError::Misbehaved { code: Code::GAP, rule });
+        }
+        let end = header.first_seq + header.count;
+        let fresh = self.recv_next;
+        let seq = header.first_seq;
+        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end })
+    }
+}
+
+/// A batch that is being read.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    receiver: &'a mut Receiver,
+    reader: Reader<'a>,
+    /// What the peer acknowledges.
+    pub ack: u64,
+    /// The number of the next sequenced frame.
+    seq: u64,
+    /// Frames before this number were accepted before.
+    fresh: u64,
+    /// The number behind the last one.
+    end: u64,
+}
+
+/// Calls on one channel that lie behind each other. All are fresh, have a method that is not 0, and
+/// ask from slots that we announced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallRun<'a> {
+    /// The channel.
+    pub channel: u64,
+    /// How many calls there are, at least one.
+    pub calls: usize,
+    /// What they cost.
+    pub units: u64,
+    /// The calls as they came: TELL and ASK frames.
+    pub bytes: &'a [u8],
+}
+
+/// A REPLY whose length takes one byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SmallReply<'a> {
+    /// The asker's slot.
+    pub slot: u32,
+    /// Which use of it.
+    pub generation: u32,
+    /// The answer.
+    pub value: &'a [u8],
+}
+
+/// Kind, length, channel and method of a small TELL as one number: the bits that are the same in
+/// all TELLs of one channel.
+const SMALL_TELL: u32 = 0x80FF_80FF;
+
+impl<'a> Incoming<'a> {
+    /// The next frames if they are calls, as nearly all frames of a busy link are: at most `most`
+    /// of them, and of one kind. `None` takes nothing; it says that
+    /// [`next_frame`](Self::next_frame) knows what is next, if only what is wrong with it.
+    #[inline]
+    pub fn next_calls(&mut self, most: usize) -> Option<CallRun<'a>> {
+        let bytes = self.reader.rest();
+        let &[kind, _, channel, _] = bytes.first_chunk::<4>()?;
+        if self.seq < self.fresh || self.seq >= self.end {
+            return None;
+        }
+        let most = most.min(usize::try_from(self.end - self.seq).unwrap_or(usize::MAX));
+        let (left, calls, units) = match (kind, channel < 0x80) {
+            (TELL, true) => small_tells(bytes, channel, most),
+            (ASK, true) => self.small_asks(bytes, channel, most),
+            (TELL | ASK, _) => (bytes, 0, 0),
+            _ => return None,
+        };
+        if calls == 0 {
+            return self.one_call();
+        }
+        let taken = self.reader.take(bytes.len() - left.len()).ok()?;
+        self.seq += calls as u64;
+        Some(CallRun { channel: u64::from(channel), calls, units, bytes: taken })
+    }
+
+    /// The same with ASKs, whose slots must be ours.
+    fn small_asks(&self, mut bytes: &'a [u8], channel: u8, most: usize) -> (&'a [u8], usize, u64) {
+        let (mut calls, mut units) = (0, 0);
+        while let [ASK, length @ 5..0x80, next, _, ..] = *bytes
+            && next == channel
+            && calls < most
+            && let Some((body, after)) = bytes[3..].split_at_checked(usize::from(length) - 1)
+        {
+            let mut body = Reader::new(body);
+            let (slot, generation) = (varint::take(&mut body), varint::take(&mut body));
+            let known = slot.is_ok_and(|slot| slot < self.receiver.slots_max)
+                && generation.is_ok_and(|generation| generation <= GENERATION_MAX);
+            if !known || !body.peek().is_some_and(|method| (1..0x80).contains(&method)) {
+                break;
+            }
+            bytes = after;
+            calls += 1;
+            units += 1 + u64::from(length > 64);
+        }
+        (bytes, calls, units)
+    }
+
+    /// One call, of whatever width.
+    fn one_call(&mut self) -> Option<CallRun<'a>> {
+        let bytes = self.reader.rest();
+        let mut after = self.reader.clone();
+        let (kind, body) = Frame::next(&mut after, self.receiver.frame_max).ok()?;
+        let channel = match Frame::parse(kind, body).ok()? {
+            Frame::Tell { channel, method: 1.., .. } => channel,
+            Frame::Ask { channel, slot, generation, method: 1.., .. }
+                if slot < self.receiver.slots_max && generation <= GENERATION_MAX =>
+            {
+                channel
+            }
+            _ => return None,
+        };
+        let bytes = &bytes[..bytes.len() - after.rest().len()];
+        self.reader = after;
+        self.seq += 1;
+        Some(CallRun { channel, calls: 1, units: units(body.len()), bytes })
+    }
+
+    /// The next frame if it is a small REPLY. `None` takes nothing and says only that something else
+    /// is next.
+    #[inline(always)]
+    pub fn next_reply(&mut self) -> Option<SmallReply<'a>> {
+        let [REPLY, length @ 0..0x80, rest @ ..] = self.reader.rest() else {
+            return None;
+        };
+        if self.seq < self.fresh || self.seq >= self.end {
+            return None;
+        }
+        let mut body = Reader::new(rest.get(..usize::from(*length))?);
+        let slot = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+        let generation = u32::try_from(varint::take(&mut body).ok()?).ok()?;
+        self.reader.take(2 + usize::from(*length)).ok()?;
+        self.seq += 1;
+        Some(SmallReply { slot, generation, value: body.take_rest() })
+    }
+
+    /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
+    /// is given out, so the caller must place it or answer it before the batch's ack goes out.
+    #[inline(always)]
+    pub fn next_frame(&mut self) -> Result<Option<(Frame<'a>, usize)>, LinkError> {
+        loop {
+            if self.reader.is_empty() {
+                if self.seq != self.end {
+                    return Err(LinkError::protocol("a batch holds fewer frames than it says"));
+                }
+                return Ok(None);
+            }
+            let (kind, body) = Frame::next(&mut self.reader, self.receiver.frame_max)?;
+            if kind & SEQUENCED != 0 {
+                if self.seq == self.end {
+                    return Err(LinkError::protocol("a batch holds more frames than it says"));
+                }
+                self.seq += 1;
+                if self.seq <= self.fresh {
+                    self.receiver.repeated += 1;
+                    continue;
+                }
+            }
+            return Ok(Some((Frame::parse(kind, body)?, body.len())));
+        }
+    }
+}
+
+/// The TELLs at the front whose numbers take one byte each: what is left behind them, how many there
+/// are, and what they cost.
+#[inline]
+fn small_tells(mut bytes: &[u8], channel: u8, most: usize) -> (&[u8], usize, u64) {
+    let same = u32::from_le_bytes([TELL, 0, channel, 0]);
+    let (mut calls, mut units) = (0, 0);
+    while calls < most
+        && let Some(&head) = bytes.first_chunk::<4>()
+    {
+        let [_, length, _, method] = head;
+        let small = u32::from_le_bytes(head) & SMALL_TELL == same;
+        if !small || method == 0 || length < 2 {
+            break;
+        }
+        let Some(after) = bytes.get(2 + usize::from(length)..) else {
+            break;
+        };
+        bytes = after;
+        calls += 1;
+        units += 1 + u64::from(length > 64);
+    }
+    (bytes, calls, units)
+}
+
+/// What was given out counts as accepted, also when the batch turns out to be broken further on.
+impl Drop for Incoming<'_> {
+    fn drop(&mut self) {
+        self.receiver.recv_next = self.receiver.recv_next.max(self.seq);
+    }
+}
