@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use wigwag_wire::Buffer;
 use wigwag_wire::small::Value;
 
 use crate::error::CallErrorKind;
@@ -37,6 +38,9 @@ pub trait LaneOwner: Send + Sync {
 
     /// The actor has stopped.
     fn stopped(&self);
+
+    /// Answers to several asks, as REPLY frames that lie behind each other; they are taken out.
+    fn replies(&self, frames: &mut Buffer, count: u64);
 
     /// The answer to the ask in `slot`.
     fn reply(&self, slot: u32, generation: u32, value: &dyn Value);

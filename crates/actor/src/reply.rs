@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use wigwag_wire::Encode;
+use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
 use crate::lane::LaneOwner;
@@ -52,16 +52,57 @@ enum Way<'r> {
     None,
 }
 
+/// Short answers of one run, on their way to the session together: what lies between an actor and
+/// its session is paid once for all of them.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    frames: Buffer,
+    count: u64,
+}
+
 /// The answer that a handler owes. Dropped unsent, it tells the asker so.
 pub struct Reply<'r> {
     slot: ReplySlot,
     way: Way<'r>,
+    gathered: Gathered,
 }
 
 impl<'r> Reply<'r> {
     #[inline]
     pub(crate) fn new(slot: ReplySlot, way: Option<&'r Arc<dyn LaneOwner>>) -> Reply<'r> {
-        Reply { slot, way: way.map_or(Way::None, Way::Borrowed) }
+        let way = way.map_or(Way::None, Way::Borrowed);
+        Reply { slot, way, gathered: Gathered::default() }
+    }
+
+    /// For the calls of a run. Who asks for this hands over what was gathered before the actor's
+    /// turn may end.
+    pub(crate) fn of_run(way: Option<&'r Arc<dyn LaneOwner>>, gathered: Gathered) -> Reply<'r> {
+        let mut reply = Reply::new(ReplySlot::Nobody, way);
+        reply.gathered = gathered;
+        reply
+    }
+
+    /// Gives the answers that were gathered to the session.
+    #[inline]
+    pub(crate) fn hand_over(&mut self) {
+        if self.gathered.count > 0 {
+            self.hand_over_now();
+        }
+    }
+
+    #[inline(never)]
+    fn hand_over_now(&mut self) {
+        let count = std::mem::take(&mut self.gathered.count);
+        match &self.way {
+            Way::Borrowed(owner) => owner.replies(&mut self.gathered.frames, count),
+            Way::Owned(_) | Way::None => {}
+        }
+    }
+
+    /// The end of a run: its empty memory, for the next one.
+    pub(crate) fn into_gathered(mut self) -> Gathered {
+        self.hand_over();
+        std::mem::take(&mut self.gathered)
     }
 
     /// True when somebody waits: false for a tell.
@@ -78,6 +119,13 @@ impl<'r> Reply<'r> {
     /// Answers; nothing more can be said then. A tell costs one comparison.
     #[inline(always)]
     pub fn send<R: Encode + Send + 'static>(&mut self, value: R) {
+        if let (ReplySlot::Remote { slot, generation }, Way::Borrowed(_)) = (&self.slot, &self.way)
+            && call::small_reply(&mut self.gathered.frames, (*slot, *generation), &value).is_some()
+        {
+            self.gathered.count += 1;
+            self.slot = ReplySlot::Nobody;
+            return;
+        }
         if self.is_wanted() {
             self.send_now(value);
         }
@@ -85,6 +133,7 @@ impl<'r> Reply<'r> {
 
     #[inline(never)]
     fn send_now<R: Encode + Send + 'static>(&mut self, value: R) {
+        self.hand_over();
         match std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
             ReplySlot::Nobody => {}
             ReplySlot::Remote { slot, generation } => {
@@ -111,7 +160,7 @@ impl<'r> Reply<'r> {
     pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
         let way = self.owner().map_or(Way::None, |owner| Way::Owned(owner.clone()));
-        Reply { slot, way }
+        Reply { slot, way, gathered: Gathered::default() }
     }
 
     fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
@@ -124,6 +173,7 @@ impl<'r> Reply<'r> {
 
     #[cold]
     fn fail_now(&mut self, kind: CallErrorKind, detail: Option<&str>) {
+        self.hand_over();
         match std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
             ReplySlot::Nobody => {}
             ReplySlot::Local(place) => place.fail(kind, detail),
@@ -144,5 +194,6 @@ impl Drop for Reply<'_> {
             let kind = if panicked { CallErrorKind::Panicked } else { CallErrorKind::ReplyDropped };
             self.fail_now(kind, None);
         }
+        self.hand_over();
     }
 }

@@ -15,7 +15,7 @@ use crate::interface::{Actor, Handled};
 use crate::lane::LaneOwner;
 use crate::mailbox::{refuse_calls, refuse_mails};
 use crate::queue::{Frames, Mail};
-use crate::reply::Reply;
+use crate::reply::{Reply, ReplySlot};
 
 /// Where the calls come from.
 pub(crate) trait Source<A: Actor> {
@@ -56,13 +56,12 @@ impl<A: Actor> Source<A> for Drain<'_, Mail<A::Message>> {
 /// Calls of a session.
 pub(crate) struct Arrived<'a> {
     calls: Calls<'a>,
-    left: usize,
     owner: &'a Arc<dyn LaneOwner>,
 }
 
 impl<'a> Arrived<'a> {
     pub(crate) fn new(frames: &'a Frames, owner: &'a Arc<dyn LaneOwner>) -> Arrived<'a> {
-        Arrived { calls: Calls::new(&frames.bytes), left: frames.calls, owner }
+        Arrived { calls: Calls::new(&frames.bytes), owner }
     }
 
     #[cold]
@@ -88,8 +87,10 @@ impl<'a> Arrived<'a> {
 impl<A: Actor> Source<A> for Arrived<'_> {
     fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
         while let Some(call) = self.calls.next() {
-            self.left = self.left.saturating_sub(1);
-            reply.renew(call.asker.into());
+            // A tell finds the reply as the call before left it: nobody waits.
+            if let Some((slot, generation)) = call.asker {
+                reply.renew(ReplySlot::Remote { slot, generation });
+            }
             let mut arguments = Reader::new(call.arguments);
             match actor.handle_encoded(call.method, &mut arguments, reply) {
                 Ok(Some(Handled::Done)) => {}
@@ -97,7 +98,7 @@ impl<A: Actor> Source<A> for Arrived<'_> {
                 Ok(None) => self.not_understood::<A>(call.method, None, reply),
                 Err(error) => self.not_understood::<A>(call.method, Some(error), reply),
             }
-            if reply.is_wanted() {
+            if call.asker.is_some() && reply.is_wanted() {
                 reply.fail(CallErrorKind::ReplyDropped, "");
             }
         }
@@ -105,7 +106,7 @@ impl<A: Actor> Source<A> for Arrived<'_> {
     }
 
     fn left(&self) -> usize {
-        self.left
+        self.calls.clone().count()
     }
 
     fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>) {
@@ -124,8 +125,12 @@ pub(crate) struct Run<'a, A: Actor, S: Source<A>> {
 }
 
 impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
-    pub(crate) fn new(source: S, owner: Option<&'a Arc<dyn LaneOwner>>) -> Run<'a, A, S> {
-        let calls = source.left();
+    /// A run of so many calls.
+    pub(crate) fn new(
+        source: S,
+        calls: usize,
+        owner: Option<&'a Arc<dyn LaneOwner>>,
+    ) -> Run<'a, A, S> {
         Run { source, calls, unfinished: 1, owner, actor: std::marker::PhantomData }
     }
 

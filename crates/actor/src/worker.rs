@@ -17,7 +17,7 @@ use crate::limits::{ActorOptions, TURN_RUNS_MAX};
 use crate::mailbox::Mailbox;
 use crate::queue::{Chunk, Queue};
 use crate::reference::{Local, Ref};
-use crate::reply::{Reply, ReplySlot};
+use crate::reply::{Gathered, Reply};
 use crate::run::{Arrived, Run, Source};
 use crate::turn;
 
@@ -41,6 +41,7 @@ impl<I: Interface> Drop for CloseOnDrop<I> {
 async fn deliver<A: Actor>(mut actor: A, mailbox: CloseOnDrop<A>) {
     // Runs since the actor last slept: when it does, the others have their turn.
     let mut runs = 0;
+    let mut gathered = Gathered::default();
     loop {
         let next = poll_fn(|context| {
             let chunk = mailbox.0.poll_chunk(context);
@@ -52,7 +53,7 @@ async fn deliver<A: Actor>(mut actor: A, mailbox: CloseOnDrop<A>) {
         let Some((chunk, queue)) = next.await else {
             return;
         };
-        if !handle_chunk(&mut actor, chunk, &queue).await {
+        if !handle_chunk(&mut actor, chunk, &queue, &mut gathered).await {
             tracing::error!(actor = A::SCHEMA.name, "a handler panicked, the actor has stopped");
             return;
         }
@@ -69,15 +70,20 @@ async fn handle_chunk<A: Actor>(
     actor: &mut A,
     mut chunk: Chunk<A::Message>,
     queue: &Queue<A::Message>,
+    gathered: &mut Gathered,
 ) -> bool {
     let owner = queue.owner.as_ref();
     let sound = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(frames.units);
-            handle_run(actor, Arrived::new(frames, owner), Some(owner)).await
+            let run = Run::new(Arrived::new(frames, owner), frames.calls, Some(owner));
+            handle_run(actor, run, Some(owner), gathered).await
         }
         (Chunk::Frames(_), None) => true,
-        (Chunk::Mails(mails), owner) => handle_run(actor, mails.drain(..), owner).await,
+        (Chunk::Mails(mails), owner) => {
+            let calls = mails.len();
+            handle_run(actor, Run::new(mails.drain(..), calls, owner), owner, gathered).await
+        }
     };
     if sound {
         queue.give_back(chunk);
@@ -87,13 +93,15 @@ async fn handle_chunk<A: Actor>(
 
 async fn handle_run<A: Actor>(
     actor: &mut A,
-    source: impl Source<A>,
+    mut run: Run<'_, A, impl Source<A>>,
     owner: Option<&Arc<dyn LaneOwner>>,
+    gathered: &mut Gathered,
 ) -> bool {
-    let mut run = Run::new(source, owner);
-    let mut reply = Reply::new(ReplySlot::Nobody, owner);
+    let mut reply = Reply::of_run(owner, std::mem::take(gathered));
     loop {
         let ended = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, &mut reply)));
+        // Here, because an `async` handler may end the turn.
+        reply.hand_over();
         let sound = match ended {
             Ok(None) => break,
             Ok(Some(message)) => unwound(actor.handle_later(message, reply.take_owned())).await,
@@ -107,6 +115,7 @@ async fn handle_run<A: Actor>(
         }
     }
     run.finish();
+    *gathered = reply.into_gathered();
     true
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{Actor, CallErrorKind, Exported, Lane, LaneOwner};
-use wigwag_wire::call::{ASK, TELL};
+use wigwag_wire::call::{ASK, REPLY, TELL};
 use wigwag_wire::small::Value;
 use wigwag_wire::{Buffer, Decode, Encode, Reader, varint};
 
@@ -75,6 +75,21 @@ impl LaneOwner for Session {
 
     fn undelivered(&self) {
         self.hear(|heard| heard.undelivered += 1);
+    }
+
+    fn replies(&self, frames: &mut Buffer, count: u64) {
+        let mut rest = Reader::new(frames.as_slice());
+        for _ in 0..count {
+            assert_eq!(rest.u8().unwrap(), REPLY);
+            let length = varint::take(&mut rest).unwrap() as usize;
+            let mut body = Reader::new(rest.take(length).unwrap());
+            let mut number = || u32::try_from(varint::take(&mut body).unwrap()).unwrap();
+            let (slot, generation) = (number(), number());
+            let bytes = body.take_rest().to_vec();
+            self.hear(|heard| heard.replies.push((slot, generation, bytes)));
+        }
+        assert!(rest.is_empty());
+        frames.clear();
     }
 
     fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {

@@ -30,9 +30,8 @@ pub mod kind {
     pub const DETACH: u8 = 0x83;
     pub const DETACHED: u8 = 0x84;
     pub const REVOKED: u8 = 0x85;
-    pub use wigwag_wire::call::{ASK, TELL};
+    pub use wigwag_wire::call::{ASK, REPLY, TELL};
     pub const CALL_X: u8 = 0x92;
-    pub const REPLY: u8 = 0x93;
     pub const ERROR: u8 = 0x94;
     pub const CANCEL: u8 = 0x95;
     pub const RELEASE: u8 = 0x9D;

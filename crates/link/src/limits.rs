@@ -159,7 +159,7 @@ impl Limits {
 /// What a frame's body of `bytes` costs on its channel.
 #[inline]
 pub fn units(bytes: usize) -> u64 {
-    (bytes.div_ceil(UNIT_BYTES) as u64).max(1)
+    (bytes.saturating_sub(1) / UNIT_BYTES) as u64 + 1
 }
 
 /// The parts of a target name; long ones would make the directory a store.

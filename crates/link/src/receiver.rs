@@ -132,18 +132,15 @@ impl<'a> Incoming<'a> {
     /// The same with ASKs, whose slots must be ours.
     fn small_asks(&self, mut bytes: &'a [u8], channel: u8, most: usize) -> (&'a [u8], usize, u64) {
         let (mut calls, mut units) = (0, 0);
-        while let [ASK, length @ 5..0x80, next, _, ..] = *bytes
+        while calls < most
+            && let [ASK, length @ 4..0x80, next, ref body @ ..] = *bytes
             && next == channel
-            && calls < most
-            && let Some((body, after)) = bytes[3..].split_at_checked(usize::from(length) - 1)
+            && let Some((slot, _, used)) = varint::pair(body)
+            && u64::from(slot) < self.receiver.slots_max
+            && body.get(used).is_some_and(|method| (1..0x80).contains(method))
+            && 1 + used < usize::from(length)
+            && let Some(after) = bytes.get(2 + usize::from(length)..)
         {
-            let mut body = Reader::new(body);
-            let (slot, generation) = (varint::take(&mut body), varint::take(&mut body));
-            let known = slot.is_ok_and(|slot| slot < self.receiver.slots_max)
-                && generation.is_ok_and(|generation| generation <= GENERATION_MAX);
-            if !known || !body.peek().is_some_and(|method| (1..0x80).contains(&method)) {
-                break;
-            }
             bytes = after;
             calls += 1;
             units += 1 + u64::from(length > 64);
@@ -175,18 +172,18 @@ impl<'a> Incoming<'a> {
     /// is next.
     #[inline(always)]
     pub fn next_reply(&mut self) -> Option<SmallReply<'a>> {
-        let [REPLY, length @ 0..0x80, rest @ ..] = self.reader.rest() else {
+        let bytes = self.reader.rest();
+        let [REPLY, length @ 0..0x80, body @ ..] = bytes else {
             return None;
         };
         if self.seq < self.fresh || self.seq >= self.end {
             return None;
         }
-        let mut body = Reader::new(rest.get(..usize::from(*length))?);
-        let slot = u32::try_from(varint::take(&mut body).ok()?).ok()?;
-        let generation = u32::try_from(varint::take(&mut body).ok()?).ok()?;
-        self.reader.take(2 + usize::from(*length)).ok()?;
+        let (slot, generation, used) = varint::pair(body)?;
+        let value = body.get(used..usize::from(*length))?;
+        self.reader.go_on(body.get(usize::from(*length)..)?);
         self.seq += 1;
-        Some(SmallReply { slot, generation, value: body.take_rest() })
+        Some(SmallReply { slot, generation, value })
     }
 
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it

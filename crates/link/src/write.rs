@@ -4,7 +4,8 @@
 //! shorter than 128 bytes, whose length is one byte: it is left open and filled in, and only a
 //! longer body is moved to make room.
 
-use wigwag_wire::small::{Window, put_varint, store};
+use wigwag_wire::call::small;
+use wigwag_wire::small::{Window, put_numbers, store};
 use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
@@ -27,16 +28,17 @@ fn widen(out: &mut Buffer, start: usize, length: usize) {
     out.insert(start, &prefix.as_slice()[1..]);
 }
 
-/// Type, a length to be filled in, and numbers, none of which takes more than three bytes in nearly
-/// all frames.
+/// Type, a length to be filled in, and numbers, which take no more than eight bytes in nearly all
+/// frames.
 #[inline(always)]
 fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize {
-    let small = out.small(|window| {
-        store(window, 0, [kind, 0]);
-        numbers.iter().try_fold(2, |at, number| put_varint(window, at, *number))
-    });
-    match small {
-        Some(used) => out.len() - (used - 2),
+    let window = out.place();
+    store(window, 0, [kind, 0]);
+    match put_numbers(window, numbers) {
+        Some(used) => {
+            out.advance(used);
+            out.len() - (used - 2)
+        }
         None => wide_head(out, kind, &numbers),
     }
 }
@@ -63,35 +65,6 @@ fn finish(out: &mut Buffer, start: usize) -> usize {
     length
 }
 
-/// Appends a frame whose body is short: `body` writes it into the window from the place it is given
-/// and says where it ends. One write to the buffer's length for all of it. `None`, from `body` or
-/// because a number is too wide: nothing was written.
-#[inline(always)]
-fn small<const N: usize>(
-    out: &mut Buffer,
-    kind: u8,
-    numbers: [u64; N],
-    body: impl FnOnce(&mut Window, usize) -> Option<usize>,
-) -> Option<usize> {
-    let end = out.small(|window| {
-        store(window, 0, [kind]);
-        let mut at = 2;
-        for number in numbers {
-            at = put_varint(window, at, number)?;
-        }
-        let end = body(window, at)?;
-        if end > SMALL_BODY_END {
-            return None;
-        }
-        store(window, 1, [(end - 2) as u8]);
-        Some(end)
-    })?;
-    Some(end - 2)
-}
-
-/// Where a body must end whose length is one byte.
-const SMALL_BODY_END: usize = 0x7F + 2;
-
 /// [`tell`], when the arguments are short; `None` writes nothing.
 #[inline(always)]
 pub fn small_tell(
@@ -114,16 +87,6 @@ pub fn small_ask(
 ) -> Option<usize> {
     let numbers = [channel, u64::from(slot), u64::from(generation), u64::from(method)];
     small(out, kind::ASK, numbers, arguments)
-}
-
-/// [`reply`], when the value is short; `None` writes nothing.
-#[inline(always)]
-pub fn small_reply(
-    out: &mut Buffer,
-    (slot, generation): (u32, u32),
-    value: impl FnOnce(&mut Window, usize) -> Option<usize>,
-) -> Option<usize> {
-    small(out, kind::REPLY, [u64::from(slot), u64::from(generation)], value)
 }
 
 /// Appends a TELL; gives the length of its body, which it costs.

@@ -40,7 +40,6 @@ impl Chunk {
         }
     }
 
-    #[inline(always)]
     fn slot(&self, at: usize) -> Option<Slot<'_>> {
         Some(Slot { hot: self.hot.get(at)?, cold: self.cold.get(at)? })
     }
@@ -66,8 +65,14 @@ impl Asks {
         }
     }
 
-    /// The slot of that number, if it was ever in use.
+    /// What every ask touches of a slot, if it was ever in use.
     #[inline(always)]
+    pub(crate) fn hot(&self, number: u32) -> Option<&Hot> {
+        let (chunk, at) = place(number);
+        self.chunks.get(chunk)?.get()?.hot.get(at)
+    }
+
+    /// The slot of that number, if it was ever in use.
     pub(crate) fn slot(&self, number: u32) -> Option<Slot<'_>> {
         let (chunk, at) = place(number);
         self.chunks.get(chunk)?.get()?.slot(at)
@@ -95,7 +100,7 @@ impl Asks {
         let mut one = Vec::with_capacity(1);
         self.take(1, &mut one);
         let number = one.pop()?;
-        Some((number, self.slot(number)?.open()))
+        Some((number, self.hot(number)?.open()))
     }
 
     /// Gives numbers back. True when somebody had found none and must be woken.
@@ -114,10 +119,11 @@ impl Asks {
     /// The answer to the ask in a slot.
     #[inline]
     pub(crate) fn complete(&self, (number, generation): (u32, u32), value: &[u8]) -> Completed {
-        match self.slot(number) {
-            Some(slot) => slot.complete(generation, value),
-            None => Completed::NotOpen,
+        if self.hot(number).is_some_and(|slot| slot.complete(generation, value)) {
+            return Completed::In(None);
         }
+        let slot = self.slot(number);
+        slot.map_or(Completed::NotOpen, |slot| slot.complete_slowly(generation, value))
     }
 
     /// The ask in a slot has no answer.

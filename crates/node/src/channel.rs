@@ -146,7 +146,7 @@ impl Channel {
     /// The reply, if it has come and is small.
     #[inline]
     pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
-        let place = self.link.asks.slot(slot.index())?;
+        let place = self.link.asks.hot(slot.index())?;
         let length = place.take_small(slot.generation(), into)?;
         turns::free_slot(&self.link, slot.index());
         Some(length)

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wigwag_actor::{CallErrorKind, LaneOwner};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
+use wigwag_wire::Buffer;
 use wigwag_wire::small::Value;
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
@@ -63,6 +64,10 @@ impl LaneOwner for ChannelOwner {
         sending.sender.outbox.append(|out| write::any(out, &detached));
         drop(sending);
         turns::flush_soon(link);
+    }
+
+    fn replies(&self, frames: &mut Buffer, count: u64) {
+        turns::answers(&self.link, frames, count);
     }
 
     fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {

@@ -81,6 +81,54 @@ impl Hot {
         let words = [const { 0 }; INLINE_BYTES / 8].map(AtomicU64::new);
         Hot { state: AtomicU64::new(state(FREE, 0, 0)), words }
     }
+
+    /// Opens an ask in a slot that is free and the caller's; gives its generation.
+    #[inline(always)]
+    pub(crate) fn open(&self) -> u32 {
+        let generation = generation(self.state.load(Ordering::Relaxed));
+        self.state.store(state(WAITING, 0, generation), Ordering::Release);
+        generation
+    }
+
+    /// Lays a small answer down if it is asked for and nobody looks, as is true of nearly all.
+    #[inline(always)]
+    pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> bool {
+        let now = state(WAITING, 0, generation);
+        if value.len() > INLINE_BYTES || self.state.load(Ordering::Acquire) != now {
+            return false;
+        }
+        let done = state(DONE, self.lay_down(value), generation);
+        self.state.compare_exchange(now, done, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Only the reader of the connection comes here; gives the length.
+    #[inline(always)]
+    fn lay_down(&self, value: &[u8]) -> u64 {
+        for (word, bytes) in self.words.iter().zip(words(value)) {
+            word.store(bytes, Ordering::Relaxed);
+        }
+        value.len() as u64
+    }
+
+    /// Fetches a small answer that is there, which frees the slot; gives its length.
+    #[inline(always)]
+    pub(crate) fn take_small(&self, wanted: u32, into: &mut SmallReply) -> Option<usize> {
+        let now = self.state.load(Ordering::Acquire);
+        let length = now >> 8 & 0xFF;
+        if now & !state(0, ASIDE, 0) != state(DONE, 0, wanted) || length == ASIDE {
+            return None;
+        }
+        for (place, word) in into.chunks_exact_mut(8).zip(&self.words) {
+            place.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        }
+        self.set_free(now);
+        Some((length as usize).min(INLINE_BYTES))
+    }
+
+    fn set_free(&self, now: u64) {
+        let next = generation(now).wrapping_add(1);
+        self.state.store(state(FREE, 0, next), Ordering::Release);
+    }
 }
 
 /// What only an ask touches that is waited for or has a large answer.
@@ -102,14 +150,6 @@ pub(crate) struct Slot<'a> {
 }
 
 impl<'a> Slot<'a> {
-    /// Opens an ask in a slot that is free and the caller's; gives its generation.
-    #[inline(always)]
-    pub(crate) fn open(&self) -> u32 {
-        let generation = generation(self.hot.state.load(Ordering::Relaxed));
-        self.hot.state.store(state(WAITING, 0, generation), Ordering::Release);
-        generation
-    }
-
     /// Takes back an ask that was never sent. What a peer may have answered to it is thrown away.
     #[cold]
     pub(crate) fn close_unsent(&self, generation: u32) {
@@ -125,8 +165,17 @@ impl<'a> Slot<'a> {
     }
 
     /// The answer has come.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> Completed {
+        if self.hot.complete(generation, value) {
+            return Completed::In(None);
+        }
+        self.complete_slowly(generation, value)
+    }
+
+    /// The answer has come, and [`Hot::complete`] has found that there is more to it.
+    #[inline(never)]
+    pub(crate) fn complete_slowly(&self, generation: u32, value: &[u8]) -> Completed {
         if value.len() > INLINE_BYTES {
             return self.complete_aside(generation, || Aside::Large(Bytes::copy_from_slice(value)));
         }
@@ -134,10 +183,16 @@ impl<'a> Slot<'a> {
         if now != state(WAITING, 0, generation) && now != state(WATCHED, 0, generation) {
             return self.complete_unwanted(now, generation);
         }
-        for (word, bytes) in self.hot.words.iter().zip(words(value)) {
-            word.store(bytes, Ordering::Relaxed);
+        let done = state(DONE, self.hot.lay_down(value), generation);
+        match self.leave_waiting(now, done) {
+            // Whoever laid a waker aside before the exchange has it there; who comes later sees
+            // that the answer is in.
+            Ok(_) => match std::mem::replace(&mut *self.aside(), Aside::Nothing) {
+                Aside::Waker(waker) => Completed::In(Some(waker)),
+                _ => Completed::In(None),
+            },
+            Err(now) => self.complete_unwanted(now, generation),
         }
-        self.finish(now, value.len() as u64)
     }
 
     /// There will be no answer.
@@ -176,35 +231,6 @@ impl<'a> Slot<'a> {
         }
     }
 
-    /// From waiting to done.
-    #[inline(always)]
-    fn finish(&self, now: u64, length: u64) -> Completed {
-        let done = state(DONE, length, generation(now));
-        let before =
-            self.hot.state.compare_exchange(now, done, Ordering::AcqRel, Ordering::Acquire);
-        if before == Ok(state(WAITING, 0, generation(now))) {
-            return Completed::In(None);
-        }
-        self.finish_watched(before, done)
-    }
-
-    #[cold]
-    fn finish_watched(&self, before: Result<u64, u64>, done: u64) -> Completed {
-        let before = match before {
-            Ok(before) => Ok(before),
-            Err(now) => self.leave_waiting(now, done),
-        };
-        match before {
-            // Whoever laid a waker aside before the exchange has it there; who comes later sees
-            // that the answer is in.
-            Ok(_) => match std::mem::replace(&mut *self.aside(), Aside::Nothing) {
-                Aside::Waker(waker) => Completed::In(Some(waker)),
-                _ => Completed::In(None),
-            },
-            Err(now) => self.complete_unwanted(now, generation(done)),
-        }
-    }
-
     /// Goes from whatever kind of waiting to `next`; otherwise gives what is there.
     fn leave_waiting(&self, mut now: u64, next: u64) -> Result<u64, u64> {
         while matches!(phase(now), WAITING | WATCHED) && generation(now) == generation(next) {
@@ -222,28 +248,8 @@ impl<'a> Slot<'a> {
         if now != state(ABANDONED, 0, wanted) {
             return Completed::NotOpen;
         }
-        self.set_free(now);
+        self.hot.set_free(now);
         Completed::Unwanted
-    }
-
-    fn set_free(&self, now: u64) {
-        let next = generation(now).wrapping_add(1);
-        self.hot.state.store(state(FREE, 0, next), Ordering::Release);
-    }
-
-    /// Fetches a small answer that is there, which frees the slot; gives its length.
-    #[inline(always)]
-    pub(crate) fn take_small(&self, wanted: u32, into: &mut SmallReply) -> Option<usize> {
-        let now = self.hot.state.load(Ordering::Acquire);
-        let length = now >> 8 & 0xFF;
-        if now & !state(0, ASIDE, 0) != state(DONE, 0, wanted) || length == ASIDE {
-            return None;
-        }
-        for (place, word) in into.chunks_exact_mut(8).zip(&self.hot.words) {
-            place.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
-        }
-        self.set_free(now);
-        Some((length as usize).min(INLINE_BYTES))
     }
 
     /// Fetches the answer, which frees the slot, or has `waker` woken when it comes.
@@ -262,7 +268,7 @@ impl<'a> Slot<'a> {
             return Poll::Ready(None);
         }
         let mut small = [0; INLINE_BYTES];
-        Poll::Ready(match self.take_small(wanted, &mut small) {
+        Poll::Ready(match self.hot.take_small(wanted, &mut small) {
             Some(length) => Some(Ok(Bytes::copy_from_slice(&small[..length]))),
             None => self.fetch_aside(now),
         })
@@ -291,7 +297,7 @@ impl<'a> Slot<'a> {
     #[cold]
     fn fetch_aside(&self, now: u64) -> Fetched {
         let aside = std::mem::replace(&mut *self.aside(), Aside::Nothing);
-        self.set_free(now);
+        self.hot.set_free(now);
         match aside {
             Aside::Large(bytes) => Some(Ok(bytes)),
             Aside::Failed(failure) => Some(Err(failure)),
@@ -313,7 +319,7 @@ impl<'a> Slot<'a> {
         };
         drop((aside, left));
         if phase(done) == DONE {
-            self.set_free(done);
+            self.hot.set_free(done);
         }
         phase(done) == DONE
     }

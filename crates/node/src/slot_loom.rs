@@ -59,7 +59,7 @@ fn loom_an_asker_is_woken_or_finds_the_answer() {
         loom::model(move || {
             let shared = Shared::new();
             let slot = shared.slot();
-            let generation = slot.open();
+            let generation = slot.hot.open();
             let woken = std::sync::Arc::new(Woken(AtomicU32::new(0)));
             let reader = {
                 let shared = shared.clone();
@@ -84,7 +84,7 @@ fn loom_an_asker_is_woken_or_finds_the_answer() {
                 Poll::Ready(what) => assert!(is_answer(&what, how), "{what:?}"),
                 Poll::Pending => panic!("the answer is lost"),
             }
-            assert_eq!(slot.open(), generation + 1);
+            assert_eq!(slot.hot.open(), generation + 1);
         });
     }
 }
@@ -96,7 +96,7 @@ fn loom_an_abandoned_slot_is_freed_once() {
         loom::model(move || {
             let shared = Shared::new();
             let slot = shared.slot();
-            let generation = slot.open();
+            let generation = slot.hot.open();
             assert!(slot.poll(generation, Waker::noop()).is_pending());
             let reader = {
                 let shared = shared.clone();
@@ -107,7 +107,7 @@ fn loom_an_abandoned_slot_is_freed_once() {
             let freed_here = slot.abandon(generation);
             let freed_there = reader.join().unwrap();
             assert!(freed_here != freed_there, "freed here {freed_here}, there {freed_there}");
-            assert_eq!(slot.open(), generation + 1);
+            assert_eq!(slot.hot.open(), generation + 1);
             assert!(slot.poll(generation + 1, Waker::noop()).is_pending());
         });
     }
@@ -120,7 +120,7 @@ fn loom_the_end_and_the_answer_do_not_both_count() {
         loom::model(move || {
             let shared = Shared::new();
             let slot = shared.slot();
-            let generation = slot.open();
+            let generation = slot.hot.open();
             let ending = {
                 let shared = shared.clone();
                 thread::spawn(move || shared.slot().fail_any(failure).is_some())

@@ -24,27 +24,27 @@ fn an_answer_of_any_length_comes_as_it_was_sent() {
     let value: Vec<u8> = (1..=60).collect();
     for length in 0..=60 {
         let sent = &value[..length];
-        let generation = slot.open();
+        let generation = slot.hot.open();
         let mut small = [0; INLINE_BYTES];
         assert!(slot.is_waiting());
-        assert_eq!(slot.take_small(generation, &mut small), None);
+        assert_eq!(slot.hot.take_small(generation, &mut small), None);
         assert!(matches!(slot.complete(generation, sent), Completed::In(None)));
-        assert_eq!(slot.take_small(generation + 1, &mut small), None);
+        assert_eq!(slot.hot.take_small(generation + 1, &mut small), None);
         assert!(matches!(poll(slot, generation), Poll::Ready(Some(Ok(bytes))) if bytes == sent));
 
-        let generation = slot.open();
+        let generation = slot.hot.open();
         slot.complete(generation, sent);
-        match slot.take_small(generation, &mut small) {
+        match slot.hot.take_small(generation, &mut small) {
             Some(taken) => assert_eq!(small[..taken], *sent),
             None => {
                 assert!(length > INLINE_BYTES);
                 assert!(poll(slot, generation).is_ready());
             }
         }
-        assert_eq!(slot.open(), generation + 1);
+        assert_eq!(slot.hot.open(), generation + 1);
         slot.close_unsent(generation + 1);
         // The next use has the generation of the one that was never sent.
-        assert_eq!(slot.open(), generation + 1);
+        assert_eq!(slot.hot.open(), generation + 1);
         slot.complete(generation + 1, b"");
         assert!(poll(slot, generation + 1).is_ready());
     }
@@ -57,7 +57,7 @@ fn who_waits_is_woken_once_and_by_the_waker_of_the_last_poll() {
     let slot = Slot { hot: &hot, cold: &cold };
     for large in [false, true] {
         let value = if large { vec![7; 100] } else { vec![7] };
-        let generation = slot.open();
+        let generation = slot.hot.open();
         for woken in [&first, &last, &last] {
             let waker = Waker::from(woken.clone());
             assert!(slot.poll(generation, &waker).is_pending());
@@ -77,7 +77,7 @@ fn who_waits_is_woken_once_and_by_the_waker_of_the_last_poll() {
 fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     let (hot, cold) = (Hot::new(), Cold::new());
     let slot = Slot { hot: &hot, cold: &cold };
-    let generation = slot.open();
+    let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
     assert!(!slot.abandon(generation));
     assert!(!slot.is_waiting());
@@ -87,12 +87,12 @@ fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     assert!(matches!(slot.complete(generation, b"x"), Completed::NotOpen));
     // Abandoned when the answer is there already, it is free at once.
     for value in [&[7][..], &[7; 100]] {
-        let generation = slot.open();
+        let generation = slot.hot.open();
         assert!(matches!(slot.complete(generation, value), Completed::In(None)));
         assert!(slot.abandon(generation));
         assert!(!slot.abandon(generation));
     }
-    let generation = slot.open();
+    let generation = slot.hot.open();
     assert!(!slot.abandon(generation));
     let failure = || Box::new((CallErrorKind::Unknown, "gone".into()));
     assert!(matches!(slot.fail(generation, failure()), Completed::Unwanted));
@@ -103,19 +103,19 @@ fn a_failure_reaches_whoever_waits() {
     let (hot, cold) = (Hot::new(), Cold::new());
     let slot = Slot { hot: &hot, cold: &cold };
     let failure = || Box::new((CallErrorKind::Unknown, "gone".into()));
-    let generation = slot.open();
+    let generation = slot.hot.open();
     assert!(slot.fail_any(failure).is_none(), "nobody looks yet");
     assert!(slot.fail_any(failure).is_none(), "one completion is enough");
     match poll(slot, generation) {
         Poll::Ready(Some(Err(failed))) => assert_eq!(*failed, *failure()),
         other => panic!("{other:?}"),
     }
-    let generation = slot.open();
+    let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
     assert!(slot.fail_any(failure).is_some());
     // Nothing of a failure that nobody fetched is left for the next use.
     assert!(slot.abandon(generation));
-    let generation = slot.open();
+    let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
     assert!(matches!(slot.complete(generation, b"x"), Completed::In(Some(_))));
 }
@@ -124,10 +124,10 @@ fn a_failure_reaches_whoever_waits() {
 fn an_answer_to_an_ask_that_was_never_sent_leaves_nothing_behind() {
     let (hot, cold) = (Hot::new(), Cold::new());
     let slot = Slot { hot: &hot, cold: &cold };
-    let generation = slot.open();
+    let generation = slot.hot.open();
     assert!(matches!(slot.complete(generation, &[7; 100]), Completed::In(None)));
     slot.close_unsent(generation);
-    assert_eq!(slot.open(), generation);
+    assert_eq!(slot.hot.open(), generation);
     assert!(poll(slot, generation).is_pending());
     assert!(matches!(slot.complete(generation, b"x"), Completed::In(Some(_))));
 }

@@ -12,7 +12,7 @@ use wigwag_actor::{CallErrorKind, turn};
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
-use wigwag_wire::small::{Value, Window};
+use wigwag_wire::small::Value;
 
 use crate::limits::{
     KEPT_SLOTS_MAX, LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES,
@@ -61,10 +61,10 @@ impl Places {
             turn::at_end(publish_all);
             self.armed = true;
         }
-        let at = match self.places.first() {
-            Some(first) if Arc::ptr_eq(&first.link, link) => 0,
-            _ => self.find_or_add(link),
-        };
+        if self.places.first().is_some_and(|first| Arc::ptr_eq(&first.link, link)) {
+            return self.places.first_mut();
+        }
+        let at = self.find_or_add(link);
         self.places.get_mut(at)
     }
 
@@ -113,27 +113,22 @@ pub(crate) fn ask(
     encode: impl FnOnce(&mut Buffer, (u32, u32)) -> usize,
 ) -> Encoded<(u32, u32)> {
     let encoded = with(link, |place| {
-        let Some(number) = place.slots.pop().or_else(|| place.take_slots()) else {
-            return Encoded::NotHere;
-        };
-        let Some(slot) = link.asks.slot(number) else {
-            return Encoded::NotHere;
-        };
-        let generation = slot.open();
+        let number = place.slots.pop().or_else(|| place.take_slots())?;
+        let generation = link.asks.hot(number)?.open();
         let asker = (number, generation);
         match place.call(channel, |out| encode(out, asker)) {
-            Encoded::Done(()) => Encoded::Done(asker),
+            Encoded::Done(()) => Some(Encoded::Done(asker)),
             refused => {
-                slot.close_unsent(generation);
+                link.asks.slot(number)?.close_unsent(generation);
                 place.slots.push(number);
                 match refused {
-                    Encoded::TooLarge => Encoded::TooLarge,
-                    _ => Encoded::NotHere,
+                    Encoded::TooLarge => Some(Encoded::TooLarge),
+                    _ => None,
                 }
             }
         }
     });
-    encoded.unwrap_or(Encoded::NotHere)
+    encoded.flatten().unwrap_or(Encoded::NotHere)
 }
 
 /// The slot of an ask is free again: in the turn for its next ask, for everybody otherwise.
@@ -150,27 +145,36 @@ pub(crate) fn free_slot(link: &Arc<Link>, number: u32) {
     }
 }
 
-/// Sends the answer to an ask: in the turn if there is one, at once otherwise.
-#[inline(always)]
+/// Sends answers that are encoded already: in the turn if there is one, at once otherwise.
+pub(crate) fn answers(link: &Arc<Link>, frames: &mut Buffer, count: u64) {
+    give(link, |place| {
+        place.encoded.extend(frames.as_slice());
+        place.frames += count;
+        place.flush = true;
+    });
+    frames.clear();
+}
+
+/// Sends the answer to an ask, in the same way.
 pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn Value) {
     let frame_max = link.identity.limits.frame_max;
+    give(link, |place| place.answer(asker, value, frame_max));
+}
+
+/// Has the turn's place take answers in, or a place for them alone.
+fn give(link: &Arc<Link>, answers: impl Fn(&mut Turned)) {
     let done = with(link, |place| {
-        place.answer(asker, value, frame_max);
+        answers(place);
         if place.encoded.len() >= TURN_BYTES {
             place.publish_and_flush();
         }
     });
     if done.is_none() {
-        answer_alone(link, asker, value);
+        let mut alone = Turned::new(link);
+        answers(&mut alone);
+        alone.publish();
+        link.flush();
     }
-}
-
-#[cold]
-fn answer_alone(link: &Arc<Link>, asker: (u32, u32), value: &dyn Value) {
-    let mut one = Turned::new(link);
-    one.answer(asker, value, link.identity.limits.frame_max);
-    one.publish();
-    link.flush();
 }
 
 /// Has `link` flushed when this turn ends, or now outside of one.
@@ -316,18 +320,7 @@ impl Turned {
         self.channel = channel;
     }
 
-    #[inline(always)]
     fn answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
-        let small = |window: &mut Window, place| value.encode_small(window, place);
-        if write::small_reply(&mut self.encoded, asker, small).is_none() {
-            self.large_answer(asker, value, frame_max);
-        }
-        self.frames += 1;
-        self.flush = true;
-    }
-
-    #[inline(never)]
-    fn large_answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
         let before = self.encoded.len();
         let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));
         if body as u64 > frame_max {
@@ -339,6 +332,8 @@ impl Turned {
             let text = "replies pile up because the asker does not read them";
             write::error(&mut self.encoded, asker, Code::OVERLOADED, text);
         }
+        self.frames += 1;
+        self.flush = true;
     }
 
     /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.

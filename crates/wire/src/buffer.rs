@@ -93,20 +93,20 @@ impl Buffer {
     /// The next `N` bytes of memory. Growing takes the memory and not `self`: so the compiler sees
     /// that the length stays, and keeps it in a register from one store to the next.
     #[inline(always)]
-    pub(crate) fn place<const N: usize>(&mut self) -> &mut [u8; N] {
-        let length = self.length;
-        if self.memory.len() < length + N {
-            grow(&mut self.memory, length + N);
+    pub fn place<const N: usize>(&mut self) -> &mut [u8; N] {
+        let place = self.length..self.length + N;
+        if self.memory.get(place.clone()).is_none() {
+            grow(&mut self.memory, place.end);
         }
         self.memory
-            .get_mut(length..)
+            .get_mut(place)
             .and_then(|free| free.first_chunk_mut())
             .expect("memory was grown to hold it")
     }
 
     /// Counts bytes in that were written behind the end.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, used: usize) {
+    pub fn advance(&mut self, used: usize) {
         self.length = (self.length + used).min(self.memory.len());
     }
 

@@ -4,12 +4,54 @@
 //! asker, the method, and the arguments. A lane keeps the calls of a session as they came and reads
 //! each one when its turn has come; so a call is decoded once, straight into its handler.
 
-use crate::{Reader, varint};
+use crate::small::{SMALL_BYTES_MAX, Window, put_numbers, store};
+use crate::{Buffer, Encode, Reader, varint};
 
 /// The kind of a call that wants no answer.
 pub const TELL: u8 = 0x90;
 /// The kind of a call whose asker waits for the answer.
 pub const ASK: u8 = 0x91;
+
+/// The kind of an answer.
+pub const REPLY: u8 = 0x93;
+
+/// Where a body must end whose length is one byte.
+const SMALL_BODY_END: usize = 0x7F + 2;
+
+/// Appends a frame whose body is short: `body` writes it into the window from the place it is given
+/// and says where it ends. One write to the buffer's length for all of it; gives the length of the
+/// frame's body. `None`, from `body` or because a number is too wide: nothing was written.
+#[inline(always)]
+pub fn small<const N: usize>(
+    out: &mut Buffer,
+    kind: u8,
+    numbers: [u64; N],
+    body: impl FnOnce(&mut Window, usize) -> Option<usize>,
+) -> Option<usize> {
+    let window = out.place();
+    let at = put_numbers(window, numbers)?;
+    let end = body(window, at)?;
+    if end > SMALL_BODY_END {
+        return None;
+    }
+    store(window, 0, [kind, (end - 2) as u8]);
+    out.advance(end);
+    Some(end - 2)
+}
+
+/// Appends the answer to an ask, if it is short whatever its value is. `None`: nothing was written.
+#[inline(always)]
+pub fn small_reply<T: Encode>(
+    out: &mut Buffer,
+    (slot, generation): (u32, u32),
+    value: &T,
+) -> Option<usize> {
+    if T::SMALL_BYTES > SMALL_BYTES_MAX {
+        return None;
+    }
+    let numbers = [u64::from(slot), u64::from(generation)];
+    small(out, REPLY, numbers, |window, place| Some(value.encode_small(window, place)))
+}
 
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +130,10 @@ impl<'a> Iterator for Calls<'a> {
 
 #[inline(always)]
 fn small_ask(body: &[u8]) -> Option<Call<'_>> {
-    let mut body = Reader::new(body);
-    let slot = u32::try_from(varint::take(&mut body).ok()?).ok()?;
-    let generation = u32::try_from(varint::take(&mut body).ok()?).ok()?;
-    let method = u32::from(body.u8().ok().filter(|method| *method < 0x80)?);
-    Some(Call { method, asker: Some((slot, generation)), arguments: body.take_rest() })
+    let (slot, generation, used) = varint::pair(body)?;
+    let (method, arguments) = body.get(used..)?.split_first()?;
+    let method = Some(u32::from(*method)).filter(|method| *method < 0x80)?;
+    Some(Call { method, asker: Some((slot, generation)), arguments })
 }
 
 #[cfg(test)]

@@ -137,13 +137,13 @@ fn marker(reader: &mut Reader<'_>, expected: &'static str) -> Result<u8, DecodeE
 /// Appends a number in its shortest form.
 #[inline(always)]
 pub fn put_u64(out: &mut Buffer, value: u64) {
-    out.small(|window| Some(small::put_u64(window, 0, value)));
+    out.small(|window| small::put_u64(window, 0, value));
 }
 
 /// Appends a number in its shortest form.
 #[inline(always)]
 pub fn put_i64(out: &mut Buffer, value: i64) {
-    out.small(|window| Some(small::put_i64(window, 0, value)));
+    out.small(|window| small::put_i64(window, 0, value));
 }
 
 /// Reads a whole number of any width and either sign.
@@ -217,7 +217,7 @@ whole_numbers!(put_i64 i64: i8, i16, i32, i64, isize);
 impl Encode for bool {
     const SMALL_BYTES: usize = 1;
     fn encode(&self, out: &mut Buffer) {
-        out.small(|window| Some(self.encode_small(window, 0)));
+        out.small(|window| self.encode_small(window, 0));
     }
     #[inline(always)]
     fn encode_small(&self, window: &mut Window, at: usize) -> usize {
@@ -239,7 +239,7 @@ impl<'a> Decode<'a> for bool {
 impl Encode for f32 {
     const SMALL_BYTES: usize = 5;
     fn encode(&self, out: &mut Buffer) {
-        out.small(|window| Some(self.encode_small(window, 0)));
+        out.small(|window| self.encode_small(window, 0));
     }
     #[inline(always)]
     fn encode_small(&self, window: &mut Window, at: usize) -> usize {
@@ -252,7 +252,7 @@ impl Encode for f32 {
 impl Encode for f64 {
     const SMALL_BYTES: usize = 9;
     fn encode(&self, out: &mut Buffer) {
-        out.small(|window| Some(self.encode_small(window, 0)));
+        out.small(|window| self.encode_small(window, 0));
     }
     #[inline(always)]
     fn encode_small(&self, window: &mut Window, at: usize) -> usize {

@@ -4,10 +4,13 @@
 //! for the one before it. For values whose longest form is known to fit, the place is carried in a
 //! register instead, and the buffer hears of the bytes once.
 
-use crate::{Buffer, Encode};
+use crate::{Buffer, Encode, varint};
 
-/// Bytes that may be written at once.
-pub const WINDOW_BYTES: usize = 128;
+/// Places where something may begin; a power of two.
+const PLACES: usize = 128;
+
+/// Bytes that may be written at once: the longest store fits at every place.
+pub const WINDOW_BYTES: usize = PLACES + 16;
 
 /// Bytes of the longest value that goes into a window; the rest of it is for what stands before.
 pub const SMALL_BYTES_MAX: usize = 96;
@@ -26,29 +29,32 @@ pub const fn array(parts: &[usize]) -> usize {
     sum
 }
 
-/// Writes `N` bytes at `at`. A place too near the end, which no value reaches that keeps what its
-/// type says, is left as it is.
+/// Writes `N` bytes at `at`, `N` at most 16. No place is beyond the last, which no value reaches
+/// that keeps what its type says; so the processor need not be asked whether it is.
 #[inline(always)]
 pub fn store<const N: usize>(window: &mut Window, at: usize, bytes: [u8; N]) {
-    if let Some(place) = window.get_mut(at..).and_then(|rest| rest.first_chunk_mut()) {
-        *place = bytes;
+    const { assert!(N <= WINDOW_BYTES - PLACES) };
+    let at = at % PLACES;
+    if let Some(place) = window.get_mut(at..at + N) {
+        place.copy_from_slice(&bytes);
     }
 }
 
-/// Writes a number of the frame's head as LEB128, if it takes no more than three bytes.
+/// Writes the numbers of a frame's head from place 2 on, as LEB128; gives their end. `None`: they
+/// take more than eight bytes together, or one takes more than three.
 #[inline(always)]
-pub fn put_varint(window: &mut Window, at: usize, value: u64) -> Option<usize> {
-    let (bytes, used) = if value < 0x80 {
-        (value, 1)
-    } else if value < 0x4000 {
-        ((value & 0x7F) | (value >> 7) << 8 | 0x80, 2)
-    } else if value < 0x20_0000 {
-        ((value & 0x7F) | (value >> 7 & 0x7F) << 8 | (value >> 14) << 16 | 0x8080, 3)
-    } else {
-        return None;
-    };
-    store(window, at, (bytes as u32).to_le_bytes());
-    Some(at + used)
+pub fn put_numbers<const N: usize>(window: &mut Window, numbers: [u64; N]) -> Option<usize> {
+    let (mut word, mut bits) = (0, 0);
+    for number in numbers {
+        let (one, width) = varint::short(number)?;
+        if N > 2 && bits + width > u64::BITS {
+            return None;
+        }
+        word |= one << bits;
+        bits += width;
+    }
+    store(window, 2, word.to_le_bytes());
+    Some(2 + bits as usize / 8)
 }
 
 /// Writes the head of an array of fewer than 16 values, or of 16 and more.
@@ -87,12 +93,6 @@ pub fn put_i64(window: &mut Window, at: usize, value: i64) -> usize {
     put_wide(window, at, marker, value as u64, bits)
 }
 
-/// Which of 1, 2, 4 bytes hold `value`, as the power of two.
-#[inline(always)]
-fn bytes_log2(value: u64) -> u32 {
-    u32::from(value > 0xFF) + u32::from(value > 0xFFFF)
-}
-
 /// A marker that counts up with the width, and so many bytes of `value`, highest first. `bits` says
 /// how many are needed.
 #[inline(always)]
@@ -102,28 +102,24 @@ fn put_wide(window: &mut Window, at: usize, marker: u8, value: u64, bits: u64) -
     if bits > 0xFFFF_FFFF {
         return at + 9;
     }
-    let log2 = bytes_log2(bits);
-    let bytes = 1_u32 << log2;
-    store(window, at, [marker + log2 as u8]);
-    store(window, at + 1, ((value as u32) << (32 - 8 * bytes)).to_be_bytes());
-    at + 1 + bytes as usize
+    if bits > 0xFFFF {
+        store(window, at, [marker + 2]);
+        store(window, at + 1, (value as u32).to_be_bytes());
+        return at + 5;
+    }
+    let two = u8::from(bits > 0xFF);
+    store(window, at, [marker + two]);
+    store(window, at + 1, ((value as u16) << (8 - 8 * two)).to_be_bytes());
+    at + 2 + usize::from(two)
 }
 
 /// A value whose type is not known where it is written.
 pub trait Value {
-    /// Writes the value at `place` and gives its end, if it is short whatever it is.
-    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize>;
-
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
 }
 
 impl<T: Encode> Value for T {
-    #[inline]
-    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize> {
-        (T::SMALL_BYTES <= SMALL_BYTES_MAX).then(|| Encode::encode_small(self, window, place))
-    }
-
     #[inline]
     fn encode(&self, out: &mut Buffer) {
         Encode::encode(self, out);
@@ -131,13 +127,11 @@ impl<T: Encode> Value for T {
 }
 
 impl Buffer {
-    /// Appends what `write` puts into a window: it gets the place to begin and gives the end. A
-    /// `None` appends nothing and is given on.
+    /// Appends what `write` puts into a window from its front; it gives the end.
     #[inline(always)]
-    pub fn small(&mut self, write: impl FnOnce(&mut Window) -> Option<usize>) -> Option<usize> {
-        let used = write(self.place())?;
+    pub fn small(&mut self, write: impl FnOnce(&mut Window) -> usize) {
+        let used = write(self.place());
         self.advance(used);
-        Some(used)
     }
 }
 
@@ -149,7 +143,7 @@ mod tests {
     fn same<T: Encode>(value: &T) {
         let (mut whole, mut small) = (Buffer::new(), Buffer::new());
         Encode::encode(value, &mut whole);
-        small.small(|window| Some(Encode::encode_small(value, window, 0)));
+        small.small(|window| Encode::encode_small(value, window, 0));
         assert_eq!(small, whole);
         assert!(whole.len() <= T::SMALL_BYTES);
     }
@@ -172,11 +166,22 @@ mod tests {
     }
 
     #[test]
-    fn a_place_at_the_end_is_left_alone() {
+    fn numbers_that_fit_eight_bytes_are_written_as_one() {
         let mut window = [7; WINDOW_BYTES];
-        assert_eq!(put_u64(&mut window, WINDOW_BYTES - 1, 1), WINDOW_BYTES);
-        store(&mut window, WINDOW_BYTES - 1, [1, 2]);
-        store(&mut window, usize::MAX, [1]);
-        assert_eq!(window[WINDOW_BYTES - 2..], [7, 1]);
+        assert_eq!(put_numbers(&mut window, [5, 0x80, 0x1F_FFFF, 16]), Some(9));
+        assert_eq!(window[..11], [7, 7, 5, 0x80, 1, 0xFF, 0xFF, 0x7F, 16, 0, 7]);
+        assert_eq!(put_numbers(&mut window, [5, 0x4000, 0x4000, 16]), Some(10));
+        assert_eq!(put_numbers(&mut window, [0x80, 0x4000, 0x4000, 16]), None);
+        assert_eq!(put_numbers(&mut window, [0x4000; 4]), None);
+        assert_eq!(put_numbers(&mut window, [0x20_0000, 1]), None);
+    }
+
+    #[test]
+    fn a_store_ends_within_the_window() {
+        let mut window = [7; WINDOW_BYTES];
+        store(&mut window, PLACES - 1, [1; 16]);
+        assert_eq!(window[PLACES + 14..], [1, 7]);
+        store(&mut window, usize::MAX, [2]);
+        assert_eq!(window[PLACES - 1..=PLACES], [2, 1]);
     }
 }

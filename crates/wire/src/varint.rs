@@ -83,6 +83,51 @@ pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
     Ok(value)
 }
 
+/// Two numbers at the front, and how many bytes they take together. `None`: one takes more than
+/// three bytes or is not in its shortest form. Where fewer than eight bytes are left, zeros are
+/// thought behind them: the caller sees by the length that a number took of those.
+#[inline(always)]
+pub fn pair(bytes: &[u8]) -> Option<(u32, u32, usize)> {
+    let word = bytes.first_chunk().map_or_else(|| padded(bytes), |all| u64::from_le_bytes(*all));
+    let (first, used) = front(word)?;
+    let (second, more) = front(word >> (8 * used))?;
+    Some((first, second, (used + more) as usize))
+}
+
+#[cold]
+fn padded(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+/// The number in the lowest bytes, if it takes no more than three, and how many it takes.
+#[inline(always)]
+fn front(word: u64) -> Option<(u32, u32)> {
+    let word = word as u32;
+    if word & 0x80 == 0 {
+        return Some((word & 0x7F, 1));
+    }
+    if word & 0x8000 == 0 {
+        return (word & 0x7F00 != 0).then_some((word & 0x7F | (word >> 1 & 0x3F80), 2));
+    }
+    let value = word & 0x7F | (word >> 1 & 0x3F80) | (word >> 2 & 0x1F_C000);
+    (word & 0x80_0000 == 0 && word & 0x7F_0000 != 0).then_some((value, 3))
+}
+
+/// A number as LEB128 in the lowest bytes of a word, if it takes no more than three, and how many
+/// bits these are.
+#[inline(always)]
+pub(crate) fn short(value: u64) -> Option<(u64, u32)> {
+    if value < 0x80 {
+        Some((value, 8))
+    } else if value < 0x4000 {
+        Some(((value & 0x7F) | (value >> 7) << 8 | 0x80, 16))
+    } else if value < 0x20_0000 {
+        Some(((value & 0x7F) | (value >> 7 & 0x7F) << 8 | (value >> 14) << 16 | 0x8080, 24))
+    } else {
+        None
+    }
+}
+
 #[cold]
 #[inline(never)]
 fn take_slowly(rest: &[u8]) -> Result<(u64, &[u8]), VarintError> {
@@ -131,9 +176,32 @@ mod tests {
                 prop_assert_eq!(take(&mut reader), Ok(value));
                 prop_assert_eq!(reader.rest(), [behind; 4]);
             }
+            if let Some((word, bits)) = short(value) {
+                prop_assert_eq!(&word.to_le_bytes()[..bits as usize / 8], buffer.as_slice());
+            }
             for cut in 0..buffer.len() {
                 let mut torn = Reader::new(&buffer.as_slice()[..cut]);
                 prop_assert_eq!(take(&mut torn), Err(VarintError::Short));
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_pair_is_two_numbers(bytes: [u8; 8], first: u32, second: u32, shift in 11_u32..32) {
+            let mut both = encoded(u64::from(first >> shift));
+            put(&mut both, u64::from(second >> shift));
+            both.extend(&[0xFF; 8]);
+            for bytes in [&bytes, both.as_slice(), &bytes[..3]] {
+                let padded = [bytes, &[0; 8]].concat();
+                let mut reader = Reader::new(&padded);
+                let slowly = take(&mut reader).ok().zip(take(&mut reader).ok());
+                let used = padded.len() - reader.rest().len();
+                let short = |(first, second): &(u64, u64)| *first.max(second) < 0x20_0000;
+                let slowly = slowly.filter(short).map(|(first, second)| {
+                    (first as u32, second as u32, used)
+                });
+                prop_assert_eq!(pair(bytes), slowly);
             }
         }
     }
