@@ -220,6 +220,26 @@ async fn places_are_free_when_a_run_begins_and_calls_count_when_it_ends() {
     assert_eq!(setting.tally.sum().ask().await.unwrap(), 3);
 }
 
+/// The replies of a run go to the session together, but never wait for a handler that waits.
+#[tokio::test(start_paused = true)]
+async fn replies_go_out_before_an_async_handler_waits_and_before_a_panic_is_told() {
+    let setting = setting();
+    let (session, mut lane) = setting.session();
+    ask(&mut lane, SUM, 1);
+    ask(&mut lane, SUM, 2);
+    ask(&mut lane, STAND, 3);
+    ask(&mut lane, SUM, 4);
+    ask(&mut lane, PANIC, 5);
+    lane.publish();
+    setting.gate.reached.notified().await;
+    let sum = |slot| (slot, slot + 100, vec![0]);
+    assert_eq!(session.heard().replies, [sum(1), sum(2)]);
+    setting.gate.open.notify_one();
+    let heard = session.until(|heard| !heard.failures.is_empty()).await;
+    assert_eq!(heard.replies, [sum(1), sum(2), (3, 103, vec![0x90]), sum(4)]);
+    assert_eq!(heard.failures, [(5, 105, CallErrorKind::Panicked)]);
+}
+
 #[tokio::test(start_paused = true)]
 async fn replies_reach_the_slot_that_asked() {
     let setting = setting();
