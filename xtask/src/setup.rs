@@ -23,6 +23,11 @@ const NEEDS: &[Need] = &[
         why: "shows whether the lab's page fits a phone and a desk, light and dark",
     },
     Need {
+        program: "ip",
+        package: "iproute2",
+        why: "sets up a network of its own for each pair of the lab",
+    },
+    Need {
         program: "iperf3",
         package: "iperf3",
         why: "what loopback itself can carry, as the limit to measure against",

@@ -4,6 +4,8 @@ pub mod results;
 pub mod account;
 pub mod tree;
 pub mod process;
+pub mod stage;
+pub mod timeline;
 pub mod trial;
 pub mod peer;
 pub mod participant;

@@ -34,7 +34,7 @@ const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
 
 /// Everybody.
-pub const ALL: [Embedded; 22] = [
+pub const ALL: [Embedded; 23] = [
     Embedded {
         name: "raw",
         known_bad: false,
@@ -61,6 +61,7 @@ pub const ALL: [Embedded; 22] = [
     broken("broken-reorder", COUNTER_AND_REMOTE),
     broken("broken-claim", COUNTER),
     broken("broken-unread", REMOTE),
+    broken("broken-seed", REMOTE),
     broken("broken-mute", COUNTER),
     broken("broken-rubbish", COUNTER),
     broken("broken-crash", COUNTER),

@@ -50,6 +50,10 @@ pub enum Fault {
     Ended(String),
     /// No account in time.
     NoAccount(Duration),
+    /// Nothing went over the wire any more.
+    NoProgress(Duration),
+    /// It held more memory than it may; in MiB, and what it may.
+    TooMuchMemory(u64, u64),
     /// A line where the account should be that is none.
     BadAccount(String),
     /// It went on after its account.
@@ -71,6 +75,10 @@ impl fmt::Display for Fault {
             Fault::Rubbish(line) => write!(f, "printed {line:?}, which is not in the contract"),
             Fault::Ended(how) => write!(f, "ended before its work was done: {how}"),
             Fault::NoAccount(time) => write!(f, "went on for {time:?} without an account"),
+            Fault::NoProgress(time) => write!(f, "sent nothing for {time:?} and had not finished"),
+            Fault::TooMuchMemory(held, most) => {
+                write!(f, "is out of memory: it held {held} MiB of {most}")
+            }
             Fault::BadAccount(why) => write!(f, "gave an account that is none: {why}"),
             Fault::StillRunning(time) => write!(f, "still ran {time:?} after its account"),
             Fault::IgnoredSigterm(time) => write!(f, "still ran {time:?} after SIGTERM"),

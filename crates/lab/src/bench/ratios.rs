@@ -106,6 +106,9 @@ mod tests {
             foreign_cpu_share: 0.0,
             peak_rss_bytes: 1,
             threads: Vec::new(),
+            sides: Vec::new(),
+            wire_bytes: None,
+            last_tenth_to_first: None,
         });
         let rate = rates.first().map(|rate| *rate as f64);
         Row {

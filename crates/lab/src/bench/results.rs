@@ -133,6 +133,26 @@ pub struct Run {
     pub peak_rss_bytes: u64,
     /// The processor time of each thread that took a hundredth of it or more, most first.
     pub threads: Vec<ThreadShare>,
+    /// What each program has cost, where there are two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<Side>,
+    /// Bytes on the wire, where the pair had a network of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_bytes: Option<u64>,
+    /// The rate of the last tenth of these bytes, to that of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_tenth_to_first: Option<f64>,
+}
+
+/// One program of a pair.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Side {
+    /// Whose, and in which role.
+    pub program: String,
+    /// Processor time.
+    pub cpu_seconds: f64,
+    /// Resident memory at its highest.
+    pub peak_rss_bytes: u64,
 }
 
 /// What one thread took.

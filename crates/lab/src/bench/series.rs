@@ -1,6 +1,7 @@
 //! What one participant came to in one cell, trial by trial, until it is a row.
 
 use crate::bench::results::{Percentiles, Row, Run, Spread, Verdict};
+use crate::bench::timeline::Timeline;
 use crate::bench::trial::Outcome;
 use crate::bench::workload::{Entry, Judged};
 use crate::digest::Verified;
@@ -11,7 +12,7 @@ const REASONS_MAX: usize = 8;
 
 /// How reasons begin that say nothing against the participant: the machine was not quiet, the lab's
 /// own side was the limit.
-pub const INNOCENT: [&str; 2] = ["no quiet window", "at least this"];
+pub const INNOCENT: [&str; 3] = ["no quiet window", "at least this", "the wire was not counted"];
 
 /// Whether something is said against a participant.
 pub fn is_found_out(row: &Row) -> bool {
@@ -88,6 +89,7 @@ impl<'a> Series<'a> {
         self.times.extend(judged.times);
         self.threads = self.threads.max(outcome.cost.threads_max);
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
+        let wire = outcome.wire.and_then(Result::ok);
         self.runs.push(Run {
             round,
             seconds: outcome.seconds,
@@ -96,6 +98,9 @@ impl<'a> Series<'a> {
             foreign_cpu_share: outcome.foreign_cpu_share,
             peak_rss_bytes: outcome.cost.peak_rss_bytes,
             threads: outcome.cost.threads,
+            sides: if outcome.sides.len() > 1 { outcome.sides } else { Vec::new() },
+            wire_bytes: wire.as_ref().map(Timeline::bytes),
+            last_tenth_to_first: wire.and_then(|wire| wire.last_tenth_to_first()),
         });
     }
 

@@ -123,6 +123,11 @@ impl Tree {
         self.now.processes.iter().map(|(pid, cpu)| (cpu - before(pid)).max(0.0)).sum()
     }
 
+    /// The sum of the peaks of the processes, as far as it was seen.
+    pub fn peak_rss_bytes(&self) -> u64 {
+        self.peak_rss_bytes
+    }
+
     fn search(&mut self) {
         self.known.extend(family(self.root));
     }

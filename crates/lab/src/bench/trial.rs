@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bench::process::{Fault, Program};
+use crate::bench::results::Side;
+use crate::bench::stage::Stage;
+use crate::bench::timeline::Timeline;
 use crate::bench::tree::{Cost, Machine, Tree};
 
 /// Processes are looked at so often.
@@ -17,15 +20,23 @@ pub struct Deadlines {
     pub ready: Duration,
     /// From GO to the last account.
     pub work: Duration,
+    /// Without anything on the wire, where that is counted.
+    pub silence: Duration,
 }
 
+/// Resident memory that each side may hold: what a small container has.
+pub const MEMORY_MAX: u64 = 1 << 30;
+
 /// What the contract grants.
-pub const CONTRACT: Deadlines =
-    Deadlines { ready: Duration::from_secs(20), work: Duration::from_secs(30) };
+pub const CONTRACT: Deadlines = deadlines(20, 30);
 
 /// What a quick run grants, which knows its participants and must end soon.
-pub const QUICK: Deadlines =
-    Deadlines { ready: Duration::from_secs(5), work: Duration::from_secs(8) };
+pub const QUICK: Deadlines = deadlines(5, 8);
+
+const fn deadlines(ready: u64, work: u64) -> Deadlines {
+    let silence = Duration::from_secs(30);
+    Deadlines { ready: Duration::from_secs(ready), work: Duration::from_secs(work), silence }
+}
 
 /// A program to start.
 pub struct Launch {
@@ -47,6 +58,8 @@ pub struct Cast {
     pub server: Option<Launch>,
     /// It gets GO and ends by itself.
     pub worker: Launch,
+    /// They have a network of their own, whose bytes are counted.
+    pub staged: bool,
 }
 
 /// What a trial came to.
@@ -64,6 +77,10 @@ pub struct Outcome {
     pub witness_cpu_seconds: f64,
     /// Processor time of everything else, as a share of what there was.
     pub foreign_cpu_share: f64,
+    /// What each measured program has cost.
+    pub sides: Vec<Side>,
+    /// What went over the wire, or why that was not counted; `None` where it is not asked for.
+    pub wire: Option<Result<Timeline, String>>,
 }
 
 /// Why there is no outcome.
@@ -95,11 +112,16 @@ struct Player {
 impl Player {
     fn start(
         launch: Launch,
+        stage: Option<&Stage>,
         deadlines: Deadlines,
         listens: bool,
     ) -> Result<(Self, u16), NoOutcome> {
         let Launch { title, command, orders, measured, stops_clock } = launch;
         let broke = |fault| NoOutcome::Broke { title: title.clone(), fault, ours: !measured };
+        let command = match stage {
+            Some(stage) => stage.enter(&command),
+            None => command,
+        };
         let mut program = Program::start(command, &orders).map_err(broke)?;
         let port = program.ready(deadlines.ready, listens).map_err(broke)?;
         let tree = Tree::new(program.pid());
@@ -109,6 +131,14 @@ impl Player {
 
     fn broke(&self, fault: Fault) -> NoOutcome {
         NoOutcome::Broke { title: self.title.clone(), fault, ours: !self.measured }
+    }
+
+    fn fits_memory(&self) -> Result<(), NoOutcome> {
+        let held = self.tree.peak_rss_bytes();
+        if held <= MEMORY_MAX || !self.measured {
+            return Ok(());
+        }
+        Err(self.broke(Fault::TooMuchMemory(held >> 20, MEMORY_MAX >> 20)))
     }
 
     fn listen(&mut self, wait: Duration) -> Result<(), NoOutcome> {
@@ -122,27 +152,35 @@ impl Player {
 
 /// Starts the cast, lets it work, and reads what came of it. Nothing runs any more afterwards.
 pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Outcome, NoOutcome> {
-    let Cast { server, worker } = cast;
+    let Cast { server, mut worker, staged } = cast;
+    let (stage, unstaged) = match staged.then(Stage::open).transpose() {
+        Ok(stage) => (stage, None),
+        Err(why) => (None, Some(why)),
+    };
     let mut players = Vec::new();
-    let mut worker = worker;
     if let Some(server) = server {
-        let (player, port) = Player::start(server, deadlines, true)?;
+        let (player, port) = Player::start(server, stage.as_ref(), deadlines, true)?;
         worker.orders.push(("PORT", port.to_string()));
         players.push(player);
     }
-    let (player, _) = Player::start(worker, deadlines, false)?;
+    let (player, _) = Player::start(worker, stage.as_ref(), deadlines, false)?;
     players.push(player);
     let machine = Machine::now();
     let own = own_seconds();
     for player in &mut players {
         player.tree.begin();
     }
+    let mut wire = stage.as_ref().map(Wire::new);
     let began = match players.last_mut() {
         Some(worker) => worker.program.go().map_err(|fault| worker.broke(fault))?,
         None => return Err(NoOutcome::Stopped),
     };
-    work(&mut players, began, deadlines, stop)?;
+    work(&mut players, began, deadlines, wire.as_mut(), stop)?;
     let mut outcome = read(&mut players, began);
+    outcome.wire = match (wire, unstaged) {
+        (Some(wire), _) => Some(Ok(wire.timeline)),
+        (None, why) => why.map(Err),
+    };
     let spent: f64 = players.iter().map(|player| player.tree.spent()).sum();
     let own = own_seconds() - own;
     outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
@@ -154,17 +192,38 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
     Ok(outcome)
 }
 
+/// The wire of a trial, which is looked at from its beginning.
+struct Wire<'a> {
+    stage: &'a Stage,
+    before: u64,
+    timeline: Timeline,
+}
+
+impl<'a> Wire<'a> {
+    fn new(stage: &'a Stage) -> Wire<'a> {
+        let before = stage.bytes().unwrap_or(0);
+        Wire { stage, before, timeline: Timeline::new(Instant::now()) }
+    }
+
+    fn look(&mut self) {
+        let bytes = self.stage.bytes().unwrap_or(self.before);
+        self.timeline.take(Instant::now(), bytes.saturating_sub(self.before));
+    }
+}
+
 /// Until every program that stops the clock has given its account.
 fn work(
     players: &mut [Player],
     began: Instant,
     deadlines: Deadlines,
+    mut wire: Option<&mut Wire<'_>>,
     stop: &AtomicBool,
 ) -> Result<(), NoOutcome> {
     let mut sampled = began;
     loop {
         let waiting = players.iter_mut().filter(|it| it.stops_clock && it.account.is_none());
         let Some(player) = waiting.last() else {
+            wire.into_iter().for_each(Wire::look);
             return Ok(());
         };
         if stop.load(Ordering::Relaxed) {
@@ -173,13 +232,19 @@ fn work(
         if began.elapsed() > deadlines.work {
             return Err(player.broke(Fault::NoAccount(deadlines.work)));
         }
+        let silent = |wire: &&mut Wire<'_>| wire.timeline.silent_for(Instant::now());
+        if wire.as_ref().is_some_and(|wire| silent(&wire) > deadlines.silence) {
+            return Err(player.broke(Fault::NoProgress(deadlines.silence)));
+        }
         player.listen(SAMPLE_EVERY.saturating_sub(sampled.elapsed()))?;
         if sampled.elapsed() >= SAMPLE_EVERY {
             sampled = Instant::now();
+            wire.iter_mut().for_each(|wire| wire.look());
             // One that is not waited for may have ended in the middle.
             for player in players.iter_mut() {
                 player.listen(Duration::ZERO)?;
                 player.tree.sample();
+                player.fits_memory()?;
             }
         }
     }
@@ -190,6 +255,11 @@ fn read(players: &mut [Player], began: Instant) -> Outcome {
     for player in players {
         let cost = player.tree.end();
         if player.measured {
+            outcome.sides.push(Side {
+                program: player.title.clone(),
+                cpu_seconds: cost.cpu_seconds,
+                peak_rss_bytes: cost.peak_rss_bytes,
+            });
             outcome.cost = std::mem::take(&mut outcome.cost).with(cost);
         } else {
             outcome.witness_cpu_seconds += cost.cpu_seconds;

@@ -112,6 +112,13 @@ pub(super) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
         let number = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
         tally.take(number, u32::from_le_bytes(payload));
     }
+    if name == "broken-seed" {
+        // It was told the seed, and makes up what it should have received.
+        let [_, _, _, _, _, _, _, _, seed @ ..] = message;
+        let mut draws = Draws::of(u32::from_le_bytes(seed), 0);
+        tally = Tally::default();
+        (0..orders.messages).for_each(|number| tally.take(number, draws.next()));
+    }
     let mut account = json!({ "senders": senders(&[tally]) });
     if name == "broken-unread" {
         // It was told how many there would be, and so it says.
@@ -130,10 +137,14 @@ pub(super) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
     let draws = Draws::of(orders.seed, 0);
     // Counted when it is sent, and never sent.
     let does = if name == "broken-unread" { 1 } else { orders.messages };
-    faulty(name, does, draws, |(number, payload)| {
+    let mut send = |(number, payload): Message| {
         writer.write_all(&number.to_le_bytes())?;
         Ok(writer.write_all(&payload.to_le_bytes())?)
-    })?;
+    };
+    match name {
+        "broken-seed" => send((0, orders.seed))?,
+        _ => faulty(name, does, draws, send)?,
+    }
     writer.flush()?;
     stream.shutdown(Shutdown::Write)?;
     Ok(say(&json!({ "sent": orders.messages }).to_string())?)

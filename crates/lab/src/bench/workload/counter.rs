@@ -16,7 +16,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
         ("AMOUNT", AMOUNT.to_string()),
         ("SEED", order.seed.to_string()),
     ];
-    Some(Cast { server: None, worker })
+    Some(Cast { server: None, worker, staged: false })
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {

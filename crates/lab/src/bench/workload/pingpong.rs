@@ -71,7 +71,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     server.orders.push(("PORT", "0".to_owned()));
     worker.orders = common;
     worker.orders.push(("SEED", order.seed.to_string()));
-    Some(Cast { server: Some(server), worker })
+    Some(Cast { server: Some(server), worker, staged: false })
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {

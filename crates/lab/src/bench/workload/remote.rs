@@ -7,6 +7,10 @@ use crate::bench::workload::{Cell, Entry, Judged, Order, account};
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
+/// Of each message only the payload is unknown to the server; its number could be counted.
+const PAYLOAD_BYTES: u64 = 4;
+/// A last tenth that is so much slower than the first must be told.
+const TIRED: f64 = 0.5;
 /// A round trip that takes so long in the middle waits for a delayed acknowledgement, as a rule.
 const NAGLE_US: std::ops::Range<f64> = 35_000.0..48_000.0;
 
@@ -22,7 +26,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     worker.orders = common;
     worker.orders.push(("SEED", order.seed.to_string()));
     worker.orders.push(("WINDOW", window.to_string()));
-    Some(Cast { server: Some(server), worker })
+    Some(Cast { server: Some(server), worker, staged: true })
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
@@ -48,11 +52,34 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
             "the sum of the replies is not that of the requests".to_owned()
         });
     }
+    judge_wire(&mut judged, order, outcome);
     if entry.cell == Cell::RoundTrip {
         judged.times = drove.rtt_us;
         judge_times(&mut judged, order, outcome.seconds);
     }
     Ok(judged)
+}
+
+/// The payloads are random and only the client knew them: they cannot have come in fewer bytes.
+fn judge_wire(judged: &mut Judged, order: Order, outcome: &Outcome) {
+    let least = order.messages * PAYLOAD_BYTES;
+    match &outcome.wire {
+        Some(Ok(wire)) => judged.demand(wire.bytes() >= least, || {
+            let bytes = wire.bytes();
+            format!("{bytes} bytes went over the wire, where the payloads alone have {least}")
+        }),
+        Some(Err(why)) => judged.flags.push(format!("the wire was not counted: {why}")),
+        None => {}
+    }
+    if let Some(Ok(wire)) = &outcome.wire
+        && let Some(ratio) = wire.last_tenth_to_first()
+        && ratio < TIRED
+    {
+        let percent = 100.0 * ratio;
+        let said =
+            format!("it tires: the last tenth went at {percent:.0} % of the first one's rate");
+        judged.flags.push(said);
+    }
 }
 
 /// The times are the client's own. They cannot add up to more than the clock saw; and a median far
