@@ -81,7 +81,7 @@ fn word(random: &mut u64) -> String {
 #[test]
 fn every_bad_participant_is_found_out_under_a_name_that_tells_nothing() {
     let peers = Peers::new("names");
-    let seed = u64::from(std::process::id()) * 0x9E37_79B9_7F4A_7C15;
+    let seed = u64::from(std::process::id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     eprintln!("seed {seed}");
     let mut random = seed;
     let mut names = Vec::new();

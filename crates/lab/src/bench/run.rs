@@ -267,3 +267,17 @@ fn foreign_max(seconds: f64) -> f64 {
     let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
     FOREIGN_MAX + 0.02 / (seconds * cores).max(0.01)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the gate lets pass: a twentieth, and what the kernel's ticks may be wrong by.
+    #[test]
+    fn a_window_is_loud_when_others_took_more_than_a_twentieth() {
+        let window = WINDOW.as_secs_f64();
+        assert!((FOREIGN_MAX..FOREIGN_MAX + 0.02).contains(&foreign_max(window)));
+        // Ticks weigh more in a short window, and never so much that a busy neighbour passes.
+        assert!(foreign_max(WINDOW_QUICK.as_secs_f64()) < 0.14);
+    }
+}
