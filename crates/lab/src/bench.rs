@@ -10,6 +10,7 @@ pub mod trial;
 pub mod peer;
 pub mod participant;
 pub mod workload;
+pub mod beyond;
 pub mod embedded;
 pub mod environment;
 pub mod series;

@@ -6,9 +6,13 @@ import (
 	"io"
 	"log"
 	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 )
+
+// fixed says that requests are Ping and replies Pong, instead of tokens.
+var fixed = os.Getenv("PAYLOAD") == "fixed"
 
 // pingpongServer serves each connection in a goroutine of its own, as the overview of package net
 // shows it.
@@ -46,7 +50,11 @@ func serve(connection net.Conn) (requests int64) {
 			return requests
 		}
 		requests++
-		binary.LittleEndian.PutUint32(token, ^binary.LittleEndian.Uint32(token))
+		if fixed {
+			copy(token, "Pong")
+		} else {
+			binary.LittleEndian.PutUint32(token, ^binary.LittleEndian.Uint32(token))
+		}
 		if _, err := connection.Write(token); err != nil {
 			return requests
 		}
@@ -87,13 +95,20 @@ func converse(connection net.Conn, tokens payloads, messages int) (wrong int64) 
 	for n := 0; n < messages; n++ {
 		token := tokens.next()
 		binary.LittleEndian.PutUint32(buffer, token)
+		if fixed {
+			copy(buffer, "Ping")
+		}
 		if _, err := connection.Write(buffer); err != nil {
 			log.Fatal(err)
 		}
 		if _, err := io.ReadFull(connection, buffer); err != nil {
 			log.Fatal(err)
 		}
-		if binary.LittleEndian.Uint32(buffer) != ^token {
+		right := binary.LittleEndian.Uint32(buffer) == ^token
+		if fixed {
+			right = string(buffer) == "Pong"
+		}
+		if !right {
 			wrong++
 		}
 	}

@@ -4,6 +4,7 @@ import asyncio, json, os, sys
 PORT, CONNECTIONS, MESSAGES, SEED = (
     int(os.environ[name]) for name in ("PORT", "CONNECTIONS", "MESSAGES", "SEED")
 )
+FIXED = os.environ.get("PAYLOAD") == "fixed"
 
 
 def payloads(sender):
@@ -18,8 +19,11 @@ def payloads(sender):
 async def converse(sender, reader, writer):
     wrong = 0
     for _, token in zip(range(MESSAGES), payloads(sender)):
-        writer.write(token.to_bytes(4, "little"))
-        wrong += int.from_bytes(await reader.readexactly(4), "little") != token ^ 0xFFFFFFFF
+        ping, pong = token.to_bytes(4, "little"), (token ^ 0xFFFFFFFF).to_bytes(4, "little")
+        if FIXED:
+            ping, pong = b"Ping", b"Pong"
+        writer.write(ping)
+        wrong += await reader.readexactly(4) != pong
     writer.close()
     return wrong
 

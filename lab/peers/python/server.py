@@ -4,6 +4,7 @@ import asyncio, json, os, signal, sys, threading
 
 async def main():
     connections = int(os.environ["CONNECTIONS"])
+    fixed = os.environ.get("PAYLOAD") == "fixed"
     seen = {"opened": 0, "open": 0, "requests": 0}
 
     async def serve(reader, writer):
@@ -13,7 +14,7 @@ async def main():
             while True:
                 token = int.from_bytes(await reader.readexactly(4), "little")
                 seen["requests"] += 1
-                writer.write((token ^ 0xFFFFFFFF).to_bytes(4, "little"))
+                writer.write(b"Pong" if fixed else (token ^ 0xFFFFFFFF).to_bytes(4, "little"))
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
         seen["open"] -= 1

@@ -15,7 +15,7 @@ use wigwag_lab::bench::html;
 use wigwag_lab::bench::participant::Participant;
 use wigwag_lab::bench::results::{Results, Verdict};
 use wigwag_lab::bench::run::{Options, ROUNDS, ROUNDS_QUICK, run};
-use wigwag_lab::bench::series::is_found_out;
+use wigwag_lab::bench::series::has_escaped;
 use wigwag_lab::bench::text;
 
 use crate::exit::{Code, Failed};
@@ -123,7 +123,7 @@ impl Measure {
                     print::error(&format!("void: {place}: {}", row.reasons.join("; ")));
                     code = Code::VerificationFailed;
                 }
-                (_, true) if !is_found_out(row) => {
+                _ if has_escaped(row) => {
                     print::error(&format!("{place} is known to be bad and was not found out"));
                     code = Code::VerificationFailed;
                 }

@@ -2,15 +2,18 @@
 //! limit, wigwag itself, and those that must be found out.
 
 mod orders;
+mod times;
 mod raw_counter;
 mod raw_remote;
 mod raw_pingpong;
+mod raw_pingpong_client;
 mod wigwag_counter;
 mod wigwag_remote;
 mod broken;
+mod broken_counter;
 mod broken_pingpong;
 
-use crate::bench::participant::Role;
+use crate::bench::participant::{Payload, Role};
 use crate::cells::Failure;
 use orders::Orders;
 
@@ -23,6 +26,8 @@ pub struct Embedded {
     pub known_bad: bool,
     /// What it can do.
     pub roles: &'static [Role],
+    /// What it sends and answers in pingpong.
+    pub payload: Payload,
     /// Lines of its programs.
     pub source_lines: Option<u64>,
 }
@@ -30,25 +35,29 @@ pub struct Embedded {
 const COUNTER: &[Role] = &[Role::Counter];
 const COUNTER_AND_REMOTE: &[Role] = &[Role::Counter, Role::RemoteServer, Role::RemoteClient];
 const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
+const COUNTER_AND_SERVER: &[Role] = &[Role::Counter, Role::PingpongServer];
 const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
 
 /// Everybody.
-pub const ALL: [Embedded; 23] = [
+pub const ALL: [Embedded; 35] = [
     Embedded {
         name: "raw",
         known_bad: false,
         roles: &crate::bench::participant::ROLES,
+        payload: Payload::Both,
         source_lines: Some(
             lines(include_str!("embedded/raw_counter.rs"))
                 + lines(include_str!("embedded/raw_remote.rs"))
-                + lines(include_str!("embedded/raw_pingpong.rs")),
+                + lines(include_str!("embedded/raw_pingpong.rs"))
+                + lines(include_str!("embedded/raw_pingpong_client.rs")),
         ),
     },
     Embedded {
         name: "wigwag",
         known_bad: false,
         roles: COUNTER_AND_REMOTE,
+        payload: Payload::Tokens,
         source_lines: Some(
             lines(include_str!("embedded/wigwag_counter.rs"))
                 + lines(include_str!("embedded/wigwag_remote.rs")),
@@ -67,18 +76,30 @@ pub const ALL: [Embedded; 23] = [
     broken("broken-crash", COUNTER),
     broken("broken-hang", COUNTER),
     broken("broken-fork", COUNTER),
+    broken("broken-early", COUNTER),
+    broken("broken-leak", COUNTER),
+    broken("broken-hide", COUNTER),
+    broken("broken-restart", COUNTER_AND_SERVER),
     broken("broken-one-byte", SERVER),
     broken("broken-eager", SERVER),
     broken("broken-reply", SERVER),
     broken("broken-deaf", SERVER),
+    broken("broken-silent", SERVER),
+    broken("broken-twice", SERVER),
+    broken("broken-cache", SERVER),
+    broken("broken-pool", SERVER),
+    broken("broken-nagle", SERVER),
+    broken("broken-stall", SERVER),
     broken("broken-quarter", CLIENT),
     broken("broken-blind", CLIENT),
     broken("broken-pipeline", CLIENT),
     broken("broken-few", CLIENT),
+    broken("broken-half", CLIENT),
+    broken("broken-nibble", CLIENT),
 ];
 
 const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
-    Embedded { name, known_bad: true, roles, source_lines: None }
+    Embedded { name, known_bad: true, roles, payload: Payload::Tokens, source_lines: None }
 }
 
 /// Lines that hold more than white space.
@@ -110,12 +131,15 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         ("raw", Role::RemoteServer) => raw_remote::serve(&orders),
         ("raw", Role::RemoteClient) => raw_remote::drive(&orders),
         ("raw", Role::PingpongServer) => raw_pingpong::serve(&orders),
-        ("raw", Role::PingpongClient) => raw_pingpong::drive(&orders),
+        ("raw", Role::PingpongClient) => raw_pingpong_client::drive(&orders),
         ("wigwag", Role::Counter) => wigwag_counter::count(&orders),
         ("wigwag", Role::RemoteServer) => wigwag_remote::serve(&orders),
         ("wigwag", _) => wigwag_remote::drive(&orders),
         (_, Role::PingpongServer) => broken_pingpong::serve(name, &orders),
         (_, Role::PingpongClient) => broken_pingpong::drive(name, &orders),
+        ("broken-early" | "broken-leak" | "broken-hide" | "broken-restart", Role::Counter) => {
+            broken_counter::count(name, &orders)
+        }
         (_, Role::Counter) => broken::count(name, &orders),
         (_, Role::RemoteServer) => broken::serve(name, &orders),
         (_, Role::RemoteClient) => broken::drive(name, &orders),

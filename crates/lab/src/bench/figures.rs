@@ -4,6 +4,7 @@
 //! goes through it. Three digits, because no run of the lab is repeatable to four.
 
 use crate::bench::results::{Interval, Row, Spread, Verdict};
+use crate::bench::series::is_lower_bound;
 
 /// A row whose numbers may be shown.
 #[derive(Clone, Copy)]
@@ -109,7 +110,7 @@ const COLUMNS: &[Column] = &[
         title: "÷ raw",
         meaning: "Rate divided by that of raw in the same round: median and 95 % interval.",
         terminal: Room::All,
-        value: |row| row.ratio_to_raw.map(interval),
+        value: |row| row.ratio_to_raw.map(|ratio| at_least(row, interval(ratio))),
     },
     Column {
         title: "CPU s / M",
@@ -121,13 +122,13 @@ const COLUMNS: &[Column] = &[
         title: "rate",
         meaning: "Messages or round trips a second: median, least and most of the rounds.",
         terminal: Room::Figure,
-        value: |row| row.rate.map(|spread| spread_of(spread, rate)),
+        value: |row| row.rate.map(|spread| at_least(row, spread_of(spread, rate))),
     },
     Column {
         title: "÷ best peer",
         meaning: "Rate divided by that of the best valid peer other than raw and wigwag.",
         terminal: Room::None,
-        value: |row| row.ratio_to_best_peer.map(interval),
+        value: |row| row.ratio_to_best_peer.map(|ratio| at_least(row, interval(ratio))),
     },
     Column {
         title: "RTT p50",
@@ -136,13 +137,13 @@ const COLUMNS: &[Column] = &[
         value: |row| Figure::plain(microseconds(row.rtt_us?.p50)),
     },
     Column {
-        title: "p90",
+        title: "RTT p90",
         meaning: "Nine of ten round trips were faster.",
         terminal: Room::None,
         value: |row| Figure::plain(microseconds(row.rtt_us?.p90?)),
     },
     Column {
-        title: "p99",
+        title: "RTT p99",
         meaning: "99 of a hundred round trips were faster.",
         terminal: Room::Figure,
         value: |row| Figure::plain(microseconds(row.rtt_us?.p99?)),
@@ -184,6 +185,14 @@ const COLUMNS: &[Column] = &[
         value: |row| Figure::plain(grouped(row.source_lines?)),
     },
 ];
+
+/// Where the lab's own side was the limit, a rate is no more than a lower bound.
+fn at_least(row: &Row, figure: Figure) -> Figure {
+    match is_lower_bound(row) {
+        true => Figure { main: format!("≥ {}", figure.main), ..figure },
+        false => figure,
+    }
+}
 
 /// A ratio and its interval; one without width, as that of the limit to itself, has none.
 pub(crate) fn interval(interval: Interval) -> Figure {
@@ -307,5 +316,32 @@ mod tests {
         assert_eq!(bytes(18 * 1024 * 1024), "18.0 MiB");
         assert_eq!(bytes(17), "17 B");
         assert_eq!(grouped(300_000_000), "300,000,000");
+    }
+
+    /// They were taken in a closed loop, so no head may promise the latency under a load.
+    #[test]
+    fn percentiles_are_called_round_trips_and_a_stall_stands_among_them() {
+        let titles: Vec<&str> = Column::all().iter().map(|column| column.title).collect();
+        for percentile in ["p50", "p90", "p99", "max"] {
+            assert!(titles.contains(&format!("RTT {percentile}").as_str()), "{titles:?}");
+        }
+        assert!(titles.iter().all(|title| !title.to_lowercase().contains("latency")));
+    }
+
+    #[test]
+    fn where_the_lab_was_the_limit_a_rate_is_a_lower_bound() {
+        let results: crate::bench::results::Results =
+            serde_json::from_str(include_str!("../../tests/fixtures/lab-1.json")).unwrap();
+        let mut row = results.rows.into_iter().find(|row| row.rate.is_some()).unwrap();
+        let of = |row: &Row, title: &str| {
+            let column = Column::all().iter().find(|column| column.title == title);
+            column.unwrap().of(row).unwrap().main
+        };
+        row.verdict = Verdict::Valid;
+        assert!(!of(&row, "rate").contains('≥'));
+        row.verdict = Verdict::Flagged;
+        row.reasons = vec!["at least this: the lab's own side took 96 % of a processor".to_owned()];
+        assert!(of(&row, "rate").starts_with("≥ ") && of(&row, "÷ raw").starts_with("≥ "));
+        assert!(!of(&row, "CPU s / M").contains('≥'));
     }
 }

@@ -8,6 +8,7 @@
 use crate::bench::layout::{Kind, Layout, Table};
 use crate::bench::quote::html;
 use crate::bench::results::{Results, Row, Verdict};
+use crate::bench::series::{has_escaped, is_found_out};
 
 pub(crate) mod palette;
 mod style;
@@ -91,7 +92,7 @@ fn header(results: &Results, layout: &Layout<'_>) -> String {
 /// What a reader must know before any figure.
 fn notices(results: &Results, layout: &Layout<'_>) -> String {
     let mut text = String::new();
-    let escaped = layout.known_bad.iter().filter(|row| row.verdict == Verdict::Valid).count();
+    let escaped = layout.known_bad.iter().filter(|row| has_escaped(row)).count();
     if escaped > 0 {
         text.push_str(&format!(
             "<p class=\"notice alarm\"><strong>✕ Do not trust this run.</strong> {escaped} of the \
@@ -123,8 +124,7 @@ fn tally(results: &Results, layout: &Layout<'_>) -> String {
         text.push_str(&format!("<li>{word} <b>{count}</b></li>\n"));
     }
     if !layout.known_bad.is_empty() {
-        let is_caught = |row: &&&Row| matches!(row.verdict, Verdict::Void | Verdict::Flagged);
-        let caught = layout.known_bad.iter().filter(is_caught).count();
+        let caught = layout.known_bad.iter().filter(|row| is_found_out(row)).count();
         let all = layout.known_bad.len();
         text.push_str(&format!("<li>known bad, caught: <b>{caught} of {all}</b></li>\n"));
     }

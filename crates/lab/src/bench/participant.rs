@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde::Deserialize;
+
 use crate::bench::embedded;
 use crate::bench::peer::Peer;
 
@@ -48,6 +50,26 @@ impl Role {
     }
 }
 
+/// What a participant of pingpong sends and answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Payload {
+    /// Tokens and their inversion: a reply that was not made from its request is seen.
+    #[default]
+    Tokens,
+    /// `Ping` and `Pong`, always the same, as the comparison of 2016 had it.
+    Fixed,
+    /// Tokens, or `Ping` and `Pong` where `PAYLOAD=fixed` is ordered.
+    Both,
+}
+
+impl Payload {
+    /// Whether the two can speak with each other.
+    pub fn agrees(self, other: Payload) -> bool {
+        self == other || self == Payload::Both || other == Payload::Both
+    }
+}
+
 /// A participant.
 #[derive(Clone, Debug)]
 pub enum Participant {
@@ -90,6 +112,14 @@ impl Participant {
         match self {
             Participant::Embedded { .. } => true,
             Participant::Peer(peer) => peer.ordered,
+        }
+    }
+
+    /// What it sends and answers in pingpong.
+    pub fn payload(&self) -> Payload {
+        match self {
+            Participant::Embedded { it, .. } => it.payload,
+            Participant::Peer(peer) => peer.payload,
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::bench::participant::{ROLES, Role};
+use crate::bench::participant::{Payload, ROLES, Role};
 
 /// How long a program may take to say its version: a virtual machine starts within this.
 const VERSION_MAX: Duration = Duration::from_secs(10);
@@ -32,6 +32,8 @@ pub struct Peer {
     pub ordered: bool,
     /// It must come out void or flagged.
     pub known_bad: bool,
+    /// What it sends and answers in pingpong.
+    pub payload: Payload,
     /// The command of each role.
     pub roles: BTreeMap<Role, Vec<String>>,
     installed: Option<PathBuf>,
@@ -57,6 +59,8 @@ struct File {
     ordered: bool,
     #[serde(default)]
     known_bad: bool,
+    #[serde(default)]
+    payload: Payload,
     role: BTreeMap<String, Vec<String>>,
 }
 
@@ -154,6 +158,7 @@ impl Peer {
             setup: file.setup,
             ordered: file.ordered,
             known_bad: file.known_bad,
+            payload: file.payload,
             roles,
             installed: file.installed,
             version: file.version,

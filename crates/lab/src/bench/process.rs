@@ -14,9 +14,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
 
-use crate::bench::tree::{marked, survivors};
+use crate::bench::tree::{marked, spent_by, survivors};
 
 /// Lines of standard error that are kept: enough for the end of a stack trace.
 const STDERR_LINES: usize = 20;
@@ -103,6 +105,7 @@ pub struct Program {
     said: Receiver<Said>,
     complaints: Arc<Mutex<VecDeque<String>>>,
     ended: Option<ExitStatus>,
+    cpu_seconds: Option<f64>,
     mark: String,
 }
 
@@ -138,12 +141,22 @@ impl Program {
             let kept = complaints.clone();
             thread::spawn(move || keep_last_lines(output, &kept));
         }
-        Ok(Program { child, input, said, complaints, ended: None, mark })
+        Ok(Program { child, input, said, complaints, ended: None, cpu_seconds: None, mark })
     }
 
     /// Its process, which leads its group.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// The value of [`MARK`] for it and all that it starts.
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Processor time of its whole life, once it has ended.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        self.cpu_seconds
     }
 
     /// Waits for READY; `listens` wants a port with it.
@@ -223,6 +236,10 @@ impl Program {
     fn wait(&mut self, most: Duration) -> Option<ExitStatus> {
         let begun = Instant::now();
         while self.ended.is_none() && begun.elapsed() < most {
+            if self.is_over() {
+                // Once it is waited for, nothing tells any more what it has cost.
+                self.cpu_seconds = spent_by(self.pid());
+            }
             match self.child.try_wait() {
                 Ok(None) => thread::sleep(END_STEP),
                 Ok(status) => self.ended = status,
@@ -230,6 +247,12 @@ impl Program {
             }
         }
         self.ended
+    }
+
+    fn is_over(&self) -> bool {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        pid.is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_))))
     }
 
     fn early_end(&mut self) -> Fault {

@@ -1,6 +1,7 @@
 //! What only becomes clear when all rows are there: ratios, and whom to trust.
 
 use crate::bench::results::{Interval, Row, Verdict};
+use crate::bench::series::is_innocent;
 use crate::statistics::median_interval;
 
 /// The limit's name.
@@ -8,34 +9,48 @@ const RAW: &str = "raw";
 /// Ours.
 const WIGWAG: &str = "wigwag";
 
-/// Two participants vouch for each other only when each was right beside the lab's own counterpart.
+/// Two participants vouch for each other only when each was right beside the lab's own counterpart;
+/// what a reader had to know of one of them there, he must know of the pair.
 pub fn distrust(rows: &mut [Row]) {
-    let void_in = |rows: &[Row], name: &str, cell: &str| {
-        rows.iter().any(|row| {
-            row.workload == "pingpong"
-                && row.participant == name
-                && row.cell == cell
-                && row.verdict == Verdict::Void
-        })
-    };
     for index in 0..rows.len() {
         let row = &rows[index];
         let (server, client) = match row.cell.split_once(" × ") {
-            _ if row.workload != "pingpong" || row.verdict == Verdict::Void => continue,
-            Some((server, client)) => (server.to_owned(), client.to_owned()),
-            None => continue,
+            Some(sides) if row.workload == "pingpong" && is_measured(row) => sides,
+            _ => continue,
         };
-        let mut reasons = Vec::new();
-        if void_in(rows, &server, "server") {
-            reasons.push(format!("the server of {server} was void beside the lab's own client"));
+        let sides = [(server, "server", "client"), (client, "client", "server")];
+        let (mut void, mut flags) = (Vec::new(), Vec::new());
+        for (name, side, other) in sides {
+            let Some(alone) = rows.iter().find(|row| {
+                row.workload == "pingpong" && row.participant == name && row.cell == side
+            }) else {
+                continue;
+            };
+            let new = |said: &&String| !is_innocent(said) && !row.reasons.contains(said);
+            let said = alone.reasons.iter().filter(new);
+            let about = |what: &str| {
+                format!("the {side} of {name} was {what} beside the lab's own {other}")
+            };
+            match alone.verdict {
+                Verdict::Void => void.push(about("void")),
+                Verdict::Flagged => {
+                    flags.extend(said.map(|said| format!("{}: {said}", about("flagged"))));
+                }
+                Verdict::Valid | Verdict::NotInstalled => {}
+            }
         }
-        if void_in(rows, &client, "client") {
-            reasons.push(format!("the client of {client} was void beside the lab's own server"));
-        }
-        if !reasons.is_empty() {
-            make_void(&mut rows[index], reasons);
+        let row = &mut rows[index];
+        if !void.is_empty() {
+            make_void(row, void);
+        } else if !flags.is_empty() {
+            row.verdict = Verdict::Flagged;
+            row.reasons.extend(flags);
         }
     }
+}
+
+fn is_measured(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Valid | Verdict::Flagged)
 }
 
 fn make_void(row: &mut Row, reasons: Vec<String>) {
@@ -103,6 +118,8 @@ mod tests {
             seconds: 1.0,
             messages: *rate,
             cpu_seconds: 1.0,
+            cpu_seconds_before: 0.0,
+            cpu_seconds_after: 0.0,
             foreign_cpu_share: 0.0,
             peak_rss_bytes: 1,
             threads: Vec::new(),
@@ -149,6 +166,24 @@ mod tests {
         let verdicts: Vec<Verdict> = rows[4..].iter().map(|row| row.verdict).collect();
         assert_eq!(verdicts, [Verdict::Void, Verdict::Valid, Verdict::Void]);
         assert!(rows[6].rate.is_none() && rows[6].runs.is_empty());
+    }
+
+    #[test]
+    fn what_was_flagged_beside_the_witness_is_flagged_in_the_pair() {
+        let mut rows =
+            [row("go", "server", &[1]), row("pool", "client", &[1]), row("go", "go × pool", &[1])];
+        for index in [0, 1] {
+            rows[index].verdict = Verdict::Flagged;
+        }
+        rows[0].reasons = vec!["no quiet window in 1 of 1 rounds".to_owned()];
+        rows[1].reasons = vec!["2 of 100 connections were at work".to_owned()];
+        distrust(&mut rows);
+        assert_eq!(rows[2].verdict, Verdict::Flagged);
+        assert_eq!(
+            rows[2].reasons,
+            ["the client of pool was flagged beside the lab's own server: 2 of 100 connections \
+              were at work"]
+        );
     }
 
     #[test]

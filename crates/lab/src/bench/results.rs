@@ -98,7 +98,8 @@ pub struct Row {
     pub rate: Option<Spread>,
     /// Processor seconds of the process tree for a million messages.
     pub cpu_s_per_million: Option<Spread>,
-    /// Round trips in microseconds, where one is in flight.
+    /// Round trips in microseconds, where one is in flight on a connection: a closed loop, so no
+    /// latency under a load.
     pub rtt_us: Option<Percentiles>,
     /// The largest resident memory of the process tree.
     pub peak_rss_bytes: Option<u64>,
@@ -127,6 +128,12 @@ pub struct Run {
     pub messages: u64,
     /// Processor time of the process tree.
     pub cpu_seconds: f64,
+    /// Processor time before GO, where a program gets ready; in no figure.
+    #[serde(default)]
+    pub cpu_seconds_before: f64,
+    /// Processor time between the account and the end; in no figure.
+    #[serde(default)]
+    pub cpu_seconds_after: f64,
     /// Processor time of everything else, as a share of what there was.
     pub foreign_cpu_share: f64,
     /// Resident memory of the process tree.

@@ -1,5 +1,6 @@
 //! What one participant came to in one cell, trial by trial, until it is a row.
 
+use crate::bench::beyond::Starts;
 use crate::bench::results::{Percentiles, Row, Run, Spread, Verdict};
 use crate::bench::timeline::Timeline;
 use crate::bench::trial::Outcome;
@@ -16,8 +17,26 @@ pub const INNOCENT: [&str; 3] = ["no quiet window", "at least this", "the wire w
 
 /// Whether something is said against a participant.
 pub fn is_found_out(row: &Row) -> bool {
-    let innocent = |reason: &String| INNOCENT.iter().any(|begin| reason.starts_with(begin));
-    row.verdict == Verdict::Void || row.reasons.iter().any(|reason| !innocent(reason))
+    match row.verdict {
+        Verdict::Void => true,
+        Verdict::Flagged => row.reasons.iter().any(|reason| !is_innocent(reason)),
+        Verdict::Valid | Verdict::NotInstalled => false,
+    }
+}
+
+/// Whether a participant that must be found out got a number and nothing said against it. This is
+/// what the command, the tables and the page go by.
+pub fn has_escaped(row: &Row) -> bool {
+    row.known_bad && row.verdict != Verdict::NotInstalled && !is_found_out(row)
+}
+
+/// Whether the lab's own side was the limit, so that a rate is a lower bound.
+pub fn is_lower_bound(row: &Row) -> bool {
+    row.verdict == Verdict::Flagged && row.reasons.iter().any(|it| it.starts_with(INNOCENT[1]))
+}
+
+pub(crate) fn is_innocent(reason: &str) -> bool {
+    INNOCENT.iter().any(|begin| reason.starts_with(begin))
 }
 
 /// A row to be.
@@ -33,6 +52,7 @@ pub struct Series<'a> {
     times: Vec<crate::bench::account::Times>,
     threads: u64,
     switches: Vec<f64>,
+    starts: Starts,
     /// Windows that were not quiet, and the worst of them.
     loud: (usize, f64),
 }
@@ -50,6 +70,7 @@ impl<'a> Series<'a> {
             times: Vec::new(),
             threads: 0,
             switches: Vec::new(),
+            starts: Starts::default(),
             loud: (0, 0.0),
         }
     }
@@ -78,6 +99,14 @@ impl<'a> Series<'a> {
         !self.is_void()
     }
 
+    /// Takes what a trial has cost; work that was done before the clock makes it void.
+    pub fn take_cost(&mut self, messages: u64, outcome: &Outcome) {
+        let (before, within) = (outcome.before_cpu_seconds, outcome.cost.cpu_seconds);
+        if let Some(reason) = self.starts.take(messages, before, within) {
+            self.make_void(reason);
+        }
+    }
+
     /// Takes the window of a round.
     pub fn take_window(&mut self, round: usize, judged: Judged, outcome: Outcome, loud: bool) {
         for reason in judged.flags {
@@ -95,6 +124,8 @@ impl<'a> Series<'a> {
             seconds: outcome.seconds,
             messages: self.messages,
             cpu_seconds: outcome.cost.cpu_seconds,
+            cpu_seconds_before: outcome.before_cpu_seconds,
+            cpu_seconds_after: outcome.after_cpu_seconds,
             foreign_cpu_share: outcome.foreign_cpu_share,
             peak_rss_bytes: outcome.cost.peak_rss_bytes,
             threads: outcome.cost.threads,
@@ -139,7 +170,7 @@ impl<'a> Series<'a> {
             cell: self.entry.cell_name(),
             participant: participant.name().to_owned(),
             version: participant.version(),
-            known_bad: participant.is_known_bad(),
+            known_bad: self.entry.is_known_bad(),
             verdict: match (void, self.flags.is_empty()) {
                 (true, _) => Verdict::Void,
                 (false, true) => Verdict::Valid,
@@ -194,3 +225,6 @@ fn percentiles(times: &[crate::bench::account::Times], samples: u64) -> Option<P
         samples: samples * times.len() as u64,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,9 +8,13 @@ use crate::bench::figures::{Column, Room, earned, verdict_word};
 use crate::bench::layout::{Layout, Table};
 use crate::bench::quote::{short, terminal};
 use crate::bench::results::{Results, Row, Verdict};
+use crate::bench::series::is_found_out;
 
 /// Letters of a name: the longest pair of a mixed cell among the peers of the lab fits.
 const NAME_LETTERS_MAX: usize = 36;
+
+/// Letters of a workload and a cell, which stand last but for a word.
+const PLACE_LETTERS_MAX: usize = 64;
 
 /// Between two columns.
 const GAP: &str = "  ";
@@ -89,8 +93,8 @@ fn known_bad(text: &mut String, rows: &[&Row]) {
         grid.line(vec![
             verdict(row),
             name(&row.participant),
-            name(&cell),
-            caught(row.verdict).to_owned(),
+            short(&terminal(&cell), PLACE_LETTERS_MAX),
+            caught(row).to_owned(),
         ]);
         reasons(&mut grid, row);
     }
@@ -98,11 +102,11 @@ fn known_bad(text: &mut String, rows: &[&Row]) {
 }
 
 /// Whether a known-bad participant was found out.
-pub(crate) fn caught(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Void | Verdict::Flagged => "yes",
-        Verdict::Valid => "NO: it got a number",
-        Verdict::NotInstalled => "not run",
+pub(crate) fn caught(row: &Row) -> &'static str {
+    match (row.verdict, is_found_out(row)) {
+        (Verdict::NotInstalled, _) => "not run",
+        (_, true) => "yes",
+        (_, false) => "NO: it got a number",
     }
 }
 

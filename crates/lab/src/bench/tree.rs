@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use crate::bench::process::MARK;
 use crate::bench::results::ThreadShare;
 
 /// Every so many samples the whole of `/proc` is searched for new processes.
@@ -21,6 +22,10 @@ const TICKS: f64 = 100.0;
 #[derive(Debug)]
 pub struct Tree {
     root: u32,
+    /// What every process that it has started inherits, wherever it went.
+    mark: Option<String>,
+    /// Known by their mark alone.
+    hidden: BTreeSet<u32>,
     known: BTreeSet<u32>,
     samples: u32,
     now: Reading,
@@ -65,6 +70,8 @@ impl Tree {
     pub fn new(root: u32) -> Self {
         Self {
             root,
+            mark: None,
+            hidden: BTreeSet::new(),
             known: [root].into(),
             samples: 0,
             now: Reading::default(),
@@ -72,6 +79,12 @@ impl Tree {
             peak_rss_bytes: 0,
             threads_max: 0,
         }
+    }
+
+    /// The same, where processes also inherit `mark`, as [`MARK`](crate::bench::process::MARK)
+    /// says: one that left the group, and whose parent has gone, is known by it.
+    pub fn marked(root: u32, mark: &str) -> Self {
+        Self { mark: Some(mark.to_owned()), ..Self::new(root) }
     }
 
     /// The window begins: what was spent until now does not count.
@@ -128,8 +141,30 @@ impl Tree {
         self.peak_rss_bytes
     }
 
+    /// Seconds before [`begin`](Self::begin).
+    pub fn spent_before(&self) -> f64 {
+        self.base.processes.values().sum()
+    }
+
+    /// Processes that were known by their mark alone.
+    pub fn hidden(&self) -> usize {
+        self.hidden.len()
+    }
+
     fn search(&mut self) {
-        self.known.extend(family(self.root));
+        let stats = all();
+        self.known.extend(family_among(&stats, self.root));
+        let (Some(mark), Some(root)) = (&self.mark, stats.get(&self.root)) else {
+            return;
+        };
+        // Only what is younger can descend from it; as a rule there is little of that.
+        let younger = stats.iter().filter(|(pid, stat)| {
+            stat.started >= root.started && !stat.is_over() && !self.known.contains(pid)
+        });
+        let found: Vec<u32> =
+            younger.map(|(pid, _)| *pid).filter(|pid| has_mark(*pid, MARK, mark)).collect();
+        self.hidden.extend(&found);
+        self.known.extend(found);
     }
 
     fn read(&mut self) {
@@ -181,7 +216,10 @@ impl Reading {
 
 /// The processes that descend from `root` or are in the group that it leads, itself included.
 pub fn family(root: u32) -> BTreeSet<u32> {
-    let stats = all();
+    family_among(&all(), root)
+}
+
+fn family_among(stats: &BTreeMap<u32, Stat>, root: u32) -> BTreeSet<u32> {
     let mut found: BTreeSet<u32> = [root].into();
     found.extend(stats.iter().filter(|(_, stat)| stat.group == root).map(|(pid, _)| *pid));
     // Parents come before their children as a rule, so this goes round once or twice.
@@ -204,13 +242,20 @@ pub fn survivors(root: u32) -> Vec<u32> {
 
 /// Processes that run with `name=value` in their environment.
 pub fn marked(name: &str, value: &str) -> Vec<u32> {
-    let mark = format!("{name}={value}");
-    let has_it = |pid: &u32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
-    };
     let stats = all().into_iter().filter(|(_, stat)| !stat.is_over());
-    stats.map(|(pid, _)| pid).filter(has_it).collect()
+    stats.map(|(pid, _)| pid).filter(|pid| has_mark(*pid, name, value)).collect()
+}
+
+fn has_mark(pid: u32, name: &str, value: &str) -> bool {
+    let mark = format!("{name}={value}");
+    let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
+}
+
+/// Seconds of processor time that a process took in its life, with those of the children that it
+/// waited for; also of one that has ended and was not waited for yet.
+pub fn spent_by(pid: u32) -> Option<f64> {
+    Some(Stat::read(pid)?.cpu_seconds)
 }
 
 fn all() -> BTreeMap<u32, Stat> {
@@ -225,6 +270,8 @@ struct Stat {
     parent: u32,
     group: u32,
     cpu_seconds: f64,
+    /// In ticks since the machine started.
+    started: u64,
 }
 
 impl Stat {
@@ -243,6 +290,7 @@ impl Stat {
             parent: number(1)? as u32,
             group: number(2)? as u32,
             cpu_seconds: ticks as f64 / TICKS,
+            started: number(19)?,
         })
     }
 
@@ -310,10 +358,16 @@ mod tests {
             .spawn()
             .unwrap();
         let begun = std::time::Instant::now();
-        while survivors(shell.id()).len() < 2 && begun.elapsed().as_secs() < 10 {
+        // The shell between them is one of the family too, for a moment.
+        let sleeps = |pid: &u32| {
+            let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+            name.trim_end() == "sleep"
+        };
+        let mut left = Vec::new();
+        while left.len() < 2 && begun.elapsed().as_secs() < 10 {
+            left = survivors(shell.id()).into_iter().filter(sleeps).collect();
             std::thread::yield_now();
         }
-        let left = survivors(shell.id());
         for pid in &left {
             let pid = rustix::process::Pid::from_raw(*pid as i32).unwrap();
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();

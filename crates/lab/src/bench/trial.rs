@@ -73,6 +73,12 @@ pub struct Outcome {
     pub worker: String,
     /// What the measured programs have cost.
     pub cost: Cost,
+    /// Processor time of the measured programs before GO.
+    pub before_cpu_seconds: f64,
+    /// And after the clock stopped, until they had ended.
+    pub after_cpu_seconds: f64,
+    /// Measured processes that had left their group and whose parents had gone.
+    pub hidden: usize,
     /// Processor time of the lab's own counterpart.
     pub witness_cpu_seconds: f64,
     /// Processor time of everything else, as a share of what there was.
@@ -124,9 +130,15 @@ impl Player {
         };
         let mut program = Program::start(command, &orders).map_err(broke)?;
         let port = program.ready(deadlines.ready, listens).map_err(broke)?;
-        let tree = Tree::new(program.pid());
+        let tree = Tree::marked(program.pid(), program.mark());
         let player = Player { title, program, tree, measured, stops_clock, account: None };
         Ok((player, port.unwrap_or(0)))
+    }
+
+    /// Only what was waited for counts, so a process that nobody waited for is not in it.
+    fn spent_after_the_clock(&self) -> f64 {
+        let whole = self.program.cpu_seconds().unwrap_or(0.0);
+        (whole - self.tree.spent_before() - self.tree.spent()).max(0.0)
     }
 
     fn broke(&self, fault: Fault) -> NoOutcome {
@@ -185,6 +197,8 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
     let own = own_seconds() - own;
     outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
     end(&mut players, began, deadlines, stop)?;
+    let measured = players.iter().filter(|it| it.measured);
+    outcome.after_cpu_seconds = measured.map(Player::spent_after_the_clock).sum();
     let mut accounts = players.iter_mut().filter_map(|player| player.account.take());
     // The worker stands last, behind the server if there is one.
     outcome.worker = accounts.next_back().map(|(account, _)| account).unwrap_or_default();
@@ -260,6 +274,8 @@ fn read(players: &mut [Player], began: Instant) -> Outcome {
                 cpu_seconds: cost.cpu_seconds,
                 peak_rss_bytes: cost.peak_rss_bytes,
             });
+            outcome.before_cpu_seconds += player.tree.spent_before();
+            outcome.hidden += player.tree.hidden();
             outcome.cost = std::mem::take(&mut outcome.cost).with(cost);
         } else {
             outcome.witness_cpu_seconds += cost.cpu_seconds;

@@ -6,13 +6,15 @@
 pub mod counter;
 pub mod remote;
 pub mod pingpong;
+mod trips;
 
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
 use crate::bench::account::Times;
-use crate::bench::participant::{Participant, Role};
+use crate::bench::beyond;
+use crate::bench::participant::{Participant, Payload, Role};
 use crate::bench::results::Witness;
 use crate::bench::trial::{Cast, Launch, Outcome};
 use crate::digest::Verified;
@@ -235,11 +237,33 @@ impl Entry<'_> {
             Workload::Counter => counter::judge(self, order, outcome),
             Workload::Remote => remote::judge(self, order, outcome),
         };
-        judged.unwrap_or_else(|unreadable| {
+        let mut judged = judged.unwrap_or_else(|unreadable| {
             let sent = order.messages;
             let verified = Verified { sent, lost: sent, ..Verified::default() };
             Judged { verified, void: vec![unreadable], ..Judged::default() }
-        })
+        });
+        judged.flags.extend(beyond::flags(outcome));
+        judged
+    }
+
+    /// How many messages it has. Where payloads are fixed the first trial is as long as it was in
+    /// 2016, so that what was wrong then can be held against what was said then.
+    pub fn size(&self, quick: bool) -> Size {
+        let size = self.cell.size(quick);
+        let as_then = self.is_fixed() && !quick && self.cell != Cell::Mixed;
+        if as_then { Size { first: size.most, ..size } } else { size }
+    }
+
+    /// Somebody in it must come out void or flagged.
+    pub fn is_known_bad(&self) -> bool {
+        self.participant.is_known_bad() || self.partner.is_some_and(Participant::is_known_bad)
+    }
+
+    /// Requests and replies of pingpong are always the same, because one of those in it knows
+    /// nothing else.
+    pub fn is_fixed(&self) -> bool {
+        let all = [Some(self.participant), self.partner];
+        all.into_iter().flatten().any(|it| it.payload() == Payload::Fixed)
     }
 
     fn launch(&self, role: Role, stops_clock: bool) -> Option<Launch> {

@@ -20,6 +20,8 @@ pub(super) struct Orders {
     pub(super) seed: u32,
     pub(super) window: usize,
     pub(super) cell: String,
+    /// Requests are `Ping` and replies `Pong`.
+    pub(super) fixed: bool,
 }
 
 impl Orders {
@@ -35,6 +37,7 @@ impl Orders {
             seed: number("SEED") as u32,
             window: (number("WINDOW") as usize).max(1),
             cell: text("CELL"),
+            fixed: text("PAYLOAD") == "fixed",
         }
     }
 }

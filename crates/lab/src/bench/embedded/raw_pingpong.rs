@@ -1,42 +1,56 @@
-//! The lab's own client and server of pingpong: one thread and epoll. They are the limit, and they
-//! are the witnesses: beside what the contract wants, they tell what they saw of the other side.
+//! The lab's own server of pingpong: one thread and epoll. It is the limit, and it is the witness:
+//! beside what the contract wants, it tells what it saw of the other side.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
+use std::time::Duration;
 
+use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use serde_json::json;
 
-use super::orders::{Draws, Orders, ready_and_go, ready_until_input_ends, say};
+use super::orders::{Orders, ready_until_input_ends, say};
 use crate::cells::Failure;
 
 /// Events that are taken at once.
 const EVENTS: usize = 128;
-const TOKEN: usize = 4;
+/// Bytes of a request and of a reply.
+pub(super) const TOKEN: usize = 4;
+/// The reply where payloads are fixed.
+pub(super) const PONG: [u8; TOKEN] = *b"Pong";
 /// No request, hence also where the listener stands among the connections.
 const LISTENER: u64 = u64::MAX;
 
-struct Poll {
+/// Connections that have something to say.
+pub(super) struct Poll {
     epoll: OwnedFd,
     events: [Event; EVENTS],
 }
 
 impl Poll {
-    fn new() -> Result<Poll, Failure> {
+    pub(super) fn new() -> Result<Poll, Failure> {
         let empty = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
         Ok(Poll { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: [empty; EVENTS] })
     }
 
-    fn add(&self, stream: impl std::os::fd::AsFd, index: u64) -> Result<(), Failure> {
+    pub(super) fn add(&self, stream: impl AsFd, index: u64) -> Result<(), Failure> {
         Ok(epoll::add(&self.epoll, stream, EventData::new_u64(index), EventFlags::IN)?)
     }
 
-    /// Which ones have something to read.
-    fn wait(&mut self) -> Result<impl Iterator<Item = u64> + use<>, Failure> {
+    pub(super) fn remove(&self, stream: impl AsFd) -> Result<(), Failure> {
+        Ok(epoll::delete(&self.epoll, stream)?)
+    }
+
+    /// Which ones have something to read; none when nothing came within `most`.
+    pub(super) fn wait(
+        &mut self,
+        most: Option<Duration>,
+    ) -> Result<impl Iterator<Item = u64> + use<>, Failure> {
+        let most = most.map(Timespec::try_from).transpose()?;
         let count = loop {
-            match epoll::wait(&self.epoll, &mut self.events, None) {
+            match epoll::wait(&self.epoll, &mut self.events, most.as_ref()) {
                 Err(rustix::io::Errno::INTR) => {}
                 other => break other?,
             }
@@ -56,6 +70,8 @@ struct Served {
     count: u64,
     sum: u64,
     open: bool,
+    /// The reply, if it is always the same.
+    fixed: Option<[u8; TOKEN]>,
 }
 
 #[derive(Default)]
@@ -75,14 +91,13 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
     ready_until_input_ends(listener.local_addr()?.port())?;
     let (mut served, mut witness, mut open) = (Vec::<Served>::new(), Witness::default(), 0);
     while served.is_empty() || open > 0 {
-        for index in poll.wait()? {
+        for index in poll.wait(None)? {
             if index == LISTENER {
                 while let Ok((stream, _)) = listener.accept() {
                     stream.set_nodelay(true)?;
                     stream.set_nonblocking(true)?;
                     poll.add(&stream, served.len() as u64)?;
-                    let (torn, unsent) = (Vec::new(), Vec::new());
-                    served.push(Served { stream, torn, unsent, count: 0, sum: 0, open: true });
+                    served.push(Served::new(stream, orders.fixed.then_some(PONG)));
                     open += 1;
                 }
                 continue;
@@ -91,7 +106,9 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
             if it.open && !it.answer(&mut witness) {
                 it.open = false;
                 open -= 1;
-                epoll::delete(&poll.epoll, &it.stream)?;
+                poll.remove(&it.stream)?;
+                // The other side waits for this; one that was reset needs it no more.
+                let _ = it.stream.shutdown(Shutdown::Both);
             }
             if witness.at_work.is_none() && it.count >= orders.messages.div_ceil(2) {
                 let begun = served.iter().filter(|it| it.count > 0).count();
@@ -116,6 +133,11 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
 }
 
 impl Served {
+    fn new(stream: TcpStream, fixed: Option<[u8; TOKEN]>) -> Served {
+        let (torn, unsent) = (Vec::new(), Vec::new());
+        Served { stream, torn, unsent, count: 0, sum: 0, open: true, fixed }
+    }
+
     /// Reads what is there and answers it; false when the connection is over.
     fn answer(&mut self, witness: &mut Witness) -> bool {
         let mut inbox = [0; 1_024];
@@ -149,7 +171,11 @@ impl Served {
                 true
             }
             // The client does not read. What it has not got it will never ask for again.
-            Err(error) => error.kind() == ErrorKind::WouldBlock,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => true,
+            Err(_) => {
+                witness.resets += 1;
+                false
+            }
         }
     }
 
@@ -157,83 +183,6 @@ impl Served {
         let token = u32::from_le_bytes(request);
         self.count += 1;
         self.sum += u64::from(token);
-        self.unsent.extend((!token).to_le_bytes());
-    }
-}
-
-/// What the client knows of a connection.
-struct Driven {
-    stream: TcpStream,
-    draws: Draws,
-    token: u32,
-    left: u64,
-    got: Vec<u8>,
-}
-
-pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
-    let mut poll = Poll::new()?;
-    let mut driven = Vec::new();
-    for index in 0..orders.connections {
-        let stream = TcpStream::connect(("127.0.0.1", orders.port))?;
-        stream.set_nodelay(true)?;
-        poll.add(&stream, index as u64)?;
-        let draws = Draws::of(orders.seed, index as u32);
-        driven.push(Driven { stream, draws, token: 0, left: orders.messages, got: Vec::new() });
-    }
-    ready_and_go()?;
-    let (mut replies, mut wrong, mut surplus, mut broken) = (0_u64, 0_u64, 0_u64, 0_u64);
-    for it in &mut driven {
-        it.stream.set_nonblocking(true)?;
-        it.ask()?;
-    }
-    let mut working = driven.len();
-    while working > 0 {
-        for index in poll.wait()? {
-            let it = &mut driven[index as usize];
-            let mut inbox = [0; 1_024];
-            let read = match it.stream.read(&mut inbox) {
-                Ok(read @ 1..) => read,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
-                _ => {
-                    broken += u64::from(it.left > 0);
-                    working -= usize::from(it.left > 0);
-                    it.left = 0;
-                    epoll::delete(&poll.epoll, &it.stream)?;
-                    continue;
-                }
-            };
-            if it.left == 0 {
-                surplus += read as u64;
-                continue;
-            }
-            it.got.extend_from_slice(&inbox[..read]);
-            let Some((reply, rest)) = it.got.split_first_chunk::<TOKEN>() else {
-                continue;
-            };
-            surplus += rest.len() as u64;
-            replies += 1;
-            wrong += u64::from(u32::from_le_bytes(*reply) != !it.token);
-            // Who sends what nobody asked for will not answer what is asked: it ends here.
-            it.left = if rest.is_empty() { it.left - 1 } else { 0 };
-            it.got.clear();
-            match it.left {
-                0 => working -= 1,
-                // A connection that can take no more is seen by the next read.
-                _ => drop(it.ask()),
-            }
-        }
-    }
-    for it in &mut driven {
-        surplus += it.stream.read(&mut [0; 1_024]).unwrap_or(0) as u64;
-    }
-    let account =
-        json!({ "replies": replies, "wrong": wrong, "surplus": surplus, "broken": broken });
-    Ok(say(&account.to_string())?)
-}
-
-impl Driven {
-    fn ask(&mut self) -> std::io::Result<()> {
-        self.token = self.draws.next();
-        self.stream.write_all(&self.token.to_le_bytes())
+        self.unsent.extend(self.fixed.unwrap_or((!token).to_le_bytes()));
     }
 }

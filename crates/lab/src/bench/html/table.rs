@@ -59,7 +59,7 @@ pub(crate) fn known_bad(rows: &[&Row]) -> String {
             above(row),
             name(&row.participant, row),
             verdict(row.verdict),
-            caught(row.verdict),
+            caught(row),
             html(&row.workload),
             html(&row.cell)
         ));

@@ -115,6 +115,19 @@ fn a_known_bad_participant_with_a_number_is_the_first_thing_said() {
     assert!(page.contains("NO: it got a number"));
 }
 
+/// A number with a flag that says nothing against it is an escape on the page, on the terminal and
+/// for the exit code alike.
+#[test]
+fn a_known_bad_participant_that_only_noise_flagged_has_escaped() {
+    let mut results = rich();
+    let row = results.rows.iter_mut().find(|row| row.participant == "broken-liar").unwrap();
+    row.verdict = Verdict::Flagged;
+    row.reasons = vec!["no quiet window in 1 of 3 rounds".to_owned()];
+    assert!(has_escaped(row));
+    assert!(page(&results).contains("Do not trust"));
+    assert!(crate::bench::text::tables(&results).contains("NO: it got a number"));
+}
+
 #[test]
 fn a_cell_without_its_limit_says_so() {
     let mut results = rich();

@@ -3,7 +3,7 @@
 use crate::bench::account::{Drove, Seen, Served, verify};
 use crate::bench::participant::Role;
 use crate::bench::trial::{Cast, Outcome};
-use crate::bench::workload::{Cell, Entry, Judged, Order, account};
+use crate::bench::workload::{Cell, Entry, Judged, Order, account, trips};
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -11,8 +11,6 @@ const WINDOW: u64 = 16_384;
 const PAYLOAD_BYTES: u64 = 4;
 /// A last tenth that is so much slower than the first must be told.
 const TIRED: f64 = 0.5;
-/// A round trip that takes so long in the middle waits for a delayed acknowledgement, as a rule.
-const NAGLE_US: std::ops::Range<f64> = 35_000.0..48_000.0;
 
 pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     let asks = asks(entry.cell);
@@ -95,10 +93,8 @@ fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
     judged.demand(ascending && times.p50 > 0.0 && times.p50 / 2.0 <= mean * 1.05, || {
         format!("a median of {:.1} µs cannot be, for the mean is {mean:.1}", times.p50)
     });
-    if NAGLE_US.contains(&times.p50) {
-        let said = "a median near 40 ms: small writes wait for a delayed acknowledgement";
-        judged.flags.push(said.to_owned());
-    } else if times.p50 * 5.0 < mean {
+    trips::look(judged, &times);
+    if times.p50 * 5.0 < mean {
         judged.flags.push(format!(
             "the median is {:.1} µs and the mean {mean:.1}: a few stalls took most of the time",
             times.p50
@@ -109,3 +105,6 @@ fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
 fn asks(cell: Cell) -> bool {
     matches!(cell, Cell::Ask | Cell::RoundTrip)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! How long round trips took, in a table of fixed size: a run of a million takes no more memory
+//! than one of ten, and nothing is sorted while the clock runs.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Steps within a doubling: a percentile is at most so fine, here six per cent.
+const STEPS: usize = 16;
+/// Nanoseconds have so many doublings until half an hour.
+const DOUBLINGS: usize = 41;
+
+/// Counts by length.
+pub(super) struct Times {
+    counts: Vec<u64>,
+    all: u64,
+    max: u64,
+}
+
+impl Times {
+    pub(super) fn new() -> Times {
+        Times { counts: vec![0; STEPS * DOUBLINGS], all: 0, max: 0 }
+    }
+
+    #[inline]
+    pub(super) fn take(&mut self, took: Duration) {
+        let nanoseconds = took.as_nanos() as u64;
+        let last = self.counts.len() - 1;
+        self.counts[place(nanoseconds).min(last)] += 1;
+        self.all += 1;
+        self.max = self.max.max(nanoseconds);
+    }
+
+    /// The percentiles that the contract wants, in microseconds.
+    pub(super) fn to_json(&self) -> Value {
+        let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| self.rank(share) / 1e3);
+        json!({ "p50": p50, "p90": p90, "p99": p99, "max": self.max as f64 / 1e3 })
+    }
+
+    fn rank(&self, share: f64) -> f64 {
+        let wanted = (self.all as f64 * share).ceil() as u64;
+        let mut passed = 0;
+        for (place, count) in self.counts.iter().enumerate() {
+            passed += count;
+            if passed >= wanted && *count > 0 {
+                // The step's upper end, which is never beyond the slowest.
+                return upper(place).min(self.max as f64);
+            }
+        }
+        0.0
+    }
+}
+
+/// Where a length is counted: its doubling, and the next four bits.
+fn place(nanoseconds: u64) -> usize {
+    let doubling = nanoseconds.max(STEPS as u64).ilog2() - STEPS.ilog2();
+    (doubling as usize) * STEPS + (nanoseconds >> doubling) as usize
+}
+
+/// The longest that is counted at `place`.
+fn upper(place: usize) -> f64 {
+    // Below two doublings of steps each place is one nanosecond.
+    let doubling = (place / STEPS).saturating_sub(1);
+    let step = place - doubling * STEPS;
+    ((step + 1) as f64) * 2_f64.powi(doubling as i32) - 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_lies_within_its_step_and_the_step_is_narrow() {
+        for nanoseconds in (0..40).map(|bit| 1_u64 << bit).chain([0, 3, 17, 999, 40_123_456]) {
+            let upper = upper(place(nanoseconds));
+            assert!(nanoseconds as f64 <= upper, "{nanoseconds} {upper}");
+            assert!(upper <= nanoseconds as f64 * 1.07 + 1.0, "{nanoseconds} {upper}");
+        }
+    }
+
+    #[test]
+    fn one_long_trip_of_a_thousand_is_the_slowest_and_no_percentile() {
+        let mut times = Times::new();
+        (0..999).for_each(|_| times.take(Duration::from_micros(100)));
+        times.take(Duration::from_millis(300));
+        let times = times.to_json();
+        assert_eq!(times["max"], 300_000.0);
+        assert!(times["p99"].as_f64().unwrap() < 110.0, "{times}");
+    }
+}
