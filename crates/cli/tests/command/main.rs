@@ -5,3 +5,4 @@ mod serve;
 mod calls;
 mod demo;
 mod lab;
+mod lab_http;

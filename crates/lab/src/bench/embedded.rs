@@ -9,6 +9,13 @@ mod wigwag_counter;
 mod wigwag_remote;
 mod broken;
 mod broken_pingpong;
+mod poll;
+mod http_date;
+mod raw_http;
+mod http_client;
+mod http_server;
+mod broken_http;
+mod http;
 
 use crate::bench::participant::Role;
 use crate::cells::Failure;
@@ -33,8 +40,8 @@ const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
 
-/// Everybody.
-pub const ALL: [Embedded; 22] = [
+/// Everybody but those of http alone.
+const ALL: [Embedded; 22] = [
     Embedded {
         name: "raw",
         known_bad: false,
@@ -42,7 +49,8 @@ pub const ALL: [Embedded; 22] = [
         source_lines: Some(
             lines(include_str!("embedded/raw_counter.rs"))
                 + lines(include_str!("embedded/raw_remote.rs"))
-                + lines(include_str!("embedded/raw_pingpong.rs")),
+                + lines(include_str!("embedded/raw_pingpong.rs"))
+                + http::RAW_LINES,
         ),
     },
     Embedded {
@@ -76,6 +84,11 @@ pub const ALL: [Embedded; 22] = [
     broken("broken-few", CLIENT),
 ];
 
+/// Everybody.
+pub fn all() -> impl Iterator<Item = Embedded> {
+    ALL.into_iter().chain(http::ALL)
+}
+
 const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
     Embedded { name, known_bad: true, roles, source_lines: None }
 }
@@ -99,12 +112,13 @@ const fn lines(text: &str) -> u64 {
 pub fn play(name: &str, role: &str) -> Result<(), Failure> {
     let nobody = || format!("no participant {name:?} has the role {role:?}");
     let role = Role::named(role).ok_or_else(nobody)?;
-    let known = ALL.iter().any(|it| it.name == name && it.roles.contains(&role));
+    let known = all().any(|it| it.name == name && it.roles.contains(&role));
     if !known {
         return Err(nobody().into());
     }
     let orders = Orders::read();
     match (name, role) {
+        (_, Role::HttpServer | Role::HttpClient) => http::play(name, role, &orders),
         ("raw", Role::Counter) => raw_counter::count(&orders),
         ("raw", Role::RemoteServer) => raw_remote::serve(&orders),
         ("raw", Role::RemoteClient) => raw_remote::drive(&orders),

@@ -39,6 +39,9 @@ pub struct Launch {
     pub measured: bool,
     /// The clock stops when its account has been read.
     pub stops_clock: bool,
+    /// Accounts that it gives: a server may have none to give, the lab's own client a second one
+    /// when the clock has stopped.
+    pub accounts: usize,
 }
 
 /// What is started together. The worker is told the server's port.
@@ -58,6 +61,8 @@ pub struct Outcome {
     pub server: String,
     /// The worker's account.
     pub worker: String,
+    /// Its second one, if it gives two.
+    pub afterword: String,
     /// What the measured programs have cost.
     pub cost: Cost,
     /// Processor time of the lab's own counterpart.
@@ -89,7 +94,9 @@ struct Player {
     tree: Tree,
     measured: bool,
     stops_clock: bool,
+    accounts: usize,
     account: Option<(String, Instant)>,
+    afterword: Option<String>,
 }
 
 impl Player {
@@ -98,12 +105,14 @@ impl Player {
         deadlines: Deadlines,
         listens: bool,
     ) -> Result<(Self, u16), NoOutcome> {
-        let Launch { title, command, orders, measured, stops_clock } = launch;
+        let Launch { title, command, orders, measured, stops_clock, accounts } = launch;
         let broke = |fault| NoOutcome::Broke { title: title.clone(), fault, ours: !measured };
         let mut program = Program::start(command, &orders).map_err(broke)?;
         let port = program.ready(deadlines.ready, listens).map_err(broke)?;
         let tree = Tree::new(program.pid());
-        let player = Player { title, program, tree, measured, stops_clock, account: None };
+        let (account, afterword) = (None, None);
+        let player =
+            Player { title, program, tree, measured, stops_clock, accounts, account, afterword };
         Ok((player, port.unwrap_or(0)))
     }
 
@@ -112,11 +121,23 @@ impl Player {
     }
 
     fn listen(&mut self, wait: Duration) -> Result<(), NoOutcome> {
-        if self.account.is_none() {
-            let said = self.program.account(wait);
-            self.account = said.map_err(|fault| self.broke(fault))?;
+        if self.account.is_some() && !self.is_waited_for() {
+            return Ok(());
+        }
+        let said = self.program.account(wait).map_err(|fault| self.broke(fault))?;
+        let Some((line, at)) = said else { return Ok(()) };
+        match self.account {
+            _ if self.accounts == 0 => return Err(self.broke(Fault::Rubbish(line))),
+            None => self.account = Some((line, at)),
+            Some(_) => self.afterword = Some(line),
         }
         Ok(())
+    }
+
+    /// It has not given all its accounts.
+    fn is_waited_for(&self) -> bool {
+        let given = usize::from(self.account.is_some()) + usize::from(self.afterword.is_some());
+        given < self.accounts
     }
 }
 
@@ -147,6 +168,8 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
     let own = own_seconds() - own;
     outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
     end(&mut players, began, deadlines, stop)?;
+    let afterword = players.last_mut().and_then(|worker| worker.afterword.take());
+    outcome.afterword = afterword.unwrap_or_default();
     let mut accounts = players.iter_mut().filter_map(|player| player.account.take());
     // The worker stands last, behind the server if there is one.
     outcome.worker = accounts.next_back().map(|(account, _)| account).unwrap_or_default();
@@ -210,7 +233,7 @@ fn end(
 ) -> Result<(), NoOutcome> {
     let listens = players.len() > 1;
     for (index, player) in players.iter_mut().enumerate().rev() {
-        while player.account.is_none() {
+        while player.is_waited_for() {
             if stop.load(Ordering::Relaxed) {
                 return Err(NoOutcome::Stopped);
             }

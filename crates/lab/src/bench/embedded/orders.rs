@@ -20,6 +20,8 @@ pub(super) struct Orders {
     pub(super) seed: u32,
     pub(super) window: usize,
     pub(super) cell: String,
+    /// Takes its time when the clock has stopped.
+    pub(super) lingers: bool,
 }
 
 impl Orders {
@@ -35,6 +37,7 @@ impl Orders {
             seed: number("SEED") as u32,
             window: (number("WINDOW") as usize).max(1),
             cell: text("CELL"),
+            lingers: number("LINGER") != 0,
         }
     }
 }
