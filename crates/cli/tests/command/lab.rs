@@ -77,6 +77,10 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
                 // One or both of the two that are at work together.
                 assert!(reasons.contains(" of 100 connections were at work"), "{row}");
             }
+            true if row["participant"] == "broken-nagle" => {
+                assert_eq!(row["verdict"], "flagged", "{row}");
+                assert!(reasons.contains("delayed acknowledgement"), "{row}");
+            }
             true => {
                 assert_eq!(row["verdict"], "void", "{row}");
                 has_no_number(row);

@@ -66,11 +66,12 @@ fn every_bad_server_and_client_of_http_is_found_out_for_what_it_did() {
 }
 
 #[test]
-fn honest_servers_and_clients_of_http_get_numbers_under_any_name() {
+fn honest_ones_get_numbers_under_any_name_and_one_that_stalls_is_flagged() {
     let peers = Peers::new("http-honest");
-    let names = names(2);
+    let names = names(3);
     peers.add(&names[0], &roles("reference", &["http.server"]));
     peers.add(&names[1], &roles("raw", &["http.server"]));
+    peers.add(&names[2], &roles("broken-nagle", &["http.server"]));
     // Without `--quick` the client has its cell too, though the server has one.
     let listed = names.join(",");
     for words in [["raw", "--quick", ""], [&listed, "--quick", ""], ["raw", "--runs", "1"]] {
@@ -85,6 +86,8 @@ fn honest_servers_and_clients_of_http_get_numbers_under_any_name() {
             assert_eq!(row["verified"]["sent"], row["verified"]["received"], "{row}");
             assert_eq!(row["rtt_us"].is_null(), row["cell"] == "client", "{row}");
             assert_eq!(row["witness"], "full", "{row}");
+            let stalls = row["reasons"].to_string().contains("delayed acknowledgement");
+            assert_eq!(stalls, row["participant"] == *names[2].as_str(), "{row}");
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn serve(name: &str) -> Result<(), Failure> {
 }
 
 fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
-    stream.set_nodelay(true)?;
+    stream.set_nodelay(name != "broken-nagle")?;
     let mut got = String::new();
     if name == "broken-hasty" {
         // Its answers go out one ahead of the requests.
@@ -77,7 +77,11 @@ fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
         if name == "broken-digit" && number % ONE_IN == ONE_IN - 1 {
             reply = reply.replace("1}", "7}");
         }
-        stream.write_all(reply.as_bytes())?;
+        // One that does not switch off Nagle's algorithm pays for a second write.
+        let cut = if name == "broken-nagle" { reply.len() - 2 } else { reply.len() };
+        let (first, second) = reply.as_bytes().split_at(cut);
+        stream.write_all(first)?;
+        stream.write_all(second)?;
         let closes = request.contains("HTTP/1.0") && name != "broken-open";
         if closes || name == "broken-close" {
             return Ok(());

@@ -14,7 +14,7 @@ pub(super) const RAW_LINES: u64 =
     lines(include_str!("raw_http.rs")) + lines(include_str!("http_date.rs"));
 
 /// Everybody who is not in other workloads too.
-pub(super) const ALL: [Embedded; 18] = [
+pub(super) const ALL: [Embedded; 19] = [
     Embedded {
         name: "reference",
         known_bad: false,
@@ -40,6 +40,7 @@ pub(super) const ALL: [Embedded; 18] = [
     broken("broken-close", SERVER),
     broken("broken-open", SERVER),
     broken("broken-forget", SERVER),
+    broken("broken-nagle", SERVER),
     broken("broken-ahead", CLIENT),
     broken("broken-boast", CLIENT),
 ];

@@ -85,6 +85,7 @@ fn afterwards(
     mut desk: Desk,
 ) -> Result<(), Failure> {
     let was_right = desk.faults.is_empty();
+    let mut alone_us = None;
     desk.faults = Faults::default();
     if was_right {
         let mut inbox = [0; INBOX];
@@ -93,12 +94,15 @@ fn afterwards(
         let draw = desk.random.draw() as u32;
         let asked = probes::ask_everything(orders.port, draw, &mut desk);
         desk.note_failed(asked);
+        let timed = probes::time_alone(orders.port, draw ^ 2, &mut desk);
+        alone_us = desk.note_failed(timed);
         if orders.lingers && desk.faults.is_empty() {
             let asked = probes::ask_later(orders.port, began, draw ^ 1, &mut desk);
             desk.note_failed(asked);
         }
     }
-    Ok(say(&json!({ "faults": desk.faults.to_json() }).to_string())?)
+    let afterword = json!({ "faults": desk.faults.to_json(), "alone_us": alone_us });
+    Ok(say(&afterword.to_string())?)
 }
 
 /// The timed run.

@@ -14,11 +14,9 @@ use crate::digest::Verified;
 pub const CONNECTIONS: u64 = 100;
 /// A counterpart that takes this share of a processor is what limits the rate.
 const BUSY: f64 = 0.9;
-/// A round trip that takes so long in the middle waits for a delayed acknowledgement, as a rule;
-/// a slow server does so as well, but not with a processor that has nothing to do.
+/// A round trip on a connection that is alone, and that takes so long, waits for a delayed
+/// acknowledgement, as a rule.
 const NAGLE_US: std::ops::Range<f64> = 35_000.0..48_000.0;
-/// Less than this share of a processor is nothing to do.
-const IDLE: f64 = 0.3;
 
 /// A fault that the lab's own client saw.
 #[derive(Deserialize)]
@@ -41,6 +39,8 @@ struct Witness {
 #[derive(Deserialize)]
 struct Afterwards {
     faults: Vec<Fault>,
+    /// The median of a connection that is alone.
+    alone_us: Option<f64>,
 }
 
 /// What any client says.
@@ -117,22 +117,13 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
             account("witness", &outcome.afterword)?,
         ),
     };
-    let seconds = outcome.seconds.max(1e-9);
-    let busy = outcome.witness_cpu_seconds / seconds;
+    let busy = outcome.witness_cpu_seconds / outcome.seconds.max(1e-9);
     if busy >= BUSY {
         judged.flags.push(format!(
             "{}: the lab's own side took {:.0} % of a processor",
             INNOCENT[1],
             busy * 100.0
         ));
-    }
-    let waits = judged.times.is_some_and(|times| NAGLE_US.contains(&times.p50));
-    if waits && outcome.cost.cpu_seconds / seconds < IDLE {
-        judged.flags.push(
-            "a median near 40 ms with an idle processor: small writes wait for a delayed \
-             acknowledgement"
-                .to_owned(),
-        );
     }
     Ok(judged)
 }
@@ -152,6 +143,13 @@ fn of_server(order: Order, witness: Witness, afterwards: Afterwards) -> Judged {
     judged.void.extend(witness.faults.iter().map(told));
     let told = |fault: &Fault| format!("after the run, {}", told(fault));
     judged.void.extend(afterwards.faults.iter().map(told));
+    if let Some(alone) = afterwards.alone_us.filter(|alone| NAGLE_US.contains(alone)) {
+        judged.flags.push(format!(
+            "a round trip takes {:.0} ms with nobody else about: small writes wait for a delayed \
+             acknowledgement",
+            alone / 1e3
+        ));
+    }
     let right = witness.replies.saturating_sub(witness.wrong);
     // Without a fault that explains it this is one by itself.
     let explained = !judged.void.is_empty();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::faults::How;
 use super::lane::{ANSWER_MAX, Desk, Lane};
+use super::times::Times;
 use super::visit::{Step, Visit};
 use crate::bench::embedded::orders::Draws;
 
@@ -14,6 +15,8 @@ use crate::bench::embedded::orders::Draws;
 const PIECE_GAP: Duration = Duration::from_millis(10);
 /// A Date that was made once is more than 2 s off when so much has passed.
 const LATER: Duration = Duration::from_millis(3_200);
+/// Requests of the connection that is alone: few, for one that stalls takes 40 ms for each.
+const ALONE: u64 = 12;
 
 /// Every kind of request once, until one goes wrong.
 pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut Desk) -> io::Result<()> {
@@ -48,6 +51,18 @@ pub(super) fn ask_later(port: u16, began: Instant, draw: u32, desk: &mut Desk) -
     Ok(())
 }
 
+/// The median of a few round trips on one connection with nobody else about, in microseconds: what
+/// stalls there does not wait for a processor.
+pub(super) fn time_alone(port: u16, draw: u32, desk: &mut Desk) -> io::Result<f64> {
+    let mut lane = Lane::open(port, Draws::of(draw, 0), ALONE)?;
+    lane.stream.set_read_timeout(Some(ANSWER_MAX))?;
+    desk.mixes = false;
+    desk.times = Times::new();
+    lane.ask_as(How::Plain, desk, Instant::now());
+    finish(&mut lane, desk);
+    Ok(desk.times.median_us())
+}
+
 fn ask(port: u16, how: How, draws: Draws, desk: &mut Desk) -> io::Result<()> {
     desk.check.look_at_clock();
     let requests = if how == How::Pair { 2 } else { 1 };
@@ -67,12 +82,20 @@ fn ask(port: u16, how: How, draws: Draws, desk: &mut Desk) -> io::Result<()> {
         lane.send_rest();
     }
     lane.stream.set_read_timeout(Some(ANSWER_MAX))?;
-    while !lane.over {
-        lane.take(&mut inbox, desk, Instant::now());
-        desk.check.look_at_clock();
-        lane.give_up(desk, Instant::now());
-    }
+    finish(&mut lane, desk);
     lane.stream.set_read_timeout(Some(PIECE_GAP))?;
     lane.afterwards(&mut inbox, desk);
     Ok(())
+}
+
+/// Until all is answered, or something went wrong.
+fn finish(lane: &mut Lane, desk: &mut Desk) {
+    let mut inbox = [0; 4_096];
+    while !lane.over {
+        // Reads block, for a time.
+        while !lane.over && lane.take(&mut inbox, desk, Instant::now()) {
+            desk.check.look_at_clock();
+        }
+        lane.give_up(desk, Instant::now());
+    }
 }
