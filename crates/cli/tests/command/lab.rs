@@ -77,7 +77,7 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
                 // One or both of the two that are at work together.
                 assert!(reasons.contains(" of 100 connections were at work"), "{row}");
             }
-            true if row["participant"] == "broken-nagle" => {
+            true if row["participant"] == "broken-stall" => {
                 assert_eq!(row["verdict"], "flagged", "{row}");
                 assert!(reasons.contains("delayed acknowledgement"), "{row}");
             }

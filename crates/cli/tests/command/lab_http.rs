@@ -16,7 +16,7 @@ const BAD: [(&str, &str, &[&str]); 17] = [
     ("broken-hasty", "http.server", &["nobody had asked for"]),
     ("broken-stale", "http.server", &["a Date more than 2 s off (plain request)"]),
     ("broken-frozen", "http.server", &["a Date more than 2 s off (some seconds later)"]),
-    ("broken-cache", "http.server", &["a token other than that of its request"]),
+    ("broken-canned", "http.server", &["a token other than that of its request"]),
     ("broken-busy", "http.server", &["503 Service Unavailable"]),
     ("broken-close", "http.server", &["no keep-alive"]),
     ("broken-open", "http.server", &["stays open behind its answer (HTTP/1.0)"]),
@@ -71,7 +71,7 @@ fn honest_ones_get_numbers_under_any_name_and_one_that_stalls_is_flagged() {
     let names = names(3);
     peers.add(&names[0], &roles("reference", &["http.server"]));
     peers.add(&names[1], &roles("raw", &["http.server"]));
-    peers.add(&names[2], &roles("broken-nagle", &["http.server"]));
+    peers.add(&names[2], &roles("broken-stall", &["http.server"]));
     // Without `--quick` the client has its cell too, though the server has one.
     let listed = names.join(",");
     for words in [["raw", "--quick", ""], [&listed, "--quick", ""], ["raw", "--runs", "1"]] {

@@ -41,7 +41,7 @@ const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
 
 /// Everybody but those of http alone.
-const ALL: [Embedded; 22] = [
+pub const ALL: [Embedded; 22] = [
     Embedded {
         name: "raw",
         known_bad: false,

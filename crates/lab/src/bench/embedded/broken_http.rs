@@ -37,7 +37,7 @@ pub(super) fn serve(name: &str) -> Result<(), Failure> {
 }
 
 fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
-    stream.set_nodelay(name != "broken-nagle")?;
+    stream.set_nodelay(name != "broken-stall")?;
     let mut got = String::new();
     if name == "broken-hasty" {
         // Its answers go out one ahead of the requests.
@@ -47,7 +47,7 @@ fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
         // Only a number that differs from all others is needed: no order between threads.
         let is_bold = ANSWERS.load(Ordering::Relaxed) >= GOOD_AT_FIRST;
         let name = match name {
-            "broken-path" | "broken-sloppy" | "broken-cache" | "broken-busy" | "broken-close"
+            "broken-path" | "broken-sloppy" | "broken-canned" | "broken-busy" | "broken-close"
                 if !is_bold =>
             {
                 ""
@@ -78,7 +78,7 @@ fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
             reply = reply.replace("1}", "7}");
         }
         // One that does not switch off Nagle's algorithm pays for a second write.
-        let cut = if name == "broken-nagle" { reply.len() - 2 } else { reply.len() };
+        let cut = if name == "broken-stall" { reply.len() - 2 } else { reply.len() };
         let (first, second) = reply.as_bytes().split_at(cut);
         stream.write_all(first)?;
         stream.write_all(second)?;
@@ -134,7 +134,7 @@ fn reply(name: &str, request: &str, begun: u64) -> String {
          Token: {token}\r\n{closes}\r\n{body}"
     );
     match name {
-        "broken-cache" if found => CACHED.get_or_init(|| reply).clone(),
+        "broken-canned" if found => CACHED.get_or_init(|| reply).clone(),
         _ => reply,
     }
 }

@@ -135,7 +135,7 @@ fn run(orders: &Orders, lanes: &mut [Lane], desk: &mut Desk) -> Result<(), Failu
             }
             if lane.over {
                 working -= 1;
-                poll.delete(&lane.stream)?;
+                poll.remove(&lane.stream)?;
             }
         }
         // Those that were torn before this wait; a connection is torn once at a time.
@@ -151,7 +151,7 @@ fn run(orders: &Orders, lanes: &mut [Lane], desk: &mut Desk) -> Result<(), Failu
                 lane.give_up(desk, swept);
                 if lane.over {
                     working -= 1;
-                    poll.delete(&lane.stream)?;
+                    poll.remove(&lane.stream)?;
                 }
             }
         }

@@ -27,7 +27,7 @@ impl Poll {
         Ok(epoll::add(&self.epoll, socket, EventData::new_u64(index), EventFlags::IN)?)
     }
 
-    pub(super) fn delete(&self, socket: impl AsFd) -> Result<(), Failure> {
+    pub(super) fn remove(&self, socket: impl AsFd) -> Result<(), Failure> {
         Ok(epoll::delete(&self.epoll, socket)?)
     }
 

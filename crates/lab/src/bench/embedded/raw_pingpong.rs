@@ -3,17 +3,48 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::thread;
 
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use serde_json::json;
 
 use super::orders::{Draws, Orders, ready_and_go, ready_until_input_ends, say};
-use super::poll::Poll;
 use crate::cells::Failure;
 
+/// Events that are taken at once.
+const EVENTS: usize = 128;
 const TOKEN: usize = 4;
 /// No request, hence also where the listener stands among the connections.
 const LISTENER: u64 = u64::MAX;
+
+struct Poll {
+    epoll: OwnedFd,
+    events: [Event; EVENTS],
+}
+
+impl Poll {
+    fn new() -> Result<Poll, Failure> {
+        let empty = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
+        Ok(Poll { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: [empty; EVENTS] })
+    }
+
+    fn add(&self, stream: impl std::os::fd::AsFd, index: u64) -> Result<(), Failure> {
+        Ok(epoll::add(&self.epoll, stream, EventData::new_u64(index), EventFlags::IN)?)
+    }
+
+    /// Which ones have something to read.
+    fn wait(&mut self) -> Result<impl Iterator<Item = u64> + use<>, Failure> {
+        let count = loop {
+            match epoll::wait(&self.epoll, &mut self.events, None) {
+                Err(rustix::io::Errno::INTR) => {}
+                other => break other?,
+            }
+        };
+        let events = self.events;
+        Ok((0..count).map(move |index| events[index].data.u64()))
+    }
+}
 
 /// What the server knows of a connection.
 struct Served {
@@ -44,7 +75,7 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
     ready_until_input_ends(listener.local_addr()?.port())?;
     let (mut served, mut witness, mut open) = (Vec::<Served>::new(), Witness::default(), 0);
     while served.is_empty() || open > 0 {
-        for index in poll.wait(None)? {
+        for index in poll.wait()? {
             if index == LISTENER {
                 while let Ok((stream, _)) = listener.accept() {
                     stream.set_nodelay(true)?;
@@ -60,7 +91,7 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
             if it.open && !it.answer(&mut witness) {
                 it.open = false;
                 open -= 1;
-                poll.delete(&it.stream)?;
+                epoll::delete(&poll.epoll, &it.stream)?;
             }
             if witness.at_work.is_none() && it.count >= orders.messages.div_ceil(2) {
                 let begun = served.iter().filter(|it| it.count > 0).count();
@@ -157,7 +188,7 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
     }
     let mut working = driven.len();
     while working > 0 {
-        for index in poll.wait(None)? {
+        for index in poll.wait()? {
             let it = &mut driven[index as usize];
             let mut inbox = [0; 1_024];
             let read = match it.stream.read(&mut inbox) {
@@ -167,7 +198,7 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
                     broken += u64::from(it.left > 0);
                     working -= usize::from(it.left > 0);
                     it.left = 0;
-                    poll.delete(&it.stream)?;
+                    epoll::delete(&poll.epoll, &it.stream)?;
                     continue;
                 }
             };
