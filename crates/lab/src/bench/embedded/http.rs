@@ -9,7 +9,7 @@ use crate::cells::Failure;
 const SERVER: &[Role] = &[Role::HttpServer];
 const CLIENT: &[Role] = &[Role::HttpClient];
 
-/// Lines of the limit's server and of the lab's own client.
+/// Lines of the limit's server; the lab's own client is mostly checks, which no limit needs.
 pub(super) const RAW_LINES: u64 =
     lines(include_str!("raw_http.rs")) + lines(include_str!("http_date.rs"));
 
