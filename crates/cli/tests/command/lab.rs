@@ -12,24 +12,24 @@ use crate::process::{
 };
 
 /// A folder of peers that is gone when the test is.
-struct Peers(PathBuf);
+pub(crate) struct Peers(PathBuf);
 
 impl Peers {
-    fn new(test: &str) -> Peers {
+    pub(crate) fn new(test: &str) -> Peers {
         let folder = format!("wigwag-peers-{test}-{}", std::process::id());
         let peers = Peers(std::env::temp_dir().join(folder));
         fs::create_dir_all(&peers.0).expect("a temporary folder");
         peers
     }
 
-    fn add(&self, name: &str, rest: &str) {
+    pub(crate) fn add(&self, name: &str, rest: &str) {
         let folder = self.0.join(name);
         fs::create_dir_all(&folder).expect("a temporary folder");
         let text = format!("name = {name:?}\nlanguage = \"sh\"\nlicense = \"MIT\"\n{rest}");
         fs::write(folder.join("peer.toml"), text).expect("a new file");
     }
 
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.0.to_str().expect("a plain name")
     }
 }
@@ -40,14 +40,24 @@ impl Drop for Peers {
     }
 }
 
-fn rows(document: &str) -> Vec<Value> {
+/// The roles of an embedded participant, to be played under any name.
+pub(crate) fn roles(embedded: &str, roles: &[&str]) -> String {
+    let program = env!("CARGO_BIN_EXE_wigwag");
+    let line = |role: &&str| {
+        format!("{role:?} = [{program:?}, \"lab-participant\", {embedded:?}, {role:?}]\n")
+    };
+    let lines: String = roles.iter().map(line).collect();
+    format!("[role]\n{lines}")
+}
+
+pub(crate) fn rows(document: &str) -> Vec<Value> {
     let document: Value = serde_json::from_str(document).expect("the document is JSON");
     assert_eq!(document["schema"], "wigwag.lab/1");
     assert_eq!(wigwag_lab::bench::schema::faults(&document), [""; 0]);
     document["rows"].as_array().expect("a document has rows").clone()
 }
 
-fn has_no_number(row: &Value) {
+pub(crate) fn has_no_number(row: &Value) {
     for figure in ["rate", "cpu_s_per_million", "rtt_us", "peak_rss_bytes", "ratio_to_raw"] {
         assert!(row[figure].is_null(), "{figure} of a void row: {row}");
     }

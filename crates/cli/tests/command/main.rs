@@ -6,3 +6,4 @@ mod calls;
 mod demo;
 mod lab;
 mod known_bad;
+mod lab_http;

@@ -12,6 +12,13 @@ mod wigwag_remote;
 mod broken;
 mod broken_counter;
 mod broken_pingpong;
+mod poll;
+mod http_date;
+mod raw_http;
+mod http_client;
+mod http_server;
+mod broken_http;
+mod http;
 
 use crate::bench::participant::{Payload, Role};
 use crate::cells::Failure;
@@ -39,7 +46,7 @@ const COUNTER_AND_SERVER: &[Role] = &[Role::Counter, Role::PingpongServer];
 const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
 
-/// Everybody.
+/// Everybody but those of http alone.
 pub const ALL: [Embedded; 35] = [
     Embedded {
         name: "raw",
@@ -50,7 +57,8 @@ pub const ALL: [Embedded; 35] = [
             lines(include_str!("embedded/raw_counter.rs"))
                 + lines(include_str!("embedded/raw_remote.rs"))
                 + lines(include_str!("embedded/raw_pingpong.rs"))
-                + lines(include_str!("embedded/raw_pingpong_client.rs")),
+                + lines(include_str!("embedded/raw_pingpong_client.rs"))
+                + http::RAW_LINES,
         ),
     },
     Embedded {
@@ -98,6 +106,11 @@ pub const ALL: [Embedded; 35] = [
     broken("broken-nibble", CLIENT),
 ];
 
+/// Everybody.
+pub fn all() -> impl Iterator<Item = Embedded> {
+    ALL.into_iter().chain(http::ALL)
+}
+
 const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
     Embedded { name, known_bad: true, roles, payload: Payload::Tokens, source_lines: None }
 }
@@ -121,12 +134,13 @@ const fn lines(text: &str) -> u64 {
 pub fn play(name: &str, role: &str) -> Result<(), Failure> {
     let nobody = || format!("no participant {name:?} has the role {role:?}");
     let role = Role::named(role).ok_or_else(nobody)?;
-    let known = ALL.iter().any(|it| it.name == name && it.roles.contains(&role));
+    let known = all().any(|it| it.name == name && it.roles.contains(&role));
     if !known {
         return Err(nobody().into());
     }
     let orders = Orders::read();
     match (name, role) {
+        (_, Role::HttpServer | Role::HttpClient) => http::play(name, role, &orders),
         ("raw", Role::Counter) => raw_counter::count(&orders),
         ("raw", Role::RemoteServer) => raw_remote::serve(&orders),
         ("raw", Role::RemoteClient) => raw_remote::drive(&orders),

@@ -21,15 +21,21 @@ pub enum Role {
     RemoteServer,
     /// Drives it.
     RemoteClient,
+    /// Serves http.
+    HttpServer,
+    /// Drives http.
+    HttpClient,
 }
 
 /// Every role.
-pub const ROLES: [Role; 5] = [
+pub const ROLES: [Role; 7] = [
     Role::PingpongServer,
     Role::PingpongClient,
     Role::Counter,
     Role::RemoteServer,
     Role::RemoteClient,
+    Role::HttpServer,
+    Role::HttpClient,
 ];
 
 impl Role {
@@ -41,6 +47,8 @@ impl Role {
             Role::Counter => "counter",
             Role::RemoteServer => "remote.server",
             Role::RemoteClient => "remote.client",
+            Role::HttpServer => "http.server",
+            Role::HttpClient => "http.client",
         }
     }
 
@@ -87,7 +95,7 @@ pub enum Participant {
 impl Participant {
     /// Everybody embedded, known-bad ones last.
     pub fn embedded(program: &Path) -> Vec<Participant> {
-        let all = embedded::ALL.into_iter();
+        let all = embedded::all();
         all.map(|it| Participant::Embedded { it, program: program.to_owned() }).collect()
     }
 

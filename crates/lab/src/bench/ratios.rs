@@ -8,6 +8,8 @@ use crate::statistics::median_interval;
 const RAW: &str = "raw";
 /// Ours.
 const WIGWAG: &str = "wigwag";
+/// The lab's own server of http: no peer, however fast it is.
+const REFERENCE: &str = "reference";
 
 /// Two participants vouch for each other only when each was right beside the lab's own counterpart;
 /// what a reader had to know of one of them there, he must know of the pair.
@@ -73,7 +75,7 @@ pub fn fill(rows: &mut [Row]) {
         let raw = rows.iter().filter(beside).find(|other| other.participant == RAW);
         let median = |row: &Row| row.rate.map_or(0.0, |rate| rate.median);
         let peers = rows.iter().filter(beside).filter(|other| {
-            let ours = other.participant == RAW || other.participant == WIGWAG;
+            let ours = [RAW, WIGWAG, REFERENCE].contains(&other.participant.as_str());
             !ours && !other.known_bad && other.rate.is_some()
         });
         let best = peers.max_by(|a, b| median(a).total_cmp(&median(b)));

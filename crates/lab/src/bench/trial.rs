@@ -50,6 +50,9 @@ pub struct Launch {
     pub measured: bool,
     /// The clock stops when its account has been read.
     pub stops_clock: bool,
+    /// Accounts that it gives: a server may have none to give, the lab's own client a second one
+    /// when the clock has stopped.
+    pub accounts: usize,
 }
 
 /// What is started together. The worker is told the server's port.
@@ -71,6 +74,8 @@ pub struct Outcome {
     pub server: String,
     /// The worker's account.
     pub worker: String,
+    /// Its second one, if it gives two.
+    pub afterword: String,
     /// What the measured programs have cost.
     pub cost: Cost,
     /// Processor time of the measured programs before GO.
@@ -112,7 +117,9 @@ struct Player {
     tree: Tree,
     measured: bool,
     stops_clock: bool,
+    accounts: usize,
     account: Option<(String, Instant)>,
+    afterword: Option<String>,
 }
 
 impl Player {
@@ -122,7 +129,7 @@ impl Player {
         deadlines: Deadlines,
         listens: bool,
     ) -> Result<(Self, u16), NoOutcome> {
-        let Launch { title, command, orders, measured, stops_clock } = launch;
+        let Launch { title, command, orders, measured, stops_clock, accounts } = launch;
         let broke = |fault| NoOutcome::Broke { title: title.clone(), fault, ours: !measured };
         let command = match stage {
             Some(stage) => stage.enter(&command),
@@ -131,7 +138,9 @@ impl Player {
         let mut program = Program::start(command, &orders).map_err(broke)?;
         let port = program.ready(deadlines.ready, listens).map_err(broke)?;
         let tree = Tree::marked(program.pid(), program.mark());
-        let player = Player { title, program, tree, measured, stops_clock, account: None };
+        let (account, afterword) = (None, None);
+        let player =
+            Player { title, program, tree, measured, stops_clock, accounts, account, afterword };
         Ok((player, port.unwrap_or(0)))
     }
 
@@ -154,11 +163,23 @@ impl Player {
     }
 
     fn listen(&mut self, wait: Duration) -> Result<(), NoOutcome> {
-        if self.account.is_none() {
-            let said = self.program.account(wait);
-            self.account = said.map_err(|fault| self.broke(fault))?;
+        if self.account.is_some() && !self.is_waited_for() {
+            return Ok(());
+        }
+        let said = self.program.account(wait).map_err(|fault| self.broke(fault))?;
+        let Some((line, at)) = said else { return Ok(()) };
+        match self.account {
+            _ if self.accounts == 0 => return Err(self.broke(Fault::Rubbish(line))),
+            None => self.account = Some((line, at)),
+            Some(_) => self.afterword = Some(line),
         }
         Ok(())
+    }
+
+    /// It has not given all its accounts.
+    fn is_waited_for(&self) -> bool {
+        let given = usize::from(self.account.is_some()) + usize::from(self.afterword.is_some());
+        given < self.accounts
     }
 }
 
@@ -199,6 +220,8 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
     end(&mut players, began, deadlines, stop)?;
     let measured = players.iter().filter(|it| it.measured);
     outcome.after_cpu_seconds = measured.map(Player::spent_after_the_clock).sum();
+    let afterword = players.last_mut().and_then(|worker| worker.afterword.take());
+    outcome.afterword = afterword.unwrap_or_default();
     let mut accounts = players.iter_mut().filter_map(|player| player.account.take());
     // The worker stands last, behind the server if there is one.
     outcome.worker = accounts.next_back().map(|(account, _)| account).unwrap_or_default();
@@ -296,7 +319,7 @@ fn end(
 ) -> Result<(), NoOutcome> {
     let listens = players.len() > 1;
     for (index, player) in players.iter_mut().enumerate().rev() {
-        while player.account.is_none() {
+        while player.is_waited_for() {
             if stop.load(Ordering::Relaxed) {
                 return Err(NoOutcome::Stopped);
             }

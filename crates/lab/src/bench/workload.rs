@@ -7,6 +7,7 @@ pub mod counter;
 pub mod remote;
 pub mod pingpong;
 mod trips;
+pub mod http;
 
 use std::path::Path;
 
@@ -28,10 +29,13 @@ pub enum Workload {
     Counter,
     /// Two processes and the participant's own wire.
     Remote,
+    /// A small document, many connections.
+    Http,
 }
 
 /// Every workload, in the order of the tables.
-pub const WORKLOADS: [Workload; 3] = [Workload::Pingpong, Workload::Counter, Workload::Remote];
+pub const WORKLOADS: [Workload; 4] =
+    [Workload::Pingpong, Workload::Counter, Workload::Remote, Workload::Http];
 
 impl Workload {
     /// As a person writes it.
@@ -40,6 +44,7 @@ impl Workload {
             Workload::Pingpong => "pingpong",
             Workload::Counter => "counter",
             Workload::Remote => "remote",
+            Workload::Http => "http",
         }
     }
 
@@ -55,6 +60,7 @@ impl Workload {
             Workload::Remote => {
                 "two processes: tells, a naive loop, asks in flight, asks one by one"
             }
+            Workload::Http => "GET / over 100 kept-alive connections, {\"id\": 1} each time",
         }
     }
 
@@ -71,6 +77,7 @@ impl Workload {
             (Workload::Remote, false) => {
                 vec![Cell::Tell, Cell::Naive, Cell::Ask, Cell::RoundTrip]
             }
+            (Workload::Http, _) => vec![Cell::HttpServer, Cell::HttpClient],
         }
     }
 }
@@ -99,6 +106,10 @@ pub enum Cell {
     Ask,
     /// Remote: replies, one in flight.
     RoundTrip,
+    /// Http: the participant serves, the lab drives.
+    HttpServer,
+    /// Http: the participant drives, the lab serves.
+    HttpClient,
 }
 
 /// How many messages a cell has.
@@ -121,6 +132,7 @@ impl Cell {
             Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
             Cell::Count { .. } => Workload::Counter,
             Cell::Tell | Cell::Naive | Cell::Ask | Cell::RoundTrip => Workload::Remote,
+            Cell::HttpServer | Cell::HttpClient => Workload::Http,
         }
     }
 
@@ -134,13 +146,15 @@ impl Cell {
             Cell::Tell | Cell::Naive | Cell::Ask | Cell::RoundTrip => {
                 &[Role::RemoteServer, Role::RemoteClient]
             }
+            Cell::HttpServer => &[Role::HttpServer],
+            Cell::HttpClient => &[Role::HttpClient],
         }
     }
 
     /// Who vouches for its numbers.
     pub fn witness(self) -> Witness {
         match self.workload() {
-            Workload::Pingpong => Witness::Full,
+            Workload::Pingpong | Workload::Http => Witness::Full,
             Workload::Counter | Workload::Remote => Witness::Digest,
         }
     }
@@ -163,6 +177,10 @@ impl Cell {
             }
             Cell::Ask => up_to(40_000, 50_000_000),
             Cell::RoundTrip => up_to(1_000, 1_000_000),
+            Cell::HttpServer | Cell::HttpClient => Size {
+                step: http::CONNECTIONS,
+                ..up_to(50 * http::CONNECTIONS, 50_000 * http::CONNECTIONS)
+            },
         }
     }
 }
@@ -206,8 +224,8 @@ impl Entry<'_> {
     /// The cell as the tables name it.
     pub fn cell_name(&self) -> String {
         match self.cell {
-            Cell::Server => "server".to_owned(),
-            Cell::Client => "client".to_owned(),
+            Cell::Server | Cell::HttpServer => "server".to_owned(),
+            Cell::Client | Cell::HttpClient => "client".to_owned(),
             Cell::Pair | Cell::Mixed => {
                 let partner = self.partner.unwrap_or(self.participant);
                 format!("{} × {}", self.participant.name(), partner.name())
@@ -227,6 +245,7 @@ impl Entry<'_> {
             Workload::Pingpong => pingpong::cast(self, order),
             Workload::Counter => counter::cast(self, order),
             Workload::Remote => remote::cast(self, order),
+            Workload::Http => http::cast(self, order),
         }
     }
 
@@ -236,6 +255,7 @@ impl Entry<'_> {
             Workload::Pingpong => pingpong::judge(self, order, outcome),
             Workload::Counter => counter::judge(self, order, outcome),
             Workload::Remote => remote::judge(self, order, outcome),
+            Workload::Http => http::judge(self, order, outcome),
         };
         let mut judged = judged.unwrap_or_else(|unreadable| {
             let sent = order.messages;
@@ -278,6 +298,7 @@ fn launch(participant: &Participant, role: Role, stops_clock: bool) -> Option<La
         orders: Vec::new(),
         measured: true,
         stops_clock,
+        accounts: 1,
     })
 }
 

@@ -22,6 +22,8 @@ pub(super) struct Orders {
     pub(super) cell: String,
     /// Requests are `Ping` and replies `Pong`.
     pub(super) fixed: bool,
+    /// Takes its time when the clock has stopped.
+    pub(super) lingers: bool,
 }
 
 impl Orders {
@@ -38,6 +40,7 @@ impl Orders {
             window: (number("WINDOW") as usize).max(1),
             cell: text("CELL"),
             fixed: text("PAYLOAD") == "fixed",
+            lingers: number("LINGER") != 0,
         }
     }
 }

@@ -3,62 +3,20 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
 use std::thread;
-use std::time::Duration;
 
-use rustix::event::Timespec;
-use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use serde_json::json;
 
 use super::orders::{Orders, ready_until_input_ends, say};
+use super::poll::Poll;
 use crate::cells::Failure;
 
-/// Events that are taken at once.
-const EVENTS: usize = 128;
 /// Bytes of a request and of a reply.
 pub(super) const TOKEN: usize = 4;
 /// The reply where payloads are fixed.
 pub(super) const PONG: [u8; TOKEN] = *b"Pong";
 /// No request, hence also where the listener stands among the connections.
 const LISTENER: u64 = u64::MAX;
-
-/// Connections that have something to say.
-pub(super) struct Poll {
-    epoll: OwnedFd,
-    events: [Event; EVENTS],
-}
-
-impl Poll {
-    pub(super) fn new() -> Result<Poll, Failure> {
-        let empty = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
-        Ok(Poll { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: [empty; EVENTS] })
-    }
-
-    pub(super) fn add(&self, stream: impl AsFd, index: u64) -> Result<(), Failure> {
-        Ok(epoll::add(&self.epoll, stream, EventData::new_u64(index), EventFlags::IN)?)
-    }
-
-    pub(super) fn remove(&self, stream: impl AsFd) -> Result<(), Failure> {
-        Ok(epoll::delete(&self.epoll, stream)?)
-    }
-
-    /// Which ones have something to read; none when nothing came within `most`.
-    pub(super) fn wait(
-        &mut self,
-        most: Option<Duration>,
-    ) -> Result<impl Iterator<Item = u64> + use<>, Failure> {
-        let most = most.map(Timespec::try_from).transpose()?;
-        let count = loop {
-            match epoll::wait(&self.epoll, &mut self.events, most.as_ref()) {
-                Err(rustix::io::Errno::INTR) => {}
-                other => break other?,
-            }
-        };
-        let events = self.events;
-        Ok((0..count).map(move |index| events[index].data.u64()))
-    }
-}
 
 /// What the server knows of a connection.
 struct Served {

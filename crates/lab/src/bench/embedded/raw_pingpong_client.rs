@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::orders::{Draws, Orders, ready_and_go, say};
-use super::raw_pingpong::{PONG, Poll, TOKEN};
+use super::poll::Poll;
+use super::raw_pingpong::{PONG, TOKEN};
 use super::times::Times;
 use crate::cells::Failure;
 

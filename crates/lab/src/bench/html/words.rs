@@ -15,7 +15,11 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("pingpong", "Many TCP connections at once, each with one request of four bytes in flight."),
     ("counter", "Senders side by side count into one actor, which is then asked for its total."),
     ("remote", "Two processes that speak the participant's own wire with each other."),
-    ("http", "One URL that answers with a small JSON document, connections kept open."),
+    (
+        "http",
+        "One URL that answers with a small JSON document, connections kept open. A message is a \
+         request and its answer; times are round trips, one in flight on each connection.",
+    ),
     ("sp", "The scalability protocols: latency and throughput over inproc, ipc and tcp."),
 ];
 

@@ -81,7 +81,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
         let mut command = std::process::Command::new(entry.program);
         command.args(["lab-participant", "raw", role.name()]);
         let title = format!("the lab's own {}", role.name());
-        Launch { title, command, orders: Vec::new(), measured: false, stops_clock }
+        Launch { title, command, orders: Vec::new(), measured: false, stops_clock, accounts: 1 }
     };
     let mut server = match entry.cell {
         Cell::Client => ours(Role::PingpongServer, false),

@@ -1,0 +1,93 @@
+//! The workload `http`: honest servers and clients get numbers, and each known-bad one is found out
+//! under a name that says nothing, for what it did.
+
+use crate::lab::{Peers, has_no_number, roles, rows};
+use crate::process::run;
+
+/// Who is bad, its role, and words that its reasons must have.
+const BAD: [(&str, &str, &[&str]); 17] = [
+    ("broken-quotes", "http.server", &["{'id': 1}", "a body other than"]),
+    ("broken-type", "http.server", &["text/html", "a Content-Type other than"]),
+    ("broken-length", "http.server", &["nobody had asked for"]),
+    ("broken-longer", "http.server", &["no whole answer within 3 s", "bytes of an answer"]),
+    ("broken-digit", "http.server", &["7}"]),
+    ("broken-path", "http.server", &["a status other than 404"]),
+    ("broken-sloppy", "http.server", &["before the request was whole", "(pipelined pair)"]),
+    ("broken-hasty", "http.server", &["nobody had asked for"]),
+    ("broken-stale", "http.server", &["a Date more than 2 s off (plain request)"]),
+    ("broken-frozen", "http.server", &["a Date more than 2 s off (some seconds later)"]),
+    ("broken-canned", "http.server", &["a token other than that of its request"]),
+    ("broken-busy", "http.server", &["503 Service Unavailable"]),
+    ("broken-close", "http.server", &["no keep-alive"]),
+    ("broken-open", "http.server", &["stays open behind its answer (HTTP/1.0)"]),
+    ("broken-forget", "http.server", &["no whole answer within 3 s"]),
+    ("broken-ahead", "http.client", &["2 requests in flight"]),
+    ("broken-boast", "http.client", &["were lost"]),
+];
+
+/// Names from the clock: nobody can have written them into a verdict.
+fn names(count: usize) -> Vec<String> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let mut draw = now.map_or(1, |since| since.as_nanos() as u64) | 1;
+    let names = (0..count).map(|at| {
+        draw ^= draw << 13;
+        draw ^= draw >> 7;
+        draw ^= draw << 17;
+        format!("n{at}-{:06x}", draw & 0xff_ffff)
+    });
+    names.collect()
+}
+
+#[test]
+fn every_bad_server_and_client_of_http_is_found_out_for_what_it_did() {
+    let peers = Peers::new("http");
+    let names = names(BAD.len());
+    for ((bad, role, _), name) in BAD.iter().zip(&names) {
+        peers.add(name, &roles(bad, &[role]));
+    }
+    let listed = names.join(",");
+    let words = ["lab", "--peers-folder", peers.path(), "run", "http", "--quick", "--runs", "1"];
+    let said = run(words.into_iter().chain(["--peers", &listed, "--json", "-"]));
+    assert_eq!(said.code, Some(6), "{said:?}");
+    let rows = rows(&said.out);
+    assert_eq!(rows.len(), BAD.len(), "{said:?}");
+    for ((bad, role, words), name) in BAD.iter().zip(&names) {
+        let row = rows.iter().find(|row| row["participant"] == *name.as_str()).expect(name);
+        assert_eq!(row["verdict"], "void", "{bad}: {row}");
+        has_no_number(row);
+        assert!(role.ends_with(row["cell"].as_str().unwrap_or_default()), "{bad}: {row}");
+        let reasons: Vec<&str> =
+            row["reasons"].as_array().unwrap().iter().filter_map(|it| it.as_str()).collect();
+        let reasons = reasons.join("; ");
+        for words in *words {
+            assert!(reasons.contains(words), "{bad}: {words}: {reasons}");
+        }
+    }
+}
+
+#[test]
+fn honest_ones_get_numbers_under_any_name_and_one_that_stalls_is_flagged() {
+    let peers = Peers::new("http-honest");
+    let names = names(3);
+    peers.add(&names[0], &roles("reference", &["http.server"]));
+    peers.add(&names[1], &roles("raw", &["http.server"]));
+    peers.add(&names[2], &roles("broken-halves", &["http.server"]));
+    // Without `--quick` the client has its cell too, though the server has one.
+    let listed = names.join(",");
+    for words in [["raw", "--quick", ""], [&listed, "--quick", ""], ["raw", "--runs", "1"]] {
+        let words = words.iter().filter(|word| !word.is_empty());
+        let said = run(["lab", "--peers-folder", peers.path(), "run", "http", "--json", "-"]
+            .into_iter()
+            .chain(["--peers"])
+            .chain(words.copied()));
+        assert_eq!(said.code, Some(0), "{said:?}");
+        for row in rows(&said.out) {
+            assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
+            assert_eq!(row["verified"]["sent"], row["verified"]["received"], "{row}");
+            assert_eq!(row["rtt_us"].is_null(), row["cell"] == "client", "{row}");
+            assert_eq!(row["witness"], "full", "{row}");
+            let stalls = row["reasons"].to_string().contains("delayed acknowledgement");
+            assert_eq!(stalls, row["participant"] == *names[2].as_str(), "{row}");
+        }
+    }
+}

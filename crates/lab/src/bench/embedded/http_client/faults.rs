@@ -1,0 +1,115 @@
+//! What was wrong with answers: which rule, of which kind of request, how often, and the first
+//! case as it was seen.
+
+use serde_json::{Value, json};
+
+/// What was asked for, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum How {
+    /// One request in one write.
+    Plain,
+    /// Two requests in one write.
+    Pair,
+    /// A request that came in more than one packet.
+    Pieces,
+    /// A path that is not there.
+    Unknown,
+    /// By HTTP/1.0, on a connection of its own.
+    Old,
+    /// Again, when some seconds had passed.
+    Later,
+}
+
+impl How {
+    fn words(self) -> &'static str {
+        match self {
+            How::Plain => "(plain request)",
+            How::Pair => "(pipelined pair)",
+            How::Pieces => "(request in pieces)",
+            How::Unknown => "(path that is not there)",
+            How::Old => "(HTTP/1.0)",
+            How::Later => "(some seconds later)",
+        }
+    }
+}
+
+/// A case that breaks a rule.
+#[derive(Debug)]
+pub(super) struct Wrong {
+    /// What it is, in words that follow a count: `a status other than 200`.
+    pub(super) what: &'static str,
+    /// How it looked.
+    pub(super) saw: String,
+}
+
+impl Wrong {
+    pub(super) fn new(what: &'static str, saw: impl Into<String>) -> Wrong {
+        Wrong { what, saw: saw.into() }
+    }
+}
+
+/// All cases, told apart by rule and kind; both are few, so this is bounded.
+#[derive(Default)]
+pub(super) struct Faults(Vec<(How, &'static str, String, u64)>);
+
+impl Faults {
+    /// One more; `saw` is asked for the first time only.
+    pub(super) fn note(&mut self, how: How, what: &'static str, saw: impl FnOnce() -> String) {
+        match self.0.iter_mut().find(|(of, known, ..)| (*of, *known) == (how, what)) {
+            Some((.., count)) => *count += 1,
+            None => self.0.push((how, what, saw(), 1)),
+        }
+    }
+
+    /// One more, which was made up already.
+    pub(super) fn take(&mut self, how: How, wrong: Wrong) {
+        self.note(how, wrong.what, || wrong.saw);
+    }
+
+    /// What was found by itself, as of the kind `how`.
+    pub(super) fn take_as(&mut self, how: How, found: Faults) {
+        for (_, what, saw, _) in found.0 {
+            self.note(how, what, || saw);
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn to_json(&self) -> Value {
+        let one = |(how, what, saw, count): &(How, &str, String, u64)| json!({ "what": format!("{what} {}", how.words()), "saw": saw, "count": count });
+        self.0.iter().map(one).collect()
+    }
+}
+
+/// Foreign bytes as they fit into a reason.
+pub(super) fn shown(bytes: &[u8]) -> String {
+    const BYTES_MAX: usize = 60;
+    let cut = &bytes[..bytes.len().min(BYTES_MAX)];
+    let more = if cut.len() < bytes.len() { "…" } else { "" };
+    format!("{:?}{more}", String::from_utf8_lossy(cut))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_fault_is_counted_and_its_first_case_kept() {
+        let mut faults = Faults::default();
+        assert!(faults.is_empty());
+        for status in [503, 500] {
+            faults.note(How::Plain, "a status other than 200", || status.to_string());
+        }
+        faults.take(How::Old, Wrong::new("a status other than 200", "404"));
+        assert_eq!(
+            faults.to_json(),
+            json!([
+                { "what": "a status other than 200 (plain request)", "saw": "503", "count": 2 },
+                { "what": "a status other than 200 (HTTP/1.0)", "saw": "404", "count": 1 },
+            ])
+        );
+        assert_eq!(shown(b"a\r\n\xff"), "\"a\\r\\n\u{fffd}\"");
+    }
+}

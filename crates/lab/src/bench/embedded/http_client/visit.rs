@@ -1,0 +1,93 @@
+//! A request by HTTP/1.0 on a connection of its own: it must be answered, and the server must end
+//! the connection behind its answer, since nobody asked it to stay.
+
+use std::io::Read;
+use std::net::TcpStream;
+use std::time::Instant;
+
+use super::answer::{self, BODY_BYTES_MAX, Framing, HEAD_BYTES_MAX};
+use super::asked::{old, written};
+use super::check::Due;
+use super::faults::{How, shown};
+use super::lane::{ANSWER_MAX, Desk, is_nothing, send};
+
+/// What a visit has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// There may be more to read.
+    Reads,
+    /// Nothing is there at the moment.
+    Waits,
+    /// It is over.
+    Done,
+}
+
+pub(super) struct Visit {
+    pub(super) stream: TcpStream,
+    due: Due,
+    got: Vec<u8>,
+    began: Instant,
+}
+
+impl Visit {
+    /// Connects and asks.
+    pub(super) fn begin(port: u16, desk: &mut Desk) -> std::io::Result<Visit> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        let token = written(desk.random.draw() as u32);
+        send(&stream, &old(token, &mut desk.random));
+        let due = Due::Document { token };
+        Ok(Visit { stream, due, got: Vec::new(), began: Instant::now() })
+    }
+
+    /// Reads once.
+    pub(super) fn take(&mut self, inbox: &mut [u8], desk: &mut Desk) -> Step {
+        let ended = match self.stream.read(inbox) {
+            Ok(read) => {
+                self.got.extend_from_slice(&inbox[..read]);
+                read == 0
+            }
+            Err(error) if is_nothing(&error) => return Step::Waits,
+            Err(_) => {
+                desk.faults.note(How::Old, "a reset of the connection", || shown(&self.got));
+                return Step::Done;
+            }
+        };
+        match answer::read(&self.got, Framing::Closed { already: ended }) {
+            Err(wrong) => {
+                desk.faults.take(How::Old, wrong);
+                return Step::Done;
+            }
+            Ok(Some(answer)) if ended => {
+                desk.check.hold(&answer, self.due, How::Old, &mut desk.faults);
+                let more = &self.got[answer.bytes..];
+                if !more.is_empty() {
+                    let what = "bytes that nobody had asked for";
+                    desk.faults.note(How::Old, what, || shown(more));
+                }
+            }
+            Ok(None) if ended => {
+                desk.faults.note(How::Old, "an early end of the connection", || shown(&self.got));
+            }
+            Ok(_) if self.got.len() > HEAD_BYTES_MAX + BODY_BYTES_MAX => {
+                desk.faults.note(How::Old, "an answer without an end", || shown(&self.got));
+                return Step::Done;
+            }
+            Ok(_) => return Step::Reads,
+        }
+        Step::Done
+    }
+
+    /// It has waited too long.
+    pub(super) fn is_late(&self) -> bool {
+        self.began.elapsed() > ANSWER_MAX
+    }
+
+    /// Says what it waits for in vain.
+    pub(super) fn give_up(&self, desk: &mut Desk) {
+        let what = match answer::read(&self.got, Framing::Closed { already: false }) {
+            Ok(Some(_)) => "a connection that stays open behind its answer",
+            _ => "no whole answer within 3 s",
+        };
+        desk.faults.note(How::Old, what, || shown(&self.got));
+    }
+}
