@@ -6,4 +6,5 @@ mod calls;
 mod demo;
 mod lab;
 mod known_bad;
+mod lab_example;
 mod lab_http;

@@ -81,7 +81,7 @@ impl Tree {
         }
     }
 
-    /// The same, where processes also inherit `mark`, as [`MARK`](crate::bench::process::MARK)
+    /// The same, where processes also inherit `mark`, as [`MARK`]
     /// says: one that left the group, and whose parent has gone, is known by it.
     pub fn marked(root: u32, mark: &str) -> Self {
         Self { mark: Some(mark.to_owned()), ..Self::new(root) }
