@@ -20,6 +20,9 @@ pub struct Results {
     pub quick: bool,
     /// Somebody stopped it; what was measured until then is here.
     pub interrupted: bool,
+    /// What the lab itself took of one core, from the beginning to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordinator_cpu_share: Option<f64>,
     /// One for each participant and cell, in the order of the tables.
     pub rows: Vec<Row>,
 }

@@ -6,13 +6,13 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bench::participant::Participant;
 use crate::bench::ratios;
 use crate::bench::results::{Environment, Results, Row, SCHEMA};
 use crate::bench::series::Series;
-use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, QUICK, conduct};
+use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, QUICK, conduct, own_seconds};
 use crate::bench::workload::{Cell, Entry, Order, Workload};
 use crate::statistics::SplitMix64;
 
@@ -64,6 +64,7 @@ pub struct Step {
 
 /// Measures until everything is through or `stop` is raised; what was measured by then is there.
 pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) -> Results {
+    let (began, spent) = (Instant::now(), own_seconds());
     let environment = Environment::capture();
     let (entries, mut missing) = entries(options);
     let mut lab = Lab {
@@ -92,7 +93,15 @@ pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) ->
     ratios::distrust(&mut rows);
     ratios::fill(&mut rows);
     let quick = options.quick;
-    Results { schema: SCHEMA.to_owned(), environment, quick, interrupted, rows }
+    let share = (own_seconds() - spent) / began.elapsed().as_secs_f64();
+    Results {
+        schema: SCHEMA.to_owned(),
+        environment,
+        quick,
+        interrupted,
+        coordinator_cpu_share: Some(share.max(0.0)),
+        rows,
+    }
 }
 
 /// The rows to be, and those of participants that are not there.

@@ -40,6 +40,9 @@ pub fn tables(results: &Results) -> String {
         section(&mut text, "known bad: each must come out VOID or FLAGGED");
         known_bad(&mut text, &layout.known_bad);
     }
+    if let Some(share) = results.coordinator_cpu_share {
+        text.push_str(&format!("\nThe lab itself took {:.1} % of a core.\n", share * 100.0));
+    }
     text
 }
 

@@ -351,6 +351,6 @@ impl Cost {
 }
 
 /// The lab's own processor time, which disturbs a run but is nobody else's.
-fn own_seconds() -> f64 {
+pub(super) fn own_seconds() -> f64 {
     crate::usage::Usage::of_self().map_or(0.0, |usage| usage.cpu.as_secs_f64())
 }
