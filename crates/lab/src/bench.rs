@@ -1,6 +1,7 @@
 //! The bench: participants side by side, each with a verdict before it has a number.
 
 pub mod results;
+pub mod payloads;
 pub mod account;
 pub mod tree;
 pub mod process;

@@ -28,7 +28,7 @@ pub(super) struct Measure {
     /// Workloads with commas between them, or all
     #[arg(required = true, value_delimiter = ',', value_name = "WORKLOADS")]
     workloads: Vec<String>,
-    /// Who takes part [default: the embedded ones and every peer]
+    /// Who takes part, by name or by language [default: the embedded ones and every peer]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     peers: Vec<String>,
     /// Rounds

@@ -37,16 +37,46 @@ impl Roster {
         Ok(Roster { program, participants })
     }
 
-    /// Those of the names, in their order.
+    /// Those of the names, in their order; a language stands for all its peers, where nobody has
+    /// that name.
     pub(super) fn named(&self, names: &[String]) -> Result<Vec<Participant>, Failed> {
-        let of = |name: &String| {
-            let found = self.participants.iter().find(|it| it.name() == name);
-            found.cloned().ok_or_else(|| {
+        self.chosen(names, |name, it| match self.participants.iter().any(|it| it.name() == name) {
+            true => it.name() == name,
+            false => speaks(it, name),
+        })
+    }
+
+    /// Those of the names and of the languages.
+    pub(super) fn named_or_in(&self, names: &[String]) -> Result<Vec<Participant>, Failed> {
+        self.chosen(names, |name, it| it.name() == name || speaks(it, name))
+    }
+
+    fn chosen(
+        &self,
+        names: &[String],
+        is_meant: impl Fn(&str, &Participant) -> bool,
+    ) -> Result<Vec<Participant>, Failed> {
+        let mut chosen: Vec<Participant> = Vec::new();
+        for name in names {
+            let meant: Vec<_> = self.participants.iter().filter(|it| is_meant(name, it)).collect();
+            if meant.is_empty() {
                 let names = self.participants.iter().map(Participant::name);
-                usage(unknown("participant", name, names))
-            })
-        };
-        names.iter().map(of).collect()
+                return Err(usage(unknown("participant", name, names)));
+            }
+            for one in meant {
+                if chosen.iter().all(|other| other.name() != one.name()) {
+                    chosen.push(one.clone());
+                }
+            }
+        }
+        Ok(chosen)
+    }
+}
+
+fn speaks(participant: &Participant, language: &str) -> bool {
+    match participant {
+        Participant::Peer(peer) => peer.language.eq_ignore_ascii_case(language),
+        Participant::Embedded { .. } => false,
     }
 }
 

@@ -11,14 +11,14 @@ use crate::print;
 
 #[derive(Args)]
 pub(super) struct Setup {
-    /// Names as `wigwag lab list` prints them
+    /// Names as `wigwag lab list` prints them, or languages
     #[arg(required = true, value_name = "PEER")]
     peers: Vec<String>,
 }
 
 impl Setup {
     pub(super) fn run(self, roster: &Roster) -> Result<Code, Failed> {
-        let participants = roster.named(&self.peers)?;
+        let participants = roster.named_or_in(&self.peers)?;
         for participant in &participants {
             match participant {
                 Participant::Embedded { .. } => {

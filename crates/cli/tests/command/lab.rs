@@ -143,7 +143,8 @@ fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
     assert_eq!(listed.code, Some(0), "{listed:?}");
     assert!(listed.out.contains("not installed: made is not there: wigwag lab setup gopher"));
 
-    let run_it = ["run", "counter", "--peers", "gopher", "--quick", "--json", "-"];
+    // A language stands for all its peers.
+    let run_it = ["run", "counter", "--peers", "SH", "--quick", "--json", "-"];
     let missing = lab(&run_it);
     let [row] = rows(&missing.out).try_into().unwrap();
     assert_eq!((missing.code, &row["verdict"]), (Some(0), &"notinstalled".into()));
