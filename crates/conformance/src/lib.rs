@@ -19,6 +19,9 @@ pub mod handshake;
 pub mod pipeline;
 pub mod pair;
 pub mod request;
+pub mod spread;
+pub mod survey;
+pub mod everybody;
 pub mod socket;
 pub mod codec;
 
@@ -117,6 +120,20 @@ macro_rules! protocol_conformance {
                 a_pair_that_is_full_both_ways_comes_free_again
                 a_pair_finds_its_restarted_peer
                 a_peer_that_sets_reserved_bits_is_disconnected;
+            spread:
+                each_subscriber_hears_its_topics
+                a_topic_can_be_taken_back
+                a_slow_subscriber_loses_alone
+                nobody_need_listen;
+            survey:
+                everybody_is_asked_and_heard
+                a_survey_ends_with_its_time
+                a_new_survey_ends_the_old_one
+                an_answer_needs_a_survey;
+            everybody:
+                a_bus_reaches_its_neighbours_only
+                a_star_reaches_everybody
+                a_pair_of_version_0_has_one_peer;
             socket:
                 dialling_nobody_is_an_error_that_leaves_nothing
                 the_wrong_partner_is_named

@@ -62,7 +62,7 @@ mod dialer;
 mod listener;
 
 pub use error::{SendError, SocketError, SocketErrorKind};
-pub use kinds::{Pair, Pull, Push, Rep, Req};
+pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
 
 /// Time that a closed socket goes on writing what it has accepted: a full outbox of 256 KiB at
 /// 2 Mbit/s.

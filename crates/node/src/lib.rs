@@ -105,7 +105,10 @@ pub use wigwag_actor::{
     Refused, Tell, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
-pub use wigwag_net::socket::{self, Pair, Pull, Push, Rep, Req, SendError, SocketError};
+pub use wigwag_net::socket::{
+    self, Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SendError, SocketError, Star,
+    Sub, Surveyor,
+};
 pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
 pub use wigwag_wire::{Decode, Encode, Fault};
 

@@ -11,13 +11,20 @@ use proptest::prelude::*;
 use wigwag_wire::Time;
 
 use crate::limits::{INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
-use crate::{Attention, Pair1, PipeId, Protocol, Pull, Push, Received, Rep, Req};
+use crate::{
+    Attention, Bus, Pair0, Pair1, PipeId, Protocol, Pub, Pull, Push, Received, Rep, Req,
+    Respondent, Setting, Star, Sub, Surveyor,
+};
 
 /// Pipes that take part; few, so that events meet.
 const PIPES: u32 = 3;
 
 fn protocols() -> Vec<Box<dyn Protocol>> {
     let second = Duration::from_secs(1);
+    let mut sub = Sub::new();
+    for topic in [&b"\0"[..], b"\x80\0\0\x08b"] {
+        sub.set(Setting::Subscribe(Bytes::from_static(topic))).unwrap();
+    }
     alloc::vec![
         Box::new(Pair1::new()),
         Box::new(Req::new(7, Some(second))),
@@ -25,6 +32,13 @@ fn protocols() -> Vec<Box<dyn Protocol>> {
         Box::new(Rep::new()),
         Box::new(Push::new()),
         Box::new(Pull::new()),
+        Box::new(Pair0::new()),
+        Box::new(Pub::new()),
+        Box::new(sub),
+        Box::new(Surveyor::new(7)),
+        Box::new(Respondent::new()),
+        Box::new(Bus::new()),
+        Box::new(Star::new()),
     ]
 }
 
@@ -110,7 +124,7 @@ impl Watched {
                 assert!(self.open.contains(&pipe));
                 self.queued += 1;
             }
-            Received::Dropped(_) => {}
+            Received::Dropped(_) | Received::Unwanted => {}
             Received::Close(_) => {
                 self.protocol.close(id, self.now);
                 self.open.remove(&pipe);

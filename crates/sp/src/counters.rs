@@ -18,6 +18,8 @@ pub enum DropReason {
     PipeGone,
     /// The receive queue was full, and the caller did not pause the pipe.
     Overflow,
+    /// The peer reads too slowly, and this protocol waits for nobody.
+    PeerSlow,
     /// It was not finished before the next one began: a request without a reply, or a reply that
     /// nobody took.
     Abandoned,
@@ -33,8 +35,10 @@ pub struct Counters {
     pub received: u64,
     /// Requests sent again.
     pub resent: u64,
-    /// Requests cancelled by the next one.
+    /// Requests and surveys cancelled by the next one.
     pub cancelled: u64,
+    /// Messages that came and that no topic asks for; thrown away as they should be.
+    pub filtered: u64,
     /// Drops by [`DropReason::TooManyHops`].
     pub dropped_too_many_hops: u64,
     /// Drops by [`DropReason::Malformed`].
@@ -47,6 +51,8 @@ pub struct Counters {
     pub dropped_pipe_gone: u64,
     /// Drops by [`DropReason::Overflow`].
     pub dropped_overflow: u64,
+    /// Drops by [`DropReason::PeerSlow`]; a message counts once for each peer that it misses.
+    pub dropped_peer_slow: u64,
     /// Drops by [`DropReason::Abandoned`].
     pub dropped_abandoned: u64,
 }
@@ -61,6 +67,7 @@ impl Counters {
             DropReason::Unexpected => &mut self.dropped_unexpected,
             DropReason::PipeGone => &mut self.dropped_pipe_gone,
             DropReason::Overflow => &mut self.dropped_overflow,
+            DropReason::PeerSlow => &mut self.dropped_peer_slow,
             DropReason::Abandoned => &mut self.dropped_abandoned,
         };
         *counter += 1;
@@ -74,6 +81,7 @@ impl Counters {
             + self.dropped_unexpected
             + self.dropped_pipe_gone
             + self.dropped_overflow
+            + self.dropped_peer_slow
             + self.dropped_abandoned
     }
 }
@@ -91,6 +99,7 @@ mod tests {
             DropReason::Unexpected,
             DropReason::PipeGone,
             DropReason::Overflow,
+            DropReason::PeerSlow,
             DropReason::Abandoned,
         ];
         let mut counters = Counters::default();

@@ -72,6 +72,25 @@ impl Lanes {
         Ok(())
     }
 
+    /// Puts a copy into the outbox of each pipe that `may` have it, as far as there is room; gives
+    /// how many had none. Bodies are shared, not copied.
+    pub(crate) fn broadcast(&mut self, message: &Message, may: impl Fn(PipeId) -> bool) -> u64 {
+        let mut without_room = 0;
+        for (pipe, outbox) in self.outboxes.iter_mut().filter(|(pipe, _)| may(**pipe)) {
+            if outbox.push(message.clone()).is_err() {
+                without_room += 1;
+                continue;
+            }
+            if !outbox.has_room() {
+                self.open.remove(pipe);
+            }
+            if self.idle.remove(pipe) {
+                self.attention.push_back(Attention::Write(*pipe));
+            }
+        }
+        without_room
+    }
+
     pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
         let outbox = self.outboxes.get_mut(&pipe)?;
         let message = outbox.pop()?;

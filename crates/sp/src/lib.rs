@@ -31,21 +31,40 @@ mod queue;
 mod lanes;
 mod inbox;
 mod backtrace;
+mod topics;
+pub mod one_peer;
+pub mod answerer;
+pub mod pair0;
 pub mod pair1;
 pub mod req;
 pub mod rep;
+pub mod publish;
+pub mod subscribe;
 pub mod push;
 pub mod pull;
+pub mod surveyor;
+pub mod respondent;
+pub mod bus;
+pub mod star;
 
+pub use bus::Bus;
 pub use counters::{Counters, DropReason};
 pub use message::{Head, Message, PipeId};
+pub use pair0::Pair0;
 pub use pair1::Pair1;
-pub use protocol::{Attention, CloseReason, Protocol, Received, RecvError, Refusal, Refused};
+pub use protocol::{
+    Attention, CloseReason, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+};
+pub use publish::Pub;
 pub use pull::Pull;
 pub use push::Push;
 pub use rep::Rep;
 pub use req::Req;
+pub use respondent::Respondent;
+pub use star::Star;
 pub use stream::{Event, Stream, StreamError};
+pub use subscribe::Sub;
+pub use surveyor::Surveyor;
 
 #[cfg(test)]
 mod any_bytes;

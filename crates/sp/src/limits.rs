@@ -43,6 +43,12 @@ pub const SHARE_BYTES_MIN: usize = 16 * 1024;
 /// Time after which a request that has no reply is sent again; the same in nanomsg, NNG and mangos.
 pub const RESEND_DELAY: Duration = Duration::from_secs(60);
 
+/// How long the answers to a survey count; the same in nanomsg, NNG and mangos.
+pub const SURVEY_TIME: Duration = Duration::from_secs(1);
+
+/// Topics of one sub socket: with 100 bytes each they take some 10 MiB.
+pub const TOPICS_MAX: usize = 65_536;
+
 /// Hops, the last one included, that a message may have come: a word of a backtrace each, or the
 /// count of pair1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,6 +5,7 @@
 //! No call waits; a call that cannot be done now hands back what it was given.
 
 use core::fmt::Debug;
+use core::time::Duration;
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
@@ -41,6 +42,11 @@ pub trait Protocol: Send + Debug {
     /// The next body for the user.
     fn recv(&mut self, now: Time) -> Result<Bytes, RecvError>;
 
+    /// Changes how the socket works.
+    fn set(&mut self, _setting: Setting) -> Result<(), SettingError> {
+        Err(SettingError::NotOf(self.number()))
+    }
+
     /// The number of the exchange whose answer a [`recv`](Self::recv) waits for. A caller that
     /// waits and sees it change waits for something that cannot come any more.
     fn round(&self) -> u64 {
@@ -74,6 +80,33 @@ pub trait Protocol: Send + Debug {
     fn counters(&self) -> Counters;
 }
 
+/// Something about a socket that its user may change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Setting {
+    /// sub: one more subscription to this prefix.
+    Subscribe(Bytes),
+    /// sub: one subscription to this prefix less.
+    Unsubscribe(Bytes),
+    /// surveyor: how long answers count, from the next survey on; `None`: until the next one.
+    SurveyTime(Option<Duration>),
+}
+
+/// Why a setting was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SettingError {
+    /// Only other protocols have it.
+    #[error("a {0} socket has no such setting")]
+    NotOf(ProtocolNumber),
+    /// There is no subscription to that topic.
+    #[error("there is no subscription to that topic")]
+    NoSuchTopic,
+    /// There are as many topics as there may be.
+    #[error("there are {} topics already, which is the limit", crate::limits::TOPICS_MAX)]
+    TooManyTopics,
+}
+
 /// Who must be told of what changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attention {
@@ -92,6 +125,8 @@ pub enum Attention {
 pub enum Received {
     /// It waits for the user.
     Queued,
+    /// No topic asks for it; it is thrown away, as it should be.
+    Unwanted,
     /// It is gone, and counted; the pipe goes on.
     Dropped(DropReason),
     /// The peer breaks the protocol: close the pipe.
@@ -161,6 +196,12 @@ pub enum RecvError {
     /// No request is under way whose reply could come.
     #[error("no request was sent whose reply could come")]
     NoRequest,
+    /// No survey is under way whose answers could come.
+    #[error("no survey was sent whose answers could come")]
+    NoSurvey,
+    /// The survey's time is over; whoever had not answered will not be heard.
+    #[error("the survey's time is over")]
+    SurveyOver,
     /// The peer that had the request is gone, and the socket does not send it again.
     #[error("the connection that carried the request is gone, and resending is off")]
     RequestLost,

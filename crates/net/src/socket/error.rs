@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_sp::{RecvError, Refusal};
+use wigwag_sp::{RecvError, Refusal, SettingError};
 use wigwag_wire::Fault;
 
 /// An error of one call. It names the socket and where it is connected to.
@@ -53,6 +53,18 @@ pub enum SocketErrorKind {
     /// A req socket has asked nothing.
     #[error("no request was sent whose reply could come")]
     NothingAsked,
+    /// A surveyor socket has asked nothing.
+    #[error("no survey was sent whose answers could come")]
+    NothingSurveyed,
+    /// The survey's time is over, and all that was answered has been received.
+    #[error("the survey's time is over")]
+    SurveyOver,
+    /// A sub socket has no such topic.
+    #[error("there is no subscription to that topic")]
+    NoSuchTopic,
+    /// A sub socket has as many topics as it may.
+    #[error("there are {} topics already, which is the limit", wigwag_sp::limits::TOPICS_MAX)]
+    TooManyTopics,
     /// A new request took the place of the one that was waited for.
     #[error("another request was sent before the reply came")]
     Cancelled,
@@ -84,11 +96,15 @@ impl SocketError {
             SocketErrorKind::Closed
             | SocketErrorKind::NoRequest
             | SocketErrorKind::NothingAsked
+            | SocketErrorKind::NothingSurveyed
+            | SocketErrorKind::NoSuchTopic
+            | SocketErrorKind::TooManyTopics
             | SocketErrorKind::Cancelled
             | SocketErrorKind::WrongDirection => Fault::Caller,
             SocketErrorKind::Empty
             | SocketErrorKind::Full
             | SocketErrorKind::RequestLost
+            | SocketErrorKind::SurveyOver
             | SocketErrorKind::TimedOut(_) => Fault::Peer,
             SocketErrorKind::NoPeer { .. } => Fault::Network,
             SocketErrorKind::NoRuntime(_) => Fault::Machine,
@@ -111,6 +127,12 @@ impl SocketErrorKind {
             SocketErrorKind::NoPeer { .. } => "start the peer, or dial or listen where it is",
             SocketErrorKind::NoRequest => "receive a request first; each has one reply",
             SocketErrorKind::NothingAsked => "send a request first; each has one reply",
+            SocketErrorKind::NothingSurveyed => "send a survey first",
+            SocketErrorKind::SurveyOver => "send the next survey, or give each one more time",
+            SocketErrorKind::NoSuchTopic => "unsubscribe as often as was subscribed",
+            SocketErrorKind::TooManyTopics => {
+                "subscribe to shorter prefixes, or use another socket"
+            }
             SocketErrorKind::Cancelled => "use one req socket for each task that asks",
             SocketErrorKind::RequestLost => "ask again if asking twice does no harm",
             SocketErrorKind::TimedOut(_) => "check that the peer is alive, or allow more time",
@@ -142,8 +164,20 @@ impl From<RecvError> for SocketErrorKind {
         match error {
             RecvError::NoRequest => SocketErrorKind::NothingAsked,
             RecvError::RequestLost => SocketErrorKind::RequestLost,
+            RecvError::NoSurvey => SocketErrorKind::NothingSurveyed,
+            RecvError::SurveyOver => SocketErrorKind::SurveyOver,
             RecvError::OnlySends(_) => SocketErrorKind::WrongDirection,
             _ => SocketErrorKind::Empty,
+        }
+    }
+}
+
+impl From<SettingError> for SocketErrorKind {
+    fn from(error: SettingError) -> SocketErrorKind {
+        match error {
+            SettingError::NoSuchTopic => SocketErrorKind::NoSuchTopic,
+            SettingError::TooManyTopics => SocketErrorKind::TooManyTopics,
+            _ => SocketErrorKind::WrongDirection,
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_sp::Protocol;
 use wigwag_sp::limits::Hops;
+use wigwag_sp::{Protocol, Setting};
 
 use super::Statistics;
 use super::core::{Core, Phase};
@@ -22,6 +22,11 @@ struct Owned(Arc<Core>);
 impl Owned {
     fn new(protocol: impl Protocol + 'static) -> Owned {
         Owned(Core::new(Box::new(protocol)))
+    }
+
+    fn set(&self, setting: Setting) -> Result<(), SocketError> {
+        let outcome = self.0.with(|state| state.protocol.set(setting));
+        outcome.map_err(|error| self.0.error(error.into()))
     }
 
     fn net_error(address: &str, kind: SocketErrorKind) -> NetError {
@@ -194,6 +199,42 @@ socket! {
 }
 
 socket! {
+    /// Sends each message to every peer that has subscribed to it. Nobody waits for a slow peer:
+    /// what its queue has no room for is dropped for it alone, and counted.
+    Pub: wigwag_sp::Pub::new(); sends
+}
+
+socket! {
+    /// Receives what begins with one of the topics that it has subscribed to.
+    Sub: wigwag_sp::Sub::new(); receives
+}
+
+socket! {
+    /// Asks everybody at once; the answers of a second count.
+    Surveyor: wigwag_sp::Surveyor::new(random() as u32); sends receives
+}
+
+socket! {
+    /// Answers surveys, each to the one who asked.
+    Respondent: wigwag_sp::Respondent::new(); sends receives
+}
+
+socket! {
+    /// Sends each message to every peer that it is connected to, and receives theirs; best effort.
+    Bus: wigwag_sp::Bus::new(); sends receives
+}
+
+socket! {
+    /// As a bus, and passes on what it receives to all its other peers; only mangos has it too.
+    Star: wigwag_sp::Star::new(); sends receives
+}
+
+socket! {
+    /// Talks to one peer in both directions, as nanomsg has it (pair version 0).
+    Pair0: wigwag_sp::Pair0::new(); sends receives
+}
+
+socket! {
     /// Talks to one peer in both directions (pair version 1).
     Pair: wigwag_sp::Pair1::new(); sends receives
 }
@@ -224,6 +265,41 @@ impl Rep {
     /// A socket that accepts requests over at most `hops_max` hops; [`Rep::new`] takes eight.
     pub fn with_hops(hops_max: Hops) -> Rep {
         Rep(Owned::new(wigwag_sp::Rep::with_hops(hops_max)))
+    }
+}
+
+impl Sub {
+    /// Receives from now on what begins with `topic` too: the empty one is the beginning of
+    /// everything. Subscribing twice takes unsubscribing twice.
+    pub fn subscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
+        self.0.set(Setting::Subscribe(topic.into()))
+    }
+
+    /// Takes a subscription back; messages that have come already stay.
+    pub fn unsubscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
+        self.0.set(Setting::Unsubscribe(topic.into()))
+    }
+}
+
+impl Surveyor {
+    /// How long answers count, from the next survey on; `None`: until the survey after it.
+    pub fn set_survey_time(&self, time: Option<Duration>) {
+        // Every surveyor has this setting.
+        let _ = self.0.set(Setting::SurveyTime(time));
+    }
+}
+
+impl Respondent {
+    /// A socket that accepts surveys over at most `hops_max` hops; [`Respondent::new`] takes eight.
+    pub fn with_hops(hops_max: Hops) -> Respondent {
+        Respondent(Owned::new(wigwag_sp::Respondent::with_hops(hops_max)))
+    }
+}
+
+impl Star {
+    /// A socket that accepts messages over at most `hops_max` hops; [`Star::new`] takes eight.
+    pub fn with_hops(hops_max: Hops) -> Star {
+        Star(Owned::new(wigwag_sp::Star::with_hops(hops_max)))
     }
 }
 

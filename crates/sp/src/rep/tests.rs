@@ -1,5 +1,8 @@
-use super::*;
+use bytes::Bytes;
+use wigwag_wire::Time;
+
 use crate::limits::{INBOX_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
+use crate::*;
 
 const NOW: Time = Time::START;
 const FIRST: PipeId = PipeId(1);

@@ -1,0 +1,84 @@
+//! What pub and sub promise together.
+
+use wigwag_net::Address;
+use wigwag_net::socket::{Pub, SocketErrorKind, Sub};
+
+use crate::payload::{body, check};
+use crate::{Room, eventually, pause};
+
+async fn publishing(room: &Room) -> (Pub, Address) {
+    let publisher = Pub::new();
+    let address = publisher.listen(&room.address()).await.expect("listens");
+    (publisher, address)
+}
+
+async fn subscribed(publisher: &Pub, address: &Address, topics: &[&'static str]) -> Sub {
+    let known = publisher.statistics().pipes_open;
+    let sub = Sub::new();
+    for topic in topics {
+        sub.subscribe(*topic).expect("subscribed");
+    }
+    sub.dial(&address.to_string()).await.expect("dials");
+    eventually(|| publisher.statistics().pipes_open > known).await;
+    sub
+}
+
+/// Each hears what begins with one of its topics, once and in order.
+pub async fn each_subscriber_hears_its_topics(room: &Room) {
+    let (publisher, address) = publishing(room).await;
+    let all = subscribed(&publisher, &address, &[""]).await;
+    let wind = subscribed(&publisher, &address, &["wind", "wind/north"]).await;
+    for word in ["wind/north 3", "rain", "window", "win"] {
+        publisher.send(word).await.expect("sent");
+    }
+    for word in ["wind/north 3", "rain", "window", "win"] {
+        assert_eq!(all.recv().await.expect("a word"), word);
+    }
+    for word in ["wind/north 3", "window"] {
+        assert_eq!(wind.recv().await.expect("a word"), word);
+    }
+    eventually(|| wind.statistics().counters.filtered == 2).await;
+    assert!(matches!(wind.try_recv().expect_err("no more").kind, SocketErrorKind::Empty));
+}
+
+/// What is unsubscribed does not come any more; a topic that is not there is an error.
+pub async fn a_topic_can_be_taken_back(room: &Room) {
+    let (publisher, address) = publishing(room).await;
+    let sub = subscribed(&publisher, &address, &["a", "b"]).await;
+    sub.unsubscribe("a").expect("was subscribed");
+    let again = sub.unsubscribe("a").expect_err("was taken back");
+    assert!(matches!(again.kind, SocketErrorKind::NoSuchTopic), "{again}");
+    publisher.send("a1").await.expect("sent");
+    publisher.send("b1").await.expect("sent");
+    assert_eq!(sub.recv().await.expect("a message"), "b1");
+}
+
+/// A subscriber that does not read loses, and the publisher counts it; one that reads does not.
+pub async fn a_slow_subscriber_loses_alone(room: &Room) {
+    const LENGTH: usize = 10_000;
+    let (publisher, address) = publishing(room).await;
+    let slow = subscribed(&publisher, &address, &[""]).await;
+    let fast = subscribed(&publisher, &address, &[""]).await;
+    let mut sent = 0;
+    while publisher.statistics().counters.dropped_peer_slow == 0 {
+        publisher.send(body(sent, LENGTH)).await.expect("sent");
+        check(&fast.recv().await.expect("a message"), sent, LENGTH);
+        sent += 1;
+        assert!(sent < 100_000, "nothing bounds what waits for the slow one");
+    }
+    // What the slow one has is a beginning without a gap.
+    check(&slow.recv().await.expect("a message"), 0, LENGTH);
+    check(&slow.recv().await.expect("a message"), 1, LENGTH);
+    assert_eq!(slow.statistics().counters.dropped(), 0);
+}
+
+/// Without subscribers a message is gone, and that is no error.
+pub async fn nobody_need_listen(room: &Room) {
+    let (publisher, address) = publishing(room).await;
+    publisher.send("unheard").await.expect("sent");
+    let sub = subscribed(&publisher, &address, &[""]).await;
+    publisher.send("heard").await.expect("sent");
+    assert_eq!(sub.recv().await.expect("a message"), "heard");
+    pause().await;
+    assert_eq!(publisher.statistics().counters.sent, 2);
+}

@@ -1,0 +1,164 @@
+//! What rep and respondent do alike: answer questions, each on the pipe it came from.
+//!
+//! The words in front of a request are kept and echoed in front of the reply
+//! (RFC sp-request-reply-01). One request is under way at a time; taking the next one abandons it.
+//! Requests of a peer that does not read its replies wait until it does, so a reply always has
+//! room and one slow peer never stops the others.
+
+use alloc::collections::VecDeque;
+
+use bytes::Bytes;
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::backtrace;
+use crate::inbox::Inbox;
+use crate::lanes::Lanes;
+use crate::limits::Hops;
+use crate::queue::Weight;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    RecvError, Refusal, Refused,
+};
+
+/// A request as it waits for the user.
+#[derive(Debug)]
+struct Request {
+    stack: Bytes,
+    body: Bytes,
+}
+
+impl Weight for Request {
+    fn weight(&self) -> usize {
+        self.stack.len() + self.body.len()
+    }
+}
+
+/// A socket that answers; `NUMBER` is its protocol.
+#[derive(Debug)]
+pub struct Answerer<const NUMBER: u16> {
+    lanes: Lanes,
+    inbox: Inbox<Request>,
+    /// Where the reply to the request under way goes.
+    current: Option<(PipeId, Bytes)>,
+    hops_max: Hops,
+    attention: VecDeque<Attention>,
+    counters: Counters,
+}
+
+impl<const NUMBER: u16> Answerer<NUMBER> {
+    /// A socket without peers that accepts requests over eight hops.
+    pub fn new() -> Self {
+        Self::with_hops(Hops::default())
+    }
+
+    /// A socket without peers that accepts requests over at most `hops_max` hops.
+    pub fn with_hops(hops_max: Hops) -> Self {
+        Self {
+            lanes: Lanes::default(),
+            inbox: Inbox::new(),
+            current: None,
+            hops_max,
+            attention: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    fn drop_one(&mut self, reason: DropReason) -> Received {
+        self.counters.drop_one(reason);
+        Received::Dropped(reason)
+    }
+}
+
+impl<const NUMBER: u16> Default for Answerer<NUMBER> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber(NUMBER)
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        self.lanes.open(pipe);
+        self.inbox.open(pipe);
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        let replies = self.lanes.close(pipe).unwrap_or_default().len();
+        // Nobody is left to whom a reply could go; a requester that lives asks again.
+        let requests = self.inbox.remove(pipe).len();
+        for _ in 0..replies + requests {
+            self.counters.drop_one(DropReason::PipeGone);
+        }
+    }
+
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        let Some((pipe, stack)) = self.current.take() else {
+            let why = Refusal::NoRequest;
+            return Err(Refused { body, why });
+        };
+        self.counters.sent += 1;
+        let head = Head::Stack(stack);
+        // `recv` chose a pipe with room, and only this reply can have gone there since.
+        if self.lanes.push(pipe, Message { head, body }).is_err() {
+            self.counters.drop_one(DropReason::PipeGone);
+        }
+        Ok(())
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        let had_room = self.lanes.has_room(pipe);
+        let message = self.lanes.transmit(pipe)?;
+        if !had_room && self.lanes.has_room(pipe) {
+            // Requests of this pipe may have waited for it.
+            self.attention.push_back(Attention::Receivers);
+        }
+        Some(message)
+    }
+
+    fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
+        let (stack, body) = match backtrace::split(message, self.hops_max) {
+            Ok(parts) => parts,
+            Err(reason) => return self.drop_one(reason),
+        };
+        if self.inbox.push(pipe, Request { stack, body }).is_ok() {
+            return Received::Queued;
+        }
+        if self.inbox.contains(pipe) {
+            self.drop_one(DropReason::Overflow)
+        } else {
+            self.drop_one(DropReason::PipeGone)
+        }
+    }
+
+    fn is_paused(&self, pipe: PipeId) -> bool {
+        self.inbox.is_paused(pipe)
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        let lanes = &self.lanes;
+        let (pipe, request) =
+            self.inbox.pop(|pipe| lanes.has_room(pipe)).ok_or(RecvError::Empty)?;
+        if self.current.replace((pipe, request.stack)).is_some() {
+            self.counters.drop_one(DropReason::Abandoned);
+        }
+        self.counters.received += 1;
+        Ok(request.body)
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        let own = self.attention.pop_front();
+        own.or_else(|| self.inbox.next_attention()).or_else(|| self.lanes.next_attention())
+    }
+
+    fn in_lock_step(&self) -> bool {
+        true
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}

@@ -1,0 +1,137 @@
+//! bus: every message goes to every peer that is directly connected, and to nobody beyond.
+//!
+//! No header. Best effort both ways: what a slow peer's queue has no room for is dropped for that
+//! peer alone, and counted. A full receive queue stops the reading from that peer alone.
+
+use bytes::Bytes;
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::inbox::Inbox;
+use crate::lanes::Lanes;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    RecvError, Refused,
+};
+
+/// A bus socket.
+#[derive(Debug)]
+pub struct Bus {
+    lanes: Lanes,
+    inbox: Inbox<Bytes>,
+    counters: Counters,
+}
+
+impl Bus {
+    /// A socket without peers.
+    pub fn new() -> Bus {
+        Bus { lanes: Lanes::default(), inbox: Inbox::new(), counters: Counters::default() }
+    }
+}
+
+impl Default for Bus {
+    fn default() -> Bus {
+        Bus::new()
+    }
+}
+
+impl Protocol for Bus {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber::BUS
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        if self.inbox.is_crowded() {
+            return Err(CloseReason::Crowded);
+        }
+        self.lanes.open(pipe);
+        self.inbox.open(pipe);
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        let unsent = self.lanes.close(pipe).unwrap_or_default();
+        unsent.iter().for_each(|_| self.counters.drop_one(DropReason::PipeGone));
+        self.inbox.close(pipe);
+    }
+
+    /// Never refused: without peers the message reaches all there are.
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        self.counters.sent += 1;
+        self.counters.dropped_peer_slow +=
+            self.lanes.broadcast(&Message { head: Head::Empty, body }, |_| true);
+        Ok(())
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        self.lanes.transmit(pipe)
+    }
+
+    fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
+        if self.inbox.push(pipe, message).is_ok() {
+            return Received::Queued;
+        }
+        let reason =
+            if self.inbox.contains(pipe) { DropReason::Overflow } else { DropReason::PipeGone };
+        self.counters.drop_one(reason);
+        Received::Dropped(reason)
+    }
+
+    fn is_paused(&self, pipe: PipeId) -> bool {
+        self.inbox.is_paused(pipe)
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
+        self.counters.received += 1;
+        Ok(body)
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        self.inbox.next_attention().or_else(|| self.lanes.next_attention())
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::OUTBOX_MESSAGES_MAX;
+
+    const NOW: Time = Time::START;
+
+    #[test]
+    fn a_message_goes_to_all_peers_and_what_they_say_is_not_passed_on() {
+        let mut bus = Bus::new();
+        bus.send(Bytes::from_static(b"unheard"), NOW).unwrap();
+        for pipe in [1, 2, 3] {
+            bus.open(PipeId(pipe), NOW).unwrap();
+        }
+        bus.send(Bytes::from_static(b"hello"), NOW).unwrap();
+        bus.receive(PipeId(2), Bytes::from_static(b"hi"), NOW);
+        for pipe in [1, 2, 3] {
+            assert_eq!(bus.transmit(PipeId(pipe)).unwrap().to_vec(), b"hello");
+            assert_eq!(bus.transmit(PipeId(pipe)), None);
+        }
+        assert_eq!(bus.recv(NOW).unwrap(), "hi");
+        assert_eq!(bus.recv(NOW), Err(RecvError::Empty));
+    }
+
+    #[test]
+    fn a_peer_that_does_not_read_costs_nobody_else_anything() {
+        let mut bus = Bus::new();
+        bus.open(PipeId(1), NOW).unwrap();
+        bus.open(PipeId(2), NOW).unwrap();
+        for _ in 0..OUTBOX_MESSAGES_MAX + 2 {
+            bus.send(Bytes::from_static(b"x"), NOW).unwrap();
+            assert!(bus.transmit(PipeId(1)).is_some());
+        }
+        assert_eq!(bus.counters().dropped_peer_slow, 2);
+        bus.close(PipeId(2), NOW);
+        assert_eq!(bus.counters().dropped_pipe_gone, OUTBOX_MESSAGES_MAX as u64);
+        let late = bus.receive(PipeId(2), Bytes::new(), NOW);
+        assert_eq!(late, Received::Dropped(DropReason::PipeGone));
+    }
+}

@@ -1,0 +1,182 @@
+//! What both versions of pair do alike: one peer, both directions.
+//!
+//! A second peer is turned away. What waits to be sent when the peer leaves waits for the next one.
+//! Version 1 has a header, and version 0 has none; `pair1.rs` tells what stands in it.
+
+use bytes::{Buf, Bytes};
+use wigwag_wire::{ProtocolNumber, Time};
+
+use alloc::collections::VecDeque;
+
+use crate::limits::{
+    Hops, INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
+};
+use crate::queue::Queue;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    RecvError, Refusal, Refused,
+};
+
+/// Hops of a message that comes straight from its sender.
+const FIRST_HOP: u32 = 1;
+
+/// Bits of the header that carry hops; the others are reserved.
+const HOPS_MASK: u32 = 0xff;
+
+/// A pair socket; `NUMBER` is its protocol.
+#[derive(Debug)]
+pub struct OnePeer<const NUMBER: u16> {
+    peer: Option<PipeId>,
+    outbox: Queue<Message>,
+    inbox: Queue<Bytes>,
+    /// Set when the inbox is full, cleared when half of it is free.
+    paused: bool,
+    hops_max: Hops,
+    attention: VecDeque<Attention>,
+    counters: Counters,
+}
+
+impl<const NUMBER: u16> OnePeer<NUMBER> {
+    /// A socket without a peer that accepts messages over eight hops.
+    pub fn new() -> Self {
+        Self::with_hops(Hops::default())
+    }
+
+    /// A socket without a peer that accepts messages over at most `hops_max` hops.
+    pub fn with_hops(hops_max: Hops) -> Self {
+        Self {
+            peer: None,
+            outbox: Queue::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX),
+            inbox: Queue::new(INBOX_MESSAGES_MAX, INBOX_BYTES_MAX),
+            paused: false,
+            hops_max,
+            attention: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    const HAS_HEADER: bool = NUMBER == ProtocolNumber::PAIR1.0;
+
+    /// Takes the header off; an error says what becomes of the message instead.
+    fn take_header(&mut self, message: &mut Bytes) -> Result<(), Received> {
+        let Some((word, _)) = message.split_first_chunk::<4>() else {
+            return Err(Received::Close(CloseReason::TooShort(message.len())));
+        };
+        let header = u32::from_be_bytes(*word);
+        if header & !HOPS_MASK != 0 {
+            return Err(Received::Close(CloseReason::ReservedBits(header)));
+        }
+        if header > u32::from(self.hops_max.get()) {
+            return Err(self.drop_one(DropReason::TooManyHops));
+        }
+        message.advance(4);
+        Ok(())
+    }
+
+    fn drop_one(&mut self, reason: DropReason) -> Received {
+        self.counters.drop_one(reason);
+        Received::Dropped(reason)
+    }
+}
+
+impl<const NUMBER: u16> Default for OnePeer<NUMBER> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber(NUMBER)
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        if self.peer.is_some() {
+            return Err(CloseReason::HasPeer);
+        }
+        self.peer = Some(pipe);
+        if !self.outbox.is_empty() {
+            self.attention.push_back(Attention::Write(pipe));
+        }
+        self.attention.push_back(Attention::Senders);
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        if self.peer == Some(pipe) {
+            self.peer = None;
+        }
+    }
+
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        let Some(pipe) = self.peer else {
+            let why = Refusal::NoPipe;
+            return Err(Refused { body, why });
+        };
+        let first = self.outbox.is_empty();
+        let head = if Self::HAS_HEADER { Head::Word(FIRST_HOP) } else { Head::Empty };
+        if let Err(Message { body, .. }) = self.outbox.push(Message { head, body }) {
+            let why = Refusal::Full;
+            return Err(Refused { body, why });
+        }
+        if first {
+            self.attention.push_back(Attention::Write(pipe));
+        }
+        self.counters.sent += 1;
+        Ok(())
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        if self.peer != Some(pipe) {
+            return None;
+        }
+        let had_room = self.outbox.has_room();
+        let message = self.outbox.pop()?;
+        if !had_room && self.outbox.has_room() {
+            self.attention.push_back(Attention::Senders);
+        }
+        Some(message)
+    }
+
+    fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {
+        if self.peer != Some(pipe) {
+            return self.drop_one(DropReason::PipeGone);
+        }
+        if Self::HAS_HEADER
+            && let Err(other) = self.take_header(&mut message)
+        {
+            return other;
+        }
+        let first = self.inbox.is_empty();
+        if self.inbox.push(message).is_err() {
+            return self.drop_one(DropReason::Overflow);
+        }
+        self.paused = !self.inbox.has_room();
+        if first {
+            self.attention.push_back(Attention::Receivers);
+        }
+        Received::Queued
+    }
+
+    fn is_paused(&self, _pipe: PipeId) -> bool {
+        self.paused
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        let body = self.inbox.pop().ok_or(RecvError::Empty)?;
+        if self.paused && self.inbox.is_half_empty() {
+            self.paused = false;
+            self.attention.extend(self.peer.map(Attention::Read));
+        }
+        self.counters.received += 1;
+        Ok(body)
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        self.attention.pop_front()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}

@@ -1,0 +1,132 @@
+//! publish: the sending side of pub/sub (its keyword is taken, so the file has the long name).
+//!
+//! No header. Every peer gets every message and throws away what it has not subscribed to: nothing
+//! ever goes back, so the topics are filtered there. Nobody waits for a slow peer: what its queue
+//! has no room for is dropped for that peer alone, and counted. A message from a peer is dropped
+//! and counted, as in mangos; NNG ends the connection.
+
+use bytes::Bytes;
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::lanes::Lanes;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    RecvError, Refused,
+};
+
+/// A pub socket.
+#[derive(Debug, Default)]
+pub struct Pub {
+    lanes: Lanes,
+    counters: Counters,
+}
+
+impl Pub {
+    /// A socket without peers.
+    pub fn new() -> Pub {
+        Pub::default()
+    }
+}
+
+impl Protocol for Pub {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber::PUB
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        self.lanes.open(pipe);
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        let unsent = self.lanes.close(pipe).unwrap_or_default();
+        unsent.iter().for_each(|_| self.counters.drop_one(DropReason::PipeGone));
+    }
+
+    /// Never refused: without peers the message reaches all there are.
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        self.counters.sent += 1;
+        self.counters.dropped_peer_slow +=
+            self.lanes.broadcast(&Message { head: Head::Empty, body }, |_| true);
+        Ok(())
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        self.lanes.transmit(pipe)
+    }
+
+    fn receive(&mut self, _pipe: PipeId, _message: Bytes, _now: Time) -> Received {
+        self.counters.drop_one(DropReason::Unexpected);
+        Received::Dropped(DropReason::Unexpected)
+    }
+
+    fn is_paused(&self, _pipe: PipeId) -> bool {
+        false
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        Err(RecvError::OnlySends(self.number()))
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        self.lanes.next_attention()
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::OUTBOX_MESSAGES_MAX;
+
+    const NOW: Time = Time::START;
+
+    fn send(publisher: &mut Pub, body: &'static [u8]) {
+        publisher.send(Bytes::from_static(body), NOW).unwrap();
+    }
+
+    #[test]
+    fn every_peer_gets_every_message_and_nobody_is_no_error() {
+        let mut publisher = Pub::new();
+        send(&mut publisher, b"unheard");
+        publisher.open(PipeId(1), NOW).unwrap();
+        publisher.open(PipeId(2), NOW).unwrap();
+        send(&mut publisher, b"a");
+        send(&mut publisher, b"b");
+        for pipe in [1, 2] {
+            for body in [b"a", b"b"] {
+                assert_eq!(publisher.transmit(PipeId(pipe)).unwrap().to_vec(), body);
+            }
+            assert_eq!(publisher.transmit(PipeId(pipe)), None);
+        }
+        assert_eq!((publisher.counters().sent, publisher.counters().dropped()), (3, 0));
+    }
+
+    #[test]
+    fn a_slow_peer_loses_alone_and_it_is_counted() {
+        let mut publisher = Pub::new();
+        publisher.open(PipeId(1), NOW).unwrap();
+        publisher.open(PipeId(2), NOW).unwrap();
+        for _ in 0..OUTBOX_MESSAGES_MAX + 3 {
+            send(&mut publisher, b"x");
+            assert!(publisher.transmit(PipeId(2)).is_some());
+        }
+        assert_eq!(publisher.counters().dropped_peer_slow, 3);
+        publisher.close(PipeId(1), NOW);
+        assert_eq!(publisher.counters().dropped_pipe_gone, OUTBOX_MESSAGES_MAX as u64);
+    }
+
+    #[test]
+    fn a_peer_that_talks_is_counted_and_stays() {
+        let mut publisher = Pub::new();
+        publisher.open(PipeId(1), NOW).unwrap();
+        let received = publisher.receive(PipeId(1), Bytes::from_static(b"?"), NOW);
+        assert_eq!(received, Received::Dropped(DropReason::Unexpected));
+        assert_eq!(publisher.recv(NOW), Err(RecvError::OnlySends(ProtocolNumber::PUB)));
+        send(&mut publisher, b"still there");
+        assert!(publisher.transmit(PipeId(1)).is_some());
+    }
+}

@@ -1,0 +1,191 @@
+//! star: every message goes to every node of the star, passed on by those between.
+//!
+//! A header of one word: three zero bytes and the hops, 0 from the sender, as mangos has it, which
+//! alone has this protocol. Whoever receives a message passes it on to all other peers with one hop
+//! more; a message over the limit of hops is dropped, and that is all that ends a ring. Best effort:
+//! a peer or a user who is slow loses alone, and it is counted; nobody stops the others.
+
+use bytes::{Buf, Bytes};
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::inbox::Inbox;
+use crate::lanes::Lanes;
+use crate::limits::Hops;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    RecvError, Refused,
+};
+
+/// Bits of the header that carry hops; the others are reserved.
+const HOPS_MASK: u32 = 0xff;
+
+/// A star socket.
+#[derive(Debug)]
+pub struct Star {
+    lanes: Lanes,
+    inbox: Inbox<Bytes>,
+    hops_max: Hops,
+    counters: Counters,
+}
+
+impl Star {
+    /// A socket without peers that accepts messages over eight hops.
+    pub fn new() -> Star {
+        Star::with_hops(Hops::default())
+    }
+
+    /// A socket without peers that accepts messages over at most `hops_max` hops.
+    pub fn with_hops(hops_max: Hops) -> Star {
+        let (lanes, inbox) = (Lanes::default(), Inbox::new());
+        Star { lanes, inbox, hops_max, counters: Counters::default() }
+    }
+
+    fn drop_one(&mut self, reason: DropReason) -> Received {
+        self.counters.drop_one(reason);
+        Received::Dropped(reason)
+    }
+}
+
+impl Default for Star {
+    fn default() -> Star {
+        Star::new()
+    }
+}
+
+impl Protocol for Star {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber::STAR
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        if self.inbox.is_crowded() {
+            return Err(CloseReason::Crowded);
+        }
+        self.lanes.open(pipe);
+        self.inbox.open(pipe);
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        let unsent = self.lanes.close(pipe).unwrap_or_default();
+        unsent.iter().for_each(|_| self.counters.drop_one(DropReason::PipeGone));
+        self.inbox.close(pipe);
+    }
+
+    /// Never refused: without peers the message reaches all there are.
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        self.counters.sent += 1;
+        self.counters.dropped_peer_slow +=
+            self.lanes.broadcast(&Message { head: Head::Word(0), body }, |_| true);
+        Ok(())
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        self.lanes.transmit(pipe)
+    }
+
+    fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {
+        if !self.inbox.contains(pipe) {
+            return self.drop_one(DropReason::PipeGone);
+        }
+        let Some((word, _)) = message.split_first_chunk::<4>() else {
+            return self.drop_one(DropReason::Malformed);
+        };
+        let header = u32::from_be_bytes(*word);
+        if header & !HOPS_MASK != 0 {
+            return self.drop_one(DropReason::Malformed);
+        }
+        if header >= u32::from(self.hops_max.get()) {
+            return self.drop_one(DropReason::TooManyHops);
+        }
+        message.advance(4);
+        let onward = Message { head: Head::Word(header + 1), body: message.clone() };
+        self.counters.dropped_peer_slow += self.lanes.broadcast(&onward, |other| other != pipe);
+        if self.inbox.push(pipe, message).is_err() {
+            return self.drop_one(DropReason::Overflow);
+        }
+        Received::Queued
+    }
+
+    /// Never: a user who does not read must not stop what is passed on.
+    fn is_paused(&self, _pipe: PipeId) -> bool {
+        false
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
+        self.counters.received += 1;
+        Ok(body)
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        self.inbox.next_attention().or_else(|| self.lanes.next_attention())
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+    use crate::limits::INBOX_MESSAGES_MAX;
+
+    const NOW: Time = Time::START;
+
+    fn star() -> Star {
+        let mut star = Star::new();
+        for pipe in [1, 2, 3] {
+            star.open(PipeId(pipe), NOW).unwrap();
+        }
+        star
+    }
+
+    fn receive(star: &mut Star, hops: u8, body: &[u8]) -> Received {
+        let bytes: Vec<u8> = [0, 0, 0, hops].into_iter().chain(body.iter().copied()).collect();
+        star.receive(PipeId(1), Bytes::from(bytes), NOW)
+    }
+
+    #[test]
+    fn what_comes_is_delivered_and_passed_on_to_all_others() {
+        let mut star = star();
+        star.send(Bytes::from_static(b"mine"), NOW).unwrap();
+        assert_eq!(receive(&mut star, 3, b"theirs"), Received::Queued);
+        assert_eq!(star.transmit(PipeId(1)).unwrap().to_vec(), b"\0\0\0\0mine");
+        assert_eq!(star.transmit(PipeId(1)), None);
+        for pipe in [2, 3] {
+            assert_eq!(star.transmit(PipeId(pipe)).unwrap().to_vec(), b"\0\0\0\0mine");
+            assert_eq!(star.transmit(PipeId(pipe)).unwrap().to_vec(), b"\0\0\0\x04theirs");
+        }
+        assert_eq!(star.recv(NOW).unwrap(), "theirs");
+    }
+
+    #[test]
+    fn eight_hops_end_a_ring() {
+        let mut star = star();
+        assert_eq!(receive(&mut star, 7, b"x"), Received::Queued);
+        for hops in [8, 255] {
+            let over = receive(&mut star, hops, b"x");
+            assert_eq!(over, Received::Dropped(DropReason::TooManyHops), "{hops}");
+        }
+        for bytes in [&b"\0\0"[..], b"\0\0\x01\x01x"] {
+            let odd = star.receive(PipeId(1), Bytes::from_static(bytes), NOW);
+            assert_eq!(odd, Received::Dropped(DropReason::Malformed));
+        }
+        assert_eq!(star.counters().dropped(), 4);
+    }
+
+    #[test]
+    fn a_user_who_does_not_read_does_not_stop_what_is_passed_on() {
+        let mut star = star();
+        for _ in 0..INBOX_MESSAGES_MAX + 1 {
+            receive(&mut star, 0, b"x");
+            assert!(star.transmit(PipeId(2)).is_some());
+        }
+        assert_eq!(star.counters().dropped_overflow, 1);
+        assert!(!star.is_paused(PipeId(1)));
+    }
+}
