@@ -1,0 +1,11 @@
+//! Our sockets against programs of others: nanocat of nanomsg, nngcat of NNG.
+//!
+//! Each protocol, each direction of the connection, over tcp and ipc. The programs come with the
+//! Debian packages nanomsg-utils and nng-utils. The tests run when `WIGWAG_OUTSIDE=1` is set; then
+//! a program that is not installed is a failure. nanomsg has no pair version 1, and neither has
+//! star.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+
+mod peer;
+mod one;
+mod many;

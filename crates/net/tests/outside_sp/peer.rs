@@ -1,0 +1,138 @@
+//! Programs of others, and where we meet them.
+
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use wigwag_net::NetErrorKind;
+
+/// A peer that says nothing for this long is not going to.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(crate) const BOTH: [&str; 2] = ["nanocat", "nngcat"];
+const SCHEMES: [&str; 2] = ["tcp", "ipc"];
+
+fn wanted() -> bool {
+    let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
+    if !wanted {
+        eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat and nngcat");
+    }
+    wanted
+}
+
+/// A program that runs until it is dropped.
+pub(crate) struct Peer {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Peer {
+    /// `role` without its dashes; `connect` dials, otherwise the program listens.
+    pub(crate) fn start(
+        program: &str,
+        role: &str,
+        connect: bool,
+        address: &str,
+        more: &[&str],
+    ) -> Peer {
+        let patience = PATIENCE.as_secs().to_string();
+        // push and pub receive nothing, and nanocat does not start with options for it.
+        let receives: &[&str] = match role {
+            "push" | "pub" => &[],
+            _ => &["--quoted", "--recv-timeout", &patience],
+        };
+        let mut child = Command::new(program)
+            .arg(format!("--{role}"))
+            .arg(if connect { "--connect" } else { "--bind" })
+            .arg(address)
+            .args(receives)
+            .args(more)
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap_or_else(|error| panic!("{program} cannot be started: {error}"));
+        let lines = BufReader::new(child.stdout.take().expect("piped"));
+        Peer { child, lines }
+    }
+
+    /// The next message that the program has received.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.lines.read_line(&mut line).expect("text");
+        line.trim().trim_matches('"').to_owned()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A folder for the socket files of one test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("wigwag-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a fresh folder");
+        Folder(folder)
+    }
+
+    /// Where we can listen.
+    fn ours(&self, scheme: &str) -> String {
+        match scheme {
+            "tcp" => "tcp://127.0.0.1:0".to_owned(),
+            _ => format!("ipc://{}/ours", self.0.display()),
+        }
+    }
+
+    /// Where a program can listen: it cannot tell which port it got, so it is told one that was
+    /// free a moment ago.
+    fn theirs(&self, scheme: &str) -> String {
+        match scheme {
+            "tcp" => {
+                let probe = TcpListener::bind("127.0.0.1:0").expect("a free port");
+                format!("tcp://{}", probe.local_addr().expect("bound"))
+            }
+            _ => format!("ipc://{}/theirs", self.0.display()),
+        }
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Dials until the program has come up.
+pub(crate) fn dial(dial: impl Fn() -> Result<(), wigwag_net::NetError>) {
+    for _ in 0..PATIENCE.as_millis() / 10 {
+        match dial() {
+            Ok(()) => return,
+            Err(error) if matches!(error.kind, NetErrorKind::NobodyListens) => {
+                thread::sleep(Duration::from_millis(10));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("the program does not listen");
+}
+
+/// Runs `test` for each program and scheme with our address and theirs.
+pub(crate) fn each(name: &str, programs: &[&str], test: impl Fn(&str, &str, &str)) {
+    if !wanted() {
+        return;
+    }
+    for program in programs {
+        for scheme in SCHEMES {
+            eprintln!("{name}: {program} over {scheme}");
+            let folder = Folder::new(&format!("{name}-{program}"));
+            test(program, &folder.ours(scheme), &folder.theirs(scheme));
+        }
+    }
+}
