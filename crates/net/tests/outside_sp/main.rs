@@ -1,9 +1,9 @@
-//! Our sockets against programs of others: nanocat of nanomsg, nngcat of NNG.
+//! Our sockets against programs of others: nanocat of nanomsg, nngcat of NNG, and mangos.
 //!
 //! Each protocol, each direction of the connection, over tcp and ipc. The programs come with the
-//! Debian packages nanomsg-utils and nng-utils. The tests run when `WIGWAG_OUTSIDE=1` is set; then
-//! a program that is not installed is a failure. nanomsg has no pair version 1, and neither has
-//! star.
+//! Debian packages nanomsg-utils and nng-utils, and mangos by Go from its module proxy. The tests
+//! run when `WIGWAG_OUTSIDE=1` is set; then a program that is not installed is a failure. nanomsg
+//! has no pair version 1, and only mangos has star.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 mod peer;

@@ -3,15 +3,15 @@
 use std::thread;
 use std::time::Duration;
 
-use wigwag_net::socket::{Bus, Pub, Respondent, SocketErrorKind, Sub, Surveyor};
+use wigwag_net::socket::{Bus, Pub, Respondent, SocketErrorKind, Star, Sub, Surveyor};
 
-use crate::peer::{BOTH, PATIENCE, Peer, dial, each};
+use crate::peer::{ALL, PATIENCE, Peer, dial, each};
 
 /// The program subscribes when it likes, and a publisher hears nothing of it: it is told until it
 /// says that it has heard.
 #[test]
 fn our_pub_is_heard_by_their_sub() {
-    each("sub", &BOTH, |program, ours, theirs| {
+    each("sub", &ALL, |program, ours, theirs| {
         let more = ["--subscribe", "wind"];
         for connect in [true, false] {
             let publisher = Pub::new();
@@ -42,7 +42,7 @@ fn our_pub_is_heard_by_their_sub() {
 
 #[test]
 fn our_sub_hears_their_pub() {
-    each("pub", &BOTH, |program, ours, theirs| {
+    each("pub", &ALL, |program, ours, theirs| {
         let more = ["--data", "wind/north", "--interval", "1"];
         for connect in [true, false] {
             let (sub, deaf) = (Sub::new(), Sub::new());
@@ -68,7 +68,7 @@ fn our_sub_hears_their_pub() {
 
 #[test]
 fn their_respondent_answers_our_survey() {
-    each("respondent", &BOTH, |program, ours, theirs| {
+    each("respondent", &ALL, |program, ours, theirs| {
         for connect in [true, false] {
             let surveyor = Surveyor::new();
             surveyor.set_survey_time(Some(PATIENCE));
@@ -97,7 +97,7 @@ fn their_respondent_answers_our_survey() {
 
 #[test]
 fn our_respondent_answers_their_survey() {
-    each("surveyor", &BOTH, |program, ours, theirs| {
+    each("surveyor", &ALL, |program, ours, theirs| {
         // nanocat's surveys have their end set by its own option only; a second is enough here.
         let more = ["--data", "question", "--interval", "1"];
         for connect in [true, false] {
@@ -120,7 +120,7 @@ fn our_respondent_answers_their_survey() {
 
 #[test]
 fn our_bus_and_theirs_hear_each_other() {
-    each("bus", &BOTH, |program, ours, theirs| {
+    each("bus", &ALL, |program, ours, theirs| {
         let more = ["--data", "theirs", "--interval", "1"];
         for connect in [true, false] {
             let bus = Bus::new();
@@ -137,5 +137,24 @@ fn our_bus_and_theirs_hear_each_other() {
             bus.blocking_send("ours").unwrap();
             assert_eq!(peer.line(), "ours");
         }
+    });
+}
+
+/// What comes to the one in the middle, ours, goes on to the other.
+#[test]
+fn our_star_passes_on_between_theirs() {
+    each("star", &["mangos"], |program, ours, theirs| {
+        let star = Star::new();
+        star.set_receive_timeout(Some(PATIENCE));
+        let address = star.blocking_listen(ours).unwrap().to_string();
+        let mut hears = Peer::start(program, "star", false, theirs, &["--data", "first"]);
+        dial(|| star.blocking_dial(theirs));
+        assert_eq!(star.blocking_recv().unwrap(), "first");
+        let more = ["--data", "second", "--interval", "1"];
+        let _says = Peer::start(program, "star", true, &address, &more);
+        assert_eq!(star.blocking_recv().unwrap(), "second");
+        assert_eq!(hears.line(), "second");
+        star.blocking_send("ours").unwrap();
+        while hears.line() != "ours" {}
     });
 }

@@ -6,11 +6,11 @@ use std::time::Duration;
 use wigwag_net::NetErrorKind;
 use wigwag_net::socket::{Pair, Pair0, Pull, Push, Rep, Req};
 
-use crate::peer::{BOTH, PATIENCE, Peer, dial, each};
+use crate::peer::{ALL, PATIENCE, Peer, dial, each};
 
 #[test]
 fn their_req_asks_our_rep() {
-    each("req", &BOTH, |program, ours, _| {
+    each("req", &ALL, |program, ours, _| {
         let rep = Rep::new();
         rep.set_receive_timeout(Some(PATIENCE));
         let address = rep.blocking_listen(ours).unwrap().to_string();
@@ -23,7 +23,7 @@ fn their_req_asks_our_rep() {
 
 #[test]
 fn our_rep_dials_their_req() {
-    each("dialled-req", &BOTH, |program, _, theirs| {
+    each("dialled-req", &ALL, |program, _, theirs| {
         let _peer = Peer::start(program, "req", false, theirs, &["--data", "question"]);
         let rep = Rep::new();
         rep.set_receive_timeout(Some(PATIENCE));
@@ -35,7 +35,7 @@ fn our_rep_dials_their_req() {
 
 #[test]
 fn our_req_asks_their_rep() {
-    each("rep", &BOTH, |program, _, theirs| {
+    each("rep", &ALL, |program, _, theirs| {
         let mut peer = Peer::start(program, "rep", false, theirs, &["--data", "answer"]);
         let req = Req::new();
         req.set_receive_timeout(Some(PATIENCE));
@@ -50,7 +50,7 @@ fn our_req_asks_their_rep() {
 
 #[test]
 fn their_rep_dials_our_req() {
-    each("dialling-rep", &BOTH, |program, ours, _| {
+    each("dialling-rep", &ALL, |program, ours, _| {
         let req = Req::new();
         req.set_receive_timeout(Some(PATIENCE));
         req.set_send_timeout(Some(PATIENCE));
@@ -63,7 +63,7 @@ fn their_rep_dials_our_req() {
 
 #[test]
 fn our_push_feeds_their_pull() {
-    each("pull", &BOTH, |program, ours, theirs| {
+    each("pull", &ALL, |program, ours, theirs| {
         let mut listening = Peer::start(program, "pull", false, theirs, &[]);
         let push = Push::new();
         push.set_send_timeout(Some(PATIENCE));
@@ -86,7 +86,7 @@ fn our_push_feeds_their_pull() {
 
 #[test]
 fn their_push_feeds_our_pull() {
-    each("push", &BOTH, |program, ours, theirs| {
+    each("push", &ALL, |program, ours, theirs| {
         let more = ["--data", "work", "--interval", "1"];
         let pull = Pull::new();
         pull.set_receive_timeout(Some(PATIENCE));
@@ -104,7 +104,7 @@ fn their_push_feeds_our_pull() {
 
 #[test]
 fn our_pair_talks_to_theirs() {
-    each("pair", &["nngcat"], |program, ours, theirs| {
+    each("pair", &["nngcat", "mangos"], |program, ours, theirs| {
         let more = ["--data", "theirs", "--interval", "1"];
         let pair = Pair::new();
         pair.set_receive_timeout(Some(PATIENCE));
@@ -127,7 +127,7 @@ fn our_pair_talks_to_theirs() {
 
 #[test]
 fn our_pair_of_version_0_talks_to_theirs() {
-    each("pair0", &BOTH, |program, ours, theirs| {
+    each("pair0", &ALL, |program, ours, theirs| {
         let role = if program == "nanocat" { "pair" } else { "pair0" };
         let more = ["--data", "theirs", "--interval", "1"];
         let pair = Pair0::new();
@@ -152,7 +152,7 @@ fn our_pair_of_version_0_talks_to_theirs() {
 /// A socket of another kind is named, not just disconnected.
 #[test]
 fn their_wrong_kind_is_named() {
-    each("wrong", &BOTH, |program, _, theirs| {
+    each("wrong", &ALL, |program, _, theirs| {
         let _peer = Peer::start(program, "pull", false, theirs, &[]);
         let req = Req::new();
         let refused = (0..2000).find_map(|_| match req.blocking_dial(theirs) {

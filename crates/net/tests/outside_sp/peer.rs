@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
 use std::thread;
 use std::time::Duration;
 
@@ -12,13 +13,13 @@ use wigwag_net::NetErrorKind;
 /// A peer that says nothing for this long is not going to.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) const BOTH: [&str; 2] = ["nanocat", "nngcat"];
+pub(crate) const ALL: [&str; 3] = ["nanocat", "nngcat", "mangos"];
 const SCHEMES: [&str; 2] = ["tcp", "ipc"];
 
 fn wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
     if !wanted {
-        eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat and nngcat");
+        eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat, nngcat and mangos");
     }
     wanted
 }
@@ -44,6 +45,7 @@ impl Peer {
             "push" | "pub" => &[],
             _ => &["--quoted", "--recv-timeout", &patience],
         };
+        let program = if program == "mangos" { mangos() } else { program };
         let mut child = Command::new(program)
             .arg(format!("--{role}"))
             .arg(if connect { "--connect" } else { "--bind" })
@@ -70,6 +72,22 @@ impl Drop for Peer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// mangos is a Go library: a small program of ours speaks for it, built once.
+fn mangos() -> &'static str {
+    static PROGRAM: OnceLock<String> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let program = concat!(env!("CARGO_TARGET_TMPDIR"), "/mangoscat");
+        let built = Command::new("go")
+            .args(["build", "-o", program, "."])
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/outside_sp/mangos"))
+            .output()
+            .unwrap_or_else(|error| panic!("go cannot be started: {error}"));
+        let said = String::from_utf8_lossy(&built.stderr);
+        assert!(built.status.success(), "go build ended with {}: {said}", built.status);
+        program.to_owned()
+    })
 }
 
 /// A folder for the socket files of one test.

@@ -1,0 +1,125 @@
+// A mangos socket on the command line, in the manner of nanocat and nngcat: --ROLE, --connect or
+// --bind ADDRESS, --data TEXT, --interval SECONDS, --subscribe TOPIC. What it receives it prints, a
+// line each, in quotes. The tests of the SP sockets talk to it.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.nanomsg.org/mangos/v3"
+	"go.nanomsg.org/mangos/v3/protocol/bus"
+	"go.nanomsg.org/mangos/v3/protocol/pair"
+	"go.nanomsg.org/mangos/v3/protocol/pair1"
+	"go.nanomsg.org/mangos/v3/protocol/pub"
+	"go.nanomsg.org/mangos/v3/protocol/pull"
+	"go.nanomsg.org/mangos/v3/protocol/push"
+	"go.nanomsg.org/mangos/v3/protocol/rep"
+	"go.nanomsg.org/mangos/v3/protocol/req"
+	"go.nanomsg.org/mangos/v3/protocol/respondent"
+	"go.nanomsg.org/mangos/v3/protocol/star"
+	"go.nanomsg.org/mangos/v3/protocol/sub"
+	"go.nanomsg.org/mangos/v3/protocol/surveyor"
+	_ "go.nanomsg.org/mangos/v3/transport/ipc"
+	_ "go.nanomsg.org/mangos/v3/transport/tcp"
+)
+
+var makers = map[string]func() (mangos.Socket, error){
+	"bus": bus.NewSocket, "pair0": pair.NewSocket, "pair1": pair1.NewSocket, "pub": pub.NewSocket,
+	"pull": pull.NewSocket, "push": push.NewSocket, "rep": rep.NewSocket, "req": req.NewSocket,
+	"respondent": respondent.NewSocket, "star": star.NewSocket, "sub": sub.NewSocket,
+	"surveyor": surveyor.NewSocket,
+}
+
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func show(message []byte) {
+	fmt.Println(strconv.Quote(string(message)))
+}
+
+// Sends data once, or again and again.
+func send(socket mangos.Socket, data []byte, every time.Duration) {
+	for {
+		check(socket.Send(data))
+		if every == 0 {
+			return
+		}
+		time.Sleep(every)
+	}
+}
+
+// Shows whatever comes; a time limit that is over is no end.
+func receive(socket mangos.Socket) {
+	for {
+		message, err := socket.Recv()
+		if err == nil {
+			show(message)
+		} else if err == mangos.ErrClosed {
+			return
+		} else {
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func main() {
+	role, option := strings.TrimPrefix(os.Args[1], "--"), map[string]string{}
+	words := os.Args[2:]
+	for at := 0; at < len(words); at++ {
+		name := strings.TrimPrefix(words[at], "--")
+		if name != "quoted" {
+			at++
+			option[name] = words[at]
+		}
+	}
+	socket, err := makers[role]()
+	check(err)
+	data := []byte(option["data"])
+	seconds, _ := strconv.Atoi(option["interval"])
+	every := time.Duration(seconds) * time.Second
+	if topic, there := option["subscribe"]; there {
+		check(socket.SetOption(mangos.OptionSubscribe, []byte(topic)))
+	}
+	if role == "surveyor" {
+		check(socket.SetOption(mangos.OptionSurveyTime, 10*time.Second))
+	}
+	if address, there := option["connect"]; there {
+		check(socket.Dial(address))
+	} else {
+		check(socket.Listen(option["bind"]))
+	}
+	// Nobody is connected yet where we listen, and mangos throws away what nobody hears.
+	time.Sleep(100 * time.Millisecond)
+	switch role {
+	case "push", "pub":
+		send(socket, data, every)
+	case "pull", "sub":
+		receive(socket)
+	case "req":
+		check(socket.Send(data))
+		receive(socket)
+	case "rep", "respondent":
+		for {
+			message, err := socket.Recv()
+			check(err)
+			show(message)
+			check(socket.Send(data))
+		}
+	case "surveyor":
+		// Each survey is heard for as long as the next one waits.
+		go send(socket, data, every)
+		receive(socket)
+	default:
+		go send(socket, data, every)
+		receive(socket)
+	}
+	select {}
+}
