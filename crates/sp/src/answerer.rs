@@ -124,14 +124,7 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
             Ok(parts) => parts,
             Err(reason) => return self.drop_one(reason),
         };
-        if self.inbox.push(pipe, Request { stack, body }).is_ok() {
-            return Received::Queued;
-        }
-        if self.inbox.contains(pipe) {
-            self.drop_one(DropReason::Overflow)
-        } else {
-            self.drop_one(DropReason::PipeGone)
-        }
+        self.inbox.take_in(pipe, Request { stack, body }, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {

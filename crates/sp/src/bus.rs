@@ -9,8 +9,7 @@ use wigwag_wire::{ProtocolNumber, Time};
 use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refused,
+    Attention, CloseReason, Counters, Head, Message, PipeId, Protocol, Received, RecvError, Refused,
 };
 
 /// A bus socket.
@@ -49,16 +48,14 @@ impl Protocol for Bus {
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        let unsent = self.lanes.close(pipe).unwrap_or_default();
-        unsent.iter().for_each(|_| self.counters.drop_one(DropReason::PipeGone));
+        self.lanes.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
     }
 
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.counters.dropped_peer_slow +=
-            self.lanes.broadcast(&Message { head: Head::Empty, body }, |_| true);
+        self.lanes.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
         Ok(())
     }
 
@@ -67,13 +64,7 @@ impl Protocol for Bus {
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        if self.inbox.push(pipe, message).is_ok() {
-            return Received::Queued;
-        }
-        let reason =
-            if self.inbox.contains(pipe) { DropReason::Overflow } else { DropReason::PipeGone };
-        self.counters.drop_one(reason);
-        Received::Dropped(reason)
+        self.inbox.take_in(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -98,6 +89,7 @@ impl Protocol for Bus {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DropReason;
     use crate::limits::OUTBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;

@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX};
 use crate::queue::{Queue, Weight};
-use crate::{Attention, PipeId};
+use crate::{Attention, Counters, DropReason, PipeId, Received};
 
 #[derive(Debug)]
 struct Lane<T> {
@@ -79,6 +79,16 @@ impl<T: Weight> Inbox<T> {
             self.attention.push_back(Attention::Receivers);
         }
         Ok(())
+    }
+
+    /// Takes in what came from `pipe`; what finds no room is dropped and counted.
+    pub(crate) fn take_in(&mut self, pipe: PipeId, item: T, counters: &mut Counters) -> Received {
+        if self.push(pipe, item).is_ok() {
+            return Received::Queued;
+        }
+        let reason = if self.contains(pipe) { DropReason::Overflow } else { DropReason::PipeGone };
+        counters.drop_one(reason);
+        Received::Dropped(reason)
     }
 
     pub(crate) fn is_paused(&self, pipe: PipeId) -> bool {

@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
 use crate::queue::Queue;
-use crate::{Attention, Message, PipeId, Refusal};
+use crate::{Attention, Counters, DropReason, Message, PipeId, Refusal};
 
 /// The outboxes.
 #[derive(Debug, Default)]
@@ -72,13 +72,23 @@ impl Lanes {
         Ok(())
     }
 
-    /// Puts a copy into the outbox of each pipe that `may` have it, as far as there is room; gives
-    /// how many had none. Bodies are shared, not copied.
-    pub(crate) fn broadcast(&mut self, message: &Message, may: impl Fn(PipeId) -> bool) -> u64 {
-        let mut without_room = 0;
+    /// Forgets the pipe and counts what was not transmitted as dropped.
+    pub(crate) fn close_and_count(&mut self, pipe: PipeId, counters: &mut Counters) {
+        let unsent = self.close(pipe).unwrap_or_default();
+        unsent.iter().for_each(|_| counters.drop_one(DropReason::PipeGone));
+    }
+
+    /// Puts a copy into the outbox of each pipe that `may` have it; those without room miss it, and
+    /// that is counted. Bodies are shared, not copied.
+    pub(crate) fn broadcast(
+        &mut self,
+        message: &Message,
+        counters: &mut Counters,
+        may: impl Fn(PipeId) -> bool,
+    ) {
         for (pipe, outbox) in self.outboxes.iter_mut().filter(|(pipe, _)| may(**pipe)) {
             if outbox.push(message.clone()).is_err() {
-                without_room += 1;
+                counters.drop_one(DropReason::PeerSlow);
                 continue;
             }
             if !outbox.has_room() {
@@ -88,7 +98,6 @@ impl Lanes {
                 self.attention.push_back(Attention::Write(*pipe));
             }
         }
-        without_room
     }
 
     pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {

@@ -39,15 +39,13 @@ impl Protocol for Pub {
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        let unsent = self.lanes.close(pipe).unwrap_or_default();
-        unsent.iter().for_each(|_| self.counters.drop_one(DropReason::PipeGone));
+        self.lanes.close_and_count(pipe, &mut self.counters);
     }
 
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.counters.dropped_peer_slow +=
-            self.lanes.broadcast(&Message { head: Head::Empty, body }, |_| true);
+        self.lanes.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
         Ok(())
     }
 

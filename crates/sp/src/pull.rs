@@ -9,8 +9,8 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Message, PipeId, Protocol, Received, RecvError,
-    Refusal, Refused,
+    Attention, CloseReason, Counters, Message, PipeId, Protocol, Received, RecvError, Refusal,
+    Refused,
 };
 
 /// A pull socket.
@@ -60,13 +60,7 @@ impl Protocol for Pull {
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        if self.inbox.push(pipe, message).is_ok() {
-            return Received::Queued;
-        }
-        let reason =
-            if self.inbox.contains(pipe) { DropReason::Overflow } else { DropReason::PipeGone };
-        self.counters.drop_one(reason);
-        Received::Dropped(reason)
+        self.inbox.take_in(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -91,6 +85,7 @@ impl Protocol for Pull {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DropReason;
     use crate::limits::{INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX};
 
     const NOW: Time = Time::START;

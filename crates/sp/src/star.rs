@@ -67,16 +67,14 @@ impl Protocol for Star {
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        let unsent = self.lanes.close(pipe).unwrap_or_default();
-        unsent.iter().for_each(|_| self.counters.drop_one(DropReason::PipeGone));
+        self.lanes.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
     }
 
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.counters.dropped_peer_slow +=
-            self.lanes.broadcast(&Message { head: Head::Word(0), body }, |_| true);
+        self.lanes.broadcast(&Message { head: Head::Word(0), body }, &mut self.counters, |_| true);
         Ok(())
     }
 
@@ -100,11 +98,8 @@ impl Protocol for Star {
         }
         message.advance(4);
         let onward = Message { head: Head::Word(header + 1), body: message.clone() };
-        self.counters.dropped_peer_slow += self.lanes.broadcast(&onward, |other| other != pipe);
-        if self.inbox.push(pipe, message).is_err() {
-            return self.drop_one(DropReason::Overflow);
-        }
-        Received::Queued
+        self.lanes.broadcast(&onward, &mut self.counters, |other| other != pipe);
+        self.inbox.take_in(pipe, message, &mut self.counters)
     }
 
     /// Never: a user who does not read must not stop what is passed on.

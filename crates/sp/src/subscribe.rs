@@ -12,8 +12,8 @@ use crate::inbox::Inbox;
 use crate::limits::TOPICS_MAX;
 use crate::topics::Topics;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Message, PipeId, Protocol, Received, RecvError,
-    Refusal, Refused, Setting, SettingError,
+    Attention, CloseReason, Counters, Message, PipeId, Protocol, Received, RecvError, Refusal,
+    Refused, Setting, SettingError,
 };
 
 /// A sub socket.
@@ -28,11 +28,6 @@ impl Sub {
     /// A socket without peers and topics.
     pub fn new() -> Sub {
         Sub { topics: Topics::default(), inbox: Inbox::new(), counters: Counters::default() }
-    }
-
-    fn drop_one(&mut self, reason: DropReason) -> Received {
-        self.counters.drop_one(reason);
-        Received::Dropped(reason)
     }
 }
 
@@ -73,13 +68,7 @@ impl Protocol for Sub {
             self.counters.filtered += 1;
             return Received::Unwanted;
         }
-        if self.inbox.push(pipe, message).is_ok() {
-            return Received::Queued;
-        }
-        match self.inbox.contains(pipe) {
-            true => self.drop_one(DropReason::Overflow),
-            false => self.drop_one(DropReason::PipeGone),
-        }
+        self.inbox.take_in(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -118,6 +107,7 @@ impl Protocol for Sub {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::DropReason;
     use crate::limits::INBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;

@@ -91,8 +91,7 @@ impl Protocol for Surveyor {
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        let unsent = self.lanes.close(pipe).unwrap_or_default();
-        unsent.iter().for_each(|_| self.counters.drop_one(DropReason::PipeGone));
+        self.lanes.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
     }
 
@@ -111,7 +110,7 @@ impl Protocol for Surveyor {
         self.attention.push_back(Attention::Receivers);
         self.counters.sent += 1;
         let message = Message { head: Head::Word(self.id), body };
-        self.counters.dropped_peer_slow += self.lanes.broadcast(&message, |_| true);
+        self.lanes.broadcast(&message, &mut self.counters, |_| true);
         Ok(())
     }
 
@@ -131,13 +130,7 @@ impl Protocol for Surveyor {
             return self.drop_one(DropReason::Late);
         }
         message.advance(4);
-        if self.inbox.push(pipe, message).is_ok() {
-            return Received::Queued;
-        }
-        match self.inbox.contains(pipe) {
-            true => self.drop_one(DropReason::Overflow),
-            false => self.drop_one(DropReason::PipeGone),
-        }
+        self.inbox.take_in(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
