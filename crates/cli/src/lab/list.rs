@@ -14,14 +14,16 @@ pub(super) fn list(roster: &Roster) -> Result<Code, Failed> {
     }
     let (bad, good): (Vec<_>, Vec<_>) =
         roster.participants.iter().partition(|participant| participant.is_known_bad());
+    let letters = roster.participants.iter().map(|it| it.name().chars().count());
+    let width = letters.max().unwrap_or(0) + 1;
     print::line("Participants:");
-    good.into_iter().for_each(tell);
+    good.into_iter().for_each(|it| tell(it, width));
     print::line("Known-bad participants, which must not come out valid:");
-    bad.into_iter().for_each(tell);
+    bad.into_iter().for_each(|it| tell(it, width));
     Ok(Code::Ok)
 }
 
-fn tell(participant: &Participant) {
+fn tell(participant: &Participant, width: usize) {
     let roles: Vec<&str> =
         ROLES.into_iter().filter(|role| participant.fills(*role)).map(|role| role.name()).collect();
     let state = match participant {
@@ -31,5 +33,5 @@ fn tell(participant: &Participant) {
             None => format!("{}, installed", peer.language),
         },
     };
-    print::line(&format!("  {:<18}{state} [{}]", participant.name(), roles.join(" ")));
+    print::line(&format!("  {:<width$}{state} [{}]", participant.name(), roles.join(" ")));
 }
