@@ -1,7 +1,9 @@
 //! The bench: participants side by side, each with a verdict before it has a number.
 
 pub mod results;
+pub mod curve;
 pub mod account;
+pub mod course;
 pub mod tree;
 pub mod process;
 pub mod stage;

@@ -203,10 +203,10 @@ fn figure(title: &str, note: &str, table: &Table<'_>, svg: &str, height: f64) ->
 
 /// The percentiles of each row on a logarithmic scale, each with a mark of its own.
 fn round_trips(table: &Table<'_>) -> Option<String> {
-    let rows: Vec<(&Row, Percentiles)> = table
+    let rows: Vec<(&Row, &Percentiles)> = table
         .rows()
         .into_iter()
-        .filter_map(|row| Some((row, earned(row)?.row().rtt_us?)))
+        .filter_map(|row| Some((row, earned(row)?.row().rtt_us.as_ref()?)))
         .filter(|(_, rtt)| rtt.p50 > 0.0 && rtt.max.is_finite() && rtt.max >= rtt.p50)
         .collect();
     let least = rows.iter().map(|(_, rtt)| rtt.p50).reduce(f64::min)?.log10().floor();
