@@ -90,7 +90,7 @@ impl Curve {
     }
 
     /// The time at just this share, if it is a point.
-    fn at(&self, share: f64) -> Option<f64> {
+    pub fn at(&self, share: f64) -> Option<f64> {
         self.0.iter().find(|point| (point[0] - share).abs() < 1e-9).map(|point| point[1])
     }
 }
