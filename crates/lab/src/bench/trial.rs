@@ -270,7 +270,7 @@ fn work(
             return Err(player.broke(Fault::NoAccount(deadlines.work)));
         }
         let silent = |wire: &&mut Wire<'_>| wire.timeline.silent_for(Instant::now());
-        if wire.as_ref().is_some_and(|wire| silent(&wire) > deadlines.silence) {
+        if wire.as_ref().is_some_and(|wire| silent(wire) > deadlines.silence) {
             return Err(player.broke(Fault::NoProgress(deadlines.silence)));
         }
         player.listen(SAMPLE_EVERY.saturating_sub(sampled.elapsed()))?;
