@@ -45,7 +45,7 @@ font-variant-numeric:tabular-nums}
 th,td{text-align:right;vertical-align:top;padding:.5rem .7rem;border-bottom:1px solid var(--rule);\
 font-weight:400;white-space:nowrap}
 tbody:last-child tr:last-child>*{border-bottom:0}
-thead th{background:var(--panel);font-weight:600;vertical-align:bottom}
+thead th{background:var(--panel);font-weight:600;vertical-align:bottom;white-space:normal}
 th[scope=row]{font-weight:600;white-space:normal;min-width:9.5rem;max-width:17rem;\
 overflow-wrap:anywhere}
 th:first-child,td:first-child,.word{text-align:left}
@@ -140,14 +140,15 @@ body{font-size:10.5pt;background:none}
 nav{display:none}
 main,header,footer{max-width:none;padding-left:0;padding-right:0}
 .box{overflow:visible;border:0}
-table{font-size:7.5pt}
-th,td{padding:.3rem .4rem}
+table{font-size:7pt}
+th,td{padding:.3rem .2rem}
 th[scope=row]{min-width:0;max-width:9rem}
 .why>*{position:static;max-width:none}
 thead{display:table-header-group}
 tr,figure,.notice{break-inside:avoid}
 h2,h3,h4{break-after:avoid}
-.plots{grid-template-columns:repeat(3,1fr);gap:1rem}
+.plots,.stacks{grid-template-columns:repeat(3,1fr);gap:1rem}
+.legend,.stack p{font-size:8pt}
 svg,.heat td,.part,thead th{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 a{color:inherit;text-decoration:none}}
 ";
