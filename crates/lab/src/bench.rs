@@ -2,7 +2,9 @@
 
 pub mod results;
 pub mod payloads;
+pub mod curve;
 pub mod account;
+pub mod course;
 pub mod tree;
 pub mod process;
 pub mod stage;

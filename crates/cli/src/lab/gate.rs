@@ -92,7 +92,7 @@ impl Gate {
             Figure::PeakRss => row.peak_rss_bytes.map(|bytes| bytes as f64),
             Figure::RatioToRaw => row.ratio_to_raw.map(|ratio| ratio.median),
             Figure::RatioToBestPeer => row.ratio_to_best_peer.map(|ratio| ratio.median),
-            Figure::RoundTrip => row.rtt_us.map(|times| times.p50),
+            Figure::RoundTrip => row.rtt_us.as_ref().map(|times| times.p50),
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
+use crate::bench::curve::Curve;
 use crate::bench::payloads::Payloads;
 use crate::digest::Verified;
 
@@ -135,7 +136,7 @@ impl Drove {
 }
 
 /// How long round trips took, as the one who waited says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
     /// Half were faster.
     pub p50: f64,
@@ -145,6 +146,18 @@ pub struct Times {
     pub p99: f64,
     /// The slowest.
     pub max: f64,
+    /// What lies between them and behind the last, if the program gives it.
+    #[serde(default, skip_serializing_if = "Curve::is_empty")]
+    pub curve: Curve,
+}
+
+impl Times {
+    /// Whether the percentiles ascend and the curve goes through them.
+    pub fn agree(&self) -> bool {
+        let all = [(0.5, self.p50), (0.9, self.p90), (0.99, self.p99), (1.0, self.max)];
+        all.is_sorted_by(|one, two| one.1 <= two.1)
+            && all.iter().all(|(share, time)| self.curve.goes_through(*share, *time))
+    }
 }
 
 #[cfg(test)]

@@ -18,16 +18,32 @@ impl Environment {
         let open_files = open_files.and_then(|line| line.split_whitespace().next()?.parse().ok());
         Environment {
             started: now(),
-            wigwag: env!("CARGO_PKG_VERSION").to_owned(),
+            wigwag: version(option_env!("WIGWAG_COMMIT")),
             cpu: field(&read("/proc/cpuinfo"), "model name"),
             cores: thread::available_parallelism().map_or(1, usize::from),
             kernel: format!("Linux {}", read("/proc/sys/kernel/osrelease")),
             memory_bytes: kibibytes.unwrap_or(0) * 1_024,
             congestion_control: read("/proc/sys/net/ipv4/tcp_congestion_control"),
             open_files_max: open_files.unwrap_or(0),
+            pinning: pinning(&read("/proc/self/status"), &read("/sys/devices/system/cpu/online")),
             load: first("/proc/loadavg").parse().unwrap_or(0.0),
             remarks: remarks(),
         }
+    }
+}
+
+/// The version, and the commit where the build script found one.
+fn version(commit: Option<&str>) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    commit.map_or(version.to_owned(), |commit| format!("{version} ({commit})"))
+}
+
+/// The lab pins nobody to a processor; whoever started it may have, and its programs inherit that.
+fn pinning(status: &str, online: &str) -> String {
+    let allowed = field(status, "Cpus_allowed_list");
+    match allowed == online || allowed.is_empty() {
+        true => "none".to_owned(),
+        false => format!("all programs to processors {allowed} of {online}"),
     }
 }
 
@@ -110,6 +126,17 @@ mod tests {
         ] {
             assert_eq!(timestamp(seconds), text);
         }
+    }
+
+    #[test]
+    fn whoever_pinned_the_lab_is_told_and_the_commit_stands_behind_the_version() {
+        let status =
+            |list: &str| format!("Name:\tx\nCpus_allowed:\tf\nCpus_allowed_list:\t{list}\n");
+        assert_eq!(pinning(&status("0-3"), "0-3"), "none");
+        assert_eq!(pinning(&status("0,2"), "0-3"), "all programs to processors 0,2 of 0-3");
+        assert_eq!(pinning("", "0-3"), "none");
+        assert!(version(Some("0123456789")).ends_with(" (0123456789)"));
+        assert!(!version(None).contains(' '));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! A figure exists only for a row that earned it: [`earned`] is the one door, and every column
 //! goes through it. Three digits, because no run of the lab is repeatable to four.
 
-use crate::bench::results::{Interval, Row, Spread, Verdict};
+use crate::bench::results::{Interval, Row, Run, Spread, Verdict};
 use crate::bench::series::is_lower_bound;
+use crate::statistics;
 
 /// A row whose numbers may be shown.
 #[derive(Clone, Copy)]
@@ -134,31 +135,65 @@ const COLUMNS: &[Column] = &[
         title: "RTT p50",
         meaning: "Half of the round trips were faster.",
         terminal: Room::Figure,
-        value: |row| Figure::plain(microseconds(row.rtt_us?.p50)),
+        value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.p50)),
     },
     Column {
         title: "RTT p90",
         meaning: "Nine of ten round trips were faster.",
         terminal: Room::None,
-        value: |row| Figure::plain(microseconds(row.rtt_us?.p90?)),
+        value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.p90?)),
     },
     Column {
         title: "RTT p99",
         meaning: "99 of a hundred round trips were faster.",
         terminal: Room::Figure,
-        value: |row| Figure::plain(microseconds(row.rtt_us?.p99?)),
+        value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.p99?)),
+    },
+    Column {
+        title: "RTT p99.9",
+        meaning: "999 of a thousand round trips were faster.",
+        terminal: Room::None,
+        value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.curve.at(0.999)?)),
     },
     Column {
         title: "RTT max",
         meaning: "The slowest round trip.",
         terminal: Room::None,
-        value: |row| Figure::plain(microseconds(row.rtt_us?.max)),
+        value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.max)),
+    },
+    Column {
+        title: "last ÷ first",
+        meaning: "Rate of the last tenth of the bytes on the wire, divided by that of the first: \
+                  below 1 it tires.",
+        terminal: Room::Figure,
+        value: |row| over_rounds(row, |run| run.last_tenth_to_first, significant),
+    },
+    Column {
+        title: "wire B / msg",
+        meaning: "Bytes on the wire for a message, headers of TCP and acknowledgements included.",
+        terminal: Room::Figure,
+        value: |row| {
+            let bytes = |run: &Run| Some(run.wire_bytes? as f64 / run.messages.max(1) as f64);
+            over_rounds(row, bytes, significant)
+        },
     },
     Column {
         title: "memory",
         meaning: "The largest resident memory of all its processes.",
         terminal: Room::Figure,
         value: |row| Figure::plain(bytes(row.peak_rss_bytes?)),
+    },
+    Column {
+        title: "server mem",
+        meaning: "The part of the memory that its server held, when both together held most.",
+        terminal: Room::None,
+        value: |row| Figure::plain(bytes(memory_of_sides(row)?.0)),
+    },
+    Column {
+        title: "client mem",
+        meaning: "The part of the memory that its client held then.",
+        terminal: Room::None,
+        value: |row| Figure::plain(bytes(memory_of_sides(row)?.1)),
     },
     Column {
         title: "threads",
@@ -185,6 +220,22 @@ const COLUMNS: &[Column] = &[
         value: |row| Figure::plain(grouped(row.source_lines?)),
     },
 ];
+
+/// What server and client held in the round in which both together held most.
+pub(crate) fn memory_of_sides(row: &Row) -> Option<(u64, u64)> {
+    let most = row.runs.iter().max_by_key(|run| run.peak_rss_bytes)?;
+    match most.sides.as_slice() {
+        [server, client] => Some((server.peak_rss_bytes, client.peak_rss_bytes)),
+        _ => None,
+    }
+}
+
+/// The middle of a figure that rounds have, with the least and the most.
+fn over_rounds(row: &Row, of: fn(&Run) -> Option<f64>, word: fn(f64) -> String) -> Option<Figure> {
+    let rounds: Vec<f64> = row.runs.iter().filter_map(of).collect();
+    let statistics::Spread { median, min, max } = statistics::Spread::of(&rounds)?;
+    Some(spread_of(Spread { median, min, max }, word))
+}
 
 /// Where the lab's own side was the limit, a rate is no more than a lower bound.
 fn at_least(row: &Row, figure: Figure) -> Figure {

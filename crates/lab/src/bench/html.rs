@@ -14,7 +14,9 @@ pub(crate) mod palette;
 mod style;
 mod table;
 mod plots;
+mod curves;
 mod threads;
+mod course;
 mod matrix;
 mod words;
 

@@ -125,6 +125,7 @@ mod tests {
             foreign_cpu_share: 0.0,
             peak_rss_bytes: 1,
             threads: Vec::new(),
+            moments: Vec::new(),
             sides: Vec::new(),
             wire_bytes: None,
             last_tenth_to_first: None,

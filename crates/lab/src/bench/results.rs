@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::bench::curve::Curve;
 use crate::digest::Verified;
 
 /// The version of the document.
@@ -46,6 +47,9 @@ pub struct Environment {
     pub congestion_control: String,
     /// Files that a process may open.
     pub open_files_max: u64,
+    /// Which processors the programs were pinned to; the lab itself pins nobody.
+    #[serde(default)]
+    pub pinning: String,
     /// The load of the last minute when the run began.
     pub load: f64,
     /// What may disturb a run: `nice` under autogroup, frequency scaling, a container's limits.
@@ -143,6 +147,9 @@ pub struct Run {
     pub peak_rss_bytes: u64,
     /// The processor time of each thread that took a hundredth of it or more, most first.
     pub threads: Vec<ThreadShare>,
+    /// Ends of the stretches of `over_time`, in seconds since GO; in a row's last run alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<f64>,
     /// What each program has cost, where there are two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<Side>,
@@ -172,6 +179,12 @@ pub struct ThreadShare {
     pub name: String,
     /// Seconds.
     pub cpu_seconds: f64,
+    /// Whose it is: a place in the run's `sides`, where there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<usize>,
+    /// The share of a processor that it took in each stretch of the run; in a row's last run alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<f64>,
 }
 
 /// A figure over rounds.
@@ -197,7 +210,7 @@ pub struct Interval {
 }
 
 /// How long round trips took; a percentile that has too few samples is missing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Percentiles {
     /// Half were faster.
     pub p50: f64,
@@ -209,4 +222,7 @@ pub struct Percentiles {
     pub max: f64,
     /// Round trips taken.
     pub samples: u64,
+    /// What lies between them and behind the last: the middle of the rounds, share by share.
+    #[serde(default, skip_serializing_if = "Curve::is_empty")]
+    pub curve: Curve,
 }

@@ -1,6 +1,7 @@
 //! What one participant came to in one cell, trial by trial, until it is a row.
 
 use crate::bench::beyond::Starts;
+use crate::bench::curve::Curve;
 use crate::bench::results::{Percentiles, Row, Run, Spread, Verdict};
 use crate::bench::timeline::Timeline;
 use crate::bench::trial::Outcome;
@@ -119,16 +120,22 @@ impl<'a> Series<'a> {
         self.threads = self.threads.max(outcome.cost.threads_max);
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
         let wire = outcome.wire.and_then(Result::ok);
+        self.runs.iter_mut().for_each(Run::forget_its_course);
+        let mut cost = outcome.cost;
+        if outcome.sides.len() < 2 {
+            cost.threads.iter_mut().for_each(|thread| thread.side = None);
+        }
         self.runs.push(Run {
             round,
             seconds: outcome.seconds,
             messages: self.messages,
-            cpu_seconds: outcome.cost.cpu_seconds,
+            cpu_seconds: cost.cpu_seconds,
             cpu_seconds_before: outcome.before_cpu_seconds,
             cpu_seconds_after: outcome.after_cpu_seconds,
             foreign_cpu_share: outcome.foreign_cpu_share,
-            peak_rss_bytes: outcome.cost.peak_rss_bytes,
-            threads: outcome.cost.threads,
+            peak_rss_bytes: cost.peak_rss_bytes,
+            threads: cost.threads,
+            moments: cost.moments,
             sides: if outcome.sides.len() > 1 { outcome.sides } else { Vec::new() },
             wire_bytes: wire.as_ref().map(Timeline::bytes),
             last_tenth_to_first: wire.and_then(|wire| wire.last_tenth_to_first()),
@@ -195,6 +202,14 @@ impl<'a> Series<'a> {
     }
 }
 
+impl Run {
+    /// One run of a row shows how it went; all of them would make the document many times longer.
+    fn forget_its_course(&mut self) {
+        self.moments.clear();
+        self.threads.iter_mut().for_each(|thread| thread.over_time.clear());
+    }
+}
+
 /// A reason once, and not too many.
 fn note(reasons: &mut Vec<String>, reason: String) {
     // The same thing with other numbers is the same thing.
@@ -223,6 +238,7 @@ fn percentiles(times: &[crate::bench::account::Times], samples: u64) -> Option<P
         p99: middle(|times| times.p99).filter(|_| beyond(100)).map(|spread| spread.median),
         max: middle(|times| times.max)?.max,
         samples: samples * times.len() as u64,
+        curve: Curve::middle(times.iter().map(|times| &times.curve), samples),
     })
 }
 

@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::time::Instant;
 
+use crate::bench::course::Course;
 use crate::bench::process::MARK;
 use crate::bench::results::ThreadShare;
 
@@ -30,6 +32,8 @@ pub struct Tree {
     samples: u32,
     now: Reading,
     base: Reading,
+    /// From [`begin`](Self::begin) on.
+    course: Option<Course>,
     peak_rss_bytes: u64,
     threads_max: u64,
 }
@@ -63,6 +67,8 @@ pub struct Cost {
     pub switches: u64,
     /// By thread, most first.
     pub threads: Vec<ThreadShare>,
+    /// Ends of the stretches that threads are followed over, in seconds.
+    pub moments: Vec<f64>,
 }
 
 impl Tree {
@@ -76,6 +82,7 @@ impl Tree {
             samples: 0,
             now: Reading::default(),
             base: Reading::default(),
+            course: None,
             peak_rss_bytes: 0,
             threads_max: 0,
         }
@@ -92,6 +99,7 @@ impl Tree {
         self.search();
         self.read();
         self.base = self.now.clone();
+        self.course = Some(Course::new(Instant::now(), self.now.by_thread()));
         self.threads_max = 0;
     }
 
@@ -102,12 +110,19 @@ impl Tree {
             self.search();
         }
         self.read();
+        if let Some(course) = &mut self.course {
+            course.take(Instant::now(), self.now.by_thread());
+        }
     }
 
     /// The window ends: what it has cost.
     pub fn end(&mut self) -> Cost {
         self.search();
         self.read();
+        if let Some(course) = &mut self.course {
+            course.end(Instant::now(), self.now.by_thread());
+        }
+        let course = self.course.take();
         let mut threads = Vec::new();
         let (mut switches, mut in_threads) = (0, 0.0);
         for (id, thread) in &self.now.threads {
@@ -115,7 +130,9 @@ impl Tree {
             let cpu_seconds = (thread.cpu - before.map_or(0.0, |thread| thread.cpu)).max(0.0);
             switches += thread.turns.saturating_sub(before.map_or(0, |thread| thread.turns));
             in_threads += cpu_seconds;
-            threads.push(ThreadShare { name: thread.name.clone(), cpu_seconds });
+            let over_time = course.as_ref().map(|course| course.of(*id)).unwrap_or_default();
+            let name = thread.name.clone();
+            threads.push(ThreadShare { name, cpu_seconds, side: None, over_time });
         }
         // Ticks cover the threads that have ended, nanoseconds the others: neither says too much.
         let cpu_seconds = self.spent().max(in_threads);
@@ -127,6 +144,7 @@ impl Tree {
             threads_max: self.threads_max,
             switches,
             threads,
+            moments: course.map(|course| course.ends()).unwrap_or_default(),
         }
     }
 
@@ -187,6 +205,10 @@ impl Tree {
 }
 
 impl Reading {
+    fn by_thread(&self) -> impl Iterator<Item = ((u32, u32), f64)> {
+        self.threads.iter().map(|(id, thread)| (*id, thread.cpu))
+    }
+
     /// Seconds of the threads that live, and how many they are.
     fn read_threads(&mut self, pid: u32, folder: &str) -> (f64, u64) {
         let (mut cpu, mut count) = (0.0, 0);
@@ -357,7 +379,7 @@ mod tests {
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         // The shell between them is one of the family too, for a moment.
         let sleeps = |pid: &u32| {
             let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
@@ -387,7 +409,7 @@ mod tests {
         tree.begin();
         let mut input = shell.stdin.take().unwrap();
         std::io::Write::write_all(&mut input, b"go\n").unwrap();
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         while survivors(shell.id()).is_empty() && begun.elapsed().as_secs() < 10 {}
         while !survivors(shell.id()).is_empty() && begun.elapsed().as_secs() < 20 {}
         let cost = tree.end();

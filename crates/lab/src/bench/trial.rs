@@ -290,8 +290,10 @@ fn work(
 fn read(players: &mut [Player], began: Instant) -> Outcome {
     let mut outcome = Outcome::default();
     for player in players {
-        let cost = player.tree.end();
+        let mut cost = player.tree.end();
         if player.measured {
+            let side = outcome.sides.len();
+            cost.threads.iter_mut().for_each(|thread| thread.side = Some(side));
             outcome.sides.push(Side {
                 program: player.title.clone(),
                 cpu_seconds: cost.cpu_seconds,
@@ -345,6 +347,12 @@ impl Cost {
         self.threads_max += other.threads_max;
         self.switches += other.switches;
         self.threads.extend(other.threads);
+        // Both were looked at as often, but may have ended on either side of a crumb.
+        if self.moments.is_empty() || other.moments.len() < self.moments.len() {
+            self.moments = other.moments;
+        }
+        let stretches = self.moments.len();
+        self.threads.iter_mut().for_each(|thread| thread.over_time.truncate(stretches));
         self.threads.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
         self
     }

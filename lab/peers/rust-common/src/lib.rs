@@ -158,6 +158,12 @@ impl Connections {
     }
 }
 
+/// Shares of the curve of round trips, in ten-thousandths.
+const CURVE: [usize; 20] = [
+    100, 500, 1_000, 2_500, 4_000, 5_000, 6_000, 7_500, 8_500, 9_000, 9_500, 9_750, 9_900, 9_950,
+    9_970, 9_980, 9_990, 9_995, 9_998, 9_999,
+];
+
 /// How long round trips took.
 #[derive(Default)]
 pub struct RoundTrips(Vec<Duration>);
@@ -174,7 +180,22 @@ impl RoundTrips {
         let Some(last) = self.0.len().checked_sub(1) else { return String::new() };
         let at = |percent: usize| self.0[last * percent / 100].as_secs_f64() * 1e6;
         let [p50, p90, p99, max] = [50, 90, 99, 100].map(at);
-        format!(r#", "rtt_us": {{"p50": {p50}, "p90": {p90}, "p99": {p99}, "max": {max}}}"#)
+        let curve = self.curve();
+        format!(
+            r#", "rtt_us": {{"p50": {p50}, "p90": {p90}, "p99": {p99}, "max": {max}, "curve": [{curve}]}}"#
+        )
+    }
+
+    /// Share and microseconds of each point, as far as ten round trips lie beyond it.
+    fn curve(&self) -> String {
+        let count = self.0.len();
+        let borne = |share: &usize| count * (*share).min(10_000 - share) >= 100_000;
+        let point = |share: usize| {
+            // In whole numbers, so that it is the very trip that the percentiles name.
+            let time = self.0[(count - 1) * share / 10_000].as_secs_f64() * 1e6;
+            format!("[{}, {time}]", share as f64 / 1e4)
+        };
+        CURVE.into_iter().filter(borne).map(point).collect::<Vec<_>>().join(", ")
     }
 }
 

@@ -12,6 +12,7 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::bench::curve::Curve;
 use crate::cells::Failure;
 
 const REQUEST: usize = 12;
@@ -158,7 +159,9 @@ pub(super) fn percentiles(times: &mut [f64]) -> serde_json::Value {
         let at = (times.len() as f64 * share).ceil() as usize;
         times.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
     };
-    json!({ "p50": rank(0.5), "p90": rank(0.9), "p99": rank(0.99), "max": rank(1.0) })
+    let (p50, p90, p99, max) = (rank(0.5), rank(0.9), rank(0.99), rank(1.0));
+    let curve = Curve::of(times.len() as u64, rank);
+    json!({ "p50": p50, "p90": p90, "p99": p99, "max": max, "curve": curve })
 }
 
 fn pack(number: u64, payload: u32) -> [u8; REQUEST] {

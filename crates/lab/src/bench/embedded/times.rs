@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::bench::curve::Curve;
+
 /// Steps within a doubling: a percentile is at most so fine, here six per cent.
 const STEPS: usize = 16;
 /// Nanoseconds have so many doublings until half an hour.
@@ -34,7 +36,8 @@ impl Times {
     /// The percentiles that the contract wants, in microseconds.
     pub(super) fn to_json(&self) -> Value {
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| self.rank(share) / 1e3);
-        json!({ "p50": p50, "p90": p90, "p99": p99, "max": self.max as f64 / 1e3 })
+        let curve = Curve::of(self.all, |share| self.rank(share) / 1e3);
+        json!({ "p50": p50, "p90": p90, "p99": p99, "max": self.max as f64 / 1e3, "curve": curve })
     }
 
     fn rank(&self, share: f64) -> f64 {

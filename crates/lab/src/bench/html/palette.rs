@@ -6,8 +6,9 @@
 /// A name in the style sheet, its colour on a light page and on a dark one.
 type Colour = (&'static str, &'static str, &'static str);
 
-/// Paper, lines and words; verdicts; bars; threads; the steps of the heat map and the words on
-/// them. Verdicts differ by sign and word as well, bars by name, threads by letter.
+/// Paper, rules and words; verdicts; bars; threads; lines; the steps of the heat map and the words on
+/// them. Verdicts differ by sign and word as well, bars by name, threads
+/// by letter, lines by letter and dashes.
 pub(crate) const COLOURS: &[Colour] = &[
     ("paper", "#fdfdfb", "#15171b"),
     ("panel", "#f3f4f1", "#1e2127"),
@@ -26,6 +27,12 @@ pub(crate) const COLOURS: &[Colour] = &[
     ("thread3", "#eacfe6", "#542950"),
     ("thread4", "#e3e3c4", "#474714"),
     ("rest", "#e2e3e3", "#33373e"),
+    ("line0", "#b35900", "#f0a04b"),
+    ("line1", "#00806a", "#4fc7ad"),
+    ("line2", "#8a4fb0", "#c49be8"),
+    ("line3", "#b3264a", "#f5859f"),
+    ("line4", "#6b6f00", "#c9c84b"),
+    ("line5", "#137f9f", "#62c4e2"),
     ("heat0", "#edf3fa", "#1c2430"),
     ("heat1", "#d5e5f5", "#1f3046"),
     ("heat2", "#b9d4ef", "#233d5e"),
@@ -41,6 +48,9 @@ pub(crate) const HEAT_STEPS: usize = 7;
 
 /// Threads that have a colour of their own.
 pub(crate) const THREADS: usize = 5;
+
+/// Lines of a plot that have a colour of their own, beside the limit's and ours.
+pub(crate) const LINES: usize = 6;
 
 /// The colours as declarations of a style sheet: light always, dark on a screen that asks for it.
 /// Paper stays light, because ink costs.
@@ -108,6 +118,9 @@ mod tests {
     fn bars_stand_out_from_the_page() {
         for bar in ["ours", "other", "limit"] {
             hold(bar, "paper", 3.0);
+        }
+        for line in 0..LINES {
+            hold(&format!("line{line}"), "paper", 3.0);
         }
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! They are drawn for the width of a phone and grow a little on a screen: a name stands above its
 //! bar and not beside it, so a long name costs no room. Everything that a plot shows stands in the
-//! table too; whoever hears the page instead of seeing it loses nothing.
+//! table too, or as a list of points in the document; whoever hears the page loses little.
 
-use crate::bench::figures::{bytes, earned, interval, microseconds, significant, verdict_word};
-use crate::bench::html::threads;
+use crate::bench::figures::{
+    bytes, earned, interval, memory_of_sides, microseconds, significant, verdict_word,
+};
+use crate::bench::html::{curves, threads};
 use crate::bench::layout::{Kind, Table, is_raw};
 use crate::bench::quote::{html, short};
 use crate::bench::results::{Percentiles, Row, Verdict};
@@ -24,8 +26,8 @@ pub(crate) fn of(table: &Table<'_>) -> String {
     if table.kind == Kind::Mixed {
         return String::new();
     }
-    let plots = [ratios(table), cpu(table), round_trips(table), memory(table)];
-    let mut text: String = plots.into_iter().flatten().collect();
+    let bars = [ratios(table), cpu(table), memory(table), round_trips(table)];
+    let mut text: String = bars.into_iter().flatten().chain(curves::of(table)).collect();
     text.push_str(&threads::of(table));
     match text.is_empty() {
         true => text,
@@ -38,6 +40,8 @@ struct Bar {
     name: String,
     class: String,
     value: f64,
+    /// Where its second part begins.
+    first: Option<f64>,
     /// From where to where it may be.
     range: Option<(f64, f64)>,
     words: String,
@@ -63,11 +67,24 @@ fn cpu(table: &Table<'_>) -> Option<String> {
 }
 
 fn memory(table: &Table<'_>) -> Option<String> {
-    let bars = bars(table, |row| {
+    let mut bars = bars(table, |row| {
         let held = row.peak_rss_bytes?;
         Some((held as f64, None, bytes(held)))
     });
-    let note = "The largest resident memory of all processes: less is better.";
+    let two = table.rows().into_iter().filter(|row| earned(row).is_some());
+    let sides = two.filter(|row| row.peak_rss_bytes.is_some()).map(memory_of_sides);
+    for (bar, sides) in bars.iter_mut().zip(sides) {
+        let Some((server, client)) = sides else { continue };
+        bar.first = Some(server as f64);
+        bar.words = format!("{} + {}", bytes(server), bytes(client));
+    }
+    let note = match bars.iter().any(|bar| bar.first.is_some()) {
+        true => {
+            "The largest resident memory, of the server and behind it of the client: less is \
+                 better."
+        }
+        false => "The largest resident memory of all processes: less is better.",
+    };
     plot(table, "Memory", note, &bars, None, |size| bytes(size as u64))
 }
 
@@ -81,7 +98,8 @@ fn bars(
         let (value, range, words) = figure(row)?;
         let range = range.filter(|(low, high)| low.is_finite() && high.is_finite());
         let (name, class) = (marked(label, row), class(row).to_owned());
-        value.is_finite().then_some(Bar { name, class, value, range, words })
+        let first = None;
+        value.is_finite().then_some(Bar { name, class, value, first, range, words })
     };
     table.rows().into_iter().filter_map(|row| bar(row, table.label(row))).collect()
 }
@@ -146,11 +164,16 @@ fn plot(
 
 fn one_bar(bar: &Bar, top: f64, x: &impl Fn(f64) -> f64) -> String {
     let class = &bar.class;
-    let mut svg = format!(
-        "<rect class=\"{class}\" x=0 y={} width={:.1} height=10></rect>",
-        top + 19.0,
-        x(bar.value).max(0.75)
-    );
+    let y = top + 19.0;
+    let end = x(bar.value).max(0.75);
+    let middle = bar.first.map_or(end, |first| x(first).min(end));
+    let mut svg = format!("<rect class=\"{class}\" x=0 y={y} width={middle:.1} height=10></rect>");
+    if middle < end {
+        let width = end - middle;
+        svg.push_str(&format!(
+            "<rect class=\"{class} second\" x={middle:.1} y={y} width={width:.1} height=10></rect>"
+        ));
+    }
     if let Some((low, high)) = bar.range.filter(|(low, high)| high > low) {
         let (low, high, middle) = (x(low), x(high), top + 24.0);
         let (above, below) = (middle - 4.0, middle + 4.0);
@@ -180,6 +203,18 @@ fn name_line(name: &str, words: &str, top: f64) -> String {
 
 /// Says as well who is missing from the plot and why.
 fn figure(title: &str, note: &str, table: &Table<'_>, svg: &str, height: f64) -> String {
+    figure_with(title, note, table, svg, height, "")
+}
+
+/// The same, with something below the drawing.
+pub(crate) fn figure_with(
+    title: &str,
+    note: &str,
+    table: &Table<'_>,
+    svg: &str,
+    height: f64,
+    below: &str,
+) -> String {
     let missing: Vec<String> = table
         .rows()
         .into_iter()
@@ -197,16 +232,16 @@ fn figure(title: &str, note: &str, table: &Table<'_>, svg: &str, height: f64) ->
     format!(
         "<figure><figcaption><h4>{title}</h4><small>{note}</small>{missing}</figcaption>\n\
          <svg viewBox=\"0 0 {WIDTH} {height}\" role=img aria-label=\"{name}\">\n{svg}</svg>\
-         </figure>\n"
+         {below}</figure>\n"
     )
 }
 
 /// The percentiles of each row on a logarithmic scale, each with a mark of its own.
 fn round_trips(table: &Table<'_>) -> Option<String> {
-    let rows: Vec<(&Row, Percentiles)> = table
+    let rows: Vec<(&Row, &Percentiles)> = table
         .rows()
         .into_iter()
-        .filter_map(|row| Some((row, earned(row)?.row().rtt_us?)))
+        .filter_map(|row| Some((row, earned(row)?.row().rtt_us.as_ref()?)))
         .filter(|(_, rtt)| rtt.p50 > 0.0 && rtt.max.is_finite() && rtt.max >= rtt.p50)
         .collect();
     let least = rows.iter().map(|(_, rtt)| rtt.p50).reduce(f64::min)?.log10().floor();
@@ -249,7 +284,7 @@ fn round_trips(table: &Table<'_>) -> Option<String> {
 }
 
 /// A power of ten needs no digits after the point.
-fn whole(time: f64) -> String {
+pub(crate) fn whole(time: f64) -> String {
     match time {
         time if time >= 1e6 => format!("{} s", time / 1e6),
         time if time >= 1e3 => format!("{} ms", time / 1e3),

@@ -45,7 +45,7 @@ font-variant-numeric:tabular-nums}
 th,td{text-align:right;vertical-align:top;padding:.5rem .7rem;border-bottom:1px solid var(--rule);\
 font-weight:400;white-space:nowrap}
 tbody:last-child tr:last-child>*{border-bottom:0}
-thead th{background:var(--panel);font-weight:600;vertical-align:bottom}
+thead th{background:var(--panel);font-weight:600;vertical-align:bottom;white-space:normal}
 th[scope=row]{font-weight:600;white-space:normal;min-width:9.5rem;max-width:17rem;\
 overflow-wrap:anywhere}
 th:first-child,td:first-child,.word{text-align:left}
@@ -92,8 +92,24 @@ svg .halo{stroke:var(--paper);stroke-width:4.5;fill:none}
 .other{fill:var(--other);stroke:var(--other)}
 .limit{fill:var(--limit);stroke:var(--limit)}
 .doubt{fill-opacity:.3;stroke-dasharray:4 2}
+svg .line{fill:none;stroke-width:1.75;stroke-linejoin:round}
+.line-limit{stroke:var(--limit)}
+svg .line-ours{stroke:var(--ours);stroke-width:3}
+.line0{stroke:var(--line0);stroke-dasharray:7 3}
+.line1{stroke:var(--line1);stroke-dasharray:2 2.5}
+.line2{stroke:var(--line2);stroke-dasharray:9 3 2 3}
+.line3{stroke:var(--line3);stroke-dasharray:4 2}
+.line4{stroke:var(--line4);stroke-dasharray:14 4}
+.line5{stroke:var(--line5);stroke-dasharray:5 2 1.5 2 1.5 2}
+.legend{margin:.2rem 0 0;font-size:.85rem;line-height:1.6;overflow-wrap:anywhere}
+.legend span{display:inline-block;max-width:100%;margin-right:.9em}
+svg.key{display:inline-block;width:1.9rem;height:.5rem;vertical-align:middle}
 svg .span{stroke-width:1.5}
 .hollow{fill:var(--paper)}
+.area{stroke:var(--muted);stroke-width:.5}
+svg .side{font-size:11px}
+svg .axis{stroke:var(--ink)}
+.second{fill-opacity:.4}
 .part{stroke:var(--muted);stroke-width:.75}
 .part0{fill:var(--thread0)}.part1{fill:var(--thread1)}.part2{fill:var(--thread2)}
 .part3{fill:var(--thread3)}.part4{fill:var(--thread4)}.part5{fill:var(--rest)}
@@ -102,6 +118,7 @@ svg .span{stroke-width:1.5}
 grid-template-columns:repeat(auto-fill,minmax(min(100%,21rem),1fr))}
 .stack{min-width:0;break-inside:avoid}
 .stack svg{overflow:visible}
+.stack svg+svg{margin-top:.25rem}
 .stack b{font-weight:600;font-size:.9rem;overflow-wrap:anywhere}
 .stack p{margin:.2rem 0 0;font-size:.85rem;line-height:1.45;overflow-wrap:anywhere}
 .stack p span{display:inline-block;max-width:100%;margin-right:.9em}
@@ -123,14 +140,15 @@ body{font-size:10.5pt;background:none}
 nav{display:none}
 main,header,footer{max-width:none;padding-left:0;padding-right:0}
 .box{overflow:visible;border:0}
-table{font-size:7.5pt}
-th,td{padding:.3rem .4rem}
+table{font-size:7pt}
+th,td{padding:.3rem .2rem}
 th[scope=row]{min-width:0;max-width:9rem}
 .why>*{position:static;max-width:none}
 thead{display:table-header-group}
 tr,figure,.notice{break-inside:avoid}
 h2,h3,h4{break-after:avoid}
-.plots{grid-template-columns:repeat(3,1fr);gap:1rem}
+.plots,.stacks{grid-template-columns:repeat(3,1fr);gap:1rem}
+.legend,.stack p{font-size:8pt}
 svg,.heat td,.part,thead th{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 a{color:inherit;text-decoration:none}}
 ";

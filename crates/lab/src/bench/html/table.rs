@@ -74,6 +74,8 @@ pub(crate) fn environment(environment: &Environment) -> String {
         [] => "none".to_owned(),
         remarks => list(remarks),
     };
+    // Documents of earlier versions do not tell.
+    let pinning = Some(environment.pinning.as_str()).filter(|it| !it.is_empty()).unwrap_or("–");
     let facts = [
         ("started", html(&environment.started)),
         ("wigwag", html(&environment.wigwag)),
@@ -83,6 +85,7 @@ pub(crate) fn environment(environment: &Environment) -> String {
         ("memory", crate::bench::figures::bytes(environment.memory_bytes)),
         ("congestion control", html(&environment.congestion_control)),
         ("open files", crate::bench::figures::grouped(environment.open_files_max)),
+        ("pinning", html(pinning)),
         ("load at the start", crate::bench::figures::significant(environment.load)),
         ("remarks", remarks),
     ];

@@ -79,10 +79,58 @@ fn a_void_row_has_no_number_and_its_reason_is_told() {
     row.ratio_to_raw = Some(Interval { median: absurd, low: absurd, high: absurd });
     row.peak_rss_bytes = Some(77_777_777_777_777);
     let page = page(&results);
-    assert!(!visible(&page).contains("77.8") && !visible(&page).contains("77,77"));
+    assert!(!visible(&page).contains("77.8 M") && !visible(&page).contains("77,77"));
     assert!(visible(&page).contains("it read a quarter"));
     assert!(visible(&page).contains("no number"));
     assert!(visible(&page).contains("<bdi>go</bdi> ✕ VOID"));
+}
+
+/// The curve of a participant that lost its number goes with the number.
+#[test]
+fn curves_and_courses_are_those_of_rows_that_earned_them() {
+    let mut results = rich();
+    let drawn = |results: &Results, what: &str| visible(&page(results)).matches(what).count();
+    let (curves, areas) = (drawn(&results, "svg class=key"), drawn(&results, "class=\"area"));
+    assert_eq!(curves, 8);
+    assert!(areas > 40, "{areas}");
+    for row in &mut results.rows {
+        row.verdict = Verdict::Void;
+        row.reasons = vec!["it read a quarter".to_owned()];
+    }
+    assert_eq!(drawn(&results, "svg class=key") + drawn(&results, "class=\"area"), 0);
+}
+
+/// The server stands above the line and the client below it, and the legend says who is who.
+#[test]
+fn both_programs_of_a_pair_are_told_apart() {
+    let mut results = rich();
+    results.rows.retain(|row| row.cell == "tell" && row.participant == "raw");
+    let page = page(&results);
+    for words in [">server</text>", ">client</text>", "server: <bdi>raw-server</bdi> 50 %"] {
+        assert!(visible(&page).contains(words), "{words}");
+    }
+    assert!(visible(&page).contains("server mem") && visible(&page).contains("wire B / msg"));
+    let missing: Vec<&str> = page.matches("NaN").collect();
+    assert!(missing.is_empty());
+}
+
+/// More participants than there are colours stand in more than one plot, the limit in each.
+#[test]
+fn a_plot_of_curves_has_no_more_lines_than_can_be_told_apart() {
+    let mut results = rich();
+    results.rows.retain(|row| row.cell == "rtt" && row.rtt_us.is_some());
+    let erlang = results.rows.iter().find(|row| row.participant == "erlang").unwrap().clone();
+    for number in 0..9 {
+        let participant = format!("peer-{number}");
+        results.rows.push(Row { participant, ..erlang.clone() });
+    }
+    let page = page(&results);
+    assert!(visible(&page).contains("Round trips by share (2 of 2)"));
+    assert_eq!(visible(&page).matches("<path class=\"line line-limit").count(), 4);
+    for number in 0..palette::LINES {
+        assert!(visible(&page).contains(&format!("line line{number}\"")), "{number}");
+    }
+    assert!(!visible(&page).contains(&format!("line line{}\"", palette::LINES)));
 }
 
 #[test]

@@ -21,6 +21,14 @@ fn the_verdict_stands_before_the_number_and_the_limit_first() {
 }
 
 #[test]
+fn a_plain_loop_tells_what_it_put_on_the_wire_and_whether_it_tired() {
+    let text = tables(&rich());
+    let head = table(&text, "remote / naive")[1];
+    assert!(head.contains("last ÷ first  wire B / msg  memory"), "{text}");
+    assert!(!table(&text, "counter / 1 sender")[1].contains("wire"), "{text}");
+}
+
+#[test]
 fn a_void_row_has_its_reason_and_no_number() {
     let mut results = rich();
     let row = results.rows.iter_mut().find(|row| row.verdict == Verdict::Void).unwrap();

@@ -207,7 +207,7 @@ fn witnessed_by_client(order: Order, client: &Client) -> Judged {
     if let Some(at_work) = client.at_work {
         judge_at_work(&mut judged, at_work);
     }
-    if let Some(times) = client.rtt_us.filter(|_| judged.void.is_empty()) {
+    if let Some(times) = client.rtt_us.clone().filter(|_| judged.void.is_empty()) {
         trips::look(&mut judged, &times);
         judged.times = Some(times);
     }

@@ -83,14 +83,13 @@ fn judge_wire(judged: &mut Judged, order: Order, outcome: &Outcome) {
 /// The times are the client's own. They cannot add up to more than the clock saw; and a median far
 /// below the mean means that a few stalls took most of the time.
 fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
-    let Some(times) = judged.times else {
+    let Some(times) = judged.times.clone() else {
         judged.void.push("its client gave no times".to_owned());
         return;
     };
     let mean = seconds * 1e6 / order.messages.max(1) as f64;
-    let ascending = times.p50 <= times.p90 && times.p90 <= times.p99 && times.p99 <= times.max;
     // Half of the trips took p50 or longer.
-    judged.demand(ascending && times.p50 > 0.0 && times.p50 / 2.0 <= mean * 1.05, || {
+    judged.demand(times.p50 > 0.0 && times.p50 / 2.0 <= mean * 1.05, || {
         format!("a median of {:.1} µs cannot be, for the mean is {mean:.1}", times.p50)
     });
     trips::look(judged, &times);

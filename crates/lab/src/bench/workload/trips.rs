@@ -13,6 +13,9 @@ const STALL_TIMES: f64 = 20.0;
 
 /// Says what a reader of the times must know.
 pub(super) fn look(judged: &mut Judged, times: &Times) {
+    judged.demand(times.agree(), || {
+        "its percentiles do not ascend, or its curve does not go through them".to_owned()
+    });
     if NAGLE_US.contains(&times.p50) {
         let said = "a median near 40 ms: small writes wait for a delayed acknowledgement";
         judged.flags.push(said.to_owned());
@@ -33,7 +36,7 @@ mod tests {
 
     fn said(p50: f64, p99: f64, max: f64) -> String {
         let mut judged = Judged::default();
-        look(&mut judged, &Times { p50, p90: p50, p99, max });
+        look(&mut judged, &Times { p50, p90: p50, p99, max, ..Times::default() });
         assert!(judged.void.is_empty());
         judged.flags.join("; ")
     }
@@ -43,6 +46,20 @@ mod tests {
     fn a_stall_that_a_closed_loop_hides_is_flagged() {
         let said = said(20.0, 35.0, 300_000.0);
         assert!(said.contains("a stall of 300 ms") && said.contains("20.0 µs"), "{said}");
+    }
+
+    #[test]
+    fn times_that_contradict_each_other_have_no_number() {
+        let void = |p90, curve| {
+            let curve = serde_json::from_value(curve).unwrap();
+            let times = Times { p50: 20.0, p90, p99: 35.0, max: 90.0, curve };
+            let mut judged = Judged::default();
+            look(&mut judged, &times);
+            judged.void.len()
+        };
+        assert_eq!(void(30.0, serde_json::json!([[0.5, 20.0], [0.999, 80.0]])), 0);
+        assert_eq!(void(36.0, serde_json::json!([])), 1);
+        assert_eq!(void(30.0, serde_json::json!([[0.5, 20.0], [0.999, 91.0]])), 1);
     }
 
     #[test]

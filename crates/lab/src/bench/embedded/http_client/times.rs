@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::bench::curve::Curve;
+
 /// Bins of each doubling.
 const FINE: u64 = 64;
 /// Doublings: the longest is 2^40 ns, eighteen minutes.
@@ -35,7 +37,8 @@ impl Times {
     pub(super) fn to_json(&self) -> Value {
         let at = |share| self.percentile(share) as f64 / 1e3;
         let max = self.max as f64 / 1e3;
-        json!({ "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "max": max })
+        let curve = Curve::of(self.count, at);
+        json!({ "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "max": max, "curve": curve })
     }
 
     /// Half were faster, in microseconds.

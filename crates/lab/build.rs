@@ -1,0 +1,67 @@
+//! Tells the lab which commit it is built from, for its documents.
+//!
+//! At run time the checkout may have moved on, and a program that was copied elsewhere has none, so
+//! only the build knows. It is asked of git where the crate lies in the project's own checkout, and
+//! of what `cargo package` notes in a package. Where neither is there, nothing is told: a build
+//! never fails over this, and nothing is fetched.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Digits of a commit: enough to find it by.
+const DIGITS: usize = 10;
+
+/// What the program is made of, as seen from this folder; a change elsewhere does not change it.
+const SOURCES: [&str; 9] = [
+    "src",
+    "Cargo.toml",
+    "../wire/src",
+    "../sp/src",
+    "../link/src",
+    "../actor/src",
+    "../macros/src",
+    "../net/src",
+    "../node/src",
+];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    if let Some(commit) = of_checkout().or_else(of_package) {
+        println!("cargo::rustc-env=WIGWAG_COMMIT={commit}");
+    }
+}
+
+/// The commit of the checkout, with a word about what is not in it. A checkout around a copy of
+/// this crate in another project is none of ours, so it must begin two folders up.
+fn of_checkout() -> Option<String> {
+    if !Path::new("../../.git").exists() {
+        return None;
+    }
+    // Written by every commit and every checkout.
+    println!("cargo::rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
+    SOURCES.iter().for_each(|source| println!("cargo::rerun-if-changed={source}"));
+    let commit = shortened(&git(&["rev-parse", "HEAD"])?)?;
+    let status = ["status", "--porcelain", "--"];
+    let changed = git(&[&status[..], &SOURCES[..]].concat())?;
+    Some(if changed.is_empty() { commit } else { format!("{commit} and changes") })
+}
+
+/// The commit that the package was made of.
+fn of_package() -> Option<String> {
+    let noted = fs::read_to_string(".cargo_vcs_info.json").ok()?;
+    let (_, after) = noted.split_once("\"sha1\"")?;
+    shortened(after.split('"').nth(1)?)
+}
+
+/// What git prints; `None` if it is not there or finds something amiss.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let text = output.status.success().then(|| String::from_utf8(output.stdout))?;
+    Some(text.ok()?.trim().to_owned())
+}
+
+fn shortened(commit: &str) -> Option<String> {
+    let digits = commit.get(..DIGITS)?;
+    digits.chars().all(|digit| digit.is_ascii_hexdigit()).then(|| digits.to_owned())
+}
