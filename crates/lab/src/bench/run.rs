@@ -11,9 +11,9 @@ use std::time::Duration;
 use crate::bench::participant::Participant;
 use crate::bench::ratios;
 use crate::bench::results::{Environment, Results, Row, SCHEMA};
-use crate::bench::series::Series;
-use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, QUICK, conduct};
-use crate::bench::workload::{Cell, Entry, Order, Workload};
+use crate::bench::series::{Series, is_against};
+use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, Outcome, QUICK, conduct};
+use crate::bench::workload::{Cell, Entry, Judged, Order, Workload};
 use crate::statistics::SplitMix64;
 
 /// Rounds of a run, if nobody says otherwise.
@@ -163,9 +163,15 @@ impl Lab<'_> {
         let window = self.window_length().as_secs_f64();
         let mut messages = round_up(size.first);
         for _ in 0..CALIBRATIONS {
-            let Some(seconds) = self.trial(series, messages) else {
+            let Some((judged, outcome)) = self.trial(series, messages) else {
                 return;
             };
+            if self.asks_no_rate(series) && is_against(&judged.flags) {
+                series.messages = messages;
+                series.take_window(0, judged, outcome, false);
+                return;
+            }
+            let seconds = outcome.seconds;
             let fill = (window / seconds.max(1e-4)).clamp(0.05, 50.0);
             let more = round_up((messages as f64 * fill) as u64);
             let enough = seconds >= window / 3.0 || messages == round_up(size.most);
@@ -177,18 +183,23 @@ impl Lab<'_> {
         series.messages = messages;
     }
 
-    /// One trial outside the rounds: how long it took, unless it is void.
-    fn trial(&mut self, series: &mut Series<'_>, messages: u64) -> Option<f64> {
+    /// One trial outside the rounds, and what it came to; `None` when it is void.
+    fn trial(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Judged, Outcome)> {
         let (order, outcome) = self.conduct(series, messages)?;
         let judged = series.entry.judge(order, &outcome);
-        let seconds = outcome.seconds;
         series.take_cost(messages, &outcome);
-        series.take_trial(judged).then_some(seconds)
+        series.take_trial(judged.clone()).then_some((judged, outcome))
+    }
+
+    /// A quick run asks whether a bad one is found out; how fast it is nobody wants to know.
+    fn asks_no_rate(&self, series: &Series<'_>) -> bool {
+        self.options.quick && series.entry.is_known_bad()
     }
 
     /// One window of a round, the quietest of a few.
     fn window(&mut self, series: &mut Series<'_>, round: usize) {
-        if series.is_void() || self.stop.load(Ordering::Relaxed) {
+        let enough = self.asks_no_rate(series) && series.is_found_out();
+        if enough || series.is_void() || self.stop.load(Ordering::Relaxed) {
             self.done += 1;
             return;
         }
@@ -221,12 +232,9 @@ impl Lab<'_> {
         }
     }
 
-    fn conduct(
-        &mut self,
-        series: &mut Series<'_>,
-        messages: u64,
-    ) -> Option<(Order, crate::bench::trial::Outcome)> {
-        let order = Order { messages, seed: self.random.draw() as u32 };
+    fn conduct(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Order, Outcome)> {
+        let seed = self.random.draw() as u32;
+        let order = Order { messages, seed, is_first: series.begin_trial() };
         let Some(cast) = series.entry.cast(order) else {
             series.make_void("it has no command for the role".to_owned());
             return None;

@@ -19,7 +19,7 @@ pub const INNOCENT: [&str; 3] = ["no quiet window", "at least this", "the wire w
 pub fn is_found_out(row: &Row) -> bool {
     match row.verdict {
         Verdict::Void => true,
-        Verdict::Flagged => row.reasons.iter().any(|reason| !is_innocent(reason)),
+        Verdict::Flagged => is_against(&row.reasons),
         Verdict::Valid | Verdict::NotInstalled => false,
     }
 }
@@ -33,6 +33,11 @@ pub fn has_escaped(row: &Row) -> bool {
 /// Whether the lab's own side was the limit, so that a rate is a lower bound.
 pub fn is_lower_bound(row: &Row) -> bool {
     row.verdict == Verdict::Flagged && row.reasons.iter().any(|it| it.starts_with(INNOCENT[1]))
+}
+
+/// Whether one of the reasons says something against the participant.
+pub(crate) fn is_against(reasons: &[String]) -> bool {
+    reasons.iter().any(|reason| !is_innocent(reason))
 }
 
 pub(crate) fn is_innocent(reason: &str) -> bool {
@@ -53,6 +58,8 @@ pub struct Series<'a> {
     threads: u64,
     switches: Vec<f64>,
     starts: Starts,
+    /// Trials that were begun.
+    trials: usize,
     /// Windows that were not quiet, and the worst of them.
     loud: (usize, f64),
 }
@@ -71,6 +78,7 @@ impl<'a> Series<'a> {
             threads: 0,
             switches: Vec::new(),
             starts: Starts::default(),
+            trials: 0,
             loud: (0, 0.0),
         }
     }
@@ -83,6 +91,17 @@ impl<'a> Series<'a> {
     /// There is something to tell.
     pub fn has_begun(&self) -> bool {
         self.is_void() || !self.runs.is_empty()
+    }
+
+    /// One more trial; true for the first one.
+    pub fn begin_trial(&mut self) -> bool {
+        self.trials += 1;
+        self.trials == 1
+    }
+
+    /// Something is said against the participant already.
+    pub fn is_found_out(&self) -> bool {
+        self.is_void() || is_against(&self.flags)
     }
 
     /// It cannot have a number, and why.

@@ -199,12 +199,14 @@ pub struct Entry<'a> {
 }
 
 /// What a trial is given: how many, and from which seed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Order {
     /// In all.
     pub messages: u64,
     /// For the sender.
     pub seed: u32,
+    /// Nobody has seen the row's participant at work before: what takes long is looked at now.
+    pub is_first: bool,
 }
 
 /// What the accounts of a trial come to.

@@ -8,7 +8,7 @@ use crate::bench::participant::{Participant, Payload};
 use crate::bench::tree::Cost;
 
 const EACH: u64 = 40;
-const ORDER: Order = Order { messages: EACH * CONNECTIONS, seed: 7 };
+const ORDER: Order = Order { messages: EACH * CONNECTIONS, seed: 7, is_first: false };
 
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judged {
     let it = Embedded { name: "x", known_bad: false, roles: &[], payload, source_lines: None };

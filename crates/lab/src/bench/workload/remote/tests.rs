@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::bench::participant::Participant;
 
-const ORDER: Order = Order { messages: 1_000, seed: 7 };
+const ORDER: Order = Order { messages: 1_000, seed: 7, is_first: false };
 
 fn judged(cell: Cell, seen: Seen, drove: &Value) -> Judged {
     let program = Path::new("none");
