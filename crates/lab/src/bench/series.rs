@@ -1,6 +1,7 @@
 //! What one participant came to in one cell, trial by trial, until it is a row.
 
 use crate::bench::beyond::Starts;
+use crate::bench::latency::Histogram;
 use crate::bench::results::{Percentiles, Row, Run, Spread, Verdict};
 use crate::bench::timeline::Timeline;
 use crate::bench::trial::Outcome;
@@ -50,11 +51,14 @@ pub struct Series<'a> {
     pub entry: Entry<'a>,
     /// Messages of a window.
     pub messages: u64,
+    /// A second, where they are sent at a fixed rate; otherwise 0.
+    pub rate: u64,
     verified: Verified,
     void: Vec<String>,
     flags: Vec<String>,
     runs: Vec<Run>,
     times: Vec<crate::bench::account::Times>,
+    latency: Histogram,
     threads: u64,
     switches: Vec<f64>,
     starts: Starts,
@@ -70,11 +74,13 @@ impl<'a> Series<'a> {
         Self {
             entry,
             messages: 0,
+            rate: 0,
             verified: Verified::default(),
             void: Vec::new(),
             flags: Vec::new(),
             runs: Vec::new(),
             times: Vec::new(),
+            latency: Histogram::default(),
             threads: 0,
             switches: Vec::new(),
             starts: Starts::default(),
@@ -86,6 +92,18 @@ impl<'a> Series<'a> {
     /// It cannot have a number any more.
     pub fn is_void(&self) -> bool {
         !self.void.is_empty()
+    }
+
+    /// Messages a second in the middle of its rounds; `None` when it has no number.
+    pub fn median_rate(&self) -> Option<f64> {
+        let rates: Vec<f64> =
+            self.runs.iter().map(|run| run.messages as f64 / run.seconds).collect();
+        spread(&rates).filter(|_| !self.is_void()).map(|rate| rate.median)
+    }
+
+    /// Why it is void.
+    pub fn reasons(&self) -> &[String] {
+        &self.void
     }
 
     /// There is something to tell.
@@ -135,6 +153,9 @@ impl<'a> Series<'a> {
             self.loud = (self.loud.0 + 1, self.loud.1.max(outcome.foreign_cpu_share));
         }
         self.times.extend(judged.times);
+        if let Some(latency) = judged.latency {
+            self.latency = std::mem::take(&mut self.latency).with(latency);
+        }
         self.threads = self.threads.max(outcome.cost.threads_max);
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
         let wire = outcome.wire.and_then(Result::ok);
@@ -181,6 +202,7 @@ impl<'a> Series<'a> {
         if void {
             self.runs.clear();
             self.times.clear();
+            self.latency = Histogram::default();
         }
         let counts = |of: fn(&Run) -> f64| -> Vec<f64> { self.runs.iter().map(of).collect() };
         let measured = !self.runs.is_empty();
@@ -200,6 +222,8 @@ impl<'a> Series<'a> {
             rate: spread(&counts(|run| run.messages as f64 / run.seconds)),
             cpu_s_per_million: spread(&counts(|run| run.cpu_seconds * 1e6 / run.messages as f64)),
             rtt_us: percentiles(&self.times, self.messages),
+            rate_ordered: (measured && self.rate > 0).then_some(self.rate),
+            latency_us: self.latency.to_document(),
             peak_rss_bytes: self.runs.iter().map(|run| run.peak_rss_bytes).max(),
             threads: measured.then_some(self.threads),
             switches_per_thousand: spread(&self.switches)

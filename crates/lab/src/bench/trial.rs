@@ -278,8 +278,8 @@ fn work(
         if began.elapsed() > deadlines.work {
             return Err(player.broke(Fault::NoAccount(deadlines.work)));
         }
-        let silent = |wire: &&mut Wire<'_>| wire.timeline.silent_for(Instant::now());
-        if wire.as_ref().is_some_and(|wire| silent(&wire) > deadlines.silence) {
+        let silent = wire.as_ref().map(|wire| wire.timeline.silent_for(Instant::now()));
+        if silent.is_some_and(|silent| silent > deadlines.silence) {
             return Err(player.broke(Fault::NoProgress(deadlines.silence)));
         }
         player.listen(SAMPLE_EVERY.saturating_sub(sampled.elapsed()))?;
