@@ -9,6 +9,7 @@ pub mod tree;
 pub mod process;
 pub mod stage;
 pub mod timeline;
+pub mod latency;
 pub mod trial;
 pub mod peer;
 pub mod participant;

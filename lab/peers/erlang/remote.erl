@@ -46,6 +46,8 @@ client() ->
 
 run("ask", Server, Messages, State) ->
     account(ask(Server, Messages, lab:order("WINDOW"), State), "");
+run("naive-ask", Server, Messages, State) ->
+    account(naive_ask(Server, Messages, State), "");
 run("rtt", Server, Messages, State) ->
     {Replies, Times} = rtt(Server, 0, Messages, State, {0, 0, 0}, []),
     account(Replies, percentiles(lists:sort(Times)));
@@ -82,9 +84,23 @@ ask(Server, Number, Next, Messages, Ahead, State, Replies) ->
     end.
 
 send_ask(Server, Number, State) ->
+    send_ask(Server, self(), Number, State).
+
+send_ask(Server, From, Number, State) ->
     Payload = lab:draw(State),
-    Server ! {ask, self(), Number, Payload},
+    Server ! {ask, From, Number, Payload},
     Payload.
+
+%% A process that sends all asks in a plain loop, and this one, which receives.
+naive_ask(Server, Messages, State) ->
+    Hearer = self(),
+    spawn_link(fun() -> send_asks(Server, Hearer, 0, Messages, State) end),
+    ask(Server, 0, Messages, Messages, State, State, {0, 0, 0}).
+
+send_asks(_, _, Messages, Messages, _) ->
+    ok;
+send_asks(Server, Hearer, Number, Messages, State) ->
+    send_asks(Server, Hearer, Number + 1, Messages, send_ask(Server, Hearer, Number, State)).
 
 rtt(_, Messages, Messages, _, Replies, Times) ->
     {Replies, Times};

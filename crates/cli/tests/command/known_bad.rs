@@ -31,9 +31,11 @@ impl Peers {
         let lines: String = roles.iter().map(line).collect();
         let folder = self.0.join(name);
         fs::create_dir_all(&folder).expect("a temporary folder");
+        let known = ALL.iter().find(|it| it.name == embedded).expect("an embedded participant");
+        let cells = known.cells;
         let text = format!(
             "name = {name:?}\nlanguage = \"?\"\nlicense = \"?\"\npayload = {payload:?}\n\
-             [role]\n{lines}"
+             cells = {cells:?}\n[role]\n{lines}"
         );
         fs::write(folder.join("peer.toml"), text).expect("a new file");
     }

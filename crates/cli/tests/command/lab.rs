@@ -92,6 +92,7 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
         ("broken-mask", "duplicate in the place"),
         ("broken-wrong", "not the same"),
         ("broken-reorder", "out of order"),
+        ("broken-due", "from when its asks were due"),
         ("broken-mute", "was not READY within"),
         ("broken-rubbish", "up and running"),
         ("broken-crash", "something went very wrong"),
@@ -119,6 +120,38 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
         ("broken-nibble", "replies unread"),
     ] {
         said_of(name, words);
+    }
+}
+
+/// Alone, remote has all its cells in a quick run: naive loops of two million, and fixed rates.
+#[test]
+fn a_quick_run_of_remote_alone_floods_and_paces() {
+    let said = run(["lab", "run", "remote", "--quick", "--runs", "1", "--peers", "raw,wigwag"]
+        .into_iter()
+        .chain(["--json", "-"]));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let rows = rows(&said.out);
+    let row = |cell: &str, name: &str| {
+        let found = rows.iter().find(|row| row["cell"] == cell && row["participant"] == name);
+        found.unwrap_or_else(|| panic!("{cell}, {name}: {rows:?}"))
+    };
+    for name in ["raw", "wigwag"] {
+        for cell in ["naive", "naive ask"] {
+            let row = row(cell, name);
+            assert_eq!(row["verified"]["received"], 2_000_000, "{row}");
+            assert!(row["peak_rss_bytes"].as_u64() < Some(200 << 20), "{row}");
+        }
+        for cell in ["paced 50 %", "paced 80 %", "paced 95 %"] {
+            let row = row(cell, name);
+            let latency = &row["latency_us"];
+            assert_eq!(latency["samples"], row["verified"]["received"], "{row}");
+            assert!(latency["p50"].as_f64() > Some(0.0) && row["rtt_us"].is_null(), "{row}");
+            let counts = latency["bins"].as_array().unwrap().iter();
+            let counted: u64 = counts.map(|bin| bin[1].as_u64().unwrap()).sum();
+            assert_eq!(latency["samples"], counted, "{row}");
+            // A rate that was ordered is no comparison.
+            assert!(row["rate_ordered"].as_u64() > Some(0) && row["ratio_to_raw"].is_null());
+        }
     }
 }
 

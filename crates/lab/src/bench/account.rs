@@ -125,6 +125,21 @@ pub struct Drove {
     /// Times of single round trips in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_us: Option<Times>,
+    /// Asks that were sent later than 1 ms after they were due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
+    /// Times from when each ask was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<Bins>,
+}
+
+/// How long asks took from when each was due, counted by length.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bins {
+    /// Upper ends in microseconds, ascending, and how many lie below each and above the one before.
+    pub bins: Vec<(f64, u64)>,
+    /// The slowest.
+    pub max: f64,
 }
 
 impl Drove {

@@ -3,15 +3,20 @@
 
 mod orders;
 mod times;
+mod pace;
 mod raw_counter;
 mod raw_remote;
+mod raw_replies;
+mod raw_paced;
 mod raw_pingpong;
 mod raw_pingpong_client;
 mod wigwag_counter;
 mod wigwag_remote;
+mod wigwag_paced;
 mod broken;
 mod broken_counter;
 mod broken_pingpong;
+mod broken_due;
 mod poll;
 mod http_date;
 mod raw_http;
@@ -20,7 +25,7 @@ mod http_server;
 mod broken_http;
 mod http;
 
-use crate::bench::participant::{Payload, Role};
+use crate::bench::participant::{Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role};
 use crate::cells::Failure;
 use orders::Orders;
 
@@ -35,6 +40,8 @@ pub struct Embedded {
     pub roles: &'static [Role],
     /// What it sends and answers in pingpong.
     pub payload: Payload,
+    /// What of remote it can be ordered to do.
+    pub cells: &'static [&'static str],
     /// Lines of its programs.
     pub source_lines: Option<u64>,
 }
@@ -47,15 +54,18 @@ const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
 
 /// Everybody but those of http alone.
-pub const ALL: [Embedded; 35] = [
+pub const ALL: [Embedded; 36] = [
     Embedded {
         name: "raw",
         known_bad: false,
         roles: &crate::bench::participant::ROLES,
         payload: Payload::Both,
+        cells: &REMOTE_CELLS,
         source_lines: Some(
             lines(include_str!("embedded/raw_counter.rs"))
                 + lines(include_str!("embedded/raw_remote.rs"))
+                + lines(include_str!("embedded/raw_replies.rs"))
+                + lines(include_str!("embedded/raw_paced.rs"))
                 + lines(include_str!("embedded/raw_pingpong.rs"))
                 + lines(include_str!("embedded/raw_pingpong_client.rs"))
                 + http::RAW_LINES,
@@ -66,9 +76,11 @@ pub const ALL: [Embedded; 35] = [
         known_bad: false,
         roles: COUNTER_AND_REMOTE,
         payload: Payload::Tokens,
+        cells: &REMOTE_CELLS,
         source_lines: Some(
             lines(include_str!("embedded/wigwag_counter.rs"))
-                + lines(include_str!("embedded/wigwag_remote.rs")),
+                + lines(include_str!("embedded/wigwag_remote.rs"))
+                + lines(include_str!("embedded/wigwag_paced.rs")),
         ),
     },
     broken("broken-drop", COUNTER_AND_REMOTE),
@@ -79,6 +91,7 @@ pub const ALL: [Embedded; 35] = [
     broken("broken-claim", COUNTER),
     broken("broken-unread", REMOTE),
     broken("broken-seed", REMOTE),
+    Embedded { cells: &["paced"], ..broken("broken-due", REMOTE) },
     broken("broken-mute", COUNTER),
     broken("broken-rubbish", COUNTER),
     broken("broken-crash", COUNTER),
@@ -112,7 +125,14 @@ pub fn all() -> impl Iterator<Item = Embedded> {
 }
 
 const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
-    Embedded { name, known_bad: true, roles, payload: Payload::Tokens, source_lines: None }
+    Embedded {
+        name,
+        known_bad: true,
+        roles,
+        payload: Payload::Tokens,
+        cells: &REMOTE_CELLS_AT_LEAST,
+        source_lines: None,
+    }
 }
 
 /// Lines that hold more than white space.
@@ -149,6 +169,8 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         ("wigwag", Role::Counter) => wigwag_counter::count(&orders),
         ("wigwag", Role::RemoteServer) => wigwag_remote::serve(&orders),
         ("wigwag", _) => wigwag_remote::drive(&orders),
+        ("broken-due", Role::RemoteServer) => broken_due::serve(&orders),
+        ("broken-due", Role::RemoteClient) => broken_due::drive(&orders),
         (_, Role::PingpongServer) => broken_pingpong::serve(name, &orders),
         (_, Role::PingpongClient) => broken_pingpong::drive(name, &orders),
         ("broken-early" | "broken-leak" | "broken-hide" | "broken-restart", Role::Counter) => {

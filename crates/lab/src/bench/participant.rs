@@ -58,6 +58,12 @@ impl Role {
     }
 }
 
+/// What a client of remote can be ordered to do: the values of `CELL`.
+pub const REMOTE_CELLS: [&str; 6] = ["tell", "naive", "ask", "rtt", "naive-ask", "paced"];
+
+/// What it does if nobody says otherwise.
+pub const REMOTE_CELLS_AT_LEAST: [&str; 4] = ["tell", "naive", "ask", "rtt"];
+
 /// What a participant of pingpong sends and answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -136,6 +142,14 @@ impl Participant {
         match self {
             Participant::Embedded { it, .. } => it.roles.contains(&role),
             Participant::Peer(peer) => peer.roles.contains_key(&role),
+        }
+    }
+
+    /// Of remote it can be ordered to do `cell`.
+    pub fn does(&self, cell: &str) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.cells.contains(&cell),
+            Participant::Peer(peer) => peer.cells.iter().any(|it| it == cell),
         }
     }
 

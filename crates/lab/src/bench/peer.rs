@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::bench::participant::{Payload, ROLES, Role};
+use crate::bench::participant::{Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, ROLES, Role};
 
 /// How long a program may take to say its version: a virtual machine starts within this.
 const VERSION_MAX: Duration = Duration::from_secs(10);
@@ -34,6 +34,8 @@ pub struct Peer {
     pub known_bad: bool,
     /// What it sends and answers in pingpong.
     pub payload: Payload,
+    /// What of remote it can be ordered to do.
+    pub cells: Vec<String>,
     /// The command of each role.
     pub roles: BTreeMap<Role, Vec<String>>,
     installed: Option<PathBuf>,
@@ -61,11 +63,17 @@ struct File {
     known_bad: bool,
     #[serde(default)]
     payload: Payload,
+    #[serde(default = "cells_at_least")]
+    cells: Vec<String>,
     role: BTreeMap<String, Vec<String>>,
 }
 
 fn yes() -> bool {
     true
+}
+
+fn cells_at_least() -> Vec<String> {
+    REMOTE_CELLS_AT_LEAST.map(str::to_owned).to_vec()
 }
 
 /// A folder that cannot be read as a peer.
@@ -82,6 +90,13 @@ pub enum PeerError {
         file: PathBuf,
         /// What stands there.
         role: String,
+    },
+    /// A cell of remote that there is not.
+    NoSuchCell {
+        /// Where.
+        file: PathBuf,
+        /// What stands there.
+        cell: String,
     },
     /// A command without a word.
     EmptyCommand {
@@ -101,6 +116,10 @@ impl fmt::Display for PeerError {
                 let names: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
                 let file = file.display();
                 write!(f, "{file}: there is no role {role:?}; roles are {}", names.join(", "))
+            }
+            PeerError::NoSuchCell { file, cell } => {
+                let (file, names) = (file.display(), REMOTE_CELLS.join(", "));
+                write!(f, "{file}: remote has no cell {cell:?}; cells are {names}")
             }
             PeerError::EmptyCommand { file, of } => {
                 write!(f, "{}: the command of {of} is empty", file.display())
@@ -148,6 +167,9 @@ impl Peer {
         if file.setup.iter().any(Vec::is_empty) {
             return Err(PeerError::EmptyCommand { file: path, of: "setup".to_owned() });
         }
+        if let Some(cell) = file.cells.iter().find(|it| !REMOTE_CELLS.contains(&it.as_str())) {
+            return Err(PeerError::NoSuchCell { file: path, cell: cell.clone() });
+        }
         // Commands are run in the folder, so it must be known from anywhere.
         let folder = fs::canonicalize(folder);
         Ok(Peer {
@@ -159,6 +181,7 @@ impl Peer {
             ordered: file.ordered,
             known_bad: file.known_bad,
             payload: file.payload,
+            cells: file.cells,
             roles,
             installed: file.installed,
             version: file.version,
@@ -308,6 +331,7 @@ mod tests {
         let missing = peer.missing().unwrap();
         assert_eq!(missing, "build/go is not there: wigwag lab setup go (runs: go build)");
         assert!(peer.ordered && !peer.known_bad);
+        assert_eq!(peer.cells, REMOTE_CELLS_AT_LEAST);
         assert_eq!(peer.source_lines(), Some(8));
         fs::remove_dir_all(folder).unwrap();
     }
@@ -320,6 +344,11 @@ mod tests {
         );
         let error = Peer::read(&folder).unwrap_err().to_string();
         assert!(error.contains("no role \"conter\"") && error.contains("counter"), "{error}");
+        let cells = "cells = [\"tell\", \"shout\"]\n[role]\n";
+        let text = format!("name = \"x\"\nlanguage = \"C\"\nlicense = \"MIT\"\n{cells}");
+        fs::write(folder.join("peer.toml"), text).unwrap();
+        let error = Peer::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("no cell \"shout\"") && error.contains("naive-ask"), "{error}");
         fs::write(folder.join("peer.toml"), "name = 3").unwrap();
         assert!(matches!(Peer::read(&folder), Err(PeerError::BadFile(..))));
         fs::remove_dir_all(folder).unwrap();

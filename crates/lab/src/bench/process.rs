@@ -24,8 +24,8 @@ use crate::bench::tree::{marked, spent_by, survivors};
 const STDERR_LINES: usize = 20;
 /// A longer line is no account.
 const LINE_BYTES_MAX: u64 = 1 << 20;
-/// How long a program may take to end once it should.
-pub const END_MAX: Duration = Duration::from_secs(5);
+/// How long a program whose output has ended is waited for, to say how it ended.
+const EARLY_END_MAX: Duration = Duration::from_secs(5);
 /// How often an end is looked for.
 const END_STEP: Duration = Duration::from_millis(2);
 
@@ -198,19 +198,19 @@ impl Program {
     }
 
     /// A program with work to do has given its account: it must end by itself now, and say no more.
-    pub fn ends_by_itself(&mut self) -> Result<(), Fault> {
-        match self.wait(END_MAX) {
+    pub fn ends_by_itself(&mut self, within: Duration) -> Result<(), Fault> {
+        match self.wait(within) {
             Some(status) if status.success() => {}
             Some(status) => return Err(Fault::BadExit(self.how(status))),
-            None => return Err(Fault::StillRunning(END_MAX)),
+            None => return Err(Fault::StillRunning(within)),
         }
         self.said_no_more().and_then(|()| self.left_nothing())
     }
 
     /// A server is done: it must end when it is told to.
-    pub fn ends_when_told(&mut self) -> Result<(), Fault> {
+    pub fn ends_when_told(&mut self, within: Duration) -> Result<(), Fault> {
         self.signal(Signal::TERM);
-        let status = self.wait(END_MAX).ok_or(Fault::IgnoredSigterm(END_MAX))?;
+        let status = self.wait(within).ok_or(Fault::IgnoredSigterm(within))?;
         use std::os::unix::process::ExitStatusExt;
         // A program without a handler ends by the signal; some runtimes say 128 + 15 themselves.
         let told = status.success() || status.signal() == Some(15) || status.code() == Some(143);
@@ -256,7 +256,7 @@ impl Program {
     }
 
     fn early_end(&mut self) -> Fault {
-        match self.wait(END_MAX) {
+        match self.wait(EARLY_END_MAX) {
             Some(status) => Fault::Ended(self.how(status)),
             None => Fault::Ended("it closed its standard output".to_owned()),
         }
@@ -369,14 +369,14 @@ mod tests {
         program.go().unwrap();
         let (account, _) = program.account(SOON).unwrap().unwrap();
         assert_eq!(account, r#"{"said": "GO"}"#);
-        assert_eq!(program.ends_by_itself(), Ok(()));
+        assert_eq!(program.ends_by_itself(SOON), Ok(()));
     }
 
     #[test]
     fn a_server_tells_its_port_and_ends_when_told() {
         let mut program = shell("echo READY 123; read end");
         assert_eq!(program.ready(SOON, true), Ok(Some(123)));
-        assert_eq!(program.ends_when_told(), Ok(()));
+        assert_eq!(program.ends_when_told(SOON), Ok(()));
     }
 
     #[test]
@@ -397,7 +397,7 @@ mod tests {
         program.ready(SOON, false).unwrap();
         program.go().unwrap();
         let pid = program.pid();
-        assert_eq!(program.ends_by_itself(), Err(Fault::LeftBehind(1)));
+        assert_eq!(program.ends_by_itself(SOON), Err(Fault::LeftBehind(1)));
         drop(program);
         assert_eq!(survivors(pid), [0_u32; 0]);
     }
@@ -409,7 +409,7 @@ mod tests {
         let mut program = shell(&format!("echo READY; read go; {stolen}; sleep 0.2"));
         program.ready(SOON, false).unwrap();
         program.go().unwrap();
-        assert_eq!(program.ends_by_itself(), Err(Fault::LeftBehind(1)));
+        assert_eq!(program.ends_by_itself(SOON), Err(Fault::LeftBehind(1)));
     }
 
     #[test]

@@ -61,6 +61,8 @@ fn make_void(row: &mut Row, reasons: Vec<String>) {
     row.rate = None;
     row.cpu_s_per_million = None;
     row.rtt_us = None;
+    row.rate_ordered = None;
+    row.latency_us = None;
     row.peak_rss_bytes = None;
     row.threads = None;
     row.switches_per_thousand = None;
@@ -71,6 +73,10 @@ fn make_void(row: &mut Row, reasons: Vec<String>) {
 pub fn fill(rows: &mut [Row]) {
     for index in 0..rows.len() {
         let row = &rows[index];
+        // A rate that was ordered says nothing of who is faster.
+        if row.rate_ordered.is_some() {
+            continue;
+        }
         let beside = |other: &&Row| other.workload == row.workload && comparable(row, other);
         let raw = rows.iter().filter(beside).find(|other| other.participant == RAW);
         let median = |row: &Row| row.rate.map_or(0.0, |rate| rate.median);
@@ -144,6 +150,8 @@ mod tests {
             rate: rate.map(|rate| Spread { median: rate, min: rate, max: rate }),
             cpu_s_per_million: None,
             rtt_us: None,
+            rate_ordered: None,
+            latency_us: None,
             peak_rss_bytes: None,
             threads: None,
             switches_per_thousand: None,

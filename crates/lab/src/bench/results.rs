@@ -108,6 +108,12 @@ pub struct Row {
     /// Round trips in microseconds, where one is in flight on a connection: a closed loop, so no
     /// latency under a load.
     pub rtt_us: Option<Percentiles>,
+    /// Messages a second that were ordered, where the rate is not what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_ordered: Option<u64>,
+    /// Latency at that rate, from when each message was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<Latency>,
     /// The largest resident memory of the process tree.
     pub peak_rss_bytes: Option<u64>,
     /// The most threads that ran at once.
@@ -225,4 +231,26 @@ pub struct Percentiles {
     /// What lies between them and behind the last: the middle of the rounds, share by share.
     #[serde(default, skip_serializing_if = "Curve::is_empty")]
     pub curve: Curve,
+}
+
+/// How long replies took from when their requests were due, over all rounds; a percentile that has
+/// too few samples is missing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Half were faster.
+    pub p50: f64,
+    /// Nine of ten were faster.
+    pub p90: Option<f64>,
+    /// 99 of a hundred were faster.
+    pub p99: Option<f64>,
+    /// 999 of a thousand were faster.
+    pub p999: Option<f64>,
+    /// The slowest.
+    pub max: f64,
+    /// Requests.
+    pub samples: u64,
+    /// Those that were sent later than 1 ms after they were due.
+    pub late: u64,
+    /// Upper ends in microseconds, ascending, and how many lie below each and above the one before.
+    pub bins: Vec<(f64, u64)>,
 }

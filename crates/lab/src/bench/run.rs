@@ -4,6 +4,7 @@
 //! contract at all; one that does not is VOID and costs no more time. A window in which others took
 //! more than a little of the machine is thrown away and tried again.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -11,9 +12,9 @@ use std::time::{Duration, Instant};
 use crate::bench::participant::Participant;
 use crate::bench::ratios;
 use crate::bench::results::{Environment, Results, Row, SCHEMA};
-use crate::bench::series::Series;
-use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, QUICK, conduct, own_seconds};
-use crate::bench::workload::{Cell, Entry, Order, Workload};
+use crate::bench::series::{Series, is_against};
+use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, Outcome, QUICK, conduct, own_seconds};
+use crate::bench::workload::{Cell, Entry, Judged, Order, Workload};
 use crate::statistics::SplitMix64;
 
 /// Rounds of a run, if nobody says otherwise.
@@ -32,6 +33,8 @@ const FIXED_MAX: Duration = Duration::from_secs(120);
 pub const FOREIGN_MAX: f64 = 0.05;
 /// How often a window that was not quiet is tried again.
 const RETRIES: usize = 2;
+/// Asks of a window at a fixed rate, for somebody who is very slow.
+const PACED_MIN: u64 = 100;
 /// Trials until the number of messages is known.
 const CALIBRATIONS: usize = 4;
 
@@ -68,6 +71,7 @@ pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) ->
     let environment = Environment::capture();
     let (entries, mut missing) = entries(options);
     let mut lab = Lab {
+        capacities: BTreeMap::new(),
         options,
         stop,
         random: SplitMix64::new(options.seed),
@@ -76,14 +80,18 @@ pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) ->
         tell,
     };
     let mut series: Vec<Series<'_>> = entries.into_iter().map(Series::new).collect();
-    for one in &mut series {
-        lab.calibrate(one);
-    }
-    for round in 0..options.rounds {
-        let mut order: Vec<usize> = (0..series.len()).collect();
-        lab.random.shuffle(&mut order);
-        for index in order {
-            lab.window(&mut series[index], round);
+    // A share of a rate is ordered when the rate is known.
+    let (paced, others): (Vec<usize>, Vec<usize>) = (0..series.len())
+        .partition(|index| matches!(series[*index].entry.cell, Cell::Paced { .. }));
+    for mut order in [others, paced] {
+        for index in order.iter().copied() {
+            lab.prepare(&mut series, index);
+        }
+        for round in 0..options.rounds {
+            lab.random.shuffle(&mut order);
+            for index in order.iter().copied() {
+                lab.window(&mut series[index], round);
+            }
         }
     }
     let interrupted = stop.load(Ordering::Relaxed);
@@ -109,19 +117,19 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     let (mut entries, mut missing) = (Vec::new(), Vec::new());
     let reasons: Vec<Option<String>> =
         options.participants.iter().map(Participant::missing).collect();
-    for cell in options.workloads.iter().flat_map(|workload| workload.cells(options.quick)) {
+    let brief = |workload: Workload| workload.is_brief(options.quick, options.workloads.len());
+    for cell in options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload))) {
         for (participant, reason) in options.participants.iter().zip(&reasons) {
-            let fills =
-                |it: &Participant, cell: Cell| cell.roles().iter().all(|role| it.fills(*role));
             // A bad one of ours is found out once; a peer that is bad stands in every cell, since
             // what it does to the others is what there is to see. The second cell of a quick run
             // is for those that have no part in the first.
             let ours = matches!(participant, Participant::Embedded { .. });
-            let once = options.quick || (ours && participant.is_known_bad());
-            let cells = cell.workload().cells(options.quick);
+            let brief = brief(cell.workload());
+            let once = brief || (ours && participant.is_known_bad());
+            let cells = cell.workload().cells(brief);
             let earlier = cells.into_iter().take_while(|other| *other != cell);
-            if !fills(participant, cell)
-                || (once && earlier.into_iter().any(|it| fills(participant, it)))
+            if !cell.suits(participant)
+                || (once && earlier.into_iter().any(|it| it.suits(participant)))
             {
                 continue;
             }
@@ -137,7 +145,7 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
                         let apart = other.name() != participant.name();
                         let ours = matches!(other, Participant::Embedded { .. });
                         let bad = ours && other.is_known_bad();
-                        let works = reason.is_none() && !bad && fills(other, cell);
+                        let works = reason.is_none() && !bad && cell.suits(other);
                         let agree = participant.payload().agrees(other.payload());
                         (apart && works && agree).then_some(Entry { partner: Some(other), ..entry })
                     }));
@@ -151,6 +159,8 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
 }
 
 struct Lab<'a> {
+    /// Of participants that have no row of asks.
+    capacities: BTreeMap<String, Result<f64, String>>,
     options: &'a Options,
     stop: &'a AtomicBool,
     random: SplitMix64,
@@ -160,21 +170,70 @@ struct Lab<'a> {
 }
 
 impl Lab<'_> {
+    /// Finds out how many messages fill a window, and at which rate they are sent.
+    fn prepare(&mut self, series: &mut [Series<'_>], index: usize) {
+        self.step(&series[index]);
+        let Cell::Paced { percent } = series[index].entry.cell else {
+            return self.calibrate(&mut series[index]);
+        };
+        let capacity = self.capacity(series, series[index].entry);
+        let paced = &mut series[index];
+        match capacity {
+            Ok(capacity) => {
+                let size = paced.entry.size(self.options.quick);
+                paced.rate = ((capacity * f64::from(percent) / 100.0) as u64).max(1);
+                let messages = paced.rate as f64 * self.window_length(&paced.entry).as_secs_f64();
+                paced.messages = (messages as u64).clamp(PACED_MIN, size.most);
+            }
+            // Stopped before there was one, which is nobody's fault.
+            Err(_) if self.stop.load(Ordering::Relaxed) => {}
+            Err(why) => paced.make_void(format!("there is no rate to go by: {why}")),
+        }
+    }
+
+    /// Asks a second that a participant answers: as its row has it, or as its trials come to if
+    /// there is none.
+    fn capacity(&mut self, series: &[Series<'_>], entry: Entry<'_>) -> Result<f64, String> {
+        let name = entry.participant.name();
+        let is_row =
+            |it: &&Series<'_>| it.entry.cell == Cell::Ask && it.entry.participant.name() == name;
+        if let Some(row) = series.iter().find(is_row) {
+            return row.median_rate().ok_or_else(|| format!("ask: {}", row.reasons().join("; ")));
+        }
+        if let Some(known) = self.capacities.get(name) {
+            return known.clone();
+        }
+        let mut asks = Series::new(Entry { cell: Cell::Ask, ..entry });
+        self.calibrate(&mut asks);
+        let window = self.window_length(&asks.entry).as_secs_f64();
+        let found = match asks.is_void() || asks.messages == 0 {
+            true => Err(format!("ask: {}", asks.reasons().join("; "))),
+            false => Ok(asks.messages as f64 / window),
+        };
+        self.capacities.insert(name.to_owned(), found.clone());
+        found
+    }
+
     /// Finds out how many messages fill a window.
     fn calibrate(&mut self, series: &mut Series<'_>) {
         let size = series.entry.size(self.options.quick);
-        self.step(series);
         if size.fixed {
             series.messages = size.most;
             return;
         }
         let round_up = |messages: u64| messages.clamp(1, size.most).next_multiple_of(size.step);
-        let window = self.window_length().as_secs_f64();
+        let window = self.window_length(&series.entry).as_secs_f64();
         let mut messages = round_up(size.first);
         for _ in 0..CALIBRATIONS {
-            let Some(seconds) = self.trial(series, messages) else {
+            let Some((judged, outcome)) = self.trial(series, messages) else {
                 return;
             };
+            if self.asks_no_rate(series) && is_against(&judged.flags) {
+                series.messages = messages;
+                series.take_window(0, judged, outcome, false);
+                return;
+            }
+            let seconds = outcome.seconds;
             let fill = (window / seconds.max(1e-4)).clamp(0.05, 50.0);
             let more = round_up((messages as f64 * fill) as u64);
             let enough = seconds >= window / 3.0 || messages == round_up(size.most);
@@ -186,18 +245,23 @@ impl Lab<'_> {
         series.messages = messages;
     }
 
-    /// One trial outside the rounds: how long it took, unless it is void.
-    fn trial(&mut self, series: &mut Series<'_>, messages: u64) -> Option<f64> {
+    /// One trial outside the rounds, and what it came to; `None` when it is void.
+    fn trial(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Judged, Outcome)> {
         let (order, outcome) = self.conduct(series, messages)?;
         let judged = series.entry.judge(order, &outcome);
-        let seconds = outcome.seconds;
         series.take_cost(messages, &outcome);
-        series.take_trial(judged).then_some(seconds)
+        series.take_trial(judged.clone()).then_some((judged, outcome))
+    }
+
+    /// A quick run asks whether a bad one is found out; how fast it is nobody wants to know.
+    fn asks_no_rate(&self, series: &Series<'_>) -> bool {
+        self.options.quick && series.entry.is_known_bad()
     }
 
     /// One window of a round, the quietest of a few.
     fn window(&mut self, series: &mut Series<'_>, round: usize) {
-        if series.is_void() || self.stop.load(Ordering::Relaxed) {
+        let enough = self.asks_no_rate(series) && series.is_found_out();
+        if enough || series.is_void() || self.stop.load(Ordering::Relaxed) {
             self.done += 1;
             return;
         }
@@ -230,12 +294,10 @@ impl Lab<'_> {
         }
     }
 
-    fn conduct(
-        &mut self,
-        series: &mut Series<'_>,
-        messages: u64,
-    ) -> Option<(Order, crate::bench::trial::Outcome)> {
-        let order = Order { messages, seed: self.random.draw() as u32 };
+    fn conduct(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Order, Outcome)> {
+        let seed = self.random.draw() as u32;
+        let (rate, is_first) = (series.rate, series.begin_trial());
+        let order = Order { messages, seed, rate, is_first };
         let Some(cast) = series.entry.cast(order) else {
             series.make_void("it has no command for the role".to_owned());
             return None;
@@ -257,15 +319,21 @@ impl Lab<'_> {
         self.done += 1;
     }
 
-    fn window_length(&self) -> Duration {
-        if self.options.quick { WINDOW_QUICK } else { WINDOW }
+    fn window_length(&self, entry: &Entry<'_>) -> Duration {
+        match (self.options.quick, entry.cell) {
+            (false, _) => WINDOW,
+            // A stall of three tenths of a second fits, with some quiet on either side.
+            (true, Cell::Paced { .. }) => WINDOW_QUICK * 3,
+            (true, _) => WINDOW_QUICK,
+        }
     }
 
     fn deadlines(&self, entry: &Entry<'_>) -> Deadlines {
         match (self.options.quick, entry.cell) {
+            (true, Cell::Naive | Cell::NaiveAsk) => Deadlines { work: CONTRACT.work, ..QUICK },
             (true, _) => QUICK,
             (false, _) if entry.is_fixed() => Deadlines { work: FIXED_MAX, ..CONTRACT },
-            (false, Cell::Naive) => Deadlines { work: NAIVE_MAX, ..CONTRACT },
+            (false, Cell::Naive | Cell::NaiveAsk) => Deadlines { work: NAIVE_MAX, ..CONTRACT },
             (false, _) => CONTRACT,
         }
     }

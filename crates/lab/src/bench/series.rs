@@ -2,6 +2,7 @@
 
 use crate::bench::beyond::Starts;
 use crate::bench::curve::Curve;
+use crate::bench::latency::Histogram;
 use crate::bench::results::{Percentiles, Row, Run, Spread, Verdict};
 use crate::bench::timeline::Timeline;
 use crate::bench::trial::Outcome;
@@ -20,7 +21,7 @@ pub const INNOCENT: [&str; 3] = ["no quiet window", "at least this", "the wire w
 pub fn is_found_out(row: &Row) -> bool {
     match row.verdict {
         Verdict::Void => true,
-        Verdict::Flagged => row.reasons.iter().any(|reason| !is_innocent(reason)),
+        Verdict::Flagged => is_against(&row.reasons),
         Verdict::Valid | Verdict::NotInstalled => false,
     }
 }
@@ -36,6 +37,11 @@ pub fn is_lower_bound(row: &Row) -> bool {
     row.verdict == Verdict::Flagged && row.reasons.iter().any(|it| it.starts_with(INNOCENT[1]))
 }
 
+/// Whether one of the reasons says something against the participant.
+pub(crate) fn is_against(reasons: &[String]) -> bool {
+    reasons.iter().any(|reason| !is_innocent(reason))
+}
+
 pub(crate) fn is_innocent(reason: &str) -> bool {
     INNOCENT.iter().any(|begin| reason.starts_with(begin))
 }
@@ -46,14 +52,19 @@ pub struct Series<'a> {
     pub entry: Entry<'a>,
     /// Messages of a window.
     pub messages: u64,
+    /// A second, where they are sent at a fixed rate; otherwise 0.
+    pub rate: u64,
     verified: Verified,
     void: Vec<String>,
     flags: Vec<String>,
     runs: Vec<Run>,
     times: Vec<crate::bench::account::Times>,
+    latency: Histogram,
     threads: u64,
     switches: Vec<f64>,
     starts: Starts,
+    /// Trials that were begun.
+    trials: usize,
     /// Windows that were not quiet, and the worst of them.
     loud: (usize, f64),
 }
@@ -64,14 +75,17 @@ impl<'a> Series<'a> {
         Self {
             entry,
             messages: 0,
+            rate: 0,
             verified: Verified::default(),
             void: Vec::new(),
             flags: Vec::new(),
             runs: Vec::new(),
             times: Vec::new(),
+            latency: Histogram::default(),
             threads: 0,
             switches: Vec::new(),
             starts: Starts::default(),
+            trials: 0,
             loud: (0, 0.0),
         }
     }
@@ -81,9 +95,32 @@ impl<'a> Series<'a> {
         !self.void.is_empty()
     }
 
+    /// Messages a second in the middle of its rounds; `None` when it has no number.
+    pub fn median_rate(&self) -> Option<f64> {
+        let rates: Vec<f64> =
+            self.runs.iter().map(|run| run.messages as f64 / run.seconds).collect();
+        spread(&rates).filter(|_| !self.is_void()).map(|rate| rate.median)
+    }
+
+    /// Why it is void.
+    pub fn reasons(&self) -> &[String] {
+        &self.void
+    }
+
     /// There is something to tell.
     pub fn has_begun(&self) -> bool {
         self.is_void() || !self.runs.is_empty()
+    }
+
+    /// One more trial; true for the first one.
+    pub fn begin_trial(&mut self) -> bool {
+        self.trials += 1;
+        self.trials == 1
+    }
+
+    /// Something is said against the participant already.
+    pub fn is_found_out(&self) -> bool {
+        self.is_void() || is_against(&self.flags)
     }
 
     /// It cannot have a number, and why.
@@ -117,6 +154,9 @@ impl<'a> Series<'a> {
             self.loud = (self.loud.0 + 1, self.loud.1.max(outcome.foreign_cpu_share));
         }
         self.times.extend(judged.times);
+        if let Some(latency) = judged.latency {
+            self.latency = std::mem::take(&mut self.latency).with(latency);
+        }
         self.threads = self.threads.max(outcome.cost.threads_max);
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
         let wire = outcome.wire.and_then(Result::ok);
@@ -169,6 +209,7 @@ impl<'a> Series<'a> {
         if void {
             self.runs.clear();
             self.times.clear();
+            self.latency = Histogram::default();
         }
         let counts = |of: fn(&Run) -> f64| -> Vec<f64> { self.runs.iter().map(of).collect() };
         let measured = !self.runs.is_empty();
@@ -188,6 +229,8 @@ impl<'a> Series<'a> {
             rate: spread(&counts(|run| run.messages as f64 / run.seconds)),
             cpu_s_per_million: spread(&counts(|run| run.cpu_seconds * 1e6 / run.messages as f64)),
             rtt_us: percentiles(&self.times, self.messages),
+            rate_ordered: (measured && self.rate > 0).then_some(self.rate),
+            latency_us: self.latency.to_document(),
             peak_rss_bytes: self.runs.iter().map(|run| run.peak_rss_bytes).max(),
             threads: measured.then_some(self.threads),
             switches_per_thousand: spread(&self.switches)

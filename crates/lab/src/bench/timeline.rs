@@ -10,6 +10,20 @@ const STIR_BYTES: u64 = 16 * 1_024;
 /// A tenth that is told from less than so many moments says nothing.
 const TENTH_MOMENTS_MIN: usize = 2;
 
+/// So few bytes are a silence: a connection that stalls probes whether the other side lives.
+const HUSH_BYTES: u64 = 1_024;
+
+/// A time in which next to nothing went over the wire.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Silence {
+    /// Seconds since the beginning.
+    pub from: f64,
+    /// And when it was seen last.
+    pub to: f64,
+    /// What did go.
+    pub bytes: u64,
+}
+
 /// Bytes on the wire over time.
 #[derive(Clone, Debug)]
 pub struct Timeline {
@@ -55,6 +69,24 @@ impl Timeline {
     /// For how long the wire has been silent.
     pub fn silent_for(&self, now: Instant) -> Duration {
         now.duration_since(self.stirred.0)
+    }
+
+    /// The longest time in which no more went over the wire than what keeps a connection alive.
+    pub fn longest_silence(&self) -> Option<Silence> {
+        let mut longest: Option<Silence> = None;
+        let mut first = 0;
+        for (last, (to, after)) in self.moments.iter().enumerate() {
+            while after - self.moments[first].1 > HUSH_BYTES {
+                first += 1;
+            }
+            let (from, before) = self.moments[first];
+            let silence = Silence { from, to: *to, bytes: after - before };
+            let is_longer = longest.is_none_or(|it| silence.to - silence.from > it.to - it.from);
+            if first < last && is_longer {
+                longest = Some(silence);
+            }
+        }
+        longest
     }
 
     /// All of them.
@@ -113,6 +145,16 @@ mod tests {
         assert!(long.moments.len() <= MOMENTS_MAX);
         let ratio = long.last_tenth_to_first().unwrap();
         assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+    }
+
+    #[test]
+    fn the_longest_silence_is_found_with_what_dripped_through_it() {
+        let steps = [1, 2, 2, 3, 4, 4, 4, 4, 5, 6].map(|step| step * 1_000_000);
+        let silence = timeline(steps.into_iter()).longest_silence().unwrap();
+        assert!((silence.from - 0.25).abs() < 1e-9 && (silence.to - 0.4).abs() < 1e-9);
+        let drips = [1_000_000, 1_000_066, 1_000_132, 2_000_000];
+        assert_eq!(timeline(drips.into_iter()).longest_silence().unwrap().bytes, 132);
+        assert_eq!(timeline([1_000_000, 2_000_000].into_iter()).longest_silence(), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ pub mod counter;
 pub mod remote;
 pub mod pingpong;
 mod trips;
+mod paced;
 pub mod http;
 
 use std::path::Path;
@@ -15,6 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::bench::account::Times;
 use crate::bench::beyond;
+use crate::bench::latency::Histogram;
 use crate::bench::participant::{Participant, Payload, Role};
 use crate::bench::results::Witness;
 use crate::bench::trial::{Cast, Launch, Outcome};
@@ -58,24 +60,33 @@ impl Workload {
                 "Count(100) from senders side by side to one actor, then its total"
             }
             Workload::Remote => {
-                "two processes: tells, a naive loop, asks in flight, asks one by one"
+                "two processes: tells, naive loops, asks in flight, one by one, at fixed rates"
             }
             Workload::Http => "GET / over 100 kept-alive connections, {\"id\": 1} each time",
         }
     }
 
-    /// The cells of a run; a quick one has one, and another for whoever has only a client.
-    pub fn cells(self, quick: bool) -> Vec<Cell> {
-        match (self, quick) {
+    /// Whether a run of so many workloads has one cell of it only. When remote is run quickly and
+    /// alone there is time for all of it.
+    pub fn is_brief(self, quick: bool, workloads: usize) -> bool {
+        quick && (self != Workload::Remote || workloads > 1)
+    }
+
+    /// The cells of a run; a brief one has one, and another for whoever has no part in that.
+    pub fn cells(self, brief: bool) -> Vec<Cell> {
+        match (self, brief) {
             (Workload::Pingpong, true) => vec![Cell::Server, Cell::Client],
             (Workload::Pingpong, false) => {
                 vec![Cell::Server, Cell::Client, Cell::Pair, Cell::Mixed]
             }
             (Workload::Counter, true) => vec![Cell::Count { senders: 1 }],
             (Workload::Counter, false) => [1, 2, 8].map(|senders| Cell::Count { senders }).to_vec(),
-            (Workload::Remote, true) => vec![Cell::Tell],
+            (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
             (Workload::Remote, false) => {
-                vec![Cell::Tell, Cell::Naive, Cell::Ask, Cell::RoundTrip]
+                let mut cells =
+                    vec![Cell::Tell, Cell::Naive, Cell::NaiveAsk, Cell::Ask, Cell::RoundTrip];
+                cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
+                cells
             }
             (Workload::Http, _) => vec![Cell::HttpServer, Cell::HttpClient],
         }
@@ -102,15 +113,24 @@ pub enum Cell {
     Tell,
     /// Remote: one way, a plain loop.
     Naive,
+    /// Remote: replies, a plain loop.
+    NaiveAsk,
     /// Remote: replies, many in flight.
     Ask,
     /// Remote: replies, one in flight.
     RoundTrip,
+    /// Remote: replies, each ask at its time.
+    Paced {
+        /// Of the rate that was found for asks.
+        percent: u32,
+    },
     /// Http: the participant serves, the lab drives.
     HttpServer,
     /// Http: the participant drives, the lab serves.
     HttpClient,
 }
+
+const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 
 /// How many messages a cell has.
 #[derive(Clone, Copy, Debug)]
@@ -131,9 +151,29 @@ impl Cell {
         match self {
             Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
             Cell::Count { .. } => Workload::Counter,
-            Cell::Tell | Cell::Naive | Cell::Ask | Cell::RoundTrip => Workload::Remote,
+            Cell::Tell | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
+            Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
         }
+    }
+
+    /// What a client of remote is ordered to do.
+    pub fn order(self) -> Option<&'static str> {
+        match self {
+            Cell::Tell => Some("tell"),
+            Cell::Naive => Some("naive"),
+            Cell::NaiveAsk => Some("naive-ask"),
+            Cell::Ask => Some("ask"),
+            Cell::RoundTrip => Some("rtt"),
+            Cell::Paced { .. } => Some("paced"),
+            _ => None,
+        }
+    }
+
+    /// Whether a participant has the programs for it, installed or not, and they know it.
+    pub fn suits(self, participant: &Participant) -> bool {
+        self.roles().iter().all(|role| participant.fills(*role))
+            && self.order().is_none_or(|order| participant.does(order))
     }
 
     /// Roles that a participant must fill.
@@ -143,9 +183,8 @@ impl Cell {
             Cell::Client => &[Role::PingpongClient],
             Cell::Pair | Cell::Mixed => &[Role::PingpongServer, Role::PingpongClient],
             Cell::Count { .. } => &[Role::Counter],
-            Cell::Tell | Cell::Naive | Cell::Ask | Cell::RoundTrip => {
-                &[Role::RemoteServer, Role::RemoteClient]
-            }
+            Cell::Tell | Cell::Naive | Cell::NaiveAsk => REMOTE,
+            Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
         }
@@ -171,11 +210,11 @@ impl Cell {
             },
             Cell::Count { senders } => Size { step: senders.into(), ..up_to(24_000, 100_000_000) },
             Cell::Tell => up_to(20_000, 100_000_000),
-            Cell::Naive => {
+            Cell::Naive | Cell::NaiveAsk => {
                 let most = if quick { 2_000_000 } else { 20_000_000 };
                 Size { fixed: true, ..up_to(20_000, most) }
             }
-            Cell::Ask => up_to(40_000, 50_000_000),
+            Cell::Ask | Cell::Paced { .. } => up_to(40_000, 50_000_000),
             Cell::RoundTrip => up_to(1_000, 1_000_000),
             Cell::HttpServer | Cell::HttpClient => Size {
                 step: http::CONNECTIONS,
@@ -199,12 +238,16 @@ pub struct Entry<'a> {
 }
 
 /// What a trial is given: how many, and from which seed.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Order {
     /// In all.
     pub messages: u64,
     /// For the sender.
     pub seed: u32,
+    /// A second, where they are sent at a fixed rate; otherwise 0.
+    pub rate: u64,
+    /// Nobody has seen the row's participant at work before: what takes long is looked at now.
+    pub is_first: bool,
 }
 
 /// What the accounts of a trial come to.
@@ -218,6 +261,8 @@ pub struct Judged {
     pub flags: Vec<String>,
     /// Single round trips.
     pub times: Option<Times>,
+    /// What passed from when each was due.
+    pub latency: Option<Histogram>,
 }
 
 impl Entry<'_> {
@@ -234,6 +279,8 @@ impl Entry<'_> {
             Cell::Count { senders } => format!("{senders} senders"),
             Cell::Tell => "tell".to_owned(),
             Cell::Naive => "naive".to_owned(),
+            Cell::NaiveAsk => "naive ask".to_owned(),
+            Cell::Paced { percent } => format!("paced {percent} %"),
             Cell::Ask => "ask".to_owned(),
             Cell::RoundTrip => "rtt".to_owned(),
         }

@@ -103,6 +103,7 @@ async fn client() -> Result<()> {
             format!(r#"{{"sent": {messages}}}"#)
         }
         "ask" => ask(&client, numbered, window).await?,
+        "naive-ask" => naive_ask(&client, numbered).await?,
         "rtt" => ask_one_at_a_time(&client, numbered).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };
@@ -123,6 +124,27 @@ async fn naive(client: &RemoteClient, numbered: impl Iterator<Item = (u64, u32)>
         done??;
     }
     Ok(())
+}
+
+/// The same with replies.
+async fn naive_ask(
+    client: &RemoteClient,
+    numbered: impl Iterator<Item = (u64, u32)>,
+) -> Result<String> {
+    let mut calls = JoinSet::new();
+    for (number, payload) in numbered {
+        let client = client.clone();
+        calls.spawn(async move {
+            let answer = client.ask(context::current(), number, payload).await;
+            answer.map(|answer| (number, payload, answer))
+        });
+    }
+    let mut replies = Replies::default();
+    while let Some(done) = calls.join_next().await {
+        let (number, payload, answer) = done??;
+        replies.hold(number, payload, answer);
+    }
+    Ok(replies.account(RoundTrips::default()))
 }
 
 async fn ask(

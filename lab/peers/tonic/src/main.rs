@@ -116,6 +116,7 @@ async fn client() -> Result<()> {
             format!(r#"{{"sent": {messages}}}"#)
         }
         "ask" => ask(&mut client, numbered, window).await?,
+        "naive-ask" => naive_ask(&mut client, numbered).await?,
         "rtt" => ask_one_at_a_time(&mut client, numbered).await?,
         cell => return Err(format!("no such cell: {cell}").into()),
     };
@@ -136,6 +137,28 @@ async fn naive(
     drop(sender);
     call.await??;
     Ok(())
+}
+
+/// A loop sends into the stream in a task of its own, this one takes the answers.
+async fn naive_ask(
+    client: &mut RemoteClient<Channel>,
+    numbered: impl Iterator<Item = Number> + Clone + Send + 'static,
+) -> Result<String> {
+    let (sender, requests) = mpsc::channel(QUEUE_MESSAGES_MAX);
+    let mut answers = client.ask(ReceiverStream::new(requests)).await?.into_inner();
+    let unsent = numbered.clone();
+    let asking = tokio::spawn(async move {
+        for request in unsent {
+            sender.send(request).await?;
+        }
+        Ok::<(), mpsc::error::SendError<Number>>(())
+    });
+    let mut replies = Replies::default();
+    for request in numbered {
+        hold(&mut replies, &request, answers.message().await?)?;
+    }
+    asking.await??;
+    Ok(replies.account(RoundTrips::default()))
 }
 
 /// Answers come in the order of the requests, so the numbers are drawn a second time to hold each

@@ -20,6 +20,7 @@ pub(super) const ALL: [Embedded; 19] = [
         known_bad: false,
         roles: SERVER,
         payload: Payload::Tokens,
+        cells: &[],
         source_lines: Some(
             lines(include_str!("http_server.rs"))
                 + lines(include_str!("http_server/request.rs"))

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::cells::Failure;
 
 /// What was ordered; nothing is 0.
+#[derive(Clone)]
 pub(super) struct Orders {
     pub(super) port: u16,
     pub(super) connections: usize,
@@ -19,6 +20,8 @@ pub(super) struct Orders {
     pub(super) amount: u64,
     pub(super) seed: u32,
     pub(super) window: usize,
+    /// Messages a second.
+    pub(super) rate: u64,
     pub(super) cell: String,
     /// Requests are `Ping` and replies `Pong`.
     pub(super) fixed: bool,
@@ -38,6 +41,7 @@ impl Orders {
             amount: number("AMOUNT"),
             seed: number("SEED") as u32,
             window: (number("WINDOW") as usize).max(1),
+            rate: number("RATE"),
             cell: text("CELL"),
             fixed: text("PAYLOAD") == "fixed",
             lingers: number("LINGER") != 0,

@@ -12,13 +12,15 @@ use std::time::Instant;
 use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use super::raw_paced;
+use super::raw_replies::{joined, naive_ask};
 use crate::bench::curve::Curve;
 use crate::cells::Failure;
 
-const REQUEST: usize = 12;
-const REPLY: usize = 8;
+pub(super) const REQUEST: usize = 12;
+pub(super) const REPLY: usize = 8;
 /// Messages of a system call.
-const BATCH: usize = 8_192;
+pub(super) const BATCH: usize = 8_192;
 
 pub(super) fn serve(_: &Orders) -> Result<(), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -58,11 +60,13 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", orders.port))?;
     stream.set_nodelay(true)?;
     ready_and_go()?;
-    let asks = matches!(orders.cell.as_str(), "ask" | "rtt");
+    let asks = !matches!(orders.cell.as_str(), "tell" | "naive");
     stream.write_all(&[u8::from(asks)])?;
     let account = match orders.cell.as_str() {
         "rtt" => round_trips(&mut stream, orders)?,
         "ask" => ask(&stream, orders)?,
+        "naive-ask" => naive_ask(&stream, orders)?,
+        "paced" => raw_paced::drive(&stream, orders)?,
         _ => {
             tell(stream.try_clone()?, orders, None)?;
             json!({ "sent": orders.messages })
@@ -73,7 +77,7 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
 }
 
 /// Writes all messages; with `room`, a batch only when it may be on its way.
-fn tell(
+pub(super) fn tell(
     mut stream: TcpStream,
     orders: &Orders,
     room: Option<SyncSender<u64>>,
@@ -121,11 +125,7 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Fai
                 sum = sum.wrapping_add(reply);
             }
         }
-        match writer.join() {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => return Err(error.into()),
-            Err(_) => return Err("the writing thread panicked".into()),
-        }
+        joined(writer.join())?;
         Ok(json!({ "replies": replies, "wrong": wrong, "sum": sum.to_string() }))
     })
 }
@@ -164,7 +164,7 @@ pub(super) fn percentiles(times: &mut [f64]) -> serde_json::Value {
     json!({ "p50": p50, "p90": p90, "p99": p99, "max": max, "curve": curve })
 }
 
-fn pack(number: u64, payload: u32) -> [u8; REQUEST] {
+pub(super) fn pack(number: u64, payload: u32) -> [u8; REQUEST] {
     let mut message = [0; REQUEST];
     message[..8].copy_from_slice(&number.to_le_bytes());
     message[8..].copy_from_slice(&payload.to_le_bytes());

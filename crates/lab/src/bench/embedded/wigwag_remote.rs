@@ -5,10 +5,12 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
+use tokio::sync::mpsc;
 use wigwag::{Actor, Node};
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
 use super::raw_remote::percentiles;
+use super::wigwag_paced;
 use crate::cells::Failure;
 
 #[derive(Default)]
@@ -59,6 +61,8 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
         let account = match orders.cell.as_str() {
             "ask" => wigwag::spawn(ask(sender, messages, window, draws)).await??,
             "rtt" => wigwag::spawn(round_trips(sender, messages, draws)).await??,
+            "paced" => wigwag::spawn(wigwag_paced::drive(sender, orders.clone())).await??,
+            "naive-ask" => wigwag::spawn(naive_ask(sender, messages, draws)).await??,
             "naive" => wigwag::spawn(naive(sender, messages, draws)).await??,
             _ => wigwag::spawn(tell(sender, messages, draws)).await??,
         };
@@ -86,6 +90,34 @@ async fn naive(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Val
         ledger.note(number, draws.next()).tell().await?;
     }
     Ok(json!({ "sent": messages }))
+}
+
+/// Two plain loops side by side: one asks, the other takes what comes back. An answer that nobody
+/// has taken keeps its place, so the first loop waits for the second when there are very many.
+async fn naive_ask(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let ledger = &ledger;
+    let asking = async move {
+        for number in 0..messages {
+            let payload = draws.next();
+            let answer = ledger.add(number, payload).ask().sent().await?;
+            let sent = tell.send((answer, number + u64::from(payload)));
+            sent.map_err(|_| "the other loop has ended")?;
+        }
+        Ok::<(), Failure>(())
+    };
+    let (mut wrong, mut sum) = (0_u64, 0_u64);
+    let hearing = async {
+        for _ in 0..messages {
+            let (answer, due) = told.recv().await.ok_or("the asking loop has ended")?;
+            let reply: u64 = answer.await?;
+            wrong += u64::from(reply != due);
+            sum = sum.wrapping_add(reply);
+        }
+        Ok(())
+    };
+    tokio::try_join!(asking, hearing)?;
+    Ok(json!({ "replies": messages, "wrong": wrong, "sum": sum.to_string() }))
 }
 
 async fn ask(

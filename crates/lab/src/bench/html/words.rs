@@ -23,6 +23,9 @@ const WORKLOADS: &[(&str, &str)] = &[
     ("sp", "The scalability protocols: latency and throughput over inproc, ipc and tcp."),
 ];
 
+const PACED: &str = "Every message is answered, and sent when it is due, at a share of the rate \
+                     of `ask`. Latency begins when it is due, so a stall is in it.";
+
 /// What is measured in each cell.
 const CELLS: &[(&str, &str)] = &[
     ("server", "Each participant's server, driven by the lab's own client."),
@@ -30,6 +33,10 @@ const CELLS: &[(&str, &str)] = &[
     (OWN, "Each participant's server with its own client."),
     ("tell", "One way, as fast as the manual says one should."),
     ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
+    ("naive ask", "The same, and every message is answered."),
+    ("paced 50 %", PACED),
+    ("paced 80 %", PACED),
+    ("paced 95 %", PACED),
     ("ask", "Every message is answered; many are in flight."),
     ("rtt", "Every message is answered; one is in flight."),
 ];

@@ -3,10 +3,12 @@
 use crate::bench::account::{Drove, Seen, Served, verify};
 use crate::bench::participant::Role;
 use crate::bench::trial::{Cast, Outcome};
-use crate::bench::workload::{Cell, Entry, Judged, Order, account, trips};
+use crate::bench::workload::{Cell, Entry, Judged, Order, account, paced, trips};
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
+/// A limit for safety where the clock says when to ask: nobody waits for it who is not far behind.
+const PACED_WINDOW: u64 = 65_536;
 /// Of each message only the payload is unknown to the server; its number could be counted.
 const PAYLOAD_BYTES: u64 = 4;
 /// A last tenth that is so much slower than the first must be told.
@@ -17,14 +19,23 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     let mut server = entry.launch(Role::RemoteServer, true)?;
     // The one who received stops the clock: with replies that is the client too.
     let mut worker = entry.launch(Role::RemoteClient, asks)?;
-    let window = if entry.cell == Cell::Ask { WINDOW } else { 1 };
-    let common = vec![("CELL", entry.cell_name()), ("MESSAGES", order.messages.to_string())];
+    let cell = entry.cell.order().unwrap_or_default().to_owned();
+    let common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
     server.orders = common.clone();
     server.orders.push(("PORT", "0".to_owned()));
     worker.orders = common;
     worker.orders.push(("SEED", order.seed.to_string()));
-    worker.orders.push(("WINDOW", window.to_string()));
+    worker.orders.push(("WINDOW", window(entry.cell).to_string()));
+    worker.orders.push(("RATE", order.rate.to_string()));
     Some(Cast { server: Some(server), worker, staged: true })
+}
+
+fn window(cell: Cell) -> u64 {
+    match cell {
+        Cell::Ask => WINDOW,
+        Cell::Paced { .. } => PACED_WINDOW,
+        _ => 1,
+    }
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
@@ -52,8 +63,11 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
     }
     judge_wire(&mut judged, order, outcome);
     if entry.cell == Cell::RoundTrip {
-        judged.times = drove.rtt_us;
+        judged.times = drove.rtt_us.clone();
         judge_times(&mut judged, order, outcome.seconds);
+    }
+    if let Cell::Paced { .. } = entry.cell {
+        paced::look(&mut judged, order, outcome, &drove);
     }
     Ok(judged)
 }
@@ -102,7 +116,7 @@ fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
 }
 
 fn asks(cell: Cell) -> bool {
-    matches!(cell, Cell::Ask | Cell::RoundTrip)
+    !matches!(cell, Cell::Tell | Cell::Naive)
 }
 
 #[cfg(test)]

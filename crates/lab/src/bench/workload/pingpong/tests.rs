@@ -8,10 +8,11 @@ use crate::bench::participant::{Participant, Payload};
 use crate::bench::tree::Cost;
 
 const EACH: u64 = 40;
-const ORDER: Order = Order { messages: EACH * CONNECTIONS, seed: 7 };
+const ORDER: Order = Order { messages: EACH * CONNECTIONS, seed: 7, rate: 0, is_first: false };
 
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judged {
-    let it = Embedded { name: "x", known_bad: false, roles: &[], payload, source_lines: None };
+    let (name, roles, cells, source_lines) = ("x", &[], &[], None);
+    let it = Embedded { name, known_bad: false, roles, payload, cells, source_lines };
     let participant = Participant::Embedded { it, program: PathBuf::new() };
     let program = Path::new("none");
     let entry = Entry { cell, participant: &participant, partner: None, program };

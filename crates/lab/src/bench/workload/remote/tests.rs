@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::bench::participant::Participant;
 
-const ORDER: Order = Order { messages: 1_000, seed: 7 };
+const ORDER: Order = Order { messages: 1_000, seed: 7, rate: 0, is_first: false };
 
 fn judged(cell: Cell, seen: Seen, drove: &Value) -> Judged {
     let program = Path::new("none");
@@ -38,7 +38,7 @@ fn asked(sum: u64, rtt: Value) -> Value {
 fn right_ones_are_right() {
     assert!(judged(Cell::Tell, sent(), &json!({ "sent": 1_000 })).void.is_empty());
     let quick = json!({ "p50": 900.0, "p90": 950.0, "p99": 990.0, "max": 2_000.0 });
-    for cell in [Cell::Ask, Cell::RoundTrip] {
+    for cell in [Cell::Ask, Cell::NaiveAsk, Cell::RoundTrip] {
         let judged = judged(cell, sent(), &asked(due(), quick.clone()));
         assert!(judged.void.is_empty() && judged.flags.is_empty(), "{judged:?}");
     }
