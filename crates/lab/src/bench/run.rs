@@ -297,12 +297,13 @@ impl Lab<'_> {
     fn conduct(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Order, Outcome)> {
         let seed = self.random.draw() as u32;
         let (rate, is_first) = (series.rate, series.begin_trial());
-        let order = Order { messages, seed, rate, is_first };
+        let deadlines = self.deadlines(&series.entry);
+        let order = Order { messages, seed, rate, is_first, answer_max: deadlines.answer };
         let Some(cast) = series.entry.cast(order) else {
             series.make_void("it has no command for the role".to_owned());
             return None;
         };
-        match conduct(cast, self.deadlines(&series.entry), self.stop) {
+        match conduct(cast, deadlines, self.stop) {
             Ok(outcome) => Some((order, outcome)),
             Err(NoOutcome::Stopped) => None,
             Err(NoOutcome::Broke { title, fault, .. }) => {

@@ -24,24 +24,27 @@ pub struct Deadlines {
     pub silence: Duration,
     /// From the account, or from SIGTERM, to the end.
     pub end: Duration,
+    /// What the lab's own clients grant a server for each answer.
+    pub answer: Duration,
 }
 
 /// Resident memory that each side may hold: what a small container has.
 pub const MEMORY_MAX: u64 = 1 << 30;
 
 /// What the contract grants.
-pub const CONTRACT: Deadlines = deadlines(20, 30, 5);
+pub const CONTRACT: Deadlines = deadlines(20, 30, 5, 3_000);
 
 /// What a quick run grants, which knows its participants and must end soon. Its windows are a
 /// quarter of a second, and the lab's own programs, which wait for others, have the contract's time.
-pub const QUICK: Deadlines = deadlines(2, 5, 2);
+pub const QUICK: Deadlines = deadlines(2, 4, 2, 1_500);
 
-const fn deadlines(ready: u64, work: u64, end: u64) -> Deadlines {
+const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines {
     Deadlines {
         ready: Duration::from_secs(ready),
         work: Duration::from_secs(work),
         silence: Duration::from_secs(30),
         end: Duration::from_secs(end),
+        answer: Duration::from_millis(answer_ms),
     }
 }
 

@@ -11,6 +11,7 @@ mod paced;
 pub mod http;
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 
@@ -248,6 +249,8 @@ pub struct Order {
     pub rate: u64,
     /// Nobody has seen the row's participant at work before: what takes long is looked at now.
     pub is_first: bool,
+    /// What the lab's own client grants a server for each answer.
+    pub answer_max: Duration,
 }
 
 /// What the accounts of a trial come to.

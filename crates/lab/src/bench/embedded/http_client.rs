@@ -49,6 +49,7 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
         times: Times::new(),
         shapes: Shapes::new(&mut random),
         random,
+        answer_max: orders.answer_max,
         mixes: orders.cell == "server",
         replies: 0,
         wrong: 0,
@@ -199,7 +200,7 @@ impl Visits {
     }
 
     fn sweep(&mut self, desk: &mut Desk) {
-        if let Some(late) = self.visit.take_if(|visit| visit.is_late()) {
+        if let Some(late) = self.visit.take_if(|visit| visit.is_late(desk)) {
             late.give_up(desk);
         }
     }

@@ -5,6 +5,7 @@
 use std::io::{self, BufRead, Read, Write};
 use std::process;
 use std::thread;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -27,6 +28,9 @@ pub(super) struct Orders {
     pub(super) fixed: bool,
     /// Takes its time when the clock has stopped.
     pub(super) lingers: bool,
+    /// So long is waited for an answer: a stall of the server's runtime fits, and a quick run still
+    /// ends in time.
+    pub(super) answer_max: Duration,
 }
 
 impl Orders {
@@ -45,6 +49,10 @@ impl Orders {
             cell: text("CELL"),
             fixed: text("PAYLOAD") == "fixed",
             lingers: number("LINGER") != 0,
+            answer_max: match number("ANSWER_MS") {
+                0 => Duration::from_secs(3),
+                given => Duration::from_millis(given),
+            },
         }
     }
 }

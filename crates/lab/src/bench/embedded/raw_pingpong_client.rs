@@ -17,9 +17,6 @@ use super::raw_pingpong::{PONG, TOKEN};
 use super::times::Times;
 use crate::cells::Failure;
 
-/// When nothing comes on any connection for so long, nothing will: far longer than any pause of a
-/// server that works, and short enough for the reason to be told before the lab gives up.
-const SILENCE_MAX: Duration = Duration::from_secs(3);
 /// The request where payloads are fixed.
 const PING: [u8; TOKEN] = *b"Ping";
 
@@ -65,7 +62,8 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
     let (mut open, mut at_work) = (driven.len(), None);
     while open > 0 {
         let mut silent = true;
-        for index in poll.wait(Some(SILENCE_MAX))? {
+        // When nothing comes on any connection for so long, nothing will.
+        for index in poll.wait(Some(orders.answer_max))? {
             silent = false;
             let it = &mut driven[index as usize];
             if it.stream.is_some() && !it.hear(&mut saw) {

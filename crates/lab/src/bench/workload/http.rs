@@ -82,6 +82,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
             let mut worker = ours("raw", Role::HttpClient, 2);
             worker.orders.push(("CELL", "server".to_owned()));
             // The first trial of a series takes the time in which a Date grows old.
+            worker.orders.push(("ANSWER_MS", order.answer_max.as_millis().to_string()));
             worker.orders.push(("LINGER", u8::from(order.is_first).to_string()));
             (server, worker)
         }

@@ -101,6 +101,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     server.orders = common.clone();
     server.orders.push(("PORT", "0".to_owned()));
     worker.orders = common;
+    worker.orders.push(("ANSWER_MS", order.answer_max.as_millis().to_string()));
     worker.orders.push(("SEED", order.seed.to_string()));
     Some(Cast { server: Some(server), worker, staged: false })
 }

@@ -17,9 +17,6 @@ use super::times::Times;
 use crate::bench::embedded::orders::Draws;
 use crate::statistics::SplitMix64;
 
-/// So long is waited for an answer: a stall of the server's runtime fits, and a quick run still
-/// ends in time.
-pub(super) const ANSWER_MAX: Duration = Duration::from_secs(3);
 /// One request in so many is of each of the three unusual kinds.
 const UNUSUAL_ONE_IN: u64 = 128;
 
@@ -30,6 +27,8 @@ pub(super) struct Desk {
     pub(super) times: Times,
     pub(super) shapes: Shapes,
     pub(super) random: SplitMix64,
+    /// So long is waited for an answer.
+    pub(super) answer_max: Duration,
     /// Unusual requests are mixed in.
     pub(super) mixes: bool,
     pub(super) replies: u64,
@@ -204,9 +203,9 @@ impl Lane {
 
     /// Ends here when an answer is waited for in vain.
     pub(super) fn give_up(&mut self, desk: &mut Desk, now: Instant) {
-        if !self.over && now.duration_since(self.asked) > ANSWER_MAX {
+        if !self.over && now.duration_since(self.asked) > desk.answer_max {
             let how = self.due.front().map_or(How::Plain, |(_, how)| *how);
-            self.fail(desk, how, "no whole answer within 3 s");
+            self.fail(desk, how, "no whole answer in time");
         }
     }
 

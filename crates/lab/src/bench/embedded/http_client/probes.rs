@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::faults::How;
-use super::lane::{ANSWER_MAX, Desk, Lane};
+use super::lane::{Desk, Lane};
 use super::times::Times;
 use super::visit::{Step, Visit};
 use crate::bench::embedded::orders::Draws;
@@ -28,11 +28,11 @@ pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut Desk) -> io::Resul
         }
     }
     let mut visit = Visit::begin(port, desk)?;
-    visit.stream.set_read_timeout(Some(ANSWER_MAX))?;
+    visit.stream.set_read_timeout(Some(desk.answer_max))?;
     let mut inbox = [0; 4_096];
     loop {
         match visit.take(&mut inbox, desk) {
-            Step::Reads if !visit.is_late() => {}
+            Step::Reads if !visit.is_late(desk) => {}
             Step::Done => return Ok(()),
             _ => break,
         }
@@ -55,7 +55,7 @@ pub(super) fn ask_later(port: u16, began: Instant, draw: u32, desk: &mut Desk) -
 /// stalls there does not wait for a processor.
 pub(super) fn time_alone(port: u16, draw: u32, desk: &mut Desk) -> io::Result<f64> {
     let mut lane = Lane::open(port, Draws::of(draw, 0), ALONE)?;
-    lane.stream.set_read_timeout(Some(ANSWER_MAX))?;
+    lane.stream.set_read_timeout(Some(desk.answer_max))?;
     desk.mixes = false;
     desk.times = Times::new();
     lane.ask_as(How::Plain, desk, Instant::now());
@@ -81,7 +81,7 @@ fn ask(port: u16, how: How, draws: Draws, desk: &mut Desk) -> io::Result<()> {
         }
         lane.send_rest();
     }
-    lane.stream.set_read_timeout(Some(ANSWER_MAX))?;
+    lane.stream.set_read_timeout(Some(desk.answer_max))?;
     finish(&mut lane, desk);
     lane.stream.set_read_timeout(Some(PIECE_GAP))?;
     lane.afterwards(&mut inbox, desk);

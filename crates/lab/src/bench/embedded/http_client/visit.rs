@@ -9,7 +9,7 @@ use super::answer::{self, BODY_BYTES_MAX, Framing, HEAD_BYTES_MAX};
 use super::asked::{old, written};
 use super::check::Due;
 use super::faults::{How, shown};
-use super::lane::{ANSWER_MAX, Desk, is_nothing, send};
+use super::lane::{Desk, is_nothing, send};
 
 /// What a visit has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,15 +78,15 @@ impl Visit {
     }
 
     /// It has waited too long.
-    pub(super) fn is_late(&self) -> bool {
-        self.began.elapsed() > ANSWER_MAX
+    pub(super) fn is_late(&self, desk: &Desk) -> bool {
+        self.began.elapsed() > desk.answer_max
     }
 
     /// Says what it waits for in vain.
     pub(super) fn give_up(&self, desk: &mut Desk) {
         let what = match answer::read(&self.got, Framing::Closed { already: false }) {
             Ok(Some(_)) => "a connection that stays open behind its answer",
-            _ => "no whole answer within 3 s",
+            _ => "no whole answer in time",
         };
         desk.faults.note(How::Old, what, || shown(&self.got));
     }

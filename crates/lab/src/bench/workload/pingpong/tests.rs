@@ -1,4 +1,5 @@
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -8,7 +9,13 @@ use crate::bench::participant::{Participant, Payload};
 use crate::bench::tree::Cost;
 
 const EACH: u64 = 40;
-const ORDER: Order = Order { messages: EACH * CONNECTIONS, seed: 7, rate: 0, is_first: false };
+const ORDER: Order = Order {
+    messages: EACH * CONNECTIONS,
+    seed: 7,
+    rate: 0,
+    is_first: false,
+    answer_max: Duration::ZERO,
+};
 
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judged {
     let (name, roles, cells, source_lines) = ("x", &[], &[], None);

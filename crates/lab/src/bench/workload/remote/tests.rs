@@ -1,11 +1,13 @@
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::bench::participant::Participant;
 
-const ORDER: Order = Order { messages: 1_000, seed: 7, rate: 0, is_first: false };
+const ORDER: Order =
+    Order { messages: 1_000, seed: 7, rate: 0, is_first: false, answer_max: Duration::ZERO };
 
 fn judged(cell: Cell, seen: Seen, drove: &Value) -> Judged {
     let program = Path::new("none");
