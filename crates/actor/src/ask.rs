@@ -36,6 +36,11 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     /// Waits only until the message is on its way; the answer is awaited later, and many may be
     /// outstanding at once. The time limit of the call covers this part alone.
     ///
+    /// A session with another process holds a bounded number of asks whose answers were not taken,
+    /// 65,536; the next one waits until somebody takes one. Whoever collects more answers than that
+    /// before awaiting the first waits for himself: give the call a time limit, or take answers in
+    /// between.
+    ///
     /// # Cancellation
     /// Dropped while it waits, the message is not sent.
     pub async fn sent(mut self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
