@@ -337,7 +337,8 @@ fn end(
             if stop.load(Ordering::Relaxed) {
                 return Err(NoOutcome::Stopped);
             }
-            let within = if player.measured { deadlines.work } else { CONTRACT.work };
+            let within =
+                if player.measured { deadlines.work } else { deadlines.work.max(CONTRACT.work) };
             if began.elapsed() > within {
                 return Err(player.broke(Fault::NoAccount(within)));
             }
