@@ -20,6 +20,10 @@ pub const SPARE_CHUNKS_MAX: usize = 192;
 /// Bytes that an empty chunk of a lane may hold on to: a run of calls of four units each.
 pub const SPARE_BYTES_MAX: usize = 16 * 1024;
 
+/// Bytes that a sleeping actor may hold on to for the next answers: the room for one short answer,
+/// and little beside what an idle actor takes anyhow.
+pub const IDLE_REPLY_BYTES_MAX: usize = 256;
+
 /// How long a tell or an ask inside a handler waits when the caller set no time limit. Two handlers
 /// that wait for each other would wait for ever; after this time one of them gets an error.
 pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);

@@ -10,6 +10,7 @@ use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
 use crate::lane::LaneOwner;
+use crate::limits::IDLE_REPLY_BYTES_MAX;
 use crate::one_shot::OneShot;
 
 /// A local asker's place, without its type.
@@ -58,6 +59,16 @@ enum Way<'r> {
 pub(crate) struct Gathered {
     frames: Buffer,
     count: u64,
+}
+
+impl Gathered {
+    /// The actor sleeps: what a burst has needed is given back. Those who answer one ask at a time
+    /// keep what that takes.
+    pub(crate) fn rest(&mut self) {
+        if self.frames.capacity() > IDLE_REPLY_BYTES_MAX {
+            self.frames = Buffer::new();
+        }
+    }
 }
 
 /// The answer that a handler owes. Dropped unsent, it tells the asker so.
@@ -195,5 +206,25 @@ impl Drop for Reply<'_> {
             self.fail_now(kind, None);
         }
         self.hand_over();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sleeping_actor_keeps_the_room_of_one_answer_and_not_of_a_burst() {
+        let mut gathered = Gathered::default();
+        call::small_reply(&mut gathered.frames, (1, 1), &7_u64).expect("it is short");
+        gathered.frames.clear();
+        gathered.rest();
+        assert!(gathered.frames.capacity() > 0);
+        for slot in 0..64 {
+            call::small_reply(&mut gathered.frames, (slot, 1), &7_u64).expect("it is short");
+        }
+        gathered.frames.clear();
+        gathered.rest();
+        assert_eq!(gathered.frames.capacity(), 0);
     }
 }

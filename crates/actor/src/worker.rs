@@ -47,6 +47,7 @@ async fn deliver<A: Actor>(mut actor: A, mailbox: CloseOnDrop<A>) {
             let chunk = mailbox.0.poll_chunk(context);
             if chunk.is_pending() {
                 runs = 0;
+                gathered.rest();
             }
             chunk
         });
