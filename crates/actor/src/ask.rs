@@ -229,6 +229,6 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
 }
 
 #[cold]
-fn bad_reply(target: &Arc<str>, why: &DecodeError) -> CallError {
+pub(crate) fn bad_reply(target: &Arc<str>, why: &DecodeError) -> CallError {
     CallError::new(CallErrorKind::BadReply, target).with_detail(&why.to_string())
 }

@@ -30,9 +30,9 @@ impl<R: for<'a> Decode<'a> + Send + 'static> Answerable for R {}
 /// A call that was not made yet. `R` is the type of the reply.
 #[must_use = "a call does nothing until it is told or asked"]
 pub struct Call<'a, I: Interface, R> {
-    target: &'a Ref<I>,
-    message: I::Message,
-    timeout: Option<Duration>,
+    pub(crate) target: &'a Ref<I>,
+    pub(crate) message: I::Message,
+    pub(crate) timeout: Option<Duration>,
     reply: PhantomData<fn() -> R>,
 }
 

@@ -246,6 +246,28 @@ impl<M> AskError<M> {
     }
 }
 
+/// An ask that a pipeline did not send, as it came back.
+pub struct Unsent<M, C> {
+    /// The message, and why it was not sent.
+    pub refused: Refused<M>,
+    /// What was given beside it.
+    pub context: C,
+}
+
+impl<M, C> fmt::Debug for Unsent<M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unsent").field("refused", &self.refused).finish_non_exhaustive()
+    }
+}
+
+impl<M, C> fmt::Display for Unsent<M, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.refused.fmt(f)
+    }
+}
+
+impl<M, C> Error for Unsent<M, C> {}
+
 impl<M> fmt::Debug for Refused<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Refused").field("error", &self.error).finish_non_exhaustive()

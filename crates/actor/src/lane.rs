@@ -39,7 +39,11 @@ pub trait LaneOwner: Send + Sync {
     /// The actor has stopped.
     fn stopped(&self);
 
-    /// Answers to several asks, as REPLY frames that lie behind each other; they are taken out.
+    /// Whether answers to asks that follow each other may be joined to runs.
+    fn joins(&self) -> bool;
+
+    /// Answers to several asks, as REPLY frames or runs of them that lie behind each other; they are
+    /// taken out.
     fn replies(&self, frames: &mut Buffer, count: u64);
 
     /// The answer to the ask in `slot`.

@@ -13,6 +13,8 @@ use crate::interface::Interface;
 use crate::lane::{Exported, Lane, LaneOwner, TypedLane};
 use crate::mailbox::Mailbox;
 use crate::parked::Ticket;
+use crate::call::Answerable;
+use crate::pipeline::{Asks, Pipeline};
 use crate::queue::Pushed;
 use crate::reply::ReplySlot;
 use crate::schema::Schema;
@@ -84,6 +86,9 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// The encoded reply to the ask in `slot`, once; flushes what waits if it is not there.
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>>;
+
+    /// A way for many asks at once, up to `most`, and for how many there is room.
+    fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError>;
 
     /// Nobody waits for the reply in `slot` any more.
     fn cancel(&self, slot: Slot);
@@ -179,6 +184,30 @@ impl<I: Interface> Ref<I> {
             Place::Local(local) => Some(local.clone()),
             Place::Remote(_) => None,
         }
+    }
+
+    /// True for clones of one reference.
+    #[inline(always)]
+    pub(crate) fn is_same(&self, other: &Ref<I>) -> bool {
+        match (&self.place, &other.place) {
+            (Place::Local(one), Place::Local(other)) => Arc::ptr_eq(one, other),
+            (Place::Remote(one), Place::Remote(other)) => {
+                std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
+            }
+            _ => false,
+        }
+    }
+
+    /// A way for many asks at once, up to `most`; see [`Pipeline`]. A session with another process
+    /// holds 65,536 asks in all.
+    ///
+    /// # Errors
+    /// `Overloaded` when the session has no room for any; whatever a call would meet.
+    pub fn pipeline<R: Answerable, C>(
+        &self,
+        most: usize,
+    ) -> Result<Pipeline<I, R, C>, CallError> {
+        Pipeline::new(self, most)
     }
 
     #[inline]

@@ -6,6 +6,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use wigwag_wire::run::{ITEM_BYTES_MAX, Joiner};
+use wigwag_wire::small::Window;
 use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
@@ -59,9 +61,33 @@ enum Way<'r> {
 pub(crate) struct Gathered {
     frames: Buffer,
     count: u64,
+    joiner: Joiner,
+    /// The session takes runs.
+    joins: bool,
 }
 
 impl Gathered {
+    /// Takes an answer in, if it is short whatever its value is.
+    #[inline(always)]
+    fn take_in<R: Encode>(&mut self, asker: (u32, u32), value: &R) -> bool {
+        if R::SMALL_BYTES <= ITEM_BYTES_MAX {
+            let small = |window: &mut Window, place| Some(value.encode_small(window, place));
+            if self.joiner.reply(&mut self.frames, asker, small) {
+                self.count += 1;
+                return true;
+            }
+        }
+        self.joiner.close(&mut self.frames);
+        if call::small_reply(&mut self.frames, asker, value).is_none() {
+            return false;
+        }
+        if self.joins {
+            self.joiner.replied(asker);
+        }
+        self.count += 1;
+        true
+    }
+
     /// The actor sleeps: what a burst has needed is given back. Those who answer one ask at a time
     /// keep what that takes.
     pub(crate) fn rest(&mut self) {
@@ -90,6 +116,7 @@ impl<'r> Reply<'r> {
     pub(crate) fn of_run(way: Option<&'r Arc<dyn LaneOwner>>, gathered: Gathered) -> Reply<'r> {
         let mut reply = Reply::new(ReplySlot::Nobody, way);
         reply.gathered = gathered;
+        reply.gathered.joins = way.is_some_and(|owner| owner.joins());
         reply
     }
 
@@ -104,6 +131,7 @@ impl<'r> Reply<'r> {
     #[inline(never)]
     fn hand_over_now(&mut self) {
         let count = std::mem::take(&mut self.gathered.count);
+        self.gathered.joiner.close(&mut self.gathered.frames);
         match &self.way {
             Way::Borrowed(owner) => owner.replies(&mut self.gathered.frames, count),
             Way::Owned(_) | Way::None => {}
@@ -131,9 +159,8 @@ impl<'r> Reply<'r> {
     #[inline(always)]
     pub fn send<R: Encode + Send + 'static>(&mut self, value: R) {
         if let (ReplySlot::Remote { slot, generation }, Way::Borrowed(_)) = (&self.slot, &self.way)
-            && call::small_reply(&mut self.gathered.frames, (*slot, *generation), &value).is_some()
+            && self.gathered.take_in((*slot, *generation), &value)
         {
-            self.gathered.count += 1;
             self.slot = ReplySlot::Nobody;
             return;
         }

@@ -61,6 +61,10 @@ impl Session {
 }
 
 impl LaneOwner for Session {
+    fn joins(&self) -> bool {
+        false
+    }
+
     fn freed(&self, units: u64) {
         self.hear(|heard| heard.freed += units);
     }

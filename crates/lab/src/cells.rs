@@ -3,7 +3,6 @@
 //! Each cell repeats its unit of work until [`CELL_MIN`] has passed, verifies every message, and
 //! reads what both processes have cost.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -210,17 +209,16 @@ impl Driver {
             wigwag::spawn(async move {
                 let (mut random, mut wrong, mut received) = (SplitMix64::new(seed), 0, 0);
                 let begun = Instant::now();
-                let mut answers = VecDeque::with_capacity(IN_FLIGHT);
-                for sent in 0.. {
-                    if sent == ASKS || answers.len() == IN_FLIGHT {
+                let mut sums = sum.pipeline(IN_FLIGHT)?;
+                for sent in 0..=ASKS {
+                    if sent == ASKS || sums.is_full() {
                         // The oldest half, in order; the rest is on its way meanwhile.
                         let keep = if sent == ASKS { 0 } else { IN_FLIGHT / 2 };
-                        while answers.len() > keep {
-                            let Some((answer, expected)) = answers.pop_front() else {
+                        while sums.len() > keep {
+                            let Some((expected, reply)) = sums.next().await else {
                                 break;
                             };
-                            let reply: i64 = answer.await?;
-                            wrong += u64::from(reply != expected);
+                            wrong += u64::from(reply? != expected);
                             received += 1;
                         }
                     }
@@ -228,18 +226,7 @@ impl Driver {
                         break;
                     }
                     let (a, b) = (random.draw() as i64, random.draw() as i64);
-                    let expected = a.wrapping_add(b);
-                    let refused = match sum.add(a, b).try_ask() {
-                        Ok(answer) => {
-                            answers.push_back((answer, expected));
-                            None
-                        }
-                        Err(refused) => Some(refused.message),
-                    };
-                    if let Some(message) = refused {
-                        // No room now: wait for it.
-                        answers.push_back((sum.call(message).ask().sent().await?, expected));
-                    }
+                    sums.push(sum.add(a, b), a.wrapping_add(b)).await?;
                 }
                 let lost = ASKS - received;
                 let verified = Verified::from_words([ASKS, received, lost, 0, 0, wrong]);

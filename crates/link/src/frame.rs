@@ -5,6 +5,7 @@
 //! stands behind the known fields is skipped, so an old reader understands a newer writer.
 
 use wigwag_wire::Reader;
+use wigwag_wire::run::{Run, is_run};
 use wigwag_wire::varint::{self, take as v};
 
 use crate::code::Code;
@@ -30,7 +31,7 @@ pub mod kind {
     pub const DETACH: u8 = 0x83;
     pub const DETACHED: u8 = 0x84;
     pub const REVOKED: u8 = 0x85;
-    pub use wigwag_wire::call::{ASK, REPLY, TELL};
+    pub use wigwag_wire::call::{ASK, ASKS, REPLIES, REPLY, TELL, TELLS};
     pub const CALL_X: u8 = 0x92;
     pub const ERROR: u8 = 0x94;
     pub const CANCEL: u8 = 0x95;
@@ -82,6 +83,22 @@ pub enum Frame<'a> {
     NotUnderstood { tag: u64, channel: u64, asker: Option<(u64, u64)> },
     /// A frame of unknown type that may be skipped.
     Skipped { kind: u8 },
+}
+
+/// How many numbers of the sequence a sequenced frame has: one, or one for each item of a run.
+#[inline]
+pub fn numbers(kind: u8, body: &[u8]) -> Result<u64, LinkError> {
+    if !is_run(kind) {
+        return Ok(1);
+    }
+    let items = Run::parse(kind, body).and_then(|run| run.items.checked_count());
+    items.map(|items| items as u64).ok_or_else(broken_run)
+}
+
+/// A run that cannot be taken as it is.
+#[cold]
+pub(crate) fn broken_run() -> LinkError {
+    LinkError::protocol("a run has 1 to 64 items of at most 48 bytes, from slots that are there")
 }
 
 impl<'a> Frame<'a> {

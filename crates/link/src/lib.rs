@@ -11,6 +11,7 @@
 extern crate alloc;
 
 pub mod limits;
+pub mod features;
 pub mod code;
 pub mod error;
 pub mod frame;

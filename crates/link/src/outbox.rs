@@ -13,7 +13,7 @@ use wigwag_wire::{Buffer, Reader};
 
 use crate::code::Code;
 use crate::error::LinkError;
-use crate::frame::Frame;
+use crate::frame::{Frame, numbers};
 use crate::limits::{
     BATCH_HEAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, UNACKED_BYTES_MAX,
     UNACKED_RESERVE,
@@ -245,14 +245,17 @@ impl Outbox {
         while frames > 0 {
             let mut reader = Reader::new(encoded);
             let (mut bytes, mut count) = (0, 0);
-            while count < frames && Frame::next(&mut reader, u64::MAX).is_ok() {
+            while count < frames
+                && let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX)
+                && let Ok(numbers) = numbers(kind, body)
+            {
                 let end = encoded.len() - reader.rest().len();
                 if count > 0 && end > self.piece_bytes {
                     break;
                 }
-                (bytes, count) = (end, count + 1);
+                (bytes, count) = (end, count + numbers);
             }
-            if count == frames || count == 0 {
+            if count >= frames || count == 0 {
                 // The last piece; or no frame at all, which cannot be cut.
                 (bytes, count) = (encoded.len(), frames);
             }

@@ -4,14 +4,16 @@
 //! [sender](crate::session::Sender) because the two are used under two locks: a reader in the middle
 //! of a batch must not hold up those who send.
 
-use wigwag_wire::call::{ASK, TELL};
+use wigwag_wire::call::{ASK, ASKS, REPLIES, TELL, TELLS};
+use wigwag_wire::run::{Items, Run, is_run};
 use wigwag_wire::{Reader, varint};
 
 use crate::batch::Header;
 use crate::code::Code;
 use crate::error::LinkError;
+use crate::features;
 use crate::frame::kind::REPLY;
-use crate::frame::{Frame, SEQUENCED};
+use crate::frame::{Frame, SEQUENCED, broken_run, numbers};
 use crate::limits::{Limits, units};
 
 /// Generations are 32 bits wide.
@@ -26,12 +28,25 @@ pub struct Receiver {
     repeated: u64,
     frame_max: u64,
     slots_max: u64,
+    /// The peer may send runs.
+    runs: bool,
 }
 
 impl Receiver {
     /// A receiver at number 0; `ours` are the limits that we announced.
     pub fn new(ours: &Limits) -> Receiver {
-        Receiver { recv_next: 0, repeated: 0, frame_max: ours.frame_max, slots_max: ours.slots_max }
+        Receiver {
+            recv_next: 0,
+            repeated: 0,
+            frame_max: ours.frame_max,
+            slots_max: ours.slots_max,
+            runs: false,
+        }
+    }
+
+    /// The same with the features of a session, as [`on`](features::on) gives them.
+    pub fn with_features(self, features: u64) -> Receiver {
+        Receiver { runs: features & features::RUNS != 0, ..self }
     }
 
     /// The number of the next frame that was not accepted yet.
@@ -55,7 +70,8 @@ impl Receiver {
         let end = header.first_seq + header.count;
         let fresh = self.recv_next;
         let seq = header.first_seq;
-        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end })
+        let replies = Replies::default();
+        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end, replies })
     }
 }
 
@@ -72,6 +88,16 @@ pub struct Incoming<'a> {
     fresh: u64,
     /// The number behind the last one.
     end: u64,
+    /// What is left of a run of replies.
+    replies: Replies<'a>,
+}
+
+/// A run of replies that is being read.
+#[derive(Debug, Default)]
+struct Replies<'a> {
+    slot: u32,
+    generation: u32,
+    values: Items<'a>,
 }
 
 /// Calls on one channel that lie behind each other. All are fresh, have a method that is not 0, and
@@ -84,7 +110,7 @@ pub struct CallRun<'a> {
     pub calls: usize,
     /// What they cost.
     pub units: u64,
-    /// The calls as they came: TELL and ASK frames.
+    /// The calls as they came: TELL and ASK frames, or a run of either.
     pub bytes: &'a [u8],
 }
 
@@ -119,6 +145,7 @@ impl<'a> Incoming<'a> {
             (TELL, true) => small_tells(bytes, channel, most),
             (ASK, true) => self.small_asks(bytes, channel, most),
             (TELL | ASK, _) => (bytes, 0, 0),
+            (TELLS | ASKS, _) => return self.run_of_calls(),
             _ => return None,
         };
         if calls == 0 {
@@ -168,26 +195,90 @@ impl<'a> Incoming<'a> {
         Some(CallRun { channel, calls: 1, units: units(body.len()), bytes })
     }
 
-    /// The next frame if it is a small REPLY. `None` takes nothing and says only that something else
+    /// A whole run. Each of its calls is one unit.
+    fn run_of_calls(&mut self) -> Option<CallRun<'a>> {
+        let bytes = self.reader.rest();
+        let mut after = self.reader.clone();
+        let (run, calls) = self.run(&mut after, |kind| kind != REPLIES)?;
+        let slots = run.asker.map_or(0, |(slot, _)| u64::from(slot) + calls as u64);
+        if run.method == 0 || slots > self.receiver.slots_max {
+            return None;
+        }
+        let bytes = &bytes[..bytes.len() - after.rest().len()];
+        self.reader = after;
+        self.seq += calls as u64;
+        Some(CallRun { channel: run.channel, calls, units: calls as u64, bytes })
+    }
+
+    /// The run at the front, if there is one of a kind that is wanted, and how many items it has:
+    /// all of them have numbers of this batch.
+    fn run(
+        &self,
+        after: &mut Reader<'a>,
+        is_wanted: impl FnOnce(u8) -> bool,
+    ) -> Option<(Run<'a>, usize)> {
+        let (kind, body) = Frame::next(after, self.receiver.frame_max).ok()?;
+        if !self.receiver.runs || !is_wanted(kind) {
+            return None;
+        }
+        let run = Run::parse(kind, body)?;
+        let count = run.items.checked_count()?;
+        (count as u64 <= self.end - self.seq).then_some((run, count))
+    }
+
+    #[inline(never)]
+    fn run_of_replies(&mut self) -> Option<SmallReply<'a>> {
+        let mut after = self.reader.clone();
+        let (run, replies) = self.run(&mut after, |kind| kind == REPLIES)?;
+        let (slot, generation) = run.asker?;
+        slot.checked_add(replies as u32)?;
+        self.reader = after;
+        self.seq += replies as u64;
+        self.replies = Replies { slot, generation, values: run.items };
+        self.reply_of_run()
+    }
+
+    #[inline(always)]
+    fn reply_of_run(&mut self) -> Option<SmallReply<'a>> {
+        let Replies { slot, generation, values } = &mut self.replies;
+        let value = values.next()?;
+        let reply = SmallReply { slot: *slot, generation: *generation, value };
+        *slot += 1;
+        Some(reply)
+    }
+
+    /// The next frame if it is a small REPLY, or the next of a run of them. `None` takes nothing and says only that something else
     /// is next.
     #[inline(always)]
     pub fn next_reply(&mut self) -> Option<SmallReply<'a>> {
+        if let Some(reply) = self.reply_of_run() {
+            return Some(reply);
+        }
         let bytes = self.reader.rest();
-        let [REPLY, length @ 0..0x80, body @ ..] = bytes else {
+        let &[kind @ (REPLY | REPLIES), length, ref body @ ..] = bytes else {
             return None;
         };
         if self.seq < self.fresh || self.seq >= self.end {
             return None;
         }
+        if kind == REPLIES {
+            return self.run_of_replies();
+        }
+        if length >= 0x80 {
+            return None;
+        }
         let (slot, generation, used) = varint::pair(body)?;
-        let value = body.get(used..usize::from(*length))?;
-        self.reader.go_on(body.get(usize::from(*length)..)?);
+        let value = body.get(used..usize::from(length))?;
+        self.reader.go_on(body.get(usize::from(length)..)?);
         self.seq += 1;
         Some(SmallReply { slot, generation, value })
     }
 
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
     /// is given out, so the caller must place it or answer it before the batch's ack goes out.
+    ///
+    /// A run that [`next_calls`](Self::next_calls) and [`next_reply`](Self::next_reply) have not
+    /// taken is an error here.
     #[inline(always)]
     pub fn next_frame(&mut self) -> Result<Option<(Frame<'a>, usize)>, LinkError> {
         loop {
@@ -199,13 +290,17 @@ impl<'a> Incoming<'a> {
             }
             let (kind, body) = Frame::next(&mut self.reader, self.receiver.frame_max)?;
             if kind & SEQUENCED != 0 {
-                if self.seq == self.end {
+                let numbers = if self.receiver.runs { numbers(kind, body)? } else { 1 };
+                if self.end - self.seq < numbers {
                     return Err(LinkError::protocol("a batch holds more frames than it says"));
                 }
-                self.seq += 1;
+                self.seq += numbers;
                 if self.seq <= self.fresh {
-                    self.receiver.repeated += 1;
+                    self.receiver.repeated += numbers;
                     continue;
+                }
+                if self.receiver.runs && is_run(kind) {
+                    return Err(broken_run());
                 }
             }
             return Ok(Some((Frame::parse(kind, body)?, body.len())));

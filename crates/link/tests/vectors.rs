@@ -16,13 +16,15 @@ use wigwag_wire::{Buffer, Reader, varint};
 
 #[path = "vectors/read.rs"]
 mod read;
+#[path = "vectors/runs.rs"]
+mod runs;
 #[path = "vectors/transcript.rs"]
 mod transcript;
 
 use read::{Fields, from_hex, hex_of, identity_of, limits_of, list, load, number, text};
 
 /// Every file, and the test that reads it.
-const FILES: [&str; 9] = [
+const FILES: [&str; 10] = [
     "batch.json",
     "ext/call_x.json",
     "ext/hello.json",
@@ -30,6 +32,7 @@ const FILES: [&str; 9] = [
     "ext/unknown_frames.json",
     "frames.json",
     "opening.json",
+    "runs.json",
     "transcript.json",
     "varint.json",
 ];

@@ -29,6 +29,18 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
             pub fn call<R>(&self, message: #message) -> ::wigwag::__private::Call<'_, #whole, R> {
                 ::wigwag::__private::Call::new(&self.0, message)
             }
+
+            /// A way for many asks at once, up to `most`, of methods that reply with an `R`; beside
+            /// each the caller may give what he wants back with its answer.
+            pub fn pipeline<R: ::wigwag::__private::Answerable, C>(
+                &self,
+                most: usize,
+            ) -> ::core::result::Result<
+                ::wigwag::Pipeline<#whole, R, C>,
+                ::wigwag::CallError,
+            > {
+                self.0.pipeline(most)
+            }
         }
 
         #[automatically_derived]

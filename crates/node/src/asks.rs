@@ -3,10 +3,12 @@
 //! A slot's place never changes, so a slot is reached without a lock. The numbers of the free ones
 //! lie under one; a sender's turn takes some at a time and gives back what it did not use.
 
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
-use crate::limits::ASKS_MAX;
+use crate::limits::{ASKS_MAX, SINGLE_ASKS_MIN};
+use crate::ring::Ring;
+use crate::rings::{RING_MIN, Rings};
 use crate::slot::{Cold, Completed, Failure, Fetched, Hot, Slot};
 
 /// Slots that are made first; then twice as many, and so on. Most sessions ask little.
@@ -25,6 +27,8 @@ fn place(number: u32) -> (usize, usize) {
 pub(crate) struct Asks {
     chunks: [OnceLock<Chunk>; CHUNKS],
     free: Mutex<Free>,
+    /// Those at the end of the table that pipelines have.
+    pub(crate) rings: Rings,
 }
 
 struct Chunk {
@@ -49,8 +53,10 @@ struct Free {
     numbers: Vec<u32>,
     /// Slots that have been in use ever.
     used: usize,
-    /// As many as there may be.
+    /// As many as there may be beside those of rings.
     most: usize,
+    /// As many as rings leave to single asks.
+    least: usize,
     /// Somebody has found none.
     wanted: bool,
 }
@@ -61,8 +67,40 @@ impl Asks {
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(ASKS_MAX);
         Asks {
             chunks: [const { OnceLock::new() }; CHUNKS],
-            free: Mutex::new(Free { numbers: Vec::new(), used: 0, most, wanted: false }),
+            free: Mutex::new(Free {
+                numbers: Vec::new(),
+                used: 0,
+                most,
+                least: SINGLE_ASKS_MIN.min(most / 4),
+                wanted: false,
+            }),
+            rings: Rings::new(most),
         }
+    }
+
+    /// A ring of at least `most` slots, or of as many as there are together; `None`: there are none.
+    pub(crate) fn open_ring(&self, most: usize) -> Option<Arc<Ring>> {
+        let most = most.clamp(RING_MIN as usize, ASKS_MAX).next_power_of_two();
+        let mut free = self.free();
+        for bits in (RING_MIN.ilog2()..=most.ilog2()).rev() {
+            if let Some(ring) = self.rings.reuse(bits) {
+                return Some(ring);
+            }
+            let places = 1 << bits;
+            let left = free.most.saturating_sub(places);
+            if left >= free.used.max(free.least) {
+                free.most = left;
+                return Some(self.rings.add_below(bits));
+            }
+        }
+        None
+    }
+
+    /// The slots of a ring are free. True when somebody had found none and must be woken.
+    pub(crate) fn close_ring(&self, ring: &Arc<Ring>) -> bool {
+        let mut free = self.free();
+        free.most += self.rings.remove(ring);
+        std::mem::take(&mut free.wanted)
     }
 
     /// What every ask touches of a slot, if it was ever in use.
@@ -148,12 +186,15 @@ impl Asks {
 
     /// None of those who wait will hear anything; gives whom to wake.
     pub(crate) fn fail_all(&self, failure: impl Fn() -> Failure) -> Vec<Waker> {
-        self.slots().filter_map(|slot| slot.fail_any(&failure)).collect()
+        let (kind, why) = *failure();
+        let mut wakers = self.rings.end(&(kind, why.into()));
+        wakers.extend(self.slots().filter_map(|slot| slot.fail_any(&failure)));
+        wakers
     }
 
     /// Asks that somebody waits for. One that is answered and not fetched holds nobody up.
     pub(crate) fn waiting(&self) -> usize {
-        self.slots().filter(|slot| slot.is_waiting()).count()
+        self.rings.waiting() + self.slots().filter(|slot| slot.is_waiting()).count()
     }
 
     fn slots(&self) -> impl Iterator<Item = Slot<'_>> {

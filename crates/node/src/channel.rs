@@ -12,6 +12,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::session::CallRefused;
 use wigwag_link::write;
 use wigwag_wire::Buffer;
+use wigwag_wire::run::Joiner;
 use wigwag_wire::small::Window;
 
 use crate::limits::PILE_BYTES;
@@ -75,14 +76,58 @@ impl Channel {
             let small = |window: &mut Window, place| arguments.encode_small(window, place);
             write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
         };
+        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            joiner.tell(out, self.number, method, small)
+        };
+        let note = |joiner: &mut Joiner| joiner.told(self.number, method);
+        self.send(join, encode, note, &whole, ticket, waker)
+    }
+
+    /// Sends an ask from a slot that the caller has.
+    #[inline(always)]
+    pub(crate) fn ask_from(
+        &self,
+        asker: (u32, u32),
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let whole = |out: &mut Buffer| {
+            write::ask(out, self.number, asker, method, |out| arguments.encode(out))
+        };
+        let encode = |out: &mut Buffer| {
+            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
+        };
+        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            joiner.ask(out, self.number, asker, method, small)
+        };
+        let note = |joiner: &mut Joiner| joiner.asked(self.number, asker, method);
+        self.send(join, encode, note, &whole, ticket, waker)
+    }
+
+    /// First into the turn, as [`turns::call`] has it; where that does not reach, `whole` writes it.
+    #[inline(always)]
+    fn send(
+        &self,
+        join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
+        encode: impl FnOnce(&mut Buffer) -> usize,
+        note: impl FnOnce(&mut Joiner),
+        whole: &dyn Fn(&mut Buffer) -> usize,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
         if !ticket.is_parked() {
-            match turns::tell(&self.link, self.number, encode) {
+            match turns::call(&self.link, self.number, join, encode, note) {
                 Encoded::Done(()) => return Attempt::Sent(()),
                 Encoded::NotHere => {}
                 Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
             }
         }
-        self.send_shared(&whole, ticket, waker, Then::GoOn)
+        self.send_shared(whole, ticket, waker, Then::GoOn)
     }
 
     /// Sends an ask. It takes credit and a slot, both or neither.

@@ -66,6 +66,10 @@ impl LaneOwner for ChannelOwner {
         turns::flush_soon(link);
     }
 
+    fn joins(&self) -> bool {
+        self.link.runs
+    }
+
     fn replies(&self, frames: &mut Buffer, count: u64) {
         turns::answers(&self.link, frames, count);
     }

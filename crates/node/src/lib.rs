@@ -50,6 +50,45 @@
 //! [`Unknown`](CallErrorKind::Unknown), and tells that were on their way are not reported one by
 //! one.
 //!
+//! # Many asks at once
+//!
+//! A [`Pipeline`] has thousands of asks of one actor under way and gives the answers in the order
+//! of the asks. [`Call::try_ask`] and [`Ask::sent`] give an [`Answer`] for each ask instead, to be
+//! awaited in any order, anywhere.
+//!
+//! ```
+//! use wigwag::Actor;
+//!
+//! struct Sum;
+//!
+//! #[wigwag::actor]
+//! impl Sum {
+//!     pub fn add(&mut self, a: i64, b: i64) -> i64 {
+//!         a + b
+//!     }
+//! }
+//!
+//! #[wigwag::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//!     let sum = Sum.spawn();
+//!     let (mut sums, mut right) = (sum.pipeline(64)?, 0);
+//!     for n in 0..1000 {
+//!         if sums.is_full()
+//!             && let Some((expected, reply)) = sums.next().await
+//!         {
+//!             right += i32::from(reply? == expected);
+//!         }
+//!         // What is given beside a call comes back beside its answer.
+//!         sums.push(sum.add(n, n), 2 * n).await?;
+//!     }
+//!     while let Some((expected, reply)) = sums.next().await {
+//!         right += i32::from(reply? == expected);
+//!     }
+//!     assert_eq!(right, 1000);
+//!     Ok(())
+//! }
+//! ```
+//!
 //! # Performance
 //!
 //! Inside an actor, `#[wigwag::main]` or a [`spawn`]ed task, what one poll sends is published and
@@ -75,8 +114,11 @@ mod random;
 mod exports;
 mod sync;
 mod slot;
+mod ring;
+mod rings;
 mod asks;
 mod link;
+mod answering;
 mod reading;
 mod control;
 mod lanes;
@@ -101,8 +143,8 @@ pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, Answer, Ask, AskError, Call, CallError, CallErrorKind, Interface, Ref,
-    Refused, Tell, block_on,
+    Actor, ActorOptions, Answer, Ask, AskError, Call, CallError, CallErrorKind, Interface,
+    Pipeline, Ref, Refused, Tell, Unsent, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::socket::{
@@ -119,7 +161,7 @@ pub mod __private {
     pub use bytes::Bytes;
     pub use wigwag_actor::schema::FIRST_METHOD;
     pub use wigwag_actor::{
-        Actor, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
+        Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
     pub use wigwag_wire::msgpack::put_array;

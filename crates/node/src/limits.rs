@@ -22,6 +22,9 @@ pub const LEASE_UNITS_MAX: u64 = 4096;
 /// Asks that a session may have in flight: 65,536 slots of 64 bytes are 4 MiB.
 pub const ASKS_MAX: usize = 65_536;
 
+/// Of these, what pipelines leave to asks that have none.
+pub const SINGLE_ASKS_MIN: usize = 1024;
+
 /// Slots that a sender's turn takes for its asks at once.
 pub const LEASE_SLOTS: usize = 64;
 

@@ -10,15 +10,17 @@ use tokio::sync::{Notify, oneshot};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Identity, Limits, LinkError, Receiver, Sender, write};
+use wigwag_link::{Code, Identity, Limits, LinkError, Receiver, Sender, features, write};
 use wigwag_net::driver::{Crank, Flusher};
 use wigwag_net::{Connection, Outlet};
+use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
 use crate::asks::Asks;
 use crate::channel;
 use crate::exports::Exports;
 use crate::reading::Reading;
+use crate::ring::Ring;
 use crate::sync::{AtomicBool, Ordering};
 
 /// The PAIR1 header of every message: hop count 1, as NNG sends it.
@@ -92,6 +94,8 @@ pub(crate) struct Sending {
 pub(crate) struct Link {
     pub(crate) peer: Arc<str>,
     pub(crate) identity: Identity,
+    /// The peer understands runs.
+    pub(crate) runs: bool,
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
     framing: Framing,
@@ -114,14 +118,18 @@ impl Link {
         dialed: bool,
         exports: Arc<Exports>,
     ) -> Arc<Link> {
+        let features = features::on(identity.offered);
+        let receiver = Receiver::new(ours).with_features(features);
         Arc::new_cyclic(|me: &Weak<Link>| Link {
+            runs: features & features::RUNS != 0
+                && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
             peer: connection.peer.clone(),
             identity,
             dialed,
             framing: connection.framing,
             flusher: Flusher::new(connection.outlet.clone()),
             asks: Asks::new(identity.limits.slots_max),
-            reading: Mutex::new(Reading::new(me.clone(), Receiver::new(ours), ours, exports)),
+            reading: Mutex::new(Reading::new(me.clone(), receiver, ours, exports)),
             sending: Mutex::new(Sending {
                 sender: Sender::new(ours, identity.limits),
                 channels: Vec::new(),
@@ -145,6 +153,14 @@ impl Link {
     /// The slot of an ask is free again.
     pub(crate) fn free_slot(&self, number: u32) {
         if self.asks.give_back([number]) {
+            let fronts = self.sending().fronts();
+            fronts.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// The slots of a ring are free.
+    pub(crate) fn close_ring(&self, ring: &Arc<Ring>) {
+        if self.asks.close_ring(ring) {
             let fronts = self.sending().fronts();
             fronts.into_iter().for_each(Waker::wake);
         }

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use wigwag_actor::{Interface, Ref};
-use wigwag_link::{Code, Identity, Limits, LinkError};
+use wigwag_link::{Code, Identity, Limits, LinkError, features};
 use wigwag_net::{Address, Connection, ListenOptions};
 use wigwag_wire::ReadBuf;
 
@@ -281,7 +281,7 @@ impl Inner {
             node: self.node,
             incarnation: self.incarnation,
             nonce: random::id(),
-            offered: 0,
+            offered: features::OFFERED,
             required: 0,
             limits: self.limits,
         }

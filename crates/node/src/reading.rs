@@ -17,6 +17,7 @@ use wigwag_link::{Code, Limits, LinkError, Receiver, write};
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
 
+use crate::answering::Answering;
 use crate::exports::Exports;
 use crate::lanes::ChannelOwner;
 use crate::limits::MESSAGE_BYTES_MAX;
@@ -51,6 +52,7 @@ pub(crate) struct Reading {
     /// Channels whose lanes are dirty.
     pub(crate) dirty: Vec<usize>,
     pub(crate) attaches: u64,
+    answering: Answering,
 }
 
 /// The method that every actor has: it is answered with the schema.
@@ -103,6 +105,7 @@ impl Reading {
             channels: Vec::new(),
             dirty: Vec::new(),
             attaches: 0,
+            answering: Answering::default(),
         }
     }
 
@@ -126,6 +129,7 @@ impl Reading {
         while let Some(message) = framing.cut(input, MESSAGE_BYTES_MAX).map_err(|_| too_long())? {
             let outcome = self.read_message(link, &message, now);
             self.publish();
+            self.answering.publish(link);
             outcome?;
         }
         Ok(())
@@ -167,13 +171,19 @@ impl Reading {
     ) -> Result<(), LinkError> {
         let mut incoming = receiver.open(batch)?;
         self.acknowledged(link, incoming.ack)?;
+        // Answers that are in here were asked for before, so their slots are set aside by now.
+        let floor = link.asks.rings.floor();
         loop {
             while let Some(run) = incoming.next_calls(RUN_CALLS_MAX) {
                 self.calls(link, &run)?;
             }
             while let Some(reply) = incoming.next_reply() {
                 let asker = (reply.slot, reply.generation);
-                completed(link, asker.0, link.asks.complete(asker, reply.value))?;
+                if asker.0 >= floor {
+                    asked_for(self.answering.complete(&link.asks, asker, reply.value))?;
+                } else {
+                    completed(link, asker.0, link.asks.complete(asker, reply.value))?;
+                }
             }
             let Some((frame, body)) = incoming.next_frame()? else {
                 return Ok(());
@@ -191,13 +201,21 @@ impl Reading {
                 }
                 Frame::Reply { slot, generation, value } => {
                     let asker = asked(slot, generation)?;
-                    completed(link, asker.0, link.asks.complete(asker, value))?;
+                    if asker.0 >= floor {
+                        asked_for(self.answering.complete(&link.asks, asker, value))?;
+                    } else {
+                        completed(link, asker.0, link.asks.complete(asker, value))?;
+                    }
                 }
                 Frame::Error { slot, generation, code, text, .. } => {
                     let asker = asked(slot, generation)?;
-                    let text = || String::from_utf8_lossy(text).into_owned().into();
-                    let failure = || Box::new((CallErrorKind::from_code(code.0), text()));
-                    completed(link, asker.0, link.asks.fail(asker, failure))?;
+                    let text = String::from_utf8_lossy(text).into_owned().into();
+                    let failure = (CallErrorKind::from_code(code.0), text);
+                    if asker.0 >= floor {
+                        asked_for(self.answering.fail(&link.asks, asker, Err(failure)))?;
+                    } else {
+                        completed(link, asker.0, link.asks.fail(asker, || Box::new(failure)))?;
+                    }
                 }
                 Frame::NotUnderstood { tag, channel, asker } => {
                     self.not_understood(link, tag, channel, asker, units)?;
@@ -342,6 +360,12 @@ fn asked(slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
         (Ok(slot), Ok(generation)) => Ok((slot, generation)),
         _ => Err(not_open()),
     }
+}
+
+/// An answer for a pipeline has come.
+#[inline(always)]
+fn asked_for(found: bool) -> Result<(), LinkError> {
+    if found { Ok(()) } else { Err(not_open()) }
 }
 
 /// The one completion of an ask has come.

@@ -5,13 +5,17 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 
 use bytes::Bytes;
+use wigwag_actor::answers::Answers;
+use wigwag_actor::pipeline::Asks;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
     Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply, Ticket,
+    turn,
 };
 
 use crate::channel::Channel;
 use crate::described::Described;
+use crate::ring::Ring;
 
 /// A route to an actor whose interface both sides know.
 pub(crate) struct Remote<I> {
@@ -39,6 +43,62 @@ impl<I: Interface> Remote<I> {
             CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target)
                 .with_detail(I::SCHEMA.method_name(ours))
         })
+    }
+}
+
+/// The asks of a pipeline at a remote actor.
+struct Pipelined<I> {
+    remote: Arc<Remote<I>>,
+    ring: Arc<Ring>,
+    /// The number of the next ask.
+    next: u64,
+}
+
+impl<I: Interface> Asks<I> for Pipelined<I> {
+    #[inline]
+    fn ask(
+        &mut self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Full;
+        };
+        let number = match self.remote.number(call) {
+            Ok(number) => number,
+            Err(error) => return Attempt::Failed(Box::new(error)),
+        };
+        let asker = self.ring.asker(self.next);
+        self.ring.set_sent(self.next + 1);
+        let sent = self.remote.channel.ask_from(asker, number, call, ticket, waker);
+        if let Attempt::Sent(()) = sent {
+            self.next += 1;
+            *message = None;
+        } else {
+            self.ring.set_sent(self.next);
+        }
+        sent
+    }
+
+    fn poll_answers(&mut self, into: &mut Answers, waker: &Waker) -> Poll<Result<(), CallError>> {
+        let Poll::Ready(taken) = self.ring.poll(into, waker) else {
+            if !turn::is_open() {
+                self.remote.channel.link.flush();
+            }
+            return Poll::Pending;
+        };
+        Poll::Ready(taken.map_err(|(kind, why)| {
+            CallError::new(kind, &self.remote.channel.target).with_detail(&why)
+        }))
+    }
+}
+
+impl<I> Drop for Pipelined<I> {
+    fn drop(&mut self) {
+        if self.ring.leave() {
+            self.remote.channel.link.close_ring(&self.ring);
+        }
     }
 }
 
@@ -98,6 +158,20 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
         self.channel.poll_reply(slot, waker)
+    }
+
+    fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError> {
+        let link = &self.channel.link;
+        let Some(ring) = link.asks.open_ring(most) else {
+            let text = "all places for asks of this session are taken";
+            let error = CallError::new(CallErrorKind::Overloaded, &self.channel.target);
+            return Err(error.with_detail(text));
+        };
+        if let Some(ended) = &link.sending().ended {
+            ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
+        }
+        let most = most.min(ring.places() as usize);
+        Ok((Box::new(Pipelined { remote: self, ring, next: 0 }), most))
     }
 
     fn cancel(&self, slot: Slot) {

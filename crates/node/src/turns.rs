@@ -12,6 +12,7 @@ use wigwag_actor::{CallErrorKind, turn};
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
+use wigwag_wire::run::Joiner;
 use wigwag_wire::small::Value;
 
 use crate::limits::{
@@ -25,6 +26,7 @@ struct Turned {
     link: Arc<Link>,
     encoded: Buffer,
     frames: u64,
+    joiner: Joiner,
     /// The channel that was called last, and the credit leased for it.
     channel: u64,
     left: u64,
@@ -94,15 +96,31 @@ pub(crate) enum Encoded<T> {
     TooLarge,
 }
 
-/// Encodes a tell. `encode` appends the frame and gives what its body measures; what it wrote is
-/// taken back when the credit does not reach.
+/// Encodes a call. Where it can be joined to those before it `join` does so; otherwise `encode`
+/// appends the frame and gives what its body measures, and `note` says what may follow it. What was
+/// written is taken back when the credit does not reach.
 #[inline(always)]
-pub(crate) fn tell(
+pub(crate) fn call(
     link: &Arc<Link>,
     channel: u64,
+    join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
     encode: impl FnOnce(&mut Buffer) -> usize,
+    note: impl FnOnce(&mut Joiner),
 ) -> Encoded<()> {
-    with(link, |place| place.call(channel, encode)).unwrap_or(Encoded::NotHere)
+    let encoded = with(link, |place| {
+        if place.channel == channel && place.left > 0 && join(&mut place.joiner, &mut place.encoded)
+        {
+            place.left -= 1;
+            place.written();
+            return Encoded::Done(());
+        }
+        let encoded = place.call(channel, encode);
+        if let (Encoded::Done(()), true) = (&encoded, place.link.runs) {
+            note(&mut place.joiner);
+        }
+        encoded
+    });
+    encoded.unwrap_or(Encoded::NotHere)
 }
 
 /// Encodes an ask from a free slot, whose number and generation `encode` gets.
@@ -148,6 +166,7 @@ pub(crate) fn free_slot(link: &Arc<Link>, number: u32) {
 /// Sends answers that are encoded already: in the turn if there is one, at once otherwise.
 pub(crate) fn answers(link: &Arc<Link>, frames: &mut Buffer, count: u64) {
     give(link, |place| {
+        place.joiner.close(&mut place.encoded);
         place.encoded.extend(frames.as_slice());
         place.frames += count;
         place.flush = true;
@@ -213,6 +232,7 @@ impl Turned {
             link: link.clone(),
             encoded: Buffer::new(),
             frames: 0,
+            joiner: Joiner::default(),
             channel: u64::MAX,
             left: 0,
             leases: Vec::new(),
@@ -224,6 +244,7 @@ impl Turned {
 
     #[inline(always)]
     fn call(&mut self, channel: u64, encode: impl FnOnce(&mut Buffer) -> usize) -> Encoded<()> {
+        self.joiner.close(&mut self.encoded);
         let before = self.encoded.len();
         let body = encode(&mut self.encoded);
         if body as u64 > self.link.identity.limits.frame_max {
@@ -234,11 +255,17 @@ impl Turned {
             self.encoded.truncate(before);
             return Encoded::NotHere;
         }
+        self.written();
+        Encoded::Done(())
+    }
+
+    /// A frame more is there.
+    #[inline(always)]
+    fn written(&mut self) {
         self.frames += 1;
         if self.encoded.len() >= TURN_BYTES {
             self.publish_and_flush();
         }
-        Encoded::Done(())
     }
 
     #[cold]
@@ -321,6 +348,7 @@ impl Turned {
     }
 
     fn answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
+        self.joiner.close(&mut self.encoded);
         let before = self.encoded.len();
         let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));
         if body as u64 > frame_max {
@@ -343,6 +371,7 @@ impl Turned {
     }
 
     fn publish(&mut self) {
+        self.joiner.close(&mut self.encoded);
         if self.channel != u64::MAX {
             self.leases.push((self.channel, self.left));
             (self.channel, self.left) = (u64::MAX, 0);

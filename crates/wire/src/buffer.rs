@@ -118,6 +118,14 @@ impl Buffer {
         }
     }
 
+    /// Takes out one byte that was written before; a place beyond the end changes nothing.
+    pub fn remove(&mut self, at: usize) {
+        if at < self.length {
+            self.memory.copy_within(at + 1..self.length, at);
+            self.length -= 1;
+        }
+    }
+
     /// Puts `bytes` between what was written before and after `at`.
     pub fn insert(&mut self, at: usize, bytes: &[u8]) {
         let at = at.min(self.length);
@@ -174,6 +182,9 @@ mod tests {
         buffer.set(0, 6);
         buffer.set(2, 6);
         assert_eq!(buffer.as_slice(), [6, 7]);
+        buffer.remove(2);
+        buffer.remove(0);
+        assert_eq!(buffer.as_slice(), [7]);
     }
 
     #[test]

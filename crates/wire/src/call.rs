@@ -4,6 +4,7 @@
 //! asker, the method, and the arguments. A lane keeps the calls of a session as they came and reads
 //! each one when its turn has come; so a call is decoded once, straight into its handler.
 
+use crate::run::{Items, Run, is_run};
 use crate::small::{SMALL_BYTES_MAX, Window, put_numbers, store};
 use crate::{Buffer, Encode, Reader, varint};
 
@@ -14,6 +15,13 @@ pub const ASK: u8 = 0x91;
 
 /// The kind of an answer.
 pub const REPLY: u8 = 0x93;
+
+/// The kind of a run of [`TELL`]s.
+pub const TELLS: u8 = 0xA0;
+/// The kind of a run of [`ASK`]s.
+pub const ASKS: u8 = 0xA1;
+/// The kind of a run of [`REPLY`]s.
+pub const REPLIES: u8 = 0xA2;
 
 /// Where a body must end whose length is one byte.
 const SMALL_BODY_END: usize = 0x7F + 2;
@@ -69,17 +77,16 @@ pub struct Call<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Calls<'a> {
     rest: &'a [u8],
+    /// What is left of a run, the method of its calls, and who asks next in it.
+    items: Items<'a>,
+    method: u32,
+    asker: Option<(u32, u32)>,
 }
 
 impl<'a> Calls<'a> {
     /// The calls in `bytes`.
     pub fn new(bytes: &'a [u8]) -> Calls<'a> {
-        Calls { rest: bytes }
-    }
-
-    /// What was not read yet.
-    pub fn rest(&self) -> &'a [u8] {
-        self.rest
+        Calls { rest: bytes, ..Calls::default() }
     }
 
     #[inline(never)]
@@ -87,7 +94,11 @@ impl<'a> Calls<'a> {
         let mut whole = Reader::new(core::mem::take(&mut self.rest));
         let kind = whole.u8().ok()?;
         let length = usize::try_from(varint::take(&mut whole).ok()?).ok()?;
-        let mut body = Reader::new(whole.take(length).ok()?);
+        let body = whole.take(length).ok()?;
+        if is_run(kind) {
+            return self.begin(Run::parse(kind, body)?, whole.take_rest());
+        }
+        let mut body = Reader::new(body);
         varint::take(&mut body).ok()?;
         let asker = if kind == ASK {
             let (slot, generation) = (varint::take(&mut body).ok()?, varint::take(&mut body).ok()?);
@@ -100,6 +111,25 @@ impl<'a> Calls<'a> {
         self.rest = whole.take_rest();
         Some(Call { method, asker, arguments: body.take_rest() })
     }
+
+    fn begin(&mut self, run: Run<'a>, rest: &'a [u8]) -> Option<Call<'a>> {
+        self.rest = rest;
+        self.items = run.items;
+        self.asker = run.asker;
+        self.method = u32::try_from(run.method).unwrap_or(u32::MAX);
+        self.item()
+    }
+
+    /// The next call of a run.
+    #[inline(always)]
+    fn item(&mut self) -> Option<Call<'a>> {
+        let arguments = self.items.next()?;
+        let call = Call { method: self.method, asker: self.asker, arguments };
+        if let Some((slot, _)) = &mut self.asker {
+            *slot = slot.wrapping_add(1);
+        }
+        Some(call)
+    }
 }
 
 impl<'a> Iterator for Calls<'a> {
@@ -107,6 +137,9 @@ impl<'a> Iterator for Calls<'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Call<'a>> {
+        if let Some(call) = self.item() {
+            return Some(call);
+        }
         // Nearly all calls: a tell whose length, channel and method take one byte each, or an ask
         // of which the same is true.
         if let [kind @ (TELL | ASK), length @ 2..0x80, channel @ 0..0x80, rest @ ..] = self.rest {

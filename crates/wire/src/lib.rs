@@ -16,6 +16,7 @@ pub mod msgpack;
 pub mod collections;
 pub mod skip;
 pub mod call;
+pub mod run;
 pub mod header;
 pub mod framing;
 pub mod read_buf;

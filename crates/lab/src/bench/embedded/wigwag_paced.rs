@@ -1,9 +1,8 @@
 //! wigwag's asks at a fixed rate. One task asks whatever is due and takes whatever has come back.
 //! The timers of its runtime have milliseconds, so a thread of its own says when the next is due.
 
-use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
@@ -11,7 +10,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 use tokio::sync::Notify;
-use wigwag::{Answer, CallErrorKind};
+use wigwag::{CallErrorKind, Pipeline, Unsent};
 
 use super::orders::{Draws, Orders};
 use super::pace::{self, Pace};
@@ -29,7 +28,7 @@ struct Open<'a> {
     draws: Draws,
     /// What the mailbox had no room for, and what is due for it.
     refused: Option<(LedgerMessage, u64)>,
-    answers: VecDeque<(Answer<'a, Ledger, u64>, u64)>,
+    asks: Pipeline<Ledger, u64, u64>,
     asked: u64,
     late: u64,
     times: Times,
@@ -46,7 +45,7 @@ pub(super) async fn drive(ledger: LedgerRef, orders: Orders) -> Result<Value, Fa
         pace,
         draws: Draws::of(orders.seed, 0),
         refused: None,
-        answers: VecDeque::with_capacity(orders.window),
+        asks: ledger.pipeline(orders.window)?,
         asked: 0,
         late: 0,
         times: Times::new(),
@@ -94,13 +93,13 @@ impl Open<'_> {
                     (self.ledger.add(self.asked, payload), due)
                 }
             };
-            match call.try_ask() {
-                Ok(answer) => self.answers.push_back((answer, due)),
-                Err(refused) if refused.error.kind != CallErrorKind::Full => {
+            match self.asks.try_push(call, due) {
+                Ok(()) => {}
+                Err(Unsent { refused, .. }) if refused.error.kind != CallErrorKind::Full => {
                     return Err(refused.error.into());
                 }
-                Err(refused) => {
-                    self.refused = Some((refused.message, due));
+                Err(Unsent { refused, context }) => {
+                    self.refused = Some((refused.message, context));
                     break;
                 }
             }
@@ -113,20 +112,16 @@ impl Open<'_> {
     /// Takes the replies that are there, and says how many there were.
     fn take(&mut self, context: &mut Context<'_>) -> Result<usize, Failure> {
         let (mut taken, mut now) = (0, Instant::now());
-        while let Some((answer, due)) = self.answers.front_mut() {
-            let Poll::Ready(reply) = Pin::new(answer).poll(context) else {
-                break;
-            };
+        while let Poll::Ready(Some((due, reply))) = self.asks.poll_next(context) {
             let reply = reply?;
             if taken % AT_ONCE == AT_ONCE - 1 {
                 now = Instant::now();
             }
             self.times.take(self.pace.took(self.replies, now));
-            self.wrong += u64::from(reply != *due);
+            self.wrong += u64::from(reply != due);
             self.sum = self.sum.wrapping_add(reply);
             self.replies += 1;
             taken += 1;
-            self.answers.pop_front();
         }
         Ok(taken)
     }

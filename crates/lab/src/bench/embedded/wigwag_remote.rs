@@ -1,12 +1,11 @@
 //! The remote workload as wigwag's documentation tells a user to write it.
 
-use std::collections::VecDeque;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
-use wigwag::{Actor, Node};
+use wigwag::{Actor, Node, Pipeline};
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
 use super::raw_remote::percentiles;
@@ -120,39 +119,53 @@ async fn naive_ask(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result
     Ok(json!({ "replies": messages, "wrong": wrong, "sum": sum.to_string() }))
 }
 
+/// What came of the asks whose answers were taken.
+#[derive(Default)]
+struct Replies {
+    count: u64,
+    wrong: u64,
+    sum: u64,
+}
+
+impl Replies {
+    /// Takes answers until `keep` are left.
+    async fn take(
+        &mut self,
+        asks: &mut Pipeline<Ledger, u64, u64>,
+        keep: usize,
+    ) -> Result<(), Failure> {
+        while asks.len() > keep {
+            let Some((due, reply)) = asks.next().await else {
+                break;
+            };
+            let reply = reply?;
+            self.wrong += u64::from(reply != due);
+            self.sum = self.sum.wrapping_add(reply);
+            self.count += 1;
+        }
+        Ok(())
+    }
+}
+
 async fn ask(
     ledger: LedgerRef,
     messages: u64,
     window: usize,
     mut draws: Draws,
 ) -> Result<Value, Failure> {
-    let (mut replies, mut wrong, mut sum) = (0_u64, 0_u64, 0_u64);
-    let mut answers = VecDeque::with_capacity(window);
-    let mut number = 0;
-    while number < messages || !answers.is_empty() {
-        if number == messages || answers.len() == window {
+    let mut replies = Replies::default();
+    let mut asks = ledger.pipeline(window)?;
+    for number in 0..messages {
+        if asks.is_full() {
             // The oldest half, in order; the rest is on its way meanwhile.
-            let keep = if number == messages { 0 } else { window / 2 };
-            while answers.len() > keep {
-                let Some((answer, due)) = answers.pop_front() else {
-                    break;
-                };
-                let reply: u64 = answer.await?;
-                wrong += u64::from(reply != due);
-                sum = sum.wrapping_add(reply);
-                replies += 1;
-            }
-            continue;
+            replies.take(&mut asks, window / 2).await?;
         }
         let payload = draws.next();
-        let answer = match ledger.add(number, payload).try_ask() {
-            Ok(answer) => answer,
-            Err(refused) => ledger.call(refused.message).ask().sent().await?,
-        };
-        answers.push_back((answer, number + u64::from(payload)));
-        number += 1;
+        asks.push(ledger.add(number, payload), number + u64::from(payload)).await?;
     }
-    Ok(json!({ "replies": replies, "wrong": wrong, "sum": sum.to_string() }))
+    replies.take(&mut asks, 0).await?;
+    let Replies { count, wrong, sum } = replies;
+    Ok(json!({ "replies": count, "wrong": wrong, "sum": sum.to_string() }))
 }
 
 async fn round_trips(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {

@@ -1,0 +1,306 @@
+//! Many asks under way at once, and their answers in the order of the asks.
+//!
+//! An [`Answer`](crate::Answer) is a future of its own for each ask. Who asks thousands of things of
+//! one actor does not need as many futures: a pipeline numbers its asks, keeps beside each what the
+//! caller gave it, and takes the answers that have come all at once.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use wigwag_wire::Reader;
+
+use crate::answers::{Answers, Taken};
+use crate::ask::bad_reply;
+use crate::call::{Answerable, Call, Limit, full, refused};
+use crate::error::{CallError, CallErrorKind, Refused, Unsent};
+use crate::interface::Interface;
+use crate::one_shot::OneShot;
+use crate::parked::Ticket;
+use crate::reference::{Attempt, Place, Ref, send};
+use crate::reply::ReplySlot;
+
+/// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
+/// no answer yet.
+pub trait Asks<I: Interface>: Send {
+    /// Sends the next ask. With a waker the sender is parked when there is no room.
+    fn ask(
+        &mut self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()>;
+
+    /// Moves the answers that have come, in the order of the asks, to `into`, which is empty; at
+    /// least one. Flushes what waits if there is none. An error stands for every ask that has no
+    /// answer yet.
+    fn poll_answers(&mut self, into: &mut Answers, waker: &Waker) -> Poll<Result<(), CallError>>;
+}
+
+/// Many asks of one actor under way at once.
+///
+/// Whatever is given beside a call comes back beside its answer. An example is in the documentation of
+/// the crate `wigwag`.
+///
+/// Dropping it gives up the asks that have no answer yet: they are handled all the same, and what
+/// they are answered is thrown away.
+pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
+    target: Ref<I>,
+    way: Way<I, R>,
+    /// What the caller gave beside each ask whose answer he has not taken.
+    contexts: VecDeque<C>,
+    most: usize,
+}
+
+enum Way<I: Interface, R> {
+    Here(VecDeque<Arc<OneShot<R>>>),
+    There { asks: Box<dyn Asks<I>>, answers: Answers },
+}
+
+impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
+    pub(crate) fn new(target: &Ref<I>, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
+        let most = most.max(1);
+        let (way, most) = match &target.place {
+            Place::Local(_) => (Way::Here(VecDeque::new()), most),
+            Place::Remote(route) => {
+                let (asks, most) = route.clone().pipeline(most)?;
+                (Way::There { asks, answers: Answers::default() }, most)
+            }
+        };
+        Ok(Pipeline { target: target.clone(), way, contexts: VecDeque::new(), most })
+    }
+
+    /// Asks whose answers were not taken yet.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.contexts.len()
+    }
+
+    /// True when all answers were taken.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.contexts.is_empty()
+    }
+
+    /// True when an answer must be taken before the next ask.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() >= self.most
+    }
+
+    /// Asks that may be under way at once; fewer than wanted if the session has no room for so many.
+    pub fn capacity(&self) -> usize {
+        self.most
+    }
+
+    /// Sends an ask if there is room now, and hands it back otherwise.
+    ///
+    /// # Errors
+    /// `Full` when [`is_full`](Self::is_full) or when there is no room on the way; whatever else a
+    /// call may meet; `NoSuchActor` when the call is one of another reference.
+    #[inline(always)]
+    pub fn try_push(
+        &mut self,
+        call: Call<'_, I, R>,
+        context: C,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        let mut message = Some(call.message);
+        let attempt = match self.leads_to(call.target) {
+            Ok(()) => self.send(&mut message, &mut Ticket::default(), None),
+            Err(error) => Attempt::Failed(error),
+        };
+        let refused = match attempt {
+            Attempt::Sent(()) => {
+                self.contexts.push_back(context);
+                return Ok(());
+            }
+            Attempt::Full => full(&self.target, message),
+            Attempt::Failed(error) => refused(message, *error),
+        };
+        Err(Unsent { refused, context })
+    }
+
+    /// Sends an ask, waiting for room on the way, as long as the call's time limit allows; the time
+    /// of the answer is not limited by it.
+    ///
+    /// # Errors
+    /// As [`try_push`](Self::try_push): when the pipeline itself is full nothing but taking an
+    /// answer makes room, so that is `Full` at once.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the message is not sent and is dropped with what was given beside it.
+    pub async fn push(
+        &mut self,
+        call: Call<'_, I, R>,
+        context: C,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        let limit = Limit::new(call.timeout);
+        match self.try_push(call, context) {
+            Err(Unsent { refused: Refused { message, error }, context })
+                if error.kind == CallErrorKind::Full && !self.is_full() =>
+            {
+                self.wait(message, context, limit).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn wait(
+        &mut self,
+        message: I::Message,
+        context: C,
+        mut limit: Limit,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        let mut message = Some(message);
+        let mut waiting = Waiting { target: self.target.clone(), ticket: Ticket::default() };
+        let sent = poll_fn(|polling| {
+            match self.send(&mut message, &mut waiting.ticket, Some(polling.waker())) {
+                Attempt::Sent(()) => Poll::Ready(Ok(())),
+                Attempt::Failed(error) => Poll::Ready(Err(*error)),
+                Attempt::Full => limit
+                    .poll(polling)
+                    .map(|kind| Err(CallError::new(kind, waiting.target.target()))),
+            }
+        });
+        match sent.await {
+            Ok(()) => {
+                self.contexts.push_back(context);
+                Ok(())
+            }
+            Err(error) => Err(Unsent { refused: refused(message, error), context }),
+        }
+    }
+
+    /// A call knows its own way; it must be ours.
+    #[inline(always)]
+    fn leads_to(&self, target: &Ref<I>) -> Result<(), Box<CallError>> {
+        if self.target.is_same(target) { Ok(()) } else { Err(self.elsewhere(target)) }
+    }
+
+    #[cold]
+    fn elsewhere(&self, target: &Ref<I>) -> Box<CallError> {
+        let text = "the pipeline was made from another reference; make the call with that one";
+        let error = CallError::new(CallErrorKind::NoSuchActor, target.target());
+        Box::new(error.with_detail(text))
+    }
+
+    #[inline(always)]
+    fn send(
+        &mut self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        if self.contexts.len() >= self.most {
+            return Attempt::Full;
+        }
+        match (&mut self.way, &self.target.place) {
+            (Way::There { asks, .. }, _) => asks.ask(message, ticket, waker),
+            (Way::Here(places), Place::Local(local)) => {
+                let place = Arc::new(OneShot::new());
+                let reply = ReplySlot::Local(place.clone());
+                let attempt = send(local, message, reply, ticket, waker);
+                if let Attempt::Sent(()) = attempt {
+                    places.push_back(place);
+                }
+                attempt
+            }
+            (Way::Here(_), Place::Remote(_)) => Attempt::Full,
+        }
+    }
+
+    /// The answer to the oldest ask whose answer was not taken, with what was given beside it;
+    /// `None` when there is none.
+    ///
+    /// # Cancellation
+    /// Dropped before it is ready, it has taken nothing.
+    #[inline]
+    pub async fn next(&mut self) -> Option<(C, Result<R, CallError>)> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    /// [`next`](Self::next) for a future written by hand.
+    #[inline(always)]
+    pub fn poll_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<(C, Result<R, CallError>)>> {
+        if self.contexts.is_empty() {
+            return Poll::Ready(None);
+        }
+        let Poll::Ready(reply) = self.poll_reply(context.waker()) else {
+            return Poll::Pending;
+        };
+        Poll::Ready(self.contexts.pop_front().map(|context| (context, reply)))
+    }
+
+    #[inline(always)]
+    fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
+        if let Way::There { answers, .. } = &mut self.way
+            && let Some(value) = answers.take_short()
+        {
+            let decoded = R::decode(&mut Reader::new(value));
+            return Poll::Ready(decoded.map_err(|why| bad_reply(self.target.target(), &why)));
+        }
+        self.poll_slowly(waker)
+    }
+
+    #[inline(never)]
+    fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
+        let target = self.target.target();
+        let (asks, answers) = match &mut self.way {
+            Way::There { asks, answers } => (asks, answers),
+            Way::Here(places) => {
+                let Some(place) = places.front() else { return Poll::Pending };
+                let Poll::Ready(outcome) = place.poll(waker) else { return Poll::Pending };
+                places.pop_front();
+                return Poll::Ready(outcome.map_err(|(kind, detail)| CallError {
+                    kind,
+                    target: target.clone(),
+                    detail,
+                }));
+            }
+        };
+        if answers.is_empty() {
+            match asks.poll_answers(answers, waker) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
+                Poll::Ready(Ok(())) => {}
+            }
+        }
+        let decode = |value: &[u8]| {
+            R::decode(&mut Reader::new(value)).map_err(|why| bad_reply(target, &why))
+        };
+        match answers.take() {
+            None => Poll::Pending,
+            Some(Taken::Short(value)) => Poll::Ready(decode(value)),
+            Some(Taken::Aside(Ok(value))) => Poll::Ready(decode(&value)),
+            Some(Taken::Aside(Err((kind, text)))) => {
+                Poll::Ready(Err(CallError::new(kind, target).with_detail(&text)))
+            }
+        }
+    }
+}
+
+impl<I: Interface, R: Answerable, C> Drop for Pipeline<I, R, C> {
+    fn drop(&mut self) {
+        if let Way::Here(places) = &self.way {
+            places.iter().for_each(|place| place.abandon());
+        }
+    }
+}
+
+/// A sender that is parked, if it is; dropped, it gives up.
+struct Waiting<I: Interface> {
+    target: Ref<I>,
+    ticket: Ticket,
+}
+
+impl<I: Interface> Drop for Waiting<I> {
+    fn drop(&mut self) {
+        if self.ticket.is_parked() {
+            self.target.leave(&mut self.ticket);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Features: bits of HELLO. One that both sides offer is on (section 1).
+
+/// Runs: many short calls or replies behind one head (section 3).
+pub const RUNS: u64 = 1 << 4;
+
+/// What this crate can do.
+pub const OFFERED: u64 = RUNS;
+
+/// The features of a session with a peer that offers these.
+pub fn on(peer: u64) -> u64 {
+    peer & OFFERED
+}

@@ -1,0 +1,170 @@
+//! The asks of one pipeline, shared by the asker and the reader of the connection.
+//!
+//! Asks are numbered from 0 on, and ask n has place n modulo the ring's size: its slot says which
+//! ask it may be, and its generation says which one it is. The asker counts what he sends, the
+//! reader lays down what has come; they meet once for many answers.
+
+use std::sync::{Arc, PoisonError};
+use std::task::{Poll, Waker};
+
+use wigwag_actor::CallErrorKind;
+use wigwag_actor::answers::Answers;
+
+use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
+
+/// Why no answer will come any more.
+pub(crate) type Over = (CallErrorKind, Arc<str>);
+
+/// A ring of slots.
+pub(crate) struct Ring {
+    /// The number of the first slot.
+    first: u32,
+    /// There are 2 to the power of this many.
+    bits: u32,
+    /// Asks that were sent. Written before an ask is published, so whoever has read an answer from
+    /// the connection sees that it was asked for.
+    sent: AtomicU64,
+    /// The slots are somebody else's.
+    closed: AtomicBool,
+    shared: Mutex<Shared>,
+}
+
+struct Shared {
+    answers: Answers,
+    /// Asks whose answers were laid down.
+    answered: u64,
+    waker: Option<Waker>,
+    over: Option<Over>,
+    /// The asker went away.
+    left: bool,
+}
+
+/// What the reader must do after it has laid answers down.
+#[derive(Default)]
+pub(crate) struct Published {
+    /// Who waited for them.
+    pub(crate) waker: Option<Waker>,
+    /// The asker went away, and these were the last: the slots are free.
+    pub(crate) is_free: bool,
+}
+
+impl Ring {
+    /// Of 2 to the power of `bits` slots.
+    pub(crate) fn new(first: u32, bits: u32) -> Ring {
+        let answers = Answers::default();
+        let shared = Shared { answers, answered: 0, waker: None, over: None, left: false };
+        Ring {
+            first,
+            bits,
+            sent: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            shared: Mutex::new(shared),
+        }
+    }
+
+    /// The number of its first slot.
+    pub(crate) fn first(&self) -> u32 {
+        self.first
+    }
+
+    /// How many slots there are.
+    pub(crate) fn places(&self) -> u32 {
+        1 << self.bits
+    }
+
+    /// Whether a slot is one of these.
+    #[inline(always)]
+    pub(crate) fn has(&self, slot: u32) -> bool {
+        slot.wrapping_sub(self.first) >> self.bits == 0
+    }
+
+    /// Slot and generation of ask `number`.
+    #[inline(always)]
+    pub(crate) fn asker(&self, number: u64) -> (u32, u32) {
+        let place = number as u32 & (self.places() - 1);
+        (self.first + place, (number >> self.bits) as u32)
+    }
+
+    /// The first ask from `from` on that has this slot.
+    pub(crate) fn number(&self, slot: u32, from: u64) -> u64 {
+        let ahead = slot.wrapping_sub(self.asker(from).0) & (self.places() - 1);
+        from + u64::from(ahead)
+    }
+
+    /// Asks before `number` are sent.
+    #[inline(always)]
+    pub(crate) fn set_sent(&self, number: u64) {
+        self.sent.store(number, Ordering::Release);
+    }
+
+    /// Asks that were sent.
+    pub(crate) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Acquire)
+    }
+
+    /// Asks that somebody waits for.
+    pub(crate) fn waiting(&self) -> usize {
+        let shared = self.shared();
+        if shared.left { 0 } else { (self.sent() - shared.answered) as usize }
+    }
+
+    /// Takes the answers that have come, or has `waker` woken when some come.
+    pub(crate) fn poll(&self, into: &mut Answers, waker: &Waker) -> Poll<Result<(), Over>> {
+        let mut shared = self.shared();
+        if !shared.answers.is_empty() {
+            into.take_from(&mut shared.answers);
+            return Poll::Ready(Ok(()));
+        }
+        if let Some(over) = &shared.over {
+            return Poll::Ready(Err(over.clone()));
+        }
+        if !shared.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
+            shared.waker = Some(waker.clone());
+        }
+        Poll::Pending
+    }
+
+    /// The answers of all asks before `answered` are there: those that were not yet, in `answers`.
+    pub(crate) fn publish(&self, answers: &mut Answers, answered: u64) -> Published {
+        let mut shared = self.shared();
+        shared.answered = answered;
+        if shared.left {
+            answers.clear();
+            return Published { waker: None, is_free: answered == self.sent() };
+        }
+        shared.answers.take_from(answers);
+        Published { waker: shared.waker.take(), is_free: false }
+    }
+
+    /// No answers will come any more; gives who waits for one.
+    pub(crate) fn end(&self, over: &Over) -> Option<Waker> {
+        let mut shared = self.shared();
+        shared.over.get_or_insert_with(|| over.clone());
+        shared.waker.take()
+    }
+
+    /// The asker goes away. True: the slots are free at once; otherwise they are when the last
+    /// answer has come.
+    pub(crate) fn leave(&self) -> bool {
+        let mut shared = self.shared();
+        shared.left = true;
+        shared.waker = None;
+        shared.answers = Answers::default();
+        shared.answered == self.sent()
+    }
+
+    /// The slots are somebody else's from now on.
+    pub(crate) fn close(&self) {
+        self.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// True after [`close`](Self::close).
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    fn shared(&self) -> MutexGuard<'_, Shared> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,210 @@
+//! Many asks at once, at an actor here and at one behind each transport.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use std::time::Duration;
+
+use wigwag::{Actor, CallErrorKind, Node, Pipeline};
+
+struct Echo;
+
+#[wigwag::actor]
+impl Echo {
+    /// The double, at once.
+    pub fn double(&self, number: u64) -> u64 {
+        2 * number
+    }
+
+    /// The double, later.
+    pub async fn slow(&self, number: u64) -> u64 {
+        tokio::task::yield_now().await;
+        2 * number
+    }
+
+    /// So many bytes.
+    pub fn text(&self, length: u64) -> String {
+        "x".repeat(length as usize)
+    }
+
+    /// Stops here.
+    pub fn panic(&self, _number: u64) -> u64 {
+        panic!("on purpose")
+    }
+
+    /// Never answers.
+    pub async fn hang(&self, _number: u64) -> u64 {
+        std::future::pending().await
+    }
+}
+
+/// An actor in another node.
+async fn remote(address: &str) -> (Node, Node, EchoRef) {
+    let (service, client) = (Node::new(), Node::new());
+    service.export("echo", &Echo.spawn()).unwrap();
+    let bound = service.listen(address).await.unwrap();
+    let echo = client.actor::<Echo>(&format!("{bound}/echo")).await.unwrap();
+    (service, client, echo)
+}
+
+/// Asks so much with so many under way, quick and slow ones mixed, and holds each answer against
+/// its own ask.
+async fn asks(echo: &EchoRef, count: u64, most: usize) {
+    let mut doubles = echo.pipeline(most).unwrap();
+    let mut taken = 0;
+    for number in 0..=count {
+        while doubles.is_full() || (number == count && !doubles.is_empty()) {
+            let (asked, reply) = doubles.next().await.unwrap();
+            assert_eq!((asked, reply.unwrap()), (taken, 2 * taken));
+            taken += 1;
+        }
+        if number < count {
+            let call = if number % 97 == 3 { echo.slow(number) } else { echo.double(number) };
+            doubles.push(call, number).await.unwrap();
+        }
+    }
+    assert_eq!((taken, doubles.next().await.is_none()), (count, true));
+}
+
+async fn everything(echo: &EchoRef) {
+    asks(echo, 20_000, 1_000).await;
+    asks(echo, 5_000, 1).await;
+    let inside = echo.clone();
+    wigwag::spawn(async move { asks(&inside, 20_000, 3_000).await }).await.unwrap();
+    lengths(echo).await;
+}
+
+/// Short and long answers come in the order of their asks.
+async fn lengths(echo: &EchoRef) {
+    let mut texts: Pipeline<Echo, String, u64> = echo.pipeline(500).unwrap();
+    for length in (0..200).chain([30_000]).chain(0..200) {
+        texts.push(echo.text(length), length).await.unwrap();
+    }
+    while let Some((length, reply)) = texts.next().await {
+        assert_eq!(reply.unwrap().len() as u64, length);
+    }
+}
+
+#[tokio::test]
+async fn asks_of_an_actor_here() {
+    everything(&Echo.spawn()).await;
+}
+
+#[tokio::test]
+async fn asks_over_tcp() {
+    let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    everything(&echo).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn asks_over_tcp_on_two_workers() {
+    let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    let other = echo.clone();
+    let beside = tokio::spawn(async move { everything(&other).await });
+    everything(&echo).await;
+    beside.await.unwrap();
+}
+
+#[tokio::test]
+async fn asks_over_inproc() {
+    let (_service, _client, echo) = remote("inproc://pipeline").await;
+    everything(&echo).await;
+}
+
+#[test]
+fn a_thread_outside_a_runtime_has_pipelines_too() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (_service, _client, echo) = runtime.block_on(remote("tcp://127.0.0.1:0"));
+    wigwag::block_on(asks(&echo, 3_000, 100));
+}
+
+#[tokio::test]
+async fn what_has_no_room_comes_back_with_what_was_given_beside_it() {
+    let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    for echo in [echo, Echo.spawn()] {
+        let mut doubles = echo.pipeline(2).unwrap();
+        doubles.push(echo.double(1), "one").await.unwrap();
+        doubles.push(echo.double(2), "two").await.unwrap();
+        let unsent = doubles.push(echo.double(3), "three").await.unwrap_err();
+        assert_eq!((unsent.refused.error.kind, unsent.context), (CallErrorKind::Full, "three"));
+        assert!(matches!(unsent.refused.message, EchoMessage::Double { number: 3 }));
+        let (first, reply) = doubles.next().await.unwrap();
+        assert_eq!((first, reply.unwrap()), ("one", 2));
+        doubles.push(echo.call(unsent.refused.message), "three").await.unwrap();
+        assert_eq!(doubles.len(), 2);
+        let stranger = Echo.spawn();
+        let unsent = doubles.try_push(stranger.double(4), "four").unwrap_err();
+        assert_eq!(unsent.refused.error.kind, CallErrorKind::NoSuchActor);
+    }
+}
+
+#[tokio::test]
+async fn a_stopped_actor_answers_what_it_has_not_handled_with_errors() {
+    let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    for echo in [echo, Echo.spawn()] {
+        let mut asks = echo.pipeline(10).unwrap();
+        asks.push(echo.double(1), 1).await.unwrap();
+        asks.push(echo.panic(2), 2).await.unwrap();
+        asks.push(echo.double(3), 3).await.unwrap();
+        assert_eq!(asks.next().await.unwrap().1.unwrap(), 2);
+        let kinds: Vec<_> =
+            [asks.next().await, asks.next().await].map(|it| it.unwrap().1.unwrap_err().kind).into();
+        assert_eq!(kinds, [CallErrorKind::Panicked, CallErrorKind::ActorStopped]);
+        assert!(asks.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_ends_every_ask() {
+    let (service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    let mut asks = echo.pipeline(100).unwrap();
+    for number in 0..50 {
+        asks.push(echo.hang(number), number).await.unwrap();
+    }
+    let ending = tokio::spawn(async move { service.close(Duration::from_millis(1)).await });
+    for number in 0..50 {
+        let (asked, reply) = asks.next().await.unwrap();
+        assert_eq!(asked, number);
+        let kind = reply.unwrap_err().kind;
+        assert!(
+            matches!(kind, CallErrorKind::Unknown | CallErrorKind::ActorStopped),
+            "{kind:?} for {number}"
+        );
+    }
+    assert!(asks.next().await.is_none());
+    ending.await.unwrap();
+    let unsent = asks.push(echo.double(1), 1).await.unwrap_err();
+    assert_eq!(unsent.refused.error.kind, CallErrorKind::NotDelivered);
+}
+
+#[tokio::test]
+async fn a_dropped_pipeline_gives_its_places_back_when_the_last_answer_has_come() {
+    let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    for round in 0..20 {
+        // Two of these do not fit a session, so each needs the places of the one before.
+        let mut asks: Pipeline<Echo, u64, ()> = echo.pipeline(40_000).unwrap();
+        assert!(asks.capacity() >= 32_000, "round {round}: {}", asks.capacity());
+        for number in 0..5_000 {
+            asks.push(echo.double(number), ()).await.unwrap();
+        }
+        drop(asks);
+        // Answered behind all of those.
+        assert_eq!(echo.double(1).ask().await.unwrap(), 2);
+    }
+}
+
+#[tokio::test]
+async fn pipelines_that_find_no_places_are_refused_and_single_asks_go_on() {
+    let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    let mut pipelines: Vec<Pipeline<Echo, u64, ()>> = Vec::new();
+    let refused = loop {
+        match echo.pipeline(4_096) {
+            Ok(pipeline) => pipelines.push(pipeline),
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(refused.kind, CallErrorKind::Overloaded);
+    let places: usize = pipelines.iter().map(Pipeline::capacity).sum();
+    assert!(places > 60_000, "{places}");
+    assert_eq!(echo.double(4).ask().await.unwrap(), 8);
+    pipelines.pop();
+    assert!(echo.pipeline::<u64, ()>(64).is_ok());
+}

@@ -1,0 +1,368 @@
+//! Runs: many short contents behind one head.
+//!
+//! Frames of one kind that follow each other to one place differ in their contents alone. A run says
+//! the rest once: a kind, a length, the numbers of the head, and then items, each a byte that says
+//! its length, and so many bytes. An item stands for a frame of its own in every other respect.
+
+use crate::call::{ASK, ASKS, REPLIES, REPLY, TELL, TELLS};
+use crate::small::{Window, store};
+use crate::{Buffer, Reader, varint};
+
+/// Items of a run at most: what an actor takes at once.
+pub const RUN_ITEMS_MAX: usize = 64;
+
+/// Bytes of an item at most: with its head it would be one unit of credit.
+pub const ITEM_BYTES_MAX: usize = 48;
+
+/// Bytes of a run's body at most: its items, and the four numbers of its head.
+pub const RUN_BODY_BYTES_MAX: usize = RUN_ITEMS_MAX * (1 + ITEM_BYTES_MAX) + 40;
+
+/// Bytes that are left open for the length of a run's body: it is below 16,384.
+const LENGTH_BYTES: usize = 2;
+
+/// The items of a run, in order. Bytes that are none end the iteration.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Items<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Items<'a> {
+    /// The items in `bytes`.
+    pub fn new(bytes: &'a [u8]) -> Items<'a> {
+        Items { rest: bytes }
+    }
+
+    /// How many there are; `None` when the bytes are no items, none, or more than a run may have.
+    pub fn checked_count(self) -> Option<usize> {
+        let (mut rest, mut count) = (self.rest, 0);
+        while let Some((length, bytes)) = rest.split_first() {
+            let length = Some(usize::from(*length)).filter(|length| *length <= ITEM_BYTES_MAX)?;
+            rest = bytes.get(length..)?;
+            count += 1;
+        }
+        (1..=RUN_ITEMS_MAX).contains(&count).then_some(count)
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a [u8];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (length, bytes) = self.rest.split_first()?;
+        let (item, rest) = bytes.split_at_checked(usize::from(*length))?;
+        self.rest = rest;
+        Some(item)
+    }
+}
+
+/// The head of a run and what is behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Run<'a> {
+    /// The channel and method of calls; 0 for replies.
+    pub channel: u64,
+    /// The method of calls.
+    pub method: u64,
+    /// Slot and generation of the first item of asks and replies; those behind it have the slots
+    /// that follow, of the same generation.
+    pub asker: Option<(u32, u32)>,
+    /// The items.
+    pub items: Items<'a>,
+}
+
+impl<'a> Run<'a> {
+    /// Reads the body of a frame of a kind that is a run; `None` when it is none.
+    pub fn parse(kind: u8, body: &'a [u8]) -> Option<Run<'a>> {
+        let mut reader = Reader::new(body);
+        let mut number = || varint::take(&mut reader).ok();
+        let mut run = Run { channel: 0, method: 0, asker: None, items: Items::default() };
+        if kind != REPLIES {
+            run.channel = number()?;
+        }
+        if kind != TELLS {
+            let (slot, generation) = (number()?, number()?);
+            run.asker = Some((u32::try_from(slot).ok()?, u32::try_from(generation).ok()?));
+        }
+        if kind != REPLIES {
+            run.method = number()?;
+        }
+        run.items = Items::new(reader.take_rest());
+        Some(run)
+    }
+}
+
+/// True for the kinds that are runs.
+#[inline(always)]
+pub fn is_run(kind: u8) -> bool {
+    matches!(kind, TELLS | ASKS | REPLIES)
+}
+
+/// Joins frames to runs while they are written one after the other into a buffer.
+///
+/// A frame that stands alone stays what it is: a run begins with the second that fits behind the
+/// first. Whoever writes anything else into the buffer, or takes it away, closes the run before.
+#[derive(Debug, Default)]
+pub struct Joiner {
+    /// Kind, channel and method of the last frame; 0 when nothing may follow it.
+    key: u64,
+    /// Slot and generation that an ask or a reply behind it must have.
+    next: u64,
+    /// Where the body of the open run begins; 0 when none is open.
+    body: usize,
+    /// Items that the open run has room for.
+    room: usize,
+}
+
+/// Slot and generation as one word, which counts up with the slot.
+#[inline(always)]
+fn word((slot, generation): (u32, u32)) -> u64 {
+    u64::from(slot) << 32 | u64::from(generation)
+}
+
+const NEXT_SLOT: u64 = 1 << 32;
+
+#[inline(always)]
+fn key(kind: u8, channel: u64, method: u32) -> u64 {
+    u64::from(kind) << 56 | channel << 32 | u64::from(method)
+}
+
+/// Channels from here on have no place in the key; no peer of ours counts so far.
+const CHANNELS_MAX: u64 = 1 << 24;
+
+impl Joiner {
+    /// Joins a tell to those before it. `small` writes its arguments, as in [`small`](crate::small).
+    /// False: nothing was written, the tell must go by itself.
+    #[inline(always)]
+    pub fn tell(
+        &mut self,
+        out: &mut Buffer,
+        channel: u64,
+        method: u32,
+        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+    ) -> bool {
+        if self.key != key(TELL, channel, method) {
+            return false;
+        }
+        if self.room == 0 {
+            self.begin(out, TELLS, &[channel, u64::from(method)]);
+        }
+        self.item(out, small)
+    }
+
+    /// The same for an ask.
+    #[inline(always)]
+    pub fn ask(
+        &mut self,
+        out: &mut Buffer,
+        channel: u64,
+        asker: (u32, u32),
+        method: u32,
+        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+    ) -> bool {
+        if self.key != key(ASK, channel, method) || self.next != word(asker) {
+            return false;
+        }
+        if self.room == 0 {
+            let (slot, generation) = (u64::from(asker.0), u64::from(asker.1));
+            self.begin(out, ASKS, &[channel, slot, generation, u64::from(method)]);
+        }
+        let joined = self.item(out, small);
+        self.next += NEXT_SLOT;
+        joined
+    }
+
+    /// The same for the answer to an ask.
+    #[inline(always)]
+    pub fn reply(
+        &mut self,
+        out: &mut Buffer,
+        asker: (u32, u32),
+        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+    ) -> bool {
+        if self.key != key(REPLY, 0, 0) || self.next != word(asker) {
+            return false;
+        }
+        if self.room == 0 {
+            self.begin(out, REPLIES, &[u64::from(asker.0), u64::from(asker.1)]);
+        }
+        let joined = self.item(out, small);
+        self.next += NEXT_SLOT;
+        joined
+    }
+
+    /// A tell was written by itself, and the next may follow it.
+    #[inline(always)]
+    pub fn told(&mut self, channel: u64, method: u32) {
+        self.key = if channel < CHANNELS_MAX { key(TELL, channel, method) } else { 0 };
+    }
+
+    /// The same for an ask.
+    #[inline(always)]
+    pub fn asked(&mut self, channel: u64, asker: (u32, u32), method: u32) {
+        self.key = if channel < CHANNELS_MAX { key(ASK, channel, method) } else { 0 };
+        self.next = word(asker).wrapping_add(NEXT_SLOT);
+    }
+
+    /// The same for the answer to an ask.
+    #[inline(always)]
+    pub fn replied(&mut self, asker: (u32, u32)) {
+        self.key = key(REPLY, 0, 0);
+        self.next = word(asker).wrapping_add(NEXT_SLOT);
+    }
+
+    #[inline(always)]
+    fn item(
+        &mut self,
+        out: &mut Buffer,
+        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+    ) -> bool {
+        let window = out.place();
+        match small(window, 1) {
+            Some(end) if end <= 1 + ITEM_BYTES_MAX => {
+                store(window, 0, [(end - 1) as u8]);
+                out.advance(end);
+                self.room -= 1;
+                true
+            }
+            _ => {
+                self.close(out);
+                false
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn begin(&mut self, out: &mut Buffer, kind: u8, numbers: &[u64]) {
+        self.end(out);
+        out.put([kind, 0, 0], 1 + LENGTH_BYTES);
+        self.body = out.len();
+        numbers.iter().for_each(|number| varint::put(out, *number));
+        self.room = RUN_ITEMS_MAX;
+    }
+
+    /// Ends the open run, if any; what is written next by itself begins anew.
+    #[inline(always)]
+    pub fn close(&mut self, out: &mut Buffer) {
+        self.key = 0;
+        if self.body != 0 {
+            self.end(out);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn end(&mut self, out: &mut Buffer) {
+        let body = core::mem::take(&mut self.body);
+        let room = core::mem::take(&mut self.room);
+        if body == 0 {
+            return;
+        }
+        if room == RUN_ITEMS_MAX {
+            // Begun for an item that did not fit.
+            return out.truncate(body - 1 - LENGTH_BYTES);
+        }
+        let length = out.len() - body;
+        if length < 0x80 {
+            // The shortest form is demanded.
+            out.set(body - 2, length as u8);
+            out.remove(body - 1);
+        } else {
+            out.set(body - 2, length as u8 | 0x80);
+            out.set(body - 1, (length >> 7) as u8);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::call::{Call, Calls};
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    fn content(bytes: &[u8]) -> impl FnOnce(&mut Window, usize) -> Option<usize> + '_ {
+        move |window, at| {
+            for (place, byte) in bytes.iter().enumerate() {
+                store(window, at + place, [*byte]);
+            }
+            Some(at + bytes.len())
+        }
+    }
+
+    fn tell(joiner: &mut Joiner, out: &mut Buffer, channel: u64, method: u32, bytes: &[u8]) {
+        if !joiner.tell(out, channel, method, content(bytes)) {
+            joiner.close(out);
+            let numbers = [channel, u64::from(method)];
+            crate::call::small(out, TELL, numbers, content(bytes)).expect("it is short");
+            joiner.told(channel, method);
+        }
+    }
+
+    #[test]
+    fn tells_to_one_place_are_joined_and_come_out_as_they_went_in() {
+        let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
+        let mut expected: Vec<(u32, Vec<u8>)> = Vec::new();
+        for n in 0..1000_u32 {
+            let (channel, method) = if n % 300 < 2 { (7, 19) } else { (5, 16 + n / 500) };
+            let bytes = vec![n as u8; 1 + (n % 40) as usize];
+            tell(&mut joiner, &mut out, channel, method, &bytes);
+            expected.push((method, bytes));
+        }
+        joiner.close(&mut out);
+        let calls: Vec<_> = Calls::new(out.as_slice())
+            .map(|call| (call.method, call.arguments.to_vec()))
+            .collect();
+        assert_eq!(calls, expected);
+        let alone = expected.iter().map(|(_, bytes)| 4 + bytes.len()).sum::<usize>();
+        assert!(out.len() < alone - 2500, "{} of {alone}", out.len());
+    }
+
+    #[test]
+    fn asks_are_joined_while_their_slots_follow_each_other() {
+        let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
+        let askers = [(4, 9), (5, 9), (6, 9), (6, 9), (8, 9), (9, 9), (10, 8), (11, 8)];
+        for (at, asker) in askers.into_iter().enumerate() {
+            let bytes = [at as u8, 1];
+            if !joiner.ask(&mut out, 5, asker, 16, content(&bytes)) {
+                joiner.close(&mut out);
+                let numbers = [5, u64::from(asker.0), u64::from(asker.1), 16];
+                crate::call::small(&mut out, ASK, numbers, content(&bytes)).expect("it is short");
+                joiner.asked(5, asker, 16);
+            }
+        }
+        joiner.close(&mut out);
+        let calls: Vec<Call<'_>> = Calls::new(out.as_slice()).collect();
+        assert_eq!(calls.len(), askers.len());
+        for (at, (call, asker)) in calls.iter().zip(askers).enumerate() {
+            assert_eq!((call.asker, call.arguments), (Some(asker), &[at as u8, 1][..]));
+        }
+        let kinds = out.as_slice().iter().filter(|byte| **byte == ASKS).count();
+        assert_eq!(kinds, 3);
+    }
+
+    #[test]
+    fn what_does_not_fit_leaves_no_trace() {
+        let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
+        tell(&mut joiner, &mut out, 5, 16, &[1]);
+        let before = out.as_slice().to_vec();
+        assert!(!joiner.tell(&mut out, 5, 16, |_, _| None));
+        assert_eq!(out.as_slice(), before);
+        assert!(!joiner.tell(&mut out, 5, 16, content(&[2])), "it was closed");
+        joiner.told(5, 16);
+        assert!(!joiner.tell(&mut out, 5, 16, content(&[2; ITEM_BYTES_MAX + 1])));
+        assert_eq!(out.as_slice(), before);
+    }
+
+    #[test]
+    fn items_are_counted_when_they_are_whole_short_and_not_too_many() {
+        let count = |bytes: &[u8]| Items::new(bytes).checked_count();
+        assert_eq!(count(&[1, 7, 0, 2, 8, 9]), Some(3));
+        assert_eq!(count(&[]), None);
+        assert_eq!(count(&[2, 7]), None);
+        assert_eq!(count(&[0; RUN_ITEMS_MAX]), Some(RUN_ITEMS_MAX));
+        assert_eq!(count(&[0; RUN_ITEMS_MAX + 1]), None);
+        assert_eq!(count(&vec![ITEM_BYTES_MAX as u8; ITEM_BYTES_MAX + 1]), Some(1));
+        assert_eq!(count(&vec![ITEM_BYTES_MAX as u8 + 1; ITEM_BYTES_MAX + 2]), None);
+    }
+}
