@@ -14,7 +14,7 @@ use crate::error::CallErrorKind;
 pub type Outcome = Result<Bytes, (CallErrorKind, Box<str>)>;
 
 /// Bytes of a value that lies among the others; a longer one lies aside.
-const SHORT_MAX: usize = 64;
+pub const SHORT_BYTES_MAX: usize = 64;
 /// In the place of a length: what came lies aside.
 const ASIDE: u8 = 0xFF;
 
@@ -65,11 +65,17 @@ impl Answers {
 
     #[inline(never)]
     fn push_any(&mut self, value: &[u8]) {
-        if value.len() > SHORT_MAX {
+        if value.len() > SHORT_BYTES_MAX {
             return self.push_aside(Ok(Bytes::copy_from_slice(value)));
         }
         self.bytes.push(value.len() as u8);
         self.bytes.extend(value);
+    }
+
+    /// Lays many short values down at once: each a byte that says its length, which is at most 64,
+    /// and the value.
+    pub fn push_all(&mut self, values: &[u8]) {
+        self.bytes.extend(values);
     }
 
     /// Lays down what is no short value.
@@ -138,9 +144,11 @@ mod tests {
     fn values_of_every_length_come_out_as_they_went_in() {
         let mut answers = Answers::default();
         (0..300).for_each(|length| answers.push(&of(length)));
+        answers.push_all(&[2, 5, 6, 0, 1, 7]);
         answers.push_aside(Err((CallErrorKind::Panicked, "so".into())));
         answers.push(b"last");
         let mut expected: Vec<Outcome> = (0..300).map(|length| Ok(of(length))).collect();
+        expected.extend([vec![5, 6], vec![], vec![7]].map(|value| Ok(value.into())));
         expected.push(Err((CallErrorKind::Panicked, "so".into())));
         expected.push(Ok("last".into()));
         assert_eq!(all(&mut answers), expected);

@@ -5,7 +5,7 @@
 //! caller gave it, and takes the answers that have come all at once.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -215,39 +215,43 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     ///
     /// # Cancellation
     /// Dropped before it is ready, it has taken nothing.
-    #[inline]
-    pub async fn next(&mut self) -> Option<(C, Result<R, CallError>)> {
-        poll_fn(|context| self.poll_next(context)).await
+    #[inline(always)]
+    pub fn answer(&mut self) -> impl Future<Output = Option<(C, Result<R, CallError>)>> {
+        poll_fn(|context| self.poll_answer(context))
     }
 
-    /// [`next`](Self::next) for a future written by hand.
+    /// [`answer`](Self::answer) for a future written by hand.
     #[inline(always)]
-    pub fn poll_next(
+    pub fn poll_answer(
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<(C, Result<R, CallError>)>> {
-        if self.contexts.is_empty() {
-            return Poll::Ready(None);
-        }
-        let Poll::Ready(reply) = self.poll_reply(context.waker()) else {
-            return Poll::Pending;
-        };
-        Poll::Ready(self.contexts.pop_front().map(|context| (context, reply)))
-    }
-
-    #[inline(always)]
-    fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
+        // What is short and there is decoded where the caller wants it; all else is rarer and stays
+        // out of the way.
         if let Way::There { answers, .. } = &mut self.way
             && let Some(value) = answers.take_short()
+            && let Some(given) = self.contexts.pop_front()
         {
-            let decoded = R::decode(&mut Reader::new(value));
-            return Poll::Ready(decoded.map_err(|why| bad_reply(self.target.target(), &why)));
+            return match R::decode(&mut Reader::new(value)) {
+                Ok(reply) => Poll::Ready(Some((given, Ok(reply)))),
+                Err(why) => Poll::Ready(Some((given, Err(bad_reply(self.target.target(), &why))))),
+            };
         }
-        self.poll_slowly(waker)
+        self.poll_answer_slowly(context.waker())
     }
 
     #[inline(never)]
-    fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
+    fn poll_answer_slowly(&mut self, waker: &Waker) -> Poll<Option<(C, Result<R, CallError>)>> {
+        if self.contexts.is_empty() {
+            return Poll::Ready(None);
+        }
+        let Poll::Ready(reply) = self.poll_reply(waker) else {
+            return Poll::Pending;
+        };
+        Poll::Ready(self.contexts.pop_front().map(|given| (given, reply)))
+    }
+
+    fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
         let target = self.target.target();
         let (asks, answers) = match &mut self.way {
             Way::There { asks, answers } => (asks, answers),

@@ -8,12 +8,12 @@ use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 
+use crate::call::Answerable;
 use crate::error::{CallError, CallErrorKind};
 use crate::interface::Interface;
 use crate::lane::{Exported, Lane, LaneOwner, TypedLane};
 use crate::mailbox::Mailbox;
 use crate::parked::Ticket;
-use crate::call::Answerable;
 use crate::pipeline::{Asks, Pipeline};
 use crate::queue::Pushed;
 use crate::reply::ReplySlot;
@@ -203,10 +203,7 @@ impl<I: Interface> Ref<I> {
     ///
     /// # Errors
     /// `Overloaded` when the session has no room for any; whatever a call would meet.
-    pub fn pipeline<R: Answerable, C>(
-        &self,
-        most: usize,
-    ) -> Result<Pipeline<I, R, C>, CallError> {
+    pub fn pipeline<R: Answerable, C>(&self, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
         Pipeline::new(self, most)
     }
 

@@ -86,23 +86,29 @@ impl<'a> Arrived<'a> {
 
 impl<A: Actor> Source<A> for Arrived<'_> {
     fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
-        while let Some(call) = self.calls.next() {
+        loop {
+            // Nearly all tells of a busy session come in runs: they are asked for first.
+            let (method, arguments, asker) = match self.calls.next_of_tells() {
+                Some((method, arguments)) => (method, arguments, None),
+                None => {
+                    let call = self.calls.next()?;
+                    (call.method, call.arguments, call.asker)
+                }
+            };
             // A tell finds the reply as the call before left it: nobody waits.
-            if let Some((slot, generation)) = call.asker {
+            if let Some((slot, generation)) = asker {
                 reply.renew(ReplySlot::Remote { slot, generation });
             }
-            let mut arguments = Reader::new(call.arguments);
-            match actor.handle_encoded(call.method, &mut arguments, reply) {
+            match actor.handle_encoded(method, &mut Reader::new(arguments), reply) {
                 Ok(Some(Handled::Done)) => {}
                 Ok(Some(Handled::Later(message))) => return Some(message),
-                Ok(None) => self.not_understood::<A>(call.method, None, reply),
-                Err(error) => self.not_understood::<A>(call.method, Some(error), reply),
+                Ok(None) => self.not_understood::<A>(method, None, reply),
+                Err(error) => self.not_understood::<A>(method, Some(error), reply),
             }
-            if call.asker.is_some() && reply.is_wanted() {
+            if asker.is_some() && reply.is_wanted() {
                 reply.fail(CallErrorKind::ReplyDropped, "");
             }
         }
-        None
     }
 
     fn left(&self) -> usize {

@@ -215,7 +215,7 @@ impl Driver {
                         // The oldest half, in order; the rest is on its way meanwhile.
                         let keep = if sent == ASKS { 0 } else { IN_FLIGHT / 2 };
                         while sums.len() > keep {
-                            let Some((expected, reply)) = sums.next().await else {
+                            let Some((expected, reply)) = sums.answer().await else {
                                 break;
                             };
                             wrong += u64::from(reply? != expected);
@@ -226,7 +226,11 @@ impl Driver {
                         break;
                     }
                     let (a, b) = (random.draw() as i64, random.draw() as i64);
-                    sums.push(sum.add(a, b), a.wrapping_add(b)).await?;
+                    if let Err(unsent) = sums.try_push(sum.add(a, b), a.wrapping_add(b)) {
+                        // No room now: wait for it.
+                        let call = sum.call(unsent.refused.message);
+                        sums.push(call, unsent.context).await?;
+                    }
                 }
                 let lost = ASKS - received;
                 let verified = Verified::from_words([ASKS, received, lost, 0, 0, wrong]);

@@ -70,8 +70,7 @@ impl Receiver {
         let end = header.first_seq + header.count;
         let fresh = self.recv_next;
         let seq = header.first_seq;
-        let replies = Replies::default();
-        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end, replies })
+        Ok(Incoming { receiver: self, reader, ack: header.ack, seq, fresh, end })
     }
 }
 
@@ -88,16 +87,6 @@ pub struct Incoming<'a> {
     fresh: u64,
     /// The number behind the last one.
     end: u64,
-    /// What is left of a run of replies.
-    replies: Replies<'a>,
-}
-
-/// A run of replies that is being read.
-#[derive(Debug, Default)]
-struct Replies<'a> {
-    slot: u32,
-    generation: u32,
-    values: Items<'a>,
 }
 
 /// Calls on one channel that lie behind each other. All are fresh, have a method that is not 0, and
@@ -123,6 +112,19 @@ pub struct SmallReply<'a> {
     pub generation: u32,
     /// The answer.
     pub value: &'a [u8],
+}
+
+/// Replies whose slots follow each other.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplyRun<'a> {
+    /// The slot of the first asker.
+    pub slot: u32,
+    /// Which use of it, and of those behind it.
+    pub generation: u32,
+    /// How many there are, at least one.
+    pub count: u32,
+    /// The answers.
+    pub values: Items<'a>,
 }
 
 /// Kind, length, channel and method of a small TELL as one number: the bits that are the same in
@@ -226,50 +228,34 @@ impl<'a> Incoming<'a> {
         (count as u64 <= self.end - self.seq).then_some((run, count))
     }
 
-    #[inline(never)]
-    fn run_of_replies(&mut self) -> Option<SmallReply<'a>> {
+    /// The next frame if it is a run of replies, whose slots are numbers that there may be.
+    pub fn next_replies(&mut self) -> Option<ReplyRun<'a>> {
+        if self.seq < self.fresh || self.reader.rest().first() != Some(&REPLIES) {
+            return None;
+        }
         let mut after = self.reader.clone();
-        let (run, replies) = self.run(&mut after, |kind| kind == REPLIES)?;
-        let (slot, generation) = run.asker?;
-        slot.checked_add(replies as u32)?;
+        let (Run { asker, items, .. }, count) = self.run(&mut after, |kind| kind == REPLIES)?;
+        let (slot, generation) = asker?;
+        slot.checked_add(count as u32)?;
         self.reader = after;
-        self.seq += replies as u64;
-        self.replies = Replies { slot, generation, values: run.items };
-        self.reply_of_run()
+        self.seq += count as u64;
+        Some(ReplyRun { slot, generation, count: count as u32, values: items })
     }
 
-    #[inline(always)]
-    fn reply_of_run(&mut self) -> Option<SmallReply<'a>> {
-        let Replies { slot, generation, values } = &mut self.replies;
-        let value = values.next()?;
-        let reply = SmallReply { slot: *slot, generation: *generation, value };
-        *slot += 1;
-        Some(reply)
-    }
-
-    /// The next frame if it is a small REPLY, or the next of a run of them. `None` takes nothing and says only that something else
+    /// The next frame if it is a small REPLY. `None` takes nothing and says only that something else
     /// is next.
     #[inline(always)]
     pub fn next_reply(&mut self) -> Option<SmallReply<'a>> {
-        if let Some(reply) = self.reply_of_run() {
-            return Some(reply);
-        }
         let bytes = self.reader.rest();
-        let &[kind @ (REPLY | REPLIES), length, ref body @ ..] = bytes else {
+        let [REPLY, length @ 0..0x80, body @ ..] = bytes else {
             return None;
         };
         if self.seq < self.fresh || self.seq >= self.end {
             return None;
         }
-        if kind == REPLIES {
-            return self.run_of_replies();
-        }
-        if length >= 0x80 {
-            return None;
-        }
         let (slot, generation, used) = varint::pair(body)?;
-        let value = body.get(used..usize::from(length))?;
-        self.reader.go_on(body.get(usize::from(length)..)?);
+        let value = body.get(used..usize::from(*length))?;
+        self.reader.go_on(body.get(usize::from(*length)..)?);
         self.seq += 1;
         Some(SmallReply { slot, generation, value })
     }
@@ -277,7 +263,7 @@ impl<'a> Incoming<'a> {
     /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
     /// is given out, so the caller must place it or answer it before the batch's ack goes out.
     ///
-    /// A run that [`next_calls`](Self::next_calls) and [`next_reply`](Self::next_reply) have not
+    /// A run that [`next_calls`](Self::next_calls) and [`next_replies`](Self::next_replies) have not
     /// taken is an error here.
     #[inline(always)]
     pub fn next_frame(&mut self) -> Result<Option<(Frame<'a>, usize)>, LinkError> {

@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wigwag_actor::answers::{Answers, Outcome};
+use wigwag_actor::answers::{Answers, Outcome, SHORT_BYTES_MAX};
+use wigwag_link::receiver::ReplyRun;
+use wigwag_wire::run::ITEM_BYTES_MAX;
 
 use crate::asks::Asks;
 use crate::link::Link;
@@ -50,6 +52,23 @@ impl Filling {
         self.complete_any(asker, Ok(bytes::Bytes::copy_from_slice(value)))
     }
 
+    /// Answers to asks that follow each other. False: nobody has asked one of them.
+    fn complete_run(&mut self, run: &ReplyRun<'_>) -> bool {
+        let last = self.next + u64::from(run.count) - 1;
+        let in_turn = (run.slot, run.generation) == self.ring.asker(self.next)
+            && (run.slot + run.count - 1, run.generation) == self.ring.asker(last);
+        if in_turn && last < self.sent && self.early.is_empty() {
+            // They lie in a run as they lie here.
+            const { assert!(ITEM_BYTES_MAX <= SHORT_BYTES_MAX) };
+            self.laid.push_all(run.values.rest());
+            self.next = last + 1;
+            return true;
+        }
+        (run.slot..).zip(run.values).all(|(slot, value)| {
+            self.ring.has(slot) && self.complete((slot, run.generation), value)
+        })
+    }
+
     /// False: nobody has asked that.
     #[cold]
     fn complete_any(&mut self, (slot, generation): (u32, u32), outcome: Outcome) -> bool {
@@ -80,6 +99,12 @@ impl Answering {
             Some(filling) => filling.complete(asker, value),
             None => false,
         }
+    }
+
+    /// The same for asks whose slots follow each other.
+    pub(crate) fn complete_run(&mut self, asks: &Asks, run: &ReplyRun<'_>) -> bool {
+        let filling = self.filling(asks, run.slot);
+        filling.is_some_and(|filling| filling.complete_run(run))
     }
 
     /// The same for an ask without a value.

@@ -70,23 +70,59 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
+        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            joiner.tell(out, self.number, method, small)
+        };
+        if !ticket.is_parked() && turns::join(&self.link, self.number, join) {
+            return Attempt::Sent(());
+        }
+        self.tell_alone(method, arguments, ticket, waker)
+    }
+
+    /// A tell that is not joined to those before it. Apart, so that the way of nearly all tells of a
+    /// busy session is short.
+    #[inline(never)]
+    fn tell_alone(
+        &self,
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
         let whole =
             |out: &mut Buffer| write::tell(out, self.number, method, |out| arguments.encode(out));
         let encode = |out: &mut Buffer| {
             let small = |window: &mut Window, place| arguments.encode_small(window, place);
             write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
         };
-        let join = |joiner: &mut Joiner, out: &mut Buffer| {
-            let small = |window: &mut Window, place| arguments.encode_small(window, place);
-            joiner.tell(out, self.number, method, small)
-        };
         let note = |joiner: &mut Joiner| joiner.told(self.number, method);
-        self.send(join, encode, note, &whole, ticket, waker)
+        self.send(encode, note, &whole, ticket, waker)
     }
 
     /// Sends an ask from a slot that the caller has.
     #[inline(always)]
     pub(crate) fn ask_from(
+        &self,
+        asker: (u32, u32),
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            joiner.ask(out, self.number, asker, method, small)
+        };
+        if !ticket.is_parked() && turns::join(&self.link, self.number, join) {
+            return Attempt::Sent(());
+        }
+        self.ask_from_alone(asker, method, arguments, ticket, waker)
+    }
+
+    /// The same for an ask that is not joined to those before it.
+    #[inline(never)]
+    fn ask_from_alone(
         &self,
         asker: (u32, u32),
         method: u32,
@@ -101,19 +137,14 @@ impl Channel {
             let small = |window: &mut Window, place| arguments.encode_small(window, place);
             write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
         };
-        let join = |joiner: &mut Joiner, out: &mut Buffer| {
-            let small = |window: &mut Window, place| arguments.encode_small(window, place);
-            joiner.ask(out, self.number, asker, method, small)
-        };
         let note = |joiner: &mut Joiner| joiner.asked(self.number, asker, method);
-        self.send(join, encode, note, &whole, ticket, waker)
+        self.send(encode, note, &whole, ticket, waker)
     }
 
-    /// First into the turn, as [`turns::call`] has it; where that does not reach, `whole` writes it.
+    /// First into the turn, with `encode`; where that does not reach, `whole` writes it.
     #[inline(always)]
     fn send(
         &self,
-        join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
         encode: impl FnOnce(&mut Buffer) -> usize,
         note: impl FnOnce(&mut Joiner),
         whole: &dyn Fn(&mut Buffer) -> usize,
@@ -121,7 +152,7 @@ impl Channel {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         if !ticket.is_parked() {
-            match turns::call(&self.link, self.number, join, encode, note) {
+            match turns::call(&self.link, self.number, encode, note) {
                 Encoded::Done(()) => return Attempt::Sent(()),
                 Encoded::NotHere => {}
                 Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),

@@ -74,14 +74,14 @@
 //!     let (mut sums, mut right) = (sum.pipeline(64)?, 0);
 //!     for n in 0..1000 {
 //!         if sums.is_full()
-//!             && let Some((expected, reply)) = sums.next().await
+//!             && let Some((expected, reply)) = sums.answer().await
 //!         {
 //!             right += i32::from(reply? == expected);
 //!         }
 //!         // What is given beside a call comes back beside its answer.
 //!         sums.push(sum.add(n, n), 2 * n).await?;
 //!     }
-//!     while let Some((expected, reply)) = sums.next().await {
+//!     while let Some((expected, reply)) = sums.answer().await {
 //!         right += i32::from(reply? == expected);
 //!     }
 //!     assert_eq!(right, 1000);

@@ -12,7 +12,7 @@ use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
-use wigwag_link::receiver::CallRun;
+use wigwag_link::receiver::{CallRun, ReplyRun};
 use wigwag_link::{Code, Limits, LinkError, Receiver, write};
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
@@ -177,13 +177,14 @@ impl Reading {
             while let Some(run) = incoming.next_calls(RUN_CALLS_MAX) {
                 self.calls(link, &run)?;
             }
-            while let Some(reply) = incoming.next_reply() {
+            if let Some(run) = incoming.next_replies() {
+                self.replies(link, &run, floor)?;
+                continue;
+            }
+            if let Some(reply) = incoming.next_reply() {
                 let asker = (reply.slot, reply.generation);
-                if asker.0 >= floor {
-                    asked_for(self.answering.complete(&link.asks, asker, reply.value))?;
-                } else {
-                    completed(link, asker.0, link.asks.complete(asker, reply.value))?;
-                }
+                self.reply(link, asker, reply.value, floor)?;
+                continue;
             }
             let Some((frame, body)) = incoming.next_frame()? else {
                 return Ok(());
@@ -201,11 +202,7 @@ impl Reading {
                 }
                 Frame::Reply { slot, generation, value } => {
                     let asker = asked(slot, generation)?;
-                    if asker.0 >= floor {
-                        asked_for(self.answering.complete(&link.asks, asker, value))?;
-                    } else {
-                        completed(link, asker.0, link.asks.complete(asker, value))?;
-                    }
+                    self.reply(link, asker, value, floor)?;
                 }
                 Frame::Error { slot, generation, code, text, .. } => {
                     let asker = asked(slot, generation)?;
@@ -223,6 +220,31 @@ impl Reading {
                 other => self.control(link, other)?,
             }
         }
+    }
+
+    /// The value of an ask, wherever its slot is.
+    #[inline(always)]
+    fn reply(
+        &mut self,
+        link: &Link,
+        asker: (u32, u32),
+        value: &[u8],
+        floor: u32,
+    ) -> Result<(), LinkError> {
+        if asker.0 >= floor {
+            return asked_for(self.answering.complete(&link.asks, asker, value));
+        }
+        completed(link, asker.0, link.asks.complete(asker, value))
+    }
+
+    fn replies(&mut self, link: &Link, run: &ReplyRun<'_>, floor: u32) -> Result<(), LinkError> {
+        if run.slot >= floor {
+            return asked_for(self.answering.complete_run(&link.asks, run));
+        }
+        for (slot, value) in (run.slot..).zip(run.values) {
+            self.reply(link, (slot, run.generation), value, floor)?;
+        }
+        Ok(())
     }
 
     fn acknowledged(&mut self, link: &Link, ack: u64) -> Result<(), LinkError> {

@@ -96,24 +96,38 @@ pub(crate) enum Encoded<T> {
     TooLarge,
 }
 
-/// Encodes a call. Where it can be joined to those before it `join` does so; otherwise `encode`
-/// appends the frame and gives what its body measures, and `note` says what may follow it. What was
-/// written is taken back when the credit does not reach.
+/// Joins a call to those that this turn has sent just before, if it is of their kind, and they have
+/// left credit for it. False: it is still to be sent.
+#[inline(always)]
+pub(crate) fn join(
+    link: &Arc<Link>,
+    channel: u64,
+    join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
+) -> bool {
+    PLACES.with(|places| {
+        // Outside a turn no place has a channel at hand.
+        let Ok(mut places) = places.try_borrow_mut() else { return false };
+        let Some(place) = places.places.first_mut() else { return false };
+        let at_hand = Arc::ptr_eq(&place.link, link) && place.channel == channel && place.left > 0;
+        if !at_hand || !join(&mut place.joiner, &mut place.encoded) {
+            return false;
+        }
+        place.left -= 1;
+        place.written();
+        true
+    })
+}
+
+/// Encodes a call: `encode` appends the frame and gives what its body measures, and `note` says what
+/// may be joined to it. What was written is taken back when the credit does not reach.
 #[inline(always)]
 pub(crate) fn call(
     link: &Arc<Link>,
     channel: u64,
-    join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
     encode: impl FnOnce(&mut Buffer) -> usize,
     note: impl FnOnce(&mut Joiner),
 ) -> Encoded<()> {
     let encoded = with(link, |place| {
-        if place.channel == channel && place.left > 0 && join(&mut place.joiner, &mut place.encoded)
-        {
-            place.left -= 1;
-            place.written();
-            return Encoded::Done(());
-        }
         let encoded = place.call(channel, encode);
         if let (Encoded::Done(()), true) = (&encoded, place.link.runs) {
             note(&mut place.joiner);

@@ -52,7 +52,7 @@ async fn asks(echo: &EchoRef, count: u64, most: usize) {
     let mut taken = 0;
     for number in 0..=count {
         while doubles.is_full() || (number == count && !doubles.is_empty()) {
-            let (asked, reply) = doubles.next().await.unwrap();
+            let (asked, reply) = doubles.answer().await.unwrap();
             assert_eq!((asked, reply.unwrap()), (taken, 2 * taken));
             taken += 1;
         }
@@ -61,7 +61,7 @@ async fn asks(echo: &EchoRef, count: u64, most: usize) {
             doubles.push(call, number).await.unwrap();
         }
     }
-    assert_eq!((taken, doubles.next().await.is_none()), (count, true));
+    assert_eq!((taken, doubles.answer().await.is_none()), (count, true));
 }
 
 async fn everything(echo: &EchoRef) {
@@ -78,7 +78,7 @@ async fn lengths(echo: &EchoRef) {
     for length in (0..200).chain([30_000]).chain(0..200) {
         texts.push(echo.text(length), length).await.unwrap();
     }
-    while let Some((length, reply)) = texts.next().await {
+    while let Some((length, reply)) = texts.answer().await {
         assert_eq!(reply.unwrap().len() as u64, length);
     }
 }
@@ -126,7 +126,7 @@ async fn what_has_no_room_comes_back_with_what_was_given_beside_it() {
         let unsent = doubles.push(echo.double(3), "three").await.unwrap_err();
         assert_eq!((unsent.refused.error.kind, unsent.context), (CallErrorKind::Full, "three"));
         assert!(matches!(unsent.refused.message, EchoMessage::Double { number: 3 }));
-        let (first, reply) = doubles.next().await.unwrap();
+        let (first, reply) = doubles.answer().await.unwrap();
         assert_eq!((first, reply.unwrap()), ("one", 2));
         doubles.push(echo.call(unsent.refused.message), "three").await.unwrap();
         assert_eq!(doubles.len(), 2);
@@ -144,9 +144,10 @@ async fn a_stopped_actor_answers_what_it_has_not_handled_with_errors() {
         asks.push(echo.double(1), 1).await.unwrap();
         asks.push(echo.panic(2), 2).await.unwrap();
         asks.push(echo.double(3), 3).await.unwrap();
-        assert_eq!(asks.next().await.unwrap().1.unwrap(), 2);
-        let kinds: Vec<_> =
-            [asks.next().await, asks.next().await].map(|it| it.unwrap().1.unwrap_err().kind).into();
+        assert_eq!(asks.answer().await.unwrap().1.unwrap(), 2);
+        let kinds: Vec<_> = [asks.answer().await, asks.answer().await]
+            .map(|it| it.unwrap().1.unwrap_err().kind)
+            .into();
         assert_eq!(kinds, [CallErrorKind::Panicked, CallErrorKind::ActorStopped]);
         assert!(asks.is_empty());
     }
@@ -161,7 +162,7 @@ async fn the_end_of_a_session_ends_every_ask() {
     }
     let ending = tokio::spawn(async move { service.close(Duration::from_millis(1)).await });
     for number in 0..50 {
-        let (asked, reply) = asks.next().await.unwrap();
+        let (asked, reply) = asks.answer().await.unwrap();
         assert_eq!(asked, number);
         let kind = reply.unwrap_err().kind;
         assert!(
@@ -169,7 +170,7 @@ async fn the_end_of_a_session_ends_every_ask() {
             "{kind:?} for {number}"
         );
     }
-    assert!(asks.next().await.is_none());
+    assert!(asks.answer().await.is_none());
     ending.await.unwrap();
     let unsent = asks.push(echo.double(1), 1).await.unwrap_err();
     assert_eq!(unsent.refused.error.kind, CallErrorKind::NotDelivered);

@@ -89,6 +89,15 @@ impl<'a> Calls<'a> {
         Calls { rest: bytes, ..Calls::default() }
     }
 
+    /// The next call if it is one of a run of tells: its method and its arguments.
+    #[inline(always)]
+    pub fn next_of_tells(&mut self) -> Option<(u32, &'a [u8])> {
+        if self.asker.is_some() {
+            return None;
+        }
+        Some((self.method, self.items.next()?))
+    }
+
     #[inline(never)]
     fn parse(&mut self) -> Option<Call<'a>> {
         let mut whole = Reader::new(core::mem::take(&mut self.rest));

@@ -146,12 +146,46 @@ pub fn put_i64(out: &mut Buffer, value: i64) {
     out.small(|window| small::put_i64(window, 0, value));
 }
 
+/// A whole number of either sign: its lowest 64 bits, and all ones in `sign` if it is negative.
+#[derive(Clone, Copy)]
+struct Whole {
+    bits: u64,
+    sign: u64,
+}
+
+impl Whole {
+    #[inline(always)]
+    fn unsigned(bits: u64) -> Whole {
+        Whole { bits, sign: 0 }
+    }
+
+    #[inline(always)]
+    fn signed(whole: i64) -> Whole {
+        Whole { bits: whole as u64, sign: (whole >> 63) as u64 }
+    }
+
+    #[inline(always)]
+    fn to_u64(self) -> Option<u64> {
+        (self.sign == 0).then_some(self.bits)
+    }
+
+    fn to_f64(self) -> f64 {
+        if self.sign == 0 { self.bits as f64 } else { self.bits as i64 as f64 }
+    }
+
+    #[inline(always)]
+    fn to_i64(self) -> Option<i64> {
+        let whole = self.bits as i64;
+        ((whole >> 63) as u64 == self.sign).then_some(whole)
+    }
+}
+
 /// Reads a whole number of any width and either sign.
 #[inline(always)]
-fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<i128, DecodeError> {
+fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, DecodeError> {
     let marker = marker(reader, expected)?;
     if marker < 0x80 {
-        return Ok(i128::from(marker));
+        return Ok(Whole::unsigned(marker.into()));
     }
     // Of numbers of full width half are negative, which no processor foresees: one road for both.
     // 0xCF says that there is no sign, 0xD3, which is 4 more, that there may be one.
@@ -159,14 +193,14 @@ fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<i128, D
     if signed & !4 == 0 {
         let bits = u64::from_be_bytes(reader.array()?);
         let sign = (bits as i64 >> 63) & -i64::from(signed >> 2);
-        return Ok(i128::from(sign) << 64 | i128::from(bits));
+        return Ok(Whole { bits, sign: sign as u64 });
     }
     if marker == 0xCE {
-        return Ok(i128::from(u32::from_be_bytes(reader.array()?)));
+        return Ok(Whole::unsigned(u32::from_be_bytes(reader.array()?).into()));
     }
     let (whole, rest) = take_other_whole(reader.rest(), marker, expected)?;
     reader.go_on(rest);
-    Ok(i128::from(whole))
+    Ok(Whole::signed(whole))
 }
 
 #[inline(never)]
@@ -189,7 +223,7 @@ fn take_other_whole<'a>(
 }
 
 macro_rules! whole_numbers {
-    ($put:ident $wide:ty: $($type:ty),*) => {$(
+    ($put:ident $take:ident $wide:ty: $($type:ty),*) => {$(
         impl Encode for $type {
             const SMALL_BYTES: usize = 1 + size_of::<$type>();
             #[inline(always)]
@@ -205,14 +239,15 @@ macro_rules! whole_numbers {
             #[inline(always)]
             fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
                 const EXPECTED: &str = stringify!($type);
-                <$type>::try_from(take_whole(reader, EXPECTED)?)
-                    .map_err(|_| DecodeError::OutOfRange { expected: EXPECTED })
+                let wide = take_whole(reader, EXPECTED)?.$take();
+                wide.and_then(|wide| <$type>::try_from(wide).ok())
+                    .ok_or(DecodeError::OutOfRange { expected: EXPECTED })
             }
         }
     )*};
 }
-whole_numbers!(put_u64 u64: u8, u16, u32, u64, usize);
-whole_numbers!(put_i64 i64: i8, i16, i32, i64, isize);
+whole_numbers!(put_u64 to_u64 u64: u8, u16, u32, u64, usize);
+whole_numbers!(put_i64 to_i64 i64: i8, i16, i32, i64, isize);
 
 impl Encode for bool {
     const SMALL_BYTES: usize = 1;
@@ -275,7 +310,7 @@ impl<'a> Decode<'a> for f64 {
                 reader.u8()?;
                 Ok(f64::from_be_bytes(reader.array()?))
             }
-            _ => Ok(take_whole(reader, "a number")? as f64),
+            _ => Ok(take_whole(reader, "a number")?.to_f64()),
         }
     }
 }

@@ -32,6 +32,11 @@ impl<'a> Items<'a> {
         Items { rest: bytes }
     }
 
+    /// The bytes of those that were not given out yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// How many there are; `None` when the bytes are no items, none, or more than a run may have.
     pub fn checked_count(self) -> Option<usize> {
         let (mut rest, mut count) = (self.rest, 0);
@@ -310,9 +315,8 @@ mod tests {
             expected.push((method, bytes));
         }
         joiner.close(&mut out);
-        let calls: Vec<_> = Calls::new(out.as_slice())
-            .map(|call| (call.method, call.arguments.to_vec()))
-            .collect();
+        let calls: Vec<_> =
+            Calls::new(out.as_slice()).map(|call| (call.method, call.arguments.to_vec())).collect();
         assert_eq!(calls, expected);
         let alone = expected.iter().map(|(_, bytes)| 4 + bytes.len()).sum::<usize>();
         assert!(out.len() < alone - 2500, "{} of {alone}", out.len());
@@ -362,7 +366,7 @@ mod tests {
         assert_eq!(count(&[2, 7]), None);
         assert_eq!(count(&[0; RUN_ITEMS_MAX]), Some(RUN_ITEMS_MAX));
         assert_eq!(count(&[0; RUN_ITEMS_MAX + 1]), None);
-        assert_eq!(count(&vec![ITEM_BYTES_MAX as u8; ITEM_BYTES_MAX + 1]), Some(1));
-        assert_eq!(count(&vec![ITEM_BYTES_MAX as u8 + 1; ITEM_BYTES_MAX + 2]), None);
+        assert_eq!(count(&[ITEM_BYTES_MAX as u8; ITEM_BYTES_MAX + 1]), Some(1));
+        assert_eq!(count(&[ITEM_BYTES_MAX as u8 + 1; ITEM_BYTES_MAX + 2]), None);
     }
 }

@@ -2,7 +2,7 @@
 
 use wigwag_link::frame::Frame;
 use wigwag_link::receiver::{CallRun, Incoming};
-use wigwag_link::{LinkError, Limits, Receiver, features};
+use wigwag_link::{Limits, LinkError, Receiver, features};
 use wigwag_wire::call::Calls;
 
 use crate::code_of;
@@ -20,10 +20,7 @@ fn read(
     Ok(receiver.recv_next())
 }
 
-fn next(
-    incoming: &mut Incoming<'_>,
-    each: &mut impl FnMut(Frame<'_>),
-) -> Result<bool, LinkError> {
+fn next(incoming: &mut Incoming<'_>, each: &mut impl FnMut(Frame<'_>)) -> Result<bool, LinkError> {
     if let Some(CallRun { channel, calls, units, bytes }) = incoming.next_calls(64) {
         let found: Vec<_> = Calls::new(bytes).collect();
         assert_eq!((found.len(), units), (calls, calls as u64), "each is short");
@@ -36,6 +33,14 @@ fn next(
                     Frame::Ask { channel, slot, generation, method, arguments }
                 }
             });
+        }
+        return Ok(true);
+    }
+    if let Some(run) = incoming.next_replies() {
+        let found: Vec<_> = run.values.collect();
+        assert_eq!(found.len(), run.count as usize);
+        for (slot, value) in (u64::from(run.slot)..).zip(found) {
+            each(Frame::Reply { slot, generation: run.generation.into(), value });
         }
         return Ok(true);
     }

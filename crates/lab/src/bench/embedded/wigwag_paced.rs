@@ -112,7 +112,7 @@ impl Open<'_> {
     /// Takes the replies that are there, and says how many there were.
     fn take(&mut self, context: &mut Context<'_>) -> Result<usize, Failure> {
         let (mut taken, mut now) = (0, Instant::now());
-        while let Poll::Ready(Some((due, reply))) = self.asks.poll_next(context) {
+        while let Poll::Ready(Some((due, reply))) = self.asks.poll_answer(context) {
             let reply = reply?;
             if taken % AT_ONCE == AT_ONCE - 1 {
                 now = Instant::now();

@@ -135,7 +135,7 @@ impl Replies {
         keep: usize,
     ) -> Result<(), Failure> {
         while asks.len() > keep {
-            let Some((due, reply)) = asks.next().await else {
+            let Some((due, reply)) = asks.answer().await else {
                 break;
             };
             let reply = reply?;
@@ -161,7 +161,11 @@ async fn ask(
             replies.take(&mut asks, window / 2).await?;
         }
         let payload = draws.next();
-        asks.push(ledger.add(number, payload), number + u64::from(payload)).await?;
+        let due = number + u64::from(payload);
+        if let Err(unsent) = asks.try_push(ledger.add(number, payload), due) {
+            // No room now: wait for it.
+            asks.push(ledger.call(unsent.refused.message), unsent.context).await?;
+        }
     }
     replies.take(&mut asks, 0).await?;
     let Replies { count, wrong, sum } = replies;
