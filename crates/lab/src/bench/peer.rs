@@ -210,9 +210,29 @@ impl Peer {
         {
             return Some(format!("{} is not there: {mend}", file.display()));
         }
+        if let Some(source) = self.newer_source() {
+            let file = self.installed.as_deref().unwrap_or(Path::new("it"));
+            return Some(format!("{} is older than {source}: {mend}", file.display()));
+        }
         let programs = self.roles.values().filter_map(|words| words.first());
         let missing = programs.into_iter().find(|program| !self.finds(program))?;
         Some(format!("the command {missing} is not there: {mend}"))
+    }
+
+    /// A source that was changed after the peer was set up: what runs would be something else.
+    fn newer_source(&self) -> Option<&str> {
+        let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+        let installed = self.installed.as_ref()?;
+        if self.sources.iter().any(|source| Path::new(source) == installed) {
+            // It runs as it was written.
+            return None;
+        }
+        // A folder does not say when what is in it was made.
+        let made = Some(self.folder.join(installed)).filter(|path| path.is_file());
+        let made = changed(&made?)?;
+        let is_newer =
+            |file: &&String| changed(&self.folder.join(file)).is_some_and(|at| at > made);
+        self.sources.iter().find(is_newer).map(String::as_str)
     }
 
     /// What it says of its version: the first line that its command prints.
@@ -295,6 +315,7 @@ fn distance(a: &str, b: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::SystemTime;
 
     #[test]
     fn a_name_with_a_typing_error_is_recognised() {
@@ -333,6 +354,39 @@ mod tests {
         assert!(peer.ordered && !peer.known_bad);
         assert_eq!(peer.cells, REMOTE_CELLS_AT_LEAST);
         assert_eq!(peer.source_lines(), Some(8));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_peer_whose_sources_were_changed_must_be_set_up_again() {
+        let folder = folder(
+            "stale",
+            r#"
+            name = "go"
+            language = "Go"
+            license = "BSD-3-Clause"
+            setup = [["go", "build"]]
+            installed = "program"
+            sources = ["main.go"]
+            [role]
+            counter = ["./program", "counter"]
+            "#,
+        );
+        for file in ["main.go", "program"] {
+            fs::write(folder.join(file), "").unwrap();
+        }
+        let peer = Peer::read(&folder).unwrap();
+        let set = |file: &str, seconds| {
+            let file = fs::File::options().write(true).open(folder.join(file)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        };
+        set("main.go", 1_000);
+        set("program", 1_001);
+        assert_eq!(peer.missing(), None);
+        set("main.go", 1_002);
+        let missing = peer.missing().unwrap();
+        let due = "program is older than main.go: wigwag lab setup go (runs: go build)";
+        assert_eq!(missing, due);
         fs::remove_dir_all(folder).unwrap();
     }
 
