@@ -50,7 +50,9 @@ use std::time::Duration;
 use wigwag_sp::Counters;
 
 pub mod kinds;
+pub mod contexts;
 pub mod error;
+mod parcel;
 mod waiters;
 mod race;
 pub mod background;
@@ -61,6 +63,7 @@ mod pipe;
 mod dialer;
 mod listener;
 
+pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
 pub use error::{SendError, SocketError, SocketErrorKind};
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
 
