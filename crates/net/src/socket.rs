@@ -51,6 +51,8 @@ use wigwag_sp::Counters;
 
 pub mod kinds;
 pub mod contexts;
+pub mod many;
+pub mod raw;
 pub mod error;
 mod parcel;
 mod waiters;
@@ -66,6 +68,7 @@ mod listener;
 pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
 pub use error::{SendError, SocketError, SocketErrorKind};
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
+pub use many::PairMany;
 
 /// Time that a closed socket goes on writing what it has accepted: a full outbox of 256 KiB at
 /// 2 Mbit/s.
