@@ -53,6 +53,7 @@ pub mod kinds;
 pub mod contexts;
 pub mod many;
 pub mod raw;
+pub mod forwarder;
 pub mod error;
 mod parcel;
 mod waiters;
@@ -67,6 +68,7 @@ mod listener;
 
 pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
 pub use error::{SendError, SocketError, SocketErrorKind};
+pub use forwarder::{ForwardError, Forwarded, Forwarder};
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
 pub use many::PairMany;
 
