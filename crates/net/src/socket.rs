@@ -18,6 +18,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
+//! # More than one exchange
+//!
+//! A socket is one conversation: a req socket has one question under way. [`contexts`] hold many on
+//! one socket. [`raw`] sockets have no conversation at all and show the headers; a [`forwarder`]
+//! joins two of them, so that messages pass from one network to another. [`PairMany`] is a pair
+//! whose peers are many. Each of these pages begins with an example.
+//!
 //! # Performance
 //!
 //! A send takes one lock and copies nothing; the peer's connection is written by whoever is at it,

@@ -3,7 +3,8 @@
 //! A socket is a [`Protocol`]: it learns of pipes that open and close, takes bodies from the user
 //! and messages from the pipes, and says which pipe gets which message. It knows neither bytes on
 //! a wire (that is [`stream`]) nor a clock. One file tells one protocol; what several of them need
-//! stands in the files before.
+//! stands in the files before. [`raw`] has all of them without their state machines, for whoever
+//! passes messages on; [`contexts`] tells of several exchanges on one socket.
 //!
 //! ```
 //! use bytes::Bytes;

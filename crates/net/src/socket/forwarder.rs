@@ -203,6 +203,12 @@ impl Forwarder {
         counts
     }
 
+    /// [`run`](Self::run) with the calling thread.
+    pub fn blocking_run(&self) -> Forwarded {
+        // Without a runtime nothing was ever connected, and nothing comes.
+        self.front.core.block_on(self.run()).unwrap_or_else(|_| self.counts())
+    }
+
     /// The numbers so far.
     pub fn counts(&self) -> Forwarded {
         let counts = *self.lock();

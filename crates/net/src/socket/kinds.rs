@@ -210,9 +210,10 @@ macro_rules! receives {
 macro_rules! asks {
     () => {
         /// Sends a request and receives its reply, and no other's. A request that another call
-        /// sends here meanwhile ends this one with [`SocketErrorKind::Cancelled`]. A future dropped
-        /// before it is ready may have asked; the request is not sent again then, and its reply is
-        /// thrown away. So it is when the time for `recv` is over.
+        /// sends here meanwhile ends this one with
+        /// [`Cancelled`](super::SocketErrorKind::Cancelled). A future dropped before it is ready may
+        /// have asked; the request is not sent again then, and its reply is thrown away. So it is
+        /// when the time for `recv` is over.
         pub async fn ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
             self.0.0.ask(self.0.caller(), request.into()).await
         }

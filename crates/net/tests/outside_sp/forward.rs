@@ -13,12 +13,7 @@ use crate::peer::{ALL, PATIENCE, Peer, dial, each};
 /// Runs a forwarder beside the test, until one of its sockets is dropped.
 fn forwarding(front: impl Into<End>, back: impl Into<End>) {
     let forwarder = Forwarder::between(front, back).unwrap();
-    thread::spawn(move || {
-        tokio::runtime::Builder::new_current_thread()
-            .build()
-            .unwrap()
-            .block_on(async { forwarder.run().await })
-    });
+    thread::spawn(move || forwarder.blocking_run());
 }
 
 /// Each of the three asks each of the three; the forwarder listens on one side and dials the other,
