@@ -72,7 +72,7 @@ pub async fn a_full_peer_lets_only_its_own_senders_wait(room: &Room) {
     // The reader on the other side takes some, so full means: not even after a while.
     let mut waiting = loop {
         let mut sending = Box::pin(hub.send_to(first, large.clone()));
-        let patience = std::time::Duration::from_millis(50);
+        let patience = std::time::Duration::from_millis(500);
         match tokio::time::timeout(patience, sending.as_mut()).await {
             Ok(sent) => sent.expect("sent"),
             Err(_) => break vec![sending],
