@@ -18,6 +18,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
+//! # More than one exchange
+//!
+//! A socket is one conversation: a req socket has one question under way. [`contexts`] hold many on
+//! one socket. [`raw`] sockets have no conversation at all and show the headers; a [`forwarder`]
+//! joins two of them, so that messages pass from one network to another. [`PairMany`] is a pair
+//! whose peers are many. Each of these pages begins with an example.
+//!
 //! # Performance
 //!
 //! A send takes one lock and copies nothing; the peer's connection is written by whoever is at it,
@@ -50,7 +57,12 @@ use std::time::Duration;
 use wigwag_sp::Counters;
 
 pub mod kinds;
+pub mod contexts;
+pub mod many;
+pub mod raw;
+pub mod forwarder;
 pub mod error;
+mod parcel;
 mod waiters;
 mod race;
 pub mod background;
@@ -61,8 +73,13 @@ mod pipe;
 mod dialer;
 mod listener;
 
+pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
 pub use error::{SendError, SocketError, SocketErrorKind};
+pub use forwarder::{ForwardError, Forwarded, Forwarder};
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
+pub use many::PairMany;
+pub use wigwag_sp::PipeId;
+pub use wigwag_sp::limits::Hops;
 
 /// Time that a closed socket goes on writing what it has accepted: a full outbox of 256 KiB at
 /// 2 Mbit/s.

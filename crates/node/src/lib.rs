@@ -42,6 +42,39 @@
 //! bounds the wait. A refused message is never lost: [`Refused`] holds it, and the reference's
 //! `call` makes a new call of it.
 //!
+//! # SP sockets
+//!
+//! [`Req`], [`Rep`] and the other sockets talk to nanomsg, NNG and mangos programs, without a node.
+//! [Contexts](socket::contexts) hold many exchanges on one socket; [`raw`] sockets show the headers,
+//! for programs that pass messages on, as [`Forwarder`] does between two of them.
+//!
+//! ```
+//! use wigwag::{Forwarder, Rep, Req, raw};
+//!
+//! # #[wigwag::main]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let (front, back) = (raw::Rep::new(), raw::Req::new());
+//! let clients = front.listen("tcp://127.0.0.1:0").await?.to_string();
+//! let workers = back.listen("inproc://workers").await?.to_string();
+//! let forwarder = Forwarder::between(&front, &back)?;
+//! tokio::spawn(async move { forwarder.run().await });
+//!
+//! let rep = Rep::new();
+//! rep.dial(&workers).await?;
+//! let req = Req::new();
+//! req.dial(&clients).await?;
+//! let (first, second) = (req.context()?, req.context()?);
+//! first.send("first").await?;
+//! second.send("second").await?;
+//! for _ in 0..2 {
+//!     let question = rep.recv().await?;
+//!     rep.send(question).await?;
+//! }
+//! assert_eq!(second.recv().await?, "second");
+//! assert_eq!(first.recv().await?, "first");
+//! # Ok(()) }
+//! ```
+//!
 //! # What is promised
 //!
 //! What one sender sends through one reference, or its clones, arrives in order and once, while the
@@ -148,8 +181,9 @@ pub use wigwag_actor::{
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::socket::{
-    self, Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SendError, SocketError, Star,
-    Sub, Surveyor,
+    self, Bus, ForwardError, Forwarded, Forwarder, Pair, Pair0, PairMany, Pub, Pull, Push, Rep,
+    RepContext, Req, ReqContext, Respondent, RespondentContext, SendError, SocketError, Star, Sub,
+    SubContext, Surveyor, SurveyorContext, raw,
 };
 pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
 pub use wigwag_wire::{Decode, Encode, Fault};

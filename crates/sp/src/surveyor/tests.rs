@@ -1,0 +1,118 @@
+use super::*;
+
+const ID: u32 = LAST_WORD | 6;
+
+fn at(milliseconds: u64) -> Time {
+    Time::START + Duration::from_millis(milliseconds)
+}
+
+fn surveyor() -> Surveyor {
+    let mut surveyor = Surveyor::new(5);
+    for pipe in [1, 2] {
+        surveyor.open(PipeId(pipe), at(0)).unwrap();
+    }
+    surveyor
+}
+
+fn ask(surveyor: &mut Surveyor, now: Time) {
+    surveyor.send(Bytes::from_static(b"who?"), now).unwrap();
+}
+
+fn answer(surveyor: &mut Surveyor, pipe: u32, id: u32, body: &[u8], now: Time) -> Received {
+    let bytes = [&id.to_be_bytes()[..], body].concat();
+    surveyor.receive(PipeId(pipe), Bytes::from(bytes), now)
+}
+
+#[test]
+fn everybody_is_asked_and_answers_count_until_the_time_is_over() {
+    let mut surveyor = surveyor();
+    assert_eq!(surveyor.recv(at(0)), Err(RecvError::NoSurvey));
+    ask(&mut surveyor, at(0));
+    for pipe in [1, 2] {
+        let asked = surveyor.transmit(PipeId(pipe)).unwrap().to_vec();
+        assert_eq!(asked, b"\x80\0\0\x06who?");
+    }
+    assert_eq!(surveyor.recv(at(1)), Err(RecvError::Empty));
+    assert_eq!(answer(&mut surveyor, 2, ID, b"I", at(999)), Received::Queued);
+    assert_eq!(surveyor.deadline(), Some(at(1000)));
+    surveyor.tick(at(999));
+    assert_eq!(surveyor.deadline(), Some(at(1000)));
+    surveyor.tick(at(1000));
+    let late = answer(&mut surveyor, 1, ID, b"me too", at(1000));
+    assert_eq!(late, Received::Dropped(DropReason::Late));
+    // What came in time is given out after it.
+    assert_eq!(surveyor.recv(at(1001)).unwrap(), "I");
+    assert_eq!(surveyor.recv(at(1001)), Err(RecvError::SurveyOver));
+    assert_eq!(surveyor.recv(at(1001)), Err(RecvError::NoSurvey));
+}
+
+#[test]
+fn a_new_survey_ends_the_old_one() {
+    let mut surveyor = surveyor();
+    ask(&mut surveyor, at(0));
+    answer(&mut surveyor, 1, ID, b"old", at(1));
+    ask(&mut surveyor, at(2));
+    let late = answer(&mut surveyor, 2, ID, b"old", at(3));
+    assert_eq!(late, Received::Dropped(DropReason::Late));
+    assert_eq!(answer(&mut surveyor, 2, ID + 1, b"new", at(4)), Received::Queued);
+    assert_eq!(surveyor.recv(at(5)).unwrap(), "new");
+    let Counters { cancelled, dropped_abandoned, dropped_late, .. } = surveyor.counters();
+    assert_eq!((cancelled, dropped_abandoned, dropped_late, surveyor.round()), (1, 1, 1, 2));
+}
+
+#[test]
+fn a_survey_may_last_until_the_next_one() {
+    let mut surveyor = surveyor();
+    surveyor.set(Setting::SurveyTime(None)).unwrap();
+    ask(&mut surveyor, at(0));
+    assert_eq!(surveyor.deadline(), None);
+    assert_eq!(answer(&mut surveyor, 1, ID, b"at last", at(1 << 40)), Received::Queued);
+    let topic = Setting::Subscribe(Bytes::new());
+    assert_eq!(surveyor.set(topic), Err(SettingError::NotOf(ProtocolNumber::SURVEYOR)));
+}
+
+#[test]
+fn what_is_no_answer_is_counted() {
+    let mut surveyor = surveyor();
+    ask(&mut surveyor, at(0));
+    let short = surveyor.receive(PipeId(1), Bytes::from_static(b"\x80\0"), at(1));
+    assert_eq!(short, Received::Dropped(DropReason::Malformed));
+    let no_id = answer(&mut surveyor, 1, 6, b"", at(1));
+    assert_eq!(no_id, Received::Dropped(DropReason::Malformed));
+    surveyor.close(PipeId(1), at(2));
+    let gone = answer(&mut surveyor, 1, ID, b"", at(3));
+    assert_eq!(gone, Received::Dropped(DropReason::PipeGone));
+}
+
+/// Two contexts ask at once: each hears its own answers, in its own time.
+#[test]
+fn contexts_survey_side_by_side() {
+    let mut surveyor = surveyor();
+    let quick = surveyor.open_context().unwrap();
+    let patient = surveyor.open_context().unwrap();
+    surveyor.set_in(quick, Setting::SurveyTime(Some(Duration::from_millis(10)))).unwrap();
+    surveyor.set_in(patient, Setting::SurveyTime(None)).unwrap();
+    for context in [quick, patient] {
+        surveyor.send_in(context, Bytes::from_static(b"who?"), at(0)).unwrap();
+    }
+    while surveyor.next_attention().is_some() {}
+    assert_eq!(surveyor.deadline(), Some(at(10)));
+    assert_eq!(answer(&mut surveyor, 1, ID + 1, b"to the patient", at(5)), Received::Queued);
+    assert_eq!(surveyor.next_attention(), Some(Attention::Context(patient)));
+    assert_eq!(answer(&mut surveyor, 2, ID, b"to the quick", at(5)), Received::Queued);
+    assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+    surveyor.tick(at(10));
+    assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+    let late = answer(&mut surveyor, 1, ID, b"", at(10));
+    assert_eq!(late, Received::Dropped(DropReason::Late));
+    assert_eq!(answer(&mut surveyor, 2, ID + 1, b"too", at(99)), Received::Queued);
+    assert_eq!(surveyor.recv_in(quick, at(99)).unwrap(), "to the quick");
+    assert_eq!(surveyor.recv_in(quick, at(99)), Err(RecvError::SurveyOver));
+    assert_eq!(surveyor.recv_in(patient, at(99)).unwrap(), "to the patient");
+    surveyor.close_context(patient, at(99));
+    let closed = answer(&mut surveyor, 1, ID + 1, b"", at(99));
+    assert_eq!(closed, Received::Dropped(DropReason::Late));
+    let Counters { cancelled, dropped_abandoned, .. } = surveyor.counters();
+    assert_eq!((cancelled, dropped_abandoned), (1, 1));
+    assert_eq!(surveyor.recv(at(99)), Err(RecvError::NoSurvey));
+}
