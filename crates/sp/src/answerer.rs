@@ -16,8 +16,8 @@ use crate::lanes::Lanes;
 use crate::limits::Hops;
 use crate::queue::Weight;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refusal, Refused,
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// A request as it waits for the user.
@@ -95,6 +95,18 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         }
     }
 
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        if self.current.take().is_some() {
+            self.counters.drop_one(DropReason::Abandoned);
+        }
+        self.lanes.finish(&mut self.counters);
+        self.inbox.finish(&mut self.counters);
+    }
+
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         let Some((pipe, stack)) = self.current.take() else {
             let why = Refusal::NoRequest;
@@ -140,6 +152,16 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         }
         self.counters.received += 1;
         Ok(request.body)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            Setting::HopsMax(hops) => self.hops_max = hops,
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

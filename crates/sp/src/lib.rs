@@ -22,12 +22,14 @@
 
 extern crate alloc;
 
+pub mod range;
 pub mod limits;
 pub mod counters;
 pub mod message;
 pub mod protocol;
 pub mod stream;
 mod queue;
+mod roster;
 mod lanes;
 mod inbox;
 mod backtrace;
@@ -58,6 +60,7 @@ pub use protocol::{
 pub use publish::Pub;
 pub use pull::Pull;
 pub use push::Push;
+pub use range::{OutOfRange, Priority, QueueLength};
 pub use rep::Rep;
 pub use req::Req;
 pub use respondent::Respondent;

@@ -11,8 +11,8 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::lanes::Lanes;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refusal, Refused,
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// A push socket.
@@ -65,6 +65,16 @@ impl Protocol for Push {
         }
     }
 
+    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.lanes.rank(pipe, send);
+    }
+
+    fn finish(&mut self) {
+        self.counters.drop_some(DropReason::Unsent, self.homeless.len());
+        self.homeless.clear();
+        self.lanes.finish(&mut self.counters);
+    }
+
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         let pipe = match self.lanes.choose() {
             Ok(pipe) => pipe,
@@ -99,6 +109,14 @@ impl Protocol for Push {
 
     fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
         Err(RecvError::OnlySends(self.number()))
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

@@ -17,8 +17,8 @@ use crate::backtrace::LAST_WORD;
 use crate::lanes::Lanes;
 use crate::limits::RESEND_DELAY;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refusal, Refused,
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// Where the exchange stands.
@@ -128,6 +128,19 @@ impl Protocol for Req {
         }
     }
 
+    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.lanes.rank(pipe, send);
+    }
+
+    fn finish(&mut self) {
+        match core::mem::replace(&mut self.exchange, Exchange::Idle) {
+            // Sent or not, nobody will hear the reply.
+            Exchange::Asked { .. } => self.counters.cancelled += 1,
+            Exchange::Answered(_) => self.counters.drop_one(DropReason::Unread),
+            Exchange::Idle | Exchange::Lost => {}
+        }
+    }
+
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
         if self.lanes.choose() == Err(Refusal::NoPipe) {
             let why = Refusal::NoPipe;
@@ -215,6 +228,15 @@ impl Protocol for Req {
             Exchange::Asked { resend_at, .. } => resend_at,
             _ => None,
         }
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::ResendTime(time) => self.resend = time,
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

@@ -12,8 +12,8 @@ use crate::inbox::Inbox;
 use crate::limits::TOPICS_MAX;
 use crate::topics::Topics;
 use crate::{
-    Attention, CloseReason, Counters, Message, PipeId, Protocol, Received, RecvError, Refusal,
-    Refused, Setting, SettingError,
+    Attention, CloseReason, Counters, Message, PipeId, Priority, Protocol, Received, RecvError,
+    Refusal, Refused, Setting, SettingError,
 };
 
 /// A sub socket.
@@ -54,6 +54,14 @@ impl Protocol for Sub {
         self.inbox.close(pipe);
     }
 
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.inbox.finish(&mut self.counters);
+    }
+
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         let why = Refusal::OnlyReceives(self.number());
         Err(Refused { body, why })
@@ -91,7 +99,11 @@ impl Protocol for Sub {
                 true => Ok(()),
                 false => Err(SettingError::NoSuchTopic),
             },
-            Setting::SurveyTime(_) => Err(SettingError::NotOf(self.number())),
+            Setting::ReceiveQueue(length) => {
+                self.inbox.set_length(length);
+                Ok(())
+            }
+            _ => Err(SettingError::NotOf(self.number())),
         }
     }
 

@@ -17,8 +17,8 @@ use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::limits::SURVEY_TIME;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refused, Setting, SettingError,
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    Received, RecvError, Refused, Setting, SettingError,
 };
 
 /// Where the survey stands.
@@ -93,6 +93,15 @@ impl Protocol for Surveyor {
     fn close(&mut self, pipe: PipeId, _now: Time) {
         self.lanes.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
+    }
+
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.lanes.finish(&mut self.counters);
+        self.inbox.finish(&mut self.counters);
     }
 
     /// Never refused: without peers nobody will answer.
@@ -175,14 +184,12 @@ impl Protocol for Surveyor {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SurveyTime(time) => {
-                self.time = time;
-                Ok(())
-            }
-            Setting::Subscribe(_) | Setting::Unsubscribe(_) => {
-                Err(SettingError::NotOf(self.number()))
-            }
+            Setting::SurveyTime(time) => self.time = time,
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
         }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

@@ -18,6 +18,7 @@ pub mod skip;
 pub mod call;
 pub mod header;
 pub mod framing;
+pub mod slabs;
 pub mod read_buf;
 pub mod batch;
 pub mod fault;
