@@ -109,7 +109,11 @@ pub use wigwag_net::socket::{
     self, Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SendError, SocketError, Star,
     Sub, Surveyor,
 };
-pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
+pub use wigwag_net::descriptor::{HandedOver, hand_over};
+pub use wigwag_net::{
+    Address, Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind,
+    Permissions, Redial, TcpOptions, transport,
+};
 pub use wigwag_wire::{Decode, Encode, Fault};
 
 /// What the macros write refers to; no part of the API.

@@ -128,10 +128,10 @@ impl Drop for Folder {
 }
 
 /// Dials until the program has come up.
-pub(crate) fn dial(dial: impl Fn() -> Result<(), wigwag_net::NetError>) {
+pub(crate) fn dial<T>(dial: impl Fn() -> Result<T, wigwag_net::NetError>) {
     for _ in 0..PATIENCE.as_millis() / 10 {
         match dial() {
-            Ok(()) => return,
+            Ok(_) => return,
             Err(error) if matches!(error.kind, NetErrorKind::NobodyListens) => {
                 thread::sleep(Duration::from_millis(10));
             }
