@@ -35,6 +35,11 @@ impl Room {
         Room { pattern, name, folder }
     }
 
+    /// Another place of the same kind, for a second listener.
+    pub fn another(&self) -> Room {
+        Room::new(self.pattern)
+    }
+
     /// Where to listen. The address that the listener says is the one to dial.
     pub fn address(&self) -> String {
         self.pattern.replace("{dir}", &self.folder.to_string_lossy()).replace("{name}", &self.name)

@@ -105,11 +105,11 @@ pub use wigwag_actor::{
     Refused, Tell, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
+pub use wigwag_net::descriptor::{HandedOver, hand_over};
 pub use wigwag_net::socket::{
     self, Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SendError, SocketError, Star,
     Sub, Surveyor,
 };
-pub use wigwag_net::descriptor::{HandedOver, hand_over};
 pub use wigwag_net::{
     Address, Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind,
     Permissions, Redial, TcpOptions, transport,
