@@ -16,7 +16,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const ALL: [&str; 3] = ["nanocat", "nngcat", "mangos"];
 const SCHEMES: [&str; 2] = ["tcp", "ipc"];
 
-fn wanted() -> bool {
+pub(crate) fn wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
     if !wanted {
         eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat, nngcat and mangos");
