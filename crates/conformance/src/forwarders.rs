@@ -28,8 +28,8 @@ fn reflecting(socket: impl Into<End>) -> JoinHandle<Forwarded> {
 macro_rules! listening {
     ($room:expr, $front:ty, $back:ty) => {{
         let (front, back) = (<$front>::new(), <$back>::new());
-        let clients: Address = front.listen(&$room.other("front")).await.expect("listens");
-        let workers: Address = back.listen(&$room.other("back")).await.expect("listens");
+        let clients: Address = front.listen(&$room.other("front")).await.expect("listens").into();
+        let workers: Address = back.listen(&$room.other("back")).await.expect("listens").into();
         let running = forwarding(&front, &back);
         (front, back, clients.to_string(), workers.to_string(), running)
     }};

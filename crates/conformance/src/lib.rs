@@ -28,6 +28,8 @@ pub mod many;
 pub mod forwarders;
 pub mod hops;
 pub mod socket;
+pub mod options;
+pub mod observation;
 pub mod codec;
 
 pub use room::Room;
@@ -185,6 +187,26 @@ macro_rules! protocol_conformance {
                 a_timeout_says_what_was_missing
                 a_dropped_recv_loses_nothing
                 a_dropped_send_passes_its_turn_on;
+            options:
+                a_later_priority_is_sent_to_only_when_the_first_is_full
+                a_first_priority_is_heard_first
+                queues_have_the_length_that_was_set
+                each_dialer_and_listener_has_its_own_receive_limit
+                without_lingering_the_rest_is_dropped_and_counted
+                lingering_without_a_limit_delivers_everything
+                what_nobody_took_is_counted_at_the_close
+                a_dial_in_the_background_waits_for_its_peer
+                a_listener_is_closed_alone
+                a_dialer_is_closed_alone
+                the_hop_limit_can_be_set;
+            observation:
+                a_watcher_hears_of_each_pipe_from_first_to_last
+                a_watcher_may_refuse
+                a_watcher_hears_what_the_protocol_refuses
+                messages_and_bytes_are_counted_both_ways
+                failed_handshakes_are_counted_by_reason
+                one_pipe_can_be_closed
+                what_a_peer_sends_in_vain_is_counted_by_reason;
         }
     };
 }

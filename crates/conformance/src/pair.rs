@@ -15,7 +15,7 @@ async fn pair(room: &Room) -> (Pair, Pair, Address) {
     let address = listening.listen(&room.address()).await.expect("listens");
     let dialling = Pair::new();
     dialling.dial(&address.to_string()).await.expect("dials");
-    (dialling, listening, address)
+    (dialling, listening, address.into())
 }
 
 /// Thousands of messages each way at once, in order.

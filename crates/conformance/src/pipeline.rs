@@ -9,7 +9,7 @@ use crate::{Room, eventually, pause};
 async fn pulling(room: &Room) -> (Pull, Address) {
     let pull = Pull::new();
     let address = pull.listen(&room.address()).await.expect("listens");
-    (pull, address)
+    (pull, address.into())
 }
 
 async fn pushing(address: &Address) -> Push {

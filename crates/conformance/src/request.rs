@@ -15,7 +15,7 @@ use crate::transport::write_all;
 async fn listening(room: &Room) -> (Rep, Address) {
     let rep = Rep::new();
     let address = rep.listen(&room.address()).await.expect("listens");
-    (rep, address)
+    (rep, address.into())
 }
 
 async fn dialling(address: &Address) -> Req {

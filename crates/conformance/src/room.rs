@@ -1,5 +1,6 @@
 //! Addresses that nobody else uses.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process;
 use std::sync::Mutex;
@@ -34,6 +35,11 @@ impl Room {
         Room { pattern, name, folder }
     }
 
+    /// Another place of the same kind, for a second listener.
+    pub fn another(&self) -> Room {
+        Room::new(self.pattern)
+    }
+
     /// Where to listen. The address that the listener says is the one to dial.
     pub fn address(&self) -> String {
         self.pattern.replace("{dir}", &self.folder.to_string_lossy()).replace("{name}", &self.name)
@@ -53,8 +59,10 @@ impl Room {
             return (address, None);
         };
         // A port that is bound but not listened at cannot be given to anybody else.
-        let socket = TcpSocket::new_v4().expect("a socket");
-        socket.bind(local.parse().expect("numbers")).expect("a free port");
+        let local: SocketAddr = local.parse().expect("numbers");
+        let socket = if local.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() };
+        let socket = socket.expect("a socket");
+        socket.bind(local).expect("a free port");
         let bound = socket.local_addr().expect("bound");
         (format!("tcp://{bound}"), Some(socket))
     }

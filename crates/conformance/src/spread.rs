@@ -9,7 +9,7 @@ use crate::{Room, eventually, pause};
 async fn publishing(room: &Room) -> (Pub, Address) {
     let publisher = Pub::new();
     let address = publisher.listen(&room.address()).await.expect("listens");
-    (publisher, address)
+    (publisher, address.into())
 }
 
 async fn subscribed(publisher: &Pub, address: &Address, topics: &[&'static str]) -> Sub {

@@ -12,7 +12,7 @@ async fn surveying(room: &Room) -> (Surveyor, Address) {
     // None of these tests waits for its end, one apart.
     surveyor.set_survey_time(Some(Duration::from_secs(30)));
     let address = surveyor.listen(&room.address()).await.expect("listens");
-    (surveyor, address)
+    (surveyor, address.into())
 }
 
 async fn responding(surveyor: &Surveyor, address: &Address) -> Respondent {

@@ -60,6 +60,8 @@ fn writing_half(connection: &Connection) -> Connection {
         outlet: connection.outlet.clone(),
         framing: connection.framing,
         peer: connection.peer.clone(),
+        local: None,
+        credentials: None,
     }
 }
 

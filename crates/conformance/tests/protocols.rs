@@ -2,4 +2,5 @@
 
 wigwag_conformance::protocol_conformance!(tcp, "tcp://127.0.0.1:0");
 wigwag_conformance::protocol_conformance!(ipc, "ipc://{dir}/socket");
+wigwag_conformance::protocol_conformance!(abstract_name, "abstract://{name}");
 wigwag_conformance::protocol_conformance!(inproc, "inproc://{name}");

@@ -18,7 +18,8 @@ impl Address {
         Address { scheme, rest: rest.into() }
     }
 
-    /// The transport's name: `tcp`, `ipc`, `inproc`.
+    /// The transport's name: `tcp`, `ipc`, `abstract`, `inproc`, `socket`, or that of a transport
+    /// which was registered.
     pub fn scheme(&self) -> &'static str {
         self.scheme
     }
@@ -49,8 +50,7 @@ impl FromStr for Address {
         if rest.is_empty() {
             return Err(bad("something must stand behind ://"));
         }
-        let known = crate::transport::TRANSPORTS.iter().find(|known| known.scheme() == scheme);
-        match known {
+        match crate::transport::by_scheme(scheme) {
             Some(transport) => Ok(Address::new(transport.scheme(), rest)),
             None => Err(NetError::new(text, NetErrorKind::UnknownScheme)),
         }
@@ -69,7 +69,14 @@ mod tests {
 
     #[test]
     fn an_address_is_read_and_written_alike() {
-        for text in ["tcp://127.0.0.1:7001", "ipc:///tmp/a.sock", "inproc://hub"] {
+        for text in [
+            "tcp://127.0.0.1:7001",
+            "tcp://eth0;[::1]:7001",
+            "ipc:///tmp/a.sock",
+            "ipc://@hub",
+            "abstract://hub",
+            "inproc://hub",
+        ] {
             assert_eq!(text.parse::<Address>().unwrap().to_string(), text);
         }
     }

@@ -19,7 +19,7 @@ use wigwag_wire::{Batch, ReadBuf, Time};
 use crate::clock;
 use crate::handover::Handover;
 use crate::sync::{AtomicBool, Mutex, Ordering};
-use crate::transport::{Boxed, Outlet};
+use crate::transport::Outlet;
 
 /// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
 const SLICES_MAX: usize = 64;
@@ -201,7 +201,6 @@ pub async fn drive<C: Crank>(
     flusher: &Flusher,
 ) -> Ending<C::Error> {
     let mut alarm = Alarm::new();
-    let mut room: Option<Boxed<'_, io::Result<()>>> = None;
     // What came together with the last message of the handshake lies in `input` already.
     let first = crank.read(input, clock::now());
     flusher.flush(crank);
@@ -209,7 +208,7 @@ pub async fn drive<C: Crank>(
         return Ending::Protocol(error);
     }
     poll_fn(|context| {
-        if let Poll::Ready(ending) = poll_write(crank, flusher, &mut room, context) {
+        if let Poll::Ready(ending) = poll_write(crank, flusher, context) {
             return Poll::Ready(ending);
         }
         while alarm.poll_due(crank.deadline(), context) {
@@ -245,10 +244,9 @@ pub async fn drive<C: Crank>(
 }
 
 /// Flushes when asked to, and waits for room when there is none. `Ready` is the end.
-fn poll_write<'a, C: Crank>(
+fn poll_write<C: Crank>(
     crank: &C,
-    flusher: &'a Flusher,
-    room: &mut Option<Boxed<'a, io::Result<()>>>,
+    flusher: &Flusher,
     context: &mut Context<'_>,
 ) -> Poll<Ending<C::Error>> {
     loop {
@@ -260,8 +258,8 @@ fn poll_write<'a, C: Crank>(
             }
         }
         if flusher.blocked.load(Ordering::SeqCst) {
-            let waiting = room.get_or_insert_with(|| flusher.outlet.writable());
-            if waiting.as_mut().poll(context).is_pending() {
+            // An error shows at the next write, which says it in full.
+            if flusher.outlet.poll_writable(context).is_pending() {
                 if asked {
                     // The signal gave its note instead of keeping our waker: look again, or a
                     // flow that is opened while we wait for room would not be noticed.
@@ -269,7 +267,6 @@ fn poll_write<'a, C: Crank>(
                 }
                 return Poll::Pending;
             }
-            *room = None;
             flusher.blocked.store(false, Ordering::SeqCst);
             flusher.flush(crank);
         } else if !asked {

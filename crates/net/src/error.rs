@@ -55,6 +55,23 @@ pub enum NetErrorKind {
         /// Where in the exchange it did.
         when: &'static str,
     },
+    /// The socket's owner, or its protocol, does not want this peer.
+    #[error("the peer was turned away: {rule}")]
+    TurnedAway {
+        /// Who said so, and why.
+        rule: String,
+    },
+    /// The socket, dialer or listener was closed.
+    #[error("it was closed here")]
+    ClosedHere,
+    /// As many as there may be.
+    #[error("there are {most} {what} already, which is the limit")]
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// How many there may be.
+        most: usize,
+    },
     /// Anything else that the operating system says.
     #[error("{0}")]
     Io(io::Error),
@@ -69,7 +86,11 @@ impl NetError {
     /// Whose doing it is.
     pub fn fault(&self) -> Fault {
         match &self.kind {
-            NetErrorKind::BadAddress { .. } | NetErrorKind::UnknownScheme => Fault::Caller,
+            NetErrorKind::BadAddress { .. }
+            | NetErrorKind::UnknownScheme
+            | NetErrorKind::TurnedAway { .. }
+            | NetErrorKind::ClosedHere
+            | NetErrorKind::TooMany { .. } => Fault::Caller,
             NetErrorKind::UnknownHost | NetErrorKind::NobodyListens => Fault::Network,
             NetErrorKind::InUse | NetErrorKind::Denied => Fault::Machine,
             NetErrorKind::TimedOut(_) | NetErrorKind::Closed { .. } => Fault::Peer,
@@ -100,7 +121,7 @@ impl NetErrorKind {
             NetErrorKind::BadAddress { .. } => {
                 "write it like tcp://127.0.0.1:7001, ipc:///run/app.sock or inproc://name"
             }
-            NetErrorKind::UnknownScheme => "use tcp://, ipc:// or inproc://",
+            NetErrorKind::UnknownScheme => "use tcp://, ipc://, abstract:// or inproc://",
             NetErrorKind::UnknownHost => "check the spelling, or give the address in numbers",
             NetErrorKind::NobodyListens => "start the peer there, or dial again once it is up",
             NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
@@ -121,6 +142,9 @@ impl NetErrorKind {
             }
             NetErrorKind::Framing(_) => "the peer is broken or hostile: look at its version",
             NetErrorKind::Closed { .. } => "look at the peer's log for its reason",
+            NetErrorKind::TurnedAway { .. } => "see to the rule, or dial with another socket",
+            NetErrorKind::ClosedHere => "make a new one",
+            NetErrorKind::TooMany { .. } => "let go of those that are not used",
             NetErrorKind::Io(_) => "the operating system's message tells more",
         }
     }

@@ -16,7 +16,9 @@ use wigwag_wire::Framing;
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
-use crate::transport::{Boxed, Connection, ListenOptions, Listener, Outlet, Transport};
+use crate::transport::{
+    Boxed, Connection, DialOptions, ListenOptions, Listener, Outlet, Transport,
+};
 
 /// Bytes that one direction holds: four full batches, as much as a socket's buffers would.
 const PIPE_BYTES_MAX: usize = 256 * 1024;
@@ -51,7 +53,11 @@ impl Transport for Inproc {
         })
     }
 
-    fn dial<'a>(&'a self, address: &'a Address) -> Boxed<'a, Result<Connection, NetError>> {
+    fn dial<'a>(
+        &'a self,
+        address: &'a Address,
+        _options: DialOptions,
+    ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
             let door = lock(&DOORS).get(address.rest()).cloned();
             let nobody = || NetError::new(address, NetErrorKind::NobodyListens);
@@ -67,12 +73,11 @@ impl Transport for Inproc {
 }
 
 fn end(reads: &Arc<Pipe>, writes: &Arc<Pipe>, peer: &Arc<str>) -> Connection {
-    Connection {
-        reader: Box::new(PipeReader(reads.clone())),
-        outlet: Arc::new(PipeOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) }),
-        framing: Framing::Tcp,
-        peer: peer.clone(),
-    }
+    let outlet = PipeOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) };
+    let reader = PipeReader(reads.clone());
+    let mut connection = Connection::new(reader, outlet, Framing::Tcp, peer.clone());
+    connection.local = Some(peer.clone());
+    connection
 }
 
 struct Accepting {
@@ -213,8 +218,8 @@ impl Outlet for PipeOutlet {
         self.writes.write(parts)
     }
 
-    fn writable(&self) -> Boxed<'_, io::Result<()>> {
-        Box::pin(std::future::poll_fn(|context| self.writes.poll_writable(context)))
+    fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.writes.poll_writable(context)
     }
 
     fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {

@@ -1,25 +1,25 @@
 //! `ipc://path`: the SP mapping onto Unix domain sockets.
 //!
-//! The socket file belongs to its owner alone (mode 0600 before anybody can connect). A file left
-//! by a program that died is taken over, as nanomsg and NNG do: connect first, and only when the
-//! answer is "refused" and the file is a socket, remove it.
+//! The socket file belongs to its owner alone (mode 0600 before anybody can connect) unless an
+//! option says otherwise. A file left by a program that died is taken over, as nanomsg and NNG do:
+//! connect first, and only when the answer is "refused" and the file is a socket, remove it.
+//!
+//! `ipc://@name` is an abstract name and no file, as in mangos; `abstract_name.rs` tells of those.
+//! A path has at most 107 bytes.
 
-use std::io::{self, IoSlice};
-use std::net::Shutdown;
+use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::Duration;
 
-use socket2::{Domain, SockAddr, SockRef, Socket, Type};
-use tokio::net::unix::OwnedWriteHalf;
+use socket2::{Domain, SockAddr, Socket, Type};
 use tokio::net::{UnixListener, UnixStream};
 use wigwag_wire::Framing;
 
+use crate::abstract_name;
 use crate::address::Address;
-use crate::error::NetError;
-use crate::tcp::write_blocking;
-use crate::transport::{Boxed, Connection, ListenOptions, Listener, Outlet, Transport};
+use crate::error::{NetError, NetErrorKind};
+use crate::stream;
+use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
 /// The transport.
 pub struct Ipc;
@@ -35,21 +35,48 @@ impl Transport for Ipc {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
+            if let Some(name) = address.rest().strip_prefix('@') {
+                return abstract_name::listen(address, name.as_bytes(), options);
+            }
             let path = PathBuf::from(address.rest());
-            take_over(&path).map_err(|error| NetError::new(address, error))?;
-            let listener = bind(&path, options).map_err(|error| NetError::new(address, error))?;
-            Ok(Box::new(Accepting { listener, address: address.clone(), path })
-                as Box<dyn Listener>)
+            let listener = take_over(&path)
+                .and_then(|()| bind(&path, options))
+                .map_err(|error| NetError::new(address, kind(error)))?;
+            let address = address.clone();
+            let file = Some(SocketFile(path));
+            let framing = Framing::Ipc;
+            Ok(Box::new(Accepting { listener, address, framing, _file: file }) as Box<dyn Listener>)
         })
     }
 
-    fn dial<'a>(&'a self, address: &'a Address) -> Boxed<'a, Result<Connection, NetError>> {
+    fn dial<'a>(
+        &'a self,
+        address: &'a Address,
+        _options: DialOptions,
+    ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
-            let stream = UnixStream::connect(address.rest())
-                .await
-                .map_err(|error| NetError::new(address, error))?;
-            Ok(connection(stream, address.to_string().into()))
+            if let Some(name) = address.rest().strip_prefix('@') {
+                return abstract_name::dial(address, name.as_bytes()).await;
+            }
+            connect(address, Path::new(address.rest())).await
         })
+    }
+}
+
+/// Connects to a path, or to an abstract name with its zero byte in front.
+pub(crate) async fn connect(address: &Address, path: &Path) -> Result<Connection, NetError> {
+    let connected = UnixStream::connect(path).await;
+    let stream = connected.map_err(|error| NetError::new(address, kind(error)))?;
+    Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
+}
+
+/// A path or name that is too long is the caller's doing, though the system says it.
+pub(crate) fn kind(error: io::Error) -> NetErrorKind {
+    match error.kind() {
+        io::ErrorKind::InvalidInput => {
+            NetErrorKind::BadAddress { rule: "an ipc path or name has at most 107 bytes" }
+        }
+        _ => error.into(),
     }
 }
 
@@ -72,26 +99,25 @@ fn bind(path: &Path, options: ListenOptions) -> io::Result<UnixListener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
     // Between bind and listen nobody can connect: the rights are set before the door opens.
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
-    socket.listen(i32::try_from(options.backlog).unwrap_or(i32::MAX))?;
+    let rights = std::fs::Permissions::from_mode(options.permissions.mode());
+    std::fs::set_permissions(path, rights)?;
+    listen(socket, options.backlog)
+}
+
+/// Lets peers come to a socket that has its name.
+pub(crate) fn listen(socket: Socket, backlog: u32) -> io::Result<UnixListener> {
+    socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)?;
     UnixListener::from_std(socket.into())
 }
 
-fn connection(stream: UnixStream, peer: Arc<str>) -> Connection {
-    let (reader, writer) = stream.into_split();
-    Connection {
-        reader: Box::new(reader),
-        outlet: Arc::new(IpcOutlet(writer)),
-        framing: Framing::Ipc,
-        peer,
-    }
-}
-
-struct Accepting {
-    listener: UnixListener,
-    address: Address,
-    path: PathBuf,
+/// A listening socket and where it is.
+pub(crate) struct Accepting {
+    pub(crate) listener: UnixListener,
+    pub(crate) address: Address,
+    pub(crate) framing: Framing,
+    /// Removed when the listener goes.
+    pub(crate) _file: Option<SocketFile>,
 }
 
 impl Listener for Accepting {
@@ -112,38 +138,71 @@ impl Listener for Accepting {
                         ),
                         Err(_) => self.address.to_string(),
                     };
-                    Ok(connection(stream, who.into()))
+                    Ok(stream::unix(stream, self.framing, who))
                 }
-                Err(error) => Err(NetError::new(&self.address, crate::NetErrorKind::Io(error))),
+                Err(error) => Err(NetError::new(&self.address, NetErrorKind::Io(error))),
             }
         })
     }
 }
 
-impl Drop for Accepting {
+/// The file of a listening socket.
+pub(crate) struct SocketFile(PathBuf);
+
+impl Drop for SocketFile {
     fn drop(&mut self) {
         // Somebody may have removed the file already; then it is as we want it.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 
-struct IpcOutlet(OwnedWriteHalf);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Permissions;
 
-impl Outlet for IpcOutlet {
-    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(parts)
+    #[tokio::test]
+    async fn the_file_has_the_rights_that_were_chosen() {
+        let folder = std::env::temp_dir().join(format!("wigwag-rights-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("socket");
+        let address = Address::new("ipc", path.to_string_lossy());
+        for mode in [0o600, 0o660, 0o666] {
+            let permissions = Permissions::new(mode).unwrap();
+            let options = ListenOptions { permissions, ..ListenOptions::default() };
+            let listener = Ipc.listen(&address, options).await.unwrap();
+            let found = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, mode);
+            drop(listener);
+            assert!(!path.exists());
+        }
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
-    fn writable(&self) -> Boxed<'_, io::Result<()>> {
-        Box::pin(self.0.writable())
+    #[tokio::test]
+    async fn the_kernel_says_who_the_peer_is() {
+        let address = Address::new("ipc", format!("@wigwag-who-{}", std::process::id()));
+        let listener = Ipc.listen(&address, ListenOptions::default()).await.unwrap();
+        let dialled = Ipc.dial(&address, DialOptions::default()).await.unwrap();
+        let accepted = listener.accept().await.unwrap();
+        for end in [&dialled, &accepted] {
+            let who = end.credentials.unwrap();
+            assert_eq!(who.pid, i32::try_from(std::process::id()).ok());
+        }
+        assert_eq!(dialled.credentials, accepted.credentials);
+        let local = accepted.local.unwrap();
+        assert!(local.starts_with("abstract://wigwag-who-"), "{local}");
     }
 
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-        write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
-    }
-
-    fn close(&self) {
-        // The peer may be gone already; then there is nothing left to end.
-        let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
+    #[tokio::test]
+    async fn a_name_that_is_too_long_is_the_callers_doing() {
+        for text in [format!("/tmp/{}", "x".repeat(200)), format!("@{}", "x".repeat(200))] {
+            let address = Address::new("ipc", text);
+            let listened = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
+            let dialled = Ipc.dial(&address, DialOptions::default()).await.err().unwrap();
+            for refused in [listened, dialled] {
+                assert!(matches!(refused.kind, NetErrorKind::BadAddress { .. }), "{refused}");
+            }
+        }
     }
 }

@@ -7,10 +7,15 @@
 pub mod address;
 pub mod error;
 pub mod clock;
+pub mod options;
 pub mod transport;
+mod stream;
+mod interface;
 pub mod tcp;
 pub mod ipc;
+pub mod abstract_name;
 pub mod inproc;
+pub mod descriptor;
 mod sync;
 pub mod handover;
 pub mod driver;
@@ -19,4 +24,5 @@ pub mod socket;
 
 pub use address::Address;
 pub use error::{NetError, NetErrorKind};
-pub use transport::{Connection, ListenOptions, Listener, Outlet, Transport};
+pub use options::{DialOptions, KeepAlive, ListenOptions, Permissions, Redial, TcpOptions};
+pub use transport::{Connection, Credentials, Listener, Outlet, Transport};

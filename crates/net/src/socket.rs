@@ -40,7 +40,8 @@
 //! # Shutdown
 //!
 //! `close` refuses new calls, ends the waiting ones with
-//! [`Closed`](SocketErrorKind::Closed), and writes what was accepted, for at most [`LINGER_MAX`].
+//! [`Closed`](SocketErrorKind::Closed), and writes what was accepted, for at most [`LINGER_MAX`] or
+//! what `set_linger` says; what is left then is counted.
 //! Dropping a socket does the same without waiting for it; a program that ends then may cut the
 //! tail off.
 //!
@@ -54,8 +55,7 @@
 
 use std::time::Duration;
 
-use wigwag_sp::Counters;
-
+pub mod settings;
 pub mod kinds;
 pub mod contexts;
 pub mod many;
@@ -63,6 +63,8 @@ pub mod raw;
 pub mod forwarder;
 pub mod error;
 mod parcel;
+pub mod statistics;
+pub mod observe;
 mod waiters;
 mod race;
 pub mod background;
@@ -70,26 +72,26 @@ mod core;
 mod errands;
 mod calls;
 mod pipe;
+mod admission;
+pub mod endpoint;
+mod redial;
 mod dialer;
 mod listener;
 
 pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
+pub use endpoint::{Dialer, Listener};
 pub use error::{SendError, SocketError, SocketErrorKind};
 pub use forwarder::{ForwardError, Forwarded, Forwarder};
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
 pub use many::PairMany;
-pub use wigwag_sp::PipeId;
+pub use observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher, Side};
+pub use statistics::{HandshakeFailures, PipeStatistics, Statistics, Traffic};
 pub use wigwag_sp::limits::Hops;
+pub use wigwag_sp::{Counters, OutOfRange, PipeId, Priority, QueueLength};
 
-/// Time that a closed socket goes on writing what it has accepted: a full outbox of 256 KiB at
-/// 2 Mbit/s.
+/// Time that a closed socket goes on writing what it has accepted, unless set otherwise: a full
+/// outbox of 256 KiB at 2 Mbit/s.
 pub const LINGER_MAX: Duration = Duration::from_secs(1);
-
-/// Pause before the first redial, as in nanomsg and mangos; it doubles from there.
-pub const REDIAL_DELAY_MIN: Duration = Duration::from_millis(100);
-
-/// Longest pause between two dials: a peer that comes back is found within a second.
-pub const REDIAL_DELAY_MAX: Duration = Duration::from_secs(1);
 
 /// Connections of one listener that have not shown their SP header. Each costs a file handle for
 /// at most the handshake time; at 1,024, silent strangers hold a twentieth of 20,000 handles.
@@ -98,27 +100,3 @@ pub const UNAUTHENTICATED_MAX: usize = if cfg!(test) { 4 } else { 1024 };
 /// Pause after the system has refused an accept: no file handles left, most likely. They do not
 /// come back faster by asking again at once.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// What a socket has done, in numbers since it was made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Statistics {
-    /// What the protocol counts: messages, and each drop by its reason.
-    pub counters: Counters,
-    /// Connections that are open now.
-    pub pipes_open: u64,
-    /// Connections that were opened in all.
-    pub pipes_opened: u64,
-    /// Connections that the protocol turned away: a second peer of a pair.
-    pub pipes_refused: u64,
-    /// Connections that were closed because the peer broke a rule.
-    pub pipes_punished: u64,
-    /// Arrivals whose SP header was wrong or did not come in time.
-    pub handshakes_failed: u64,
-    /// Redials that failed.
-    pub dials_failed: u64,
-    /// Accepts that the system refused.
-    pub accepts_failed: u64,
-    /// Messages that were being written when their connection ended: arrived or not, nobody knows.
-    pub messages_cut_off: u64,
-}

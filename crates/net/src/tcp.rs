@@ -1,24 +1,30 @@
 //! `tcp://host:port`: the SP mapping onto TCP.
 //!
-//! `TCP_NODELAY` is on: batching is done above, by what piles up while a write is under way. The
-//! host may be a name, an IPv4 or a bracketed IPv6 address; `*` listens on every IPv4 address.
+//! `TCP_NODELAY` is on unless an option says otherwise: batching is done above, by what piles up
+//! while a write is under way.
+//!
+//! | address | meaning |
+//! |---|---|
+//! | `tcp://127.0.0.1:7001`, `tcp://[::1]:7001`, `tcp://host:7001` | that address; a name is resolved |
+//! | `tcp://*:7001`, `tcp://:7001` | to listen on every IPv4 address; `tcp://[::]:7001` for IPv6 |
+//! | `tcp://eth0:7001` | to listen on the address of that interface, IPv4 first |
+//! | `tcp://eth0;host:7001`, `tcp://10.0.0.7;host:7001` | to dial from that interface or address |
+//! | port 0 | to listen on a free port; the listener says which |
+//!
+//! nanomsg has the same forms; NNG has no interfaces and prefers the empty host to `*`; mangos
+//! has `*` and names.
 
-use std::io::{self, IoSlice};
-use std::net::{Shutdown, SocketAddr};
-use std::sync::Arc;
-use std::time::Duration;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use socket2::SockRef;
-use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
-use wigwag_wire::Framing;
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
-use crate::transport::{Boxed, Connection, ListenOptions, Listener, Outlet, Transport};
-
-/// Between two looks for room when a thread waits to write: little beside the time it may wait.
-const WRITE_PAUSE: Duration = Duration::from_millis(1);
+use crate::interface;
+use crate::options::TcpOptions;
+use crate::stream;
+use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
 /// The transport.
 pub struct Tcp;
@@ -34,22 +40,35 @@ impl Transport for Tcp {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
-            let local = resolve(address).await?;
+            let local = place_to_listen(address).await?;
             let listener =
-                bind(local[0], options).map_err(|error| NetError::new(address, error))?;
+                bind(local, options.backlog).map_err(|error| NetError::new(address, error))?;
             let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
-            let bound = Address::new("tcp", bound.to_string());
-            Ok(Box::new(Accepting { listener, address: bound }) as Box<dyn Listener>)
+            let address = Address::new("tcp", bound.to_string());
+            Ok(Box::new(Accepting { listener, address, options: options.tcp }) as Box<dyn Listener>)
         })
     }
 
-    fn dial<'a>(&'a self, address: &'a Address) -> Boxed<'a, Result<Connection, NetError>> {
+    fn dial<'a>(
+        &'a self,
+        address: &'a Address,
+        options: DialOptions,
+    ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
+            let (from, to) = match address.rest().split_once(';') {
+                Some((from, to)) => (source(address, from)?, to),
+                None => (Vec::new(), address.rest()),
+            };
+            let (host, port) = split(address, to)?;
+            if host.is_empty() || host == "*" {
+                let rule = "to dial, a host must stand before the port: * is for listening";
+                return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
+            }
             let mut refused = None;
-            for target in resolve(address).await? {
-                match TcpStream::connect(target).await {
+            for target in resolve(address, host, port).await? {
+                match connect(&from, target).await {
                     Ok(stream) => {
-                        return connection(stream, address.to_string().into())
+                        return stream::tcp(stream, address.to_string(), options.tcp)
                             .map_err(|error| NetError::new(address, error));
                     }
                     Err(error) => refused = Some(NetError::new(address, error)),
@@ -60,20 +79,61 @@ impl Transport for Tcp {
     }
 }
 
-/// Never an empty list.
-async fn resolve(address: &Address) -> Result<Vec<SocketAddr>, NetError> {
-    let rest = match address.rest().strip_prefix("*:") {
-        Some(port) => format!("0.0.0.0:{port}"),
-        None => address.rest().to_owned(),
-    };
-    if let Ok(numeric) = rest.parse() {
+/// Host without brackets, and port.
+fn split<'a>(address: &Address, text: &'a str) -> Result<(&'a str, u16), NetError> {
+    let rule = "tcp wants host:port with a port from 0 to 65535";
+    let bad = || NetError::new(address, NetErrorKind::BadAddress { rule });
+    let (host, port) = text.rsplit_once(':').ok_or_else(bad)?;
+    let port = port.parse().map_err(|_| bad())?;
+    match host.strip_prefix('[') {
+        Some(inner) => Ok((inner.strip_suffix(']').ok_or_else(bad)?, port)),
+        None if host.contains(':') => Err(bad()),
+        None => Ok((host, port)),
+    }
+}
+
+async fn place_to_listen(address: &Address) -> Result<SocketAddr, NetError> {
+    let (host, port) = split(address, address.rest())?;
+    if host.is_empty() || host == "*" {
+        return Ok((Ipv4Addr::UNSPECIFIED, port).into());
+    }
+    if let Some(own) = interface_address(host).first() {
+        return Ok((*own, port).into());
+    }
+    let found = resolve(address, host, port).await?;
+    found.first().copied().ok_or_else(|| NetError::new(address, NetErrorKind::UnknownHost))
+}
+
+/// The addresses to dial from.
+fn source(address: &Address, from: &str) -> Result<Vec<IpAddr>, NetError> {
+    let inner = from.strip_prefix('[').and_then(|from| from.strip_suffix(']')).unwrap_or(from);
+    if let Ok(numeric) = inner.parse() {
         return Ok(vec![numeric]);
     }
-    let rule = "tcp wants host:port with a port from 0 to 65535";
-    if rest.rsplit_once(':').is_none_or(|(_, port)| port.parse::<u16>().is_err()) {
+    let own = interface_address(inner);
+    if own.is_empty() {
+        let rule = "before the ; stands a network interface that is up, or one of its addresses";
         return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
     }
-    let found: Vec<SocketAddr> = match lookup_host(rest).await {
+    Ok(own)
+}
+
+/// The addresses of the interface `name`; none when there is no such interface.
+fn interface_address(name: &str) -> Vec<IpAddr> {
+    // Numbers are never interfaces, and asking the kernel takes a socket.
+    if name.parse::<IpAddr>().is_ok() {
+        return Vec::new();
+    }
+    // Where the kernel does not answer, interfaces have no names; the host may be one still.
+    interface::addresses(name).unwrap_or_default()
+}
+
+async fn resolve(address: &Address, host: &str, port: u16) -> Result<Vec<SocketAddr>, NetError> {
+    // An IPv6 address may name a zone, which only the socket address's own form can.
+    if let Ok(numeric) = format!("[{host}]:{port}").parse() {
+        return Ok(vec![numeric]);
+    }
+    let found: Vec<SocketAddr> = match lookup_host((host, port)).await {
         Ok(found) => found.collect(),
         Err(_) => Vec::new(),
     };
@@ -83,28 +143,36 @@ async fn resolve(address: &Address) -> Result<Vec<SocketAddr>, NetError> {
     Ok(found)
 }
 
-fn bind(local: SocketAddr, options: ListenOptions) -> io::Result<TcpListener> {
-    let socket = if local.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+/// Connects from one of `from`; from wherever the kernel likes when that is empty.
+async fn connect(from: &[IpAddr], target: SocketAddr) -> io::Result<TcpStream> {
+    if from.is_empty() {
+        return TcpStream::connect(target).await;
+    }
+    let own = from.iter().find(|own| own.is_ipv4() == target.is_ipv4());
+    let no_family = || io::Error::from(io::ErrorKind::AddrNotAvailable);
+    let own = own.copied().ok_or_else(no_family)?;
+    let socket = socket_for(target)?;
+    socket.bind((own, 0).into())?;
+    socket.connect(target).await
+}
+
+fn socket_for(address: SocketAddr) -> io::Result<TcpSocket> {
+    if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }
+}
+
+fn bind(local: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
+    let socket = socket_for(local)?;
     // A restarted service must get its port back while old connections are still in TIME_WAIT.
     socket.set_reuseaddr(true)?;
     socket.bind(local)?;
-    socket.listen(options.backlog)
+    socket.listen(backlog)
 }
 
-fn connection(stream: TcpStream, peer: Arc<str>) -> io::Result<Connection> {
-    stream.set_nodelay(true)?;
-    let (reader, writer) = stream.into_split();
-    Ok(Connection {
-        reader: Box::new(reader),
-        outlet: Arc::new(TcpOutlet(writer)),
-        framing: Framing::Tcp,
-        peer,
-    })
-}
-
-struct Accepting {
-    listener: TcpListener,
-    address: Address,
+/// A listening socket and where it is.
+pub(crate) struct Accepting {
+    pub(crate) listener: TcpListener,
+    pub(crate) address: Address,
+    pub(crate) options: TcpOptions,
 }
 
 impl Listener for Accepting {
@@ -116,52 +184,82 @@ impl Listener for Accepting {
         Box::pin(async move {
             let accepted = self.listener.accept().await;
             accepted
-                .and_then(|(stream, from)| connection(stream, format!("tcp://{from}").into()))
+                .and_then(|(stream, from)| {
+                    stream::tcp(stream, format!("tcp://{from}"), self.options)
+                })
                 .map_err(|error| NetError::new(&self.address, NetErrorKind::Io(error)))
         })
     }
 }
 
-struct TcpOutlet(OwnedWriteHalf);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-impl Outlet for TcpOutlet {
-    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(parts)
+    fn address(text: &str) -> Address {
+        text.parse().unwrap()
     }
 
-    fn writable(&self) -> Boxed<'_, io::Result<()>> {
-        Box::pin(self.0.writable())
+    #[tokio::test]
+    async fn every_way_to_say_where_to_listen() {
+        for (text, bound) in [
+            ("tcp://*:0", "0.0.0.0"),
+            ("tcp://:0", "0.0.0.0"),
+            ("tcp://127.0.0.1:0", "127.0.0.1"),
+            ("tcp://[::1]:0", "::1"),
+            ("tcp://lo:0", "127.0.0.1"),
+        ] {
+            let place = place_to_listen(&address(text)).await.unwrap();
+            assert_eq!(place.ip(), bound.parse::<IpAddr>().unwrap(), "{text}");
+        }
+        let named = place_to_listen(&address("tcp://localhost:0")).await.unwrap();
+        assert!(named.ip().is_loopback());
     }
 
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-        write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
-    }
-
-    fn close(&self) {
-        // The peer may be gone already; then there is nothing left to end.
-        let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
-    }
-}
-
-/// Writes `bytes` with the calling thread until all are gone, the limit is over, or an error.
-pub(crate) fn write_blocking(
-    socket: SockRef<'_>,
-    bytes: &[u8],
-    limit: Duration,
-) -> io::Result<usize> {
-    let begun = std::time::Instant::now();
-    let mut written = 0;
-    while written < bytes.len() {
-        match socket.send(&bytes[written..]) {
-            Ok(0) => break,
-            Ok(more) => written += more,
-            // The socket stays as it is: another thread may be reading from it, and must not stop.
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < limit => {
-                std::thread::sleep(WRITE_PAUSE);
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(_) => break,
+    #[tokio::test]
+    async fn what_is_no_tcp_address_says_why() {
+        for text in
+            ["tcp://host", "tcp://host:x", "tcp://host:70000", "tcp://::1:5", "tcp://[::1:5"]
+        {
+            let refused = Tcp.dial(&address(text), DialOptions::default()).await.err().unwrap();
+            assert!(matches!(refused.kind, NetErrorKind::BadAddress { .. }), "{refused}");
+        }
+        for text in ["tcp://*:5", "tcp://:5", "tcp://no-such-interface;127.0.0.1:5", "tcp://;h:5"] {
+            let refused = Tcp.dial(&address(text), DialOptions::default()).await.err().unwrap();
+            assert!(matches!(refused.kind, NetErrorKind::BadAddress { .. }), "{refused}");
         }
     }
-    Ok(written)
+
+    #[tokio::test]
+    async fn one_dials_from_an_interface_or_an_address() {
+        let place = address("tcp://127.0.0.1:0");
+        let listener = Tcp.listen(&place, ListenOptions::default()).await.unwrap();
+        for (from, seen) in [("lo", "127.0.0.1"), ("127.0.0.9", "127.0.0.9")] {
+            let to = address(&format!("tcp://{from};{}", listener.address().rest()));
+            let dialled = Tcp.dial(&to, DialOptions::default()).await.unwrap();
+            let accepted = listener.accept().await.unwrap();
+            assert!(accepted.peer.starts_with(&format!("tcp://{seen}:")), "{}", accepted.peer);
+            assert_eq!(dialled.local.as_deref(), Some(&*accepted.peer));
+            assert_eq!(accepted.local.as_deref(), Some(&*listener.address().to_string()));
+        }
+        let other = address(&format!("tcp://[::1];{}", listener.address().rest()));
+        let refused = Tcp.dial(&other, DialOptions::default()).await.err().unwrap();
+        assert!(matches!(refused.kind, NetErrorKind::Io(_)), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn options_reach_the_socket() {
+        let tcp = TcpOptions {
+            no_delay: false,
+            keep_alive: Some(
+                crate::options::KeepAlive::new(std::time::Duration::from_secs(77)).unwrap(),
+            ),
+        };
+        let listener = bind("127.0.0.1:0".parse().unwrap(), 1).unwrap();
+        let dialled = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let twin = socket2::SockRef::from(&dialled).try_clone().unwrap();
+        stream::tcp(dialled, "peer", tcp).unwrap();
+        assert!(!twin.tcp_nodelay().unwrap() && twin.keepalive().unwrap());
+        assert_eq!(twin.tcp_keepalive_time().unwrap().as_secs(), 77);
+    }
 }

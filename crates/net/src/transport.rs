@@ -2,42 +2,43 @@
 //!
 //! A transport makes connections: a reader, an [`Outlet`] to write to, and the way SP messages
 //! stand on it. It decides nothing about protocols. A new one is one file and one line in
-//! [`TRANSPORTS`], and one line in the conformance tests.
+//! [`TRANSPORTS`] (or a call of [`register`], from outside of this crate), and one line in the
+//! conformance tests; `docs/transports.md` leads through it.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::AsyncRead;
 use wigwag_wire::Framing;
 
 use crate::address::Address;
-use crate::error::NetError;
+use crate::error::{NetError, NetErrorKind};
+pub use crate::options::{DialOptions, ListenOptions};
 
-/// Every transport there is.
-pub static TRANSPORTS: [&dyn Transport; 3] =
-    [&crate::tcp::Tcp, &crate::ipc::Ipc, &crate::inproc::Inproc];
+/// Every transport that comes with the crate.
+pub static TRANSPORTS: [&dyn Transport; 5] = [
+    &crate::tcp::Tcp,
+    &crate::ipc::Ipc,
+    &crate::abstract_name::Abstract,
+    &crate::inproc::Inproc,
+    &crate::descriptor::Descriptors,
+];
+
+/// Transports that a process may [`register`].
+pub const REGISTERED_MAX: usize = 16;
+
+/// Those that came with [`register`].
+static REGISTERED: RwLock<Vec<&'static dyn Transport>> = RwLock::new(Vec::new());
 
 /// A future in a box, as traits that are used by name of a scheme need it.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Connections that may wait to be accepted. The kernel cuts it to `net.core.somaxconn`.
 pub const BACKLOG: u32 = 1024;
-
-/// How to listen.
-#[derive(Clone, Copy, Debug)]
-pub struct ListenOptions {
-    /// Connections that may wait to be accepted.
-    pub backlog: u32,
-}
-
-impl Default for ListenOptions {
-    fn default() -> ListenOptions {
-        ListenOptions { backlog: BACKLOG }
-    }
-}
 
 /// A way to reach peers.
 pub trait Transport: Send + Sync {
@@ -52,7 +53,16 @@ pub trait Transport: Send + Sync {
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>>;
 
     /// Connects to `address`, once. Dropping the future closes what was begun.
-    fn dial<'a>(&'a self, address: &'a Address) -> Boxed<'a, Result<Connection, NetError>>;
+    fn dial<'a>(
+        &'a self,
+        address: &'a Address,
+        options: DialOptions,
+    ) -> Boxed<'a, Result<Connection, NetError>>;
+
+    /// False when an address can be dialled once only, so that nobody tries again.
+    fn redials(&self) -> bool {
+        true
+    }
 }
 
 /// An address at which peers arrive.
@@ -74,6 +84,42 @@ pub struct Connection {
     pub framing: Framing,
     /// Who is at the other end, as an address.
     pub peer: Arc<str>,
+    /// Our own end as an address, if the transport has a word for it.
+    pub local: Option<Arc<str>>,
+    /// Who the peer is, if the kernel vouches for it: on Unix sockets.
+    pub credentials: Option<Credentials>,
+}
+
+impl Connection {
+    /// A connection of which no more is known than who is at the other end.
+    pub fn new(
+        reader: impl AsyncRead + Send + Sync + Unpin + 'static,
+        outlet: impl Outlet + 'static,
+        framing: Framing,
+        peer: impl Into<Arc<str>>,
+    ) -> Connection {
+        Connection {
+            reader: Box::new(reader),
+            outlet: Arc::new(outlet),
+            framing,
+            peer: peer.into(),
+            local: None,
+            credentials: None,
+        }
+    }
+}
+
+/// The process at the other end of a Unix socket, as the kernel saw it when it connected or began
+/// to listen (`SO_PEERCRED`). A process can end, and its number be given anew; user and group are
+/// what to decide by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Credentials {
+    /// The user.
+    pub uid: u32,
+    /// The user's group.
+    pub gid: u32,
+    /// The process; `None` when it lives in a namespace that we cannot see.
+    pub pid: Option<i32>,
 }
 
 /// The writing half, usable from any thread without waiting.
@@ -81,8 +127,14 @@ pub trait Outlet: Send + Sync {
     /// Writes what the other side has room for; `WouldBlock` when there is none.
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize>;
 
+    /// Ready when a write may succeed; otherwise the task is woken then. One waiter at a time: the
+    /// last one that asked is woken.
+    fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
+
     /// Waits until a write may succeed. One waiter at a time.
-    fn writable(&self) -> Boxed<'_, io::Result<()>>;
+    fn writable(&self) -> Boxed<'_, io::Result<()>> {
+        Box::pin(poll_fn(|context| self.poll_writable(context)))
+    }
 
     /// Writes with the calling thread, for at most `limit`: for a process that is about to end.
     fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize>;
@@ -91,12 +143,41 @@ pub trait Outlet: Send + Sync {
     fn close(&self);
 }
 
+/// Adds a transport of your own to those that addresses can name, for the life of the process.
+///
+/// # Errors
+/// `InUse` when its scheme is taken already, `TooMany` when [`REGISTERED_MAX`] are there.
+pub fn register(transport: &'static dyn Transport) -> Result<(), NetError> {
+    let place = format!("{}://", transport.scheme());
+    let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
+    let mut taken = TRANSPORTS.iter().chain(registered.iter());
+    if taken.any(|known| known.scheme() == transport.scheme()) {
+        return Err(NetError::new(place, NetErrorKind::InUse));
+    }
+    if registered.len() >= REGISTERED_MAX {
+        let what = "registered transports";
+        return Err(NetError::new(place, NetErrorKind::TooMany { what, most: REGISTERED_MAX }));
+    }
+    registered.push(transport);
+    Ok(())
+}
+
+/// The transport with that word in front of `://`.
+pub(crate) fn by_scheme(scheme: &str) -> Option<&'static dyn Transport> {
+    let built_in = TRANSPORTS.into_iter().find(|known| known.scheme() == scheme);
+    built_in.or_else(|| {
+        let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
+        registered.iter().copied().find(|known| known.scheme() == scheme)
+    })
+}
+
 /// The transport that serves an address.
-pub fn transport(address: &Address) -> &'static dyn Transport {
-    TRANSPORTS
-        .into_iter()
-        .find(|transport| transport.scheme() == address.scheme())
-        .expect("an Address is only made with a scheme from TRANSPORTS")
+///
+/// # Errors
+/// `UnknownScheme`, for an address that was put together by hand.
+pub fn transport(address: &Address) -> Result<&'static dyn Transport, NetError> {
+    let unknown = || NetError::new(address, NetErrorKind::UnknownScheme);
+    by_scheme(address.scheme()).ok_or_else(unknown)
 }
 
 /// Listens at `address` by its scheme.
@@ -104,10 +185,15 @@ pub async fn listen(
     address: &Address,
     options: ListenOptions,
 ) -> Result<Box<dyn Listener>, NetError> {
-    transport(address).listen(address, options).await
+    transport(address)?.listen(address, options).await
 }
 
 /// Connects to `address` by its scheme.
 pub async fn dial(address: &Address) -> Result<Connection, NetError> {
-    transport(address).dial(address).await
+    dial_with(address, DialOptions::default()).await
+}
+
+/// Connects to `address` by its scheme, with options; those of a socket mean nothing here.
+pub async fn dial_with(address: &Address, options: DialOptions) -> Result<Connection, NetError> {
+    transport(address)?.dial(address, options).await
 }

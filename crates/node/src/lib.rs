@@ -180,12 +180,16 @@ pub use wigwag_actor::{
     Pipeline, Ref, Refused, Tell, Unsent, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
+pub use wigwag_net::descriptor::{HandedOver, hand_over};
 pub use wigwag_net::socket::{
     self, Bus, ForwardError, Forwarded, Forwarder, Pair, Pair0, PairMany, Pub, Pull, Push, Rep,
     RepContext, Req, ReqContext, Respondent, RespondentContext, SendError, SocketError, Star, Sub,
     SubContext, Surveyor, SurveyorContext, raw,
 };
-pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
+pub use wigwag_net::{
+    Address, Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind,
+    Permissions, Redial, TcpOptions, transport,
+};
 pub use wigwag_wire::{Decode, Encode, Fault};
 
 /// What the macros write refers to; no part of the API.

@@ -20,7 +20,7 @@ use crate::limits::Hops;
 use crate::queue::Weight;
 use crate::{
     Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId,
-    Protocol, Received, RecvError, Refusal, Refused,
+    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// A request as it waits for the user.
@@ -98,6 +98,20 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         }
     }
 
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        for current in self.contexts.all_mut() {
+            if current.take().is_some() {
+                self.counters.drop_one(DropReason::Abandoned);
+            }
+        }
+        self.lanes.finish(&mut self.counters);
+        self.inbox.finish(&mut self.counters);
+    }
+
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
         self.send_in(ContextId::SOCKET, body, now)
     }
@@ -167,6 +181,16 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         }
         self.counters.received += 1;
         Ok(request.body)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            Setting::HopsMax(hops) => self.hops_max = hops,
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

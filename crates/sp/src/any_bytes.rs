@@ -205,6 +205,69 @@ proptest! {
         }
     }
 
+    /// For protocols in which a message has one receiver: what went in, from the user and from the
+    /// pipes, has come out, or was dropped and counted, once the socket is closed.
+    #[test]
+    fn what_goes_in_comes_out_or_is_counted(steps in prop::collection::vec(step(), 0..200)) {
+        let mut sub = Sub::new();
+        sub.set(Setting::Subscribe(Bytes::from_static(b"\0"))).unwrap();
+        let protocols: Vec<Box<dyn Protocol>> = alloc::vec![
+            Box::new(Push::new()),
+            Box::new(Pull::new()),
+            Box::new(Pair0::new()),
+            Box::new(Pair1::new()),
+            Box::new(Rep::new()),
+            Box::new(Respondent::new()),
+            Box::new(sub),
+        ];
+        for mut protocol in protocols {
+            let (mut open, mut into, mut out) = (BTreeSet::new(), 0, 0);
+            for step in &steps {
+                match step {
+                    Step::Open(pipe) if !open.contains(pipe) => {
+                        if protocol.open(PipeId(*pipe), Time::START).is_ok() {
+                            open.insert(*pipe);
+                        }
+                    }
+                    Step::Close(pipe) => {
+                        protocol.close(PipeId(*pipe), Time::START);
+                        open.remove(pipe);
+                    }
+                    Step::Send => into += u64::from(protocol.send(Bytes::new(), Time::START).is_ok()),
+                    Step::SendRaw(header) => {
+                        let header = Bytes::copy_from_slice(header);
+                        let message = RawMessage { header, body: Bytes::new() };
+                        into += u64::from(protocol.send_raw(message, Time::START).is_ok());
+                    }
+                    Step::Transmit(pipe) => {
+                        out += u64::from(protocol.transmit(PipeId(*pipe)).is_some());
+                    }
+                    Step::Receive(pipe, bytes) => {
+                        let message = Bytes::copy_from_slice(bytes);
+                        into += 1;
+                        let received = protocol.receive(PipeId(*pipe), message, Time::START);
+                        if let Received::Close(_) = received {
+                            // The pipe's end is what counts it.
+                            out += 1;
+                            protocol.close(PipeId(*pipe), Time::START);
+                            open.remove(pipe);
+                        }
+                    }
+                    Step::Recv => out += u64::from(protocol.recv(Time::START).is_ok()),
+                    Step::Open(_) | Step::Wait(_) => {}
+                }
+            }
+            for pipe in open {
+                protocol.close(PipeId(pipe), Time::START);
+            }
+            protocol.finish();
+            let counters = protocol.counters();
+            // A request without a reply was received already: it counts as a reply that is missing.
+            let gone = counters.dropped() - counters.dropped_abandoned + counters.filtered;
+            prop_assert_eq!(into, out + gone, "{:?}: {:?}", protocol.number(), counters);
+        }
+    }
+
     /// Whoever pauses when asked to loses nothing: each body that was queued comes out, in order.
     #[test]
     fn pull_and_pair_lose_nothing_when_pauses_are_kept(turns in prop::collection::vec(0..3_u8, 0..300)) {

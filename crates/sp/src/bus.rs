@@ -9,7 +9,8 @@ use wigwag_wire::{ProtocolNumber, Time};
 use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::{
-    Attention, CloseReason, Counters, Head, Message, PipeId, Protocol, Received, RecvError, Refused,
+    Attention, CloseReason, Counters, Head, Message, PipeId, Priority, Protocol, Received,
+    RecvError, Refused, Setting, SettingError,
 };
 
 /// A bus socket.
@@ -52,6 +53,15 @@ impl Protocol for Bus {
         self.inbox.close(pipe);
     }
 
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.lanes.finish(&mut self.counters);
+        self.inbox.finish(&mut self.counters);
+    }
+
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
@@ -75,6 +85,15 @@ impl Protocol for Bus {
         let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
         self.counters.received += 1;
         Ok(body)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

@@ -23,6 +23,10 @@ pub enum DropReason {
     /// It was not finished before the next one began: a request without a reply, or a reply that
     /// nobody took.
     Abandoned,
+    /// The socket was closed before it was written.
+    Unsent,
+    /// The socket was closed before the user took it.
+    Unread,
 }
 
 /// Numbers since the socket was made.
@@ -35,7 +39,7 @@ pub struct Counters {
     pub received: u64,
     /// Requests sent again.
     pub resent: u64,
-    /// Requests and surveys cancelled by the next one.
+    /// Requests and surveys cancelled by the next one, or by the end of the socket.
     pub cancelled: u64,
     /// Messages that came and that no topic asks for; thrown away as they should be.
     pub filtered: u64,
@@ -55,12 +59,30 @@ pub struct Counters {
     pub dropped_peer_slow: u64,
     /// Drops by [`DropReason::Abandoned`].
     pub dropped_abandoned: u64,
+    /// Drops by [`DropReason::Unsent`].
+    pub dropped_unsent: u64,
+    /// Drops by [`DropReason::Unread`].
+    pub dropped_unread: u64,
 }
 
 impl Counters {
     /// Counts one message dropped for `reason`.
     pub fn drop_one(&mut self, reason: DropReason) {
-        let counter = match reason {
+        *self.of(reason) += 1;
+    }
+
+    /// Counts `messages` dropped for `reason`.
+    pub fn drop_some(&mut self, reason: DropReason, messages: usize) {
+        *self.of(reason) += messages as u64;
+    }
+
+    /// Messages dropped for `reason`.
+    pub fn dropped_for(mut self, reason: DropReason) -> u64 {
+        *self.of(reason)
+    }
+
+    fn of(&mut self, reason: DropReason) -> &mut u64 {
+        match reason {
             DropReason::TooManyHops => &mut self.dropped_too_many_hops,
             DropReason::Malformed => &mut self.dropped_malformed,
             DropReason::Late => &mut self.dropped_late,
@@ -69,8 +91,9 @@ impl Counters {
             DropReason::Overflow => &mut self.dropped_overflow,
             DropReason::PeerSlow => &mut self.dropped_peer_slow,
             DropReason::Abandoned => &mut self.dropped_abandoned,
-        };
-        *counter += 1;
+            DropReason::Unsent => &mut self.dropped_unsent,
+            DropReason::Unread => &mut self.dropped_unread,
+        }
     }
 
     /// All drops together.
@@ -83,6 +106,8 @@ impl Counters {
             + self.dropped_overflow
             + self.dropped_peer_slow
             + self.dropped_abandoned
+            + self.dropped_unsent
+            + self.dropped_unread
     }
 }
 
@@ -101,6 +126,8 @@ mod tests {
             DropReason::Overflow,
             DropReason::PeerSlow,
             DropReason::Abandoned,
+            DropReason::Unsent,
+            DropReason::Unread,
         ];
         let mut counters = Counters::default();
         for (index, reason) in reasons.into_iter().enumerate() {

@@ -1,28 +1,33 @@
 //! What waits for the user, pipe by pipe, served in turn.
 //!
 //! Each pipe has a queue of its own. A pipe whose queue is full is paused, the others are not; and
-//! one that sends fast gets no more turns than one that sends slowly. What a closed pipe left
-//! behind is older than the rest and goes first.
+//! one that sends fast gets no more turns than one that sends slowly. Pipes of a later priority are
+//! served when nothing of an earlier one waits. What a closed pipe left behind is older than the
+//! rest and goes first.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
 use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX};
 use crate::queue::{Queue, Weight};
-use crate::{Attention, Counters, DropReason, PipeId, Received};
+use crate::{Attention, Counters, DropReason, PipeId, Priority, QueueLength, Received};
 
 #[derive(Debug)]
 struct Lane<T> {
     queue: Queue<T>,
     /// Set when the queue is full, cleared when half of it is free.
     paused: bool,
+    priority: Priority,
 }
 
 /// Bounded queues, one a pipe.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
     lanes: BTreeMap<PipeId, Lane<T>>,
-    /// Invariant: exactly the pipes whose queue is not empty, each once, in order of their turn.
-    turns: VecDeque<PipeId>,
+    /// Invariant: exactly the pipes whose queue is not empty, each once, under its priority in
+    /// order of its turn.
+    turns: BTreeMap<Priority, VecDeque<PipeId>>,
+    /// Messages that a queue may hold.
+    length: usize,
     /// What closed pipes left behind.
     left: VecDeque<(PipeId, T)>,
     attention: VecDeque<Attention>,
@@ -32,16 +37,51 @@ impl<T: Weight> Inbox<T> {
     pub(crate) fn new() -> Inbox<T> {
         Inbox {
             lanes: BTreeMap::new(),
-            turns: VecDeque::new(),
+            turns: BTreeMap::new(),
+            length: INBOX_MESSAGES_MAX,
             left: VecDeque::new(),
             attention: VecDeque::new(),
         }
     }
 
     pub(crate) fn open(&mut self, pipe: PipeId) {
-        let queue = Queue::new(INBOX_MESSAGES_MAX, INBOX_BYTES_MAX);
-        let paused = false;
-        self.lanes.insert(pipe, Lane { queue, paused });
+        let queue = Queue::new(self.length, INBOX_BYTES_MAX);
+        let priority = Priority::default();
+        self.lanes.insert(pipe, Lane { queue, paused: false, priority });
+    }
+
+    /// Gives the pipe another priority; if something of it waits, it goes to the end there.
+    pub(crate) fn rank(&mut self, pipe: PipeId, priority: Priority) {
+        let Some(lane) = self.lanes.get_mut(&pipe) else {
+            return;
+        };
+        lane.priority = priority;
+        if !lane.queue.is_empty() {
+            self.turns.values_mut().for_each(|turns| turns.retain(|waiting| *waiting != pipe));
+            self.turns.entry(priority).or_default().push_back(pipe);
+        }
+    }
+
+    /// Sets how many messages each queue may hold. What is held beyond it stays.
+    pub(crate) fn set_length(&mut self, length: QueueLength) {
+        self.length = length.get();
+        for (pipe, lane) in &mut self.lanes {
+            lane.queue.set_length(self.length);
+            let paused = !lane.queue.has_room();
+            if lane.paused && !paused {
+                self.attention.push_back(Attention::Read(*pipe));
+            }
+            lane.paused = paused;
+        }
+    }
+
+    /// The socket is closed: whatever is left is thrown away, and counted.
+    pub(crate) fn finish(&mut self, counters: &mut Counters) {
+        let waiting: usize = self.lanes.values().map(|lane| lane.queue.len()).sum();
+        counters.drop_some(DropReason::Unread, waiting + self.left.len());
+        self.lanes.clear();
+        self.turns.clear();
+        self.left.clear();
     }
 
     /// Forgets the pipe and keeps what came from it for the user.
@@ -52,9 +92,13 @@ impl<T: Weight> Inbox<T> {
 
     /// Forgets the pipe, and all that came from it and was not taken; gives that back.
     pub(crate) fn remove(&mut self, pipe: PipeId) -> VecDeque<T> {
-        self.turns.retain(|waiting| *waiting != pipe);
-        let lane = self.lanes.remove(&pipe);
-        lane.map(|lane| lane.queue.into_items()).unwrap_or_default()
+        let Some(lane) = self.lanes.remove(&pipe) else {
+            return VecDeque::new();
+        };
+        if let Some(turns) = self.turns.get_mut(&lane.priority) {
+            turns.retain(|waiting| *waiting != pipe);
+        }
+        lane.queue.into_items()
     }
 
     /// True when closed pipes have left so much behind that no further pipe should be opened.
@@ -75,7 +119,7 @@ impl<T: Weight> Inbox<T> {
         lane.queue.push(item)?;
         lane.paused = !lane.queue.has_room();
         if first {
-            self.turns.push_back(pipe);
+            self.turns.entry(lane.priority).or_default().push_back(pipe);
             self.attention.push_back(Attention::Receivers);
         }
         Ok(())
@@ -100,17 +144,21 @@ impl<T: Weight> Inbox<T> {
         self.lanes.iter().filter(|(_, lane)| lane.paused).map(|(pipe, _)| *pipe)
     }
 
-    /// Takes the oldest item of the next pipe that `may` be served.
+    /// Takes the oldest item of the next pipe that `may` be served, of the first priority that has
+    /// one.
     pub(crate) fn pop(&mut self, may: impl Fn(PipeId) -> bool) -> Option<(PipeId, T)> {
         if let Some(left) = self.left.pop_front() {
             return Some(left);
         }
-        let place = self.turns.iter().position(|pipe| may(*pipe))?;
-        let pipe = self.turns.remove(place)?;
+        let (turns, pipe) = self.turns.values_mut().find_map(|turns| {
+            let place = turns.iter().position(|pipe| may(*pipe))?;
+            let pipe = turns.remove(place)?;
+            Some((turns, pipe))
+        })?;
         let lane = self.lanes.get_mut(&pipe)?;
         let item = lane.queue.pop()?;
         if !lane.queue.is_empty() {
-            self.turns.push_back(pipe);
+            turns.push_back(pipe);
         }
         if lane.paused && lane.queue.is_half_empty() {
             lane.paused = false;
@@ -192,5 +240,42 @@ mod tests {
         assert_eq!(pipe, PipeId(2));
         assert!(inbox.pop(|pipe| pipe != PipeId(1)).is_none());
         assert_eq!(inbox.pop(any).unwrap().0, PipeId(1));
+    }
+
+    #[test]
+    fn a_later_priority_waits_for_the_earlier_ones() {
+        let mut inbox = Inbox::new();
+        for pipe in 1..=3 {
+            inbox.open(PipeId(pipe));
+            inbox.push(PipeId(pipe), Bytes::from_static(b"a")).unwrap();
+        }
+        inbox.rank(PipeId(3), Priority::FIRST);
+        inbox.rank(PipeId(1), Priority::LAST);
+        inbox.push(PipeId(3), Bytes::from_static(b"b")).unwrap();
+        let order: alloc::vec::Vec<u32> =
+            core::iter::from_fn(|| inbox.pop(any).map(|(pipe, _)| pipe.0)).collect();
+        assert_eq!(order, [3, 3, 2, 1]);
+        inbox.push(PipeId(1), Bytes::new()).unwrap();
+        inbox.remove(PipeId(1));
+        assert!(inbox.pop(any).is_none());
+    }
+
+    #[test]
+    fn a_longer_queue_resumes_a_pipe_and_what_is_left_at_the_end_is_counted() {
+        let mut inbox = Inbox::new();
+        inbox.set_length(QueueLength::new(1).unwrap());
+        inbox.open(PipeId(1));
+        inbox.open(PipeId(2));
+        inbox.push(PipeId(1), Bytes::new()).unwrap();
+        inbox.push(PipeId(2), Bytes::new()).unwrap();
+        assert!(inbox.is_paused(PipeId(1)));
+        while inbox.next_attention().is_some() {}
+        inbox.set_length(QueueLength::new(2).unwrap());
+        assert!(!inbox.is_paused(PipeId(1)));
+        assert_eq!(inbox.next_attention(), Some(Attention::Read(PipeId(1))));
+        inbox.close(PipeId(2));
+        let mut counters = Counters::default();
+        inbox.finish(&mut counters);
+        assert_eq!(counters.dropped_unread, 2);
     }
 }

@@ -1,40 +1,100 @@
 //! The outboxes of all pipes, and whose turn it is.
 //!
-//! A new message goes to the next pipe that has nothing to write; when all are busy, to the next
-//! one with room. So idle peers are served first, and equal ones in turn. Choosing costs a look-up
-//! in a tree, whatever the number of pipes.
+//! A new message goes to the pipes of the first priority that has room: there to the next one that
+//! has nothing to write, and when all are busy, to the next one with room. So idle peers are served
+//! first, and equal ones in turn. Choosing costs a search by halves, whatever the number of pipes.
 
-use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
+use alloc::collections::{BTreeMap, VecDeque};
+use alloc::vec::Vec;
 
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
 use crate::queue::Queue;
-use crate::{Attention, Counters, DropReason, Head, Message, PipeId, Refusal};
+use crate::roster::Roster;
+use crate::{
+    Attention, Counters, DropReason, Head, Message, PipeId, Priority, QueueLength, Refusal,
+};
+
+#[derive(Debug)]
+struct Outbox {
+    queue: Queue<Message>,
+    priority: Priority,
+}
 
 /// The outboxes.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Lanes {
-    outboxes: BTreeMap<PipeId, Queue<Message>>,
+    outboxes: BTreeMap<PipeId, Outbox>,
     /// Invariant: exactly the pipes whose outbox is empty.
-    idle: BTreeSet<PipeId>,
-    /// Invariant: exactly the pipes whose outbox has room.
-    open: BTreeSet<PipeId>,
-    /// The pipe that was chosen last.
-    turn: Option<PipeId>,
+    idle: Roster,
+    /// Invariant: exactly the pipes whose outbox has room, but for those that were full and are
+    /// not half empty yet.
+    open: Roster,
+    /// The pipe that was chosen last, for each priority.
+    turns: [Option<PipeId>; Priority::LAST.get() as usize + 1],
+    /// Messages that an outbox may hold.
+    length: usize,
     attention: VecDeque<Attention>,
+}
+
+impl Default for Lanes {
+    fn default() -> Lanes {
+        Lanes {
+            outboxes: BTreeMap::new(),
+            idle: Roster::default(),
+            open: Roster::default(),
+            turns: [None; Priority::LAST.get() as usize + 1],
+            length: OUTBOX_MESSAGES_MAX,
+            attention: VecDeque::new(),
+        }
+    }
 }
 
 impl Lanes {
     pub(crate) fn open(&mut self, pipe: PipeId) {
-        self.outboxes.insert(pipe, Queue::new(OUTBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX));
-        self.idle.insert(pipe);
-        self.reopen(pipe);
+        let queue = Queue::new(self.length, OUTBOX_BYTES_MAX);
+        let priority = Priority::default();
+        self.outboxes.insert(pipe, Outbox { queue, priority });
+        self.idle.insert(priority, pipe);
+        self.reopen(priority, pipe);
+    }
+
+    /// Gives the pipe another priority; its messages stay where they are.
+    pub(crate) fn rank(&mut self, pipe: PipeId, priority: Priority) {
+        let Some(outbox) = self.outboxes.get_mut(&pipe) else {
+            return;
+        };
+        let old = core::mem::replace(&mut outbox.priority, priority);
+        if self.idle.remove(old, pipe) {
+            self.idle.insert(priority, pipe);
+        }
+        if self.open.remove(old, pipe) {
+            self.open.insert(priority, pipe);
+        }
+    }
+
+    /// Sets how many messages each outbox may hold. What is held beyond it stays and goes out.
+    pub(crate) fn set_length(&mut self, length: QueueLength) {
+        self.length = length.get();
+        let mut found = Vec::new();
+        for (pipe, outbox) in &mut self.outboxes {
+            outbox.queue.set_length(self.length);
+            if !outbox.queue.has_room() {
+                self.open.remove(outbox.priority, *pipe);
+            } else if !self.open.contains(outbox.priority, *pipe) {
+                found.push((outbox.priority, *pipe));
+            }
+        }
+        for (priority, pipe) in found {
+            self.reopen(priority, pipe);
+        }
     }
 
     /// Forgets the pipe and gives back what was not transmitted; `None` for an unknown number.
     pub(crate) fn close(&mut self, pipe: PipeId) -> Option<VecDeque<Message>> {
-        self.idle.remove(&pipe);
-        self.open.remove(&pipe);
-        self.outboxes.remove(&pipe).map(Queue::into_items)
+        let Outbox { queue, priority } = self.outboxes.remove(&pipe)?;
+        self.idle.remove(priority, pipe);
+        self.open.remove(priority, pipe);
+        Some(queue.into_items())
     }
 
     pub(crate) fn contains(&self, pipe: PipeId) -> bool {
@@ -47,17 +107,19 @@ impl Lanes {
     }
 
     pub(crate) fn has_room(&self, pipe: PipeId) -> bool {
-        self.open.contains(&pipe)
+        let outbox = self.outboxes.get(&pipe);
+        outbox.is_some_and(|outbox| self.open.contains(outbox.priority, pipe))
     }
 
     /// The pipe whose turn it is; asking takes no turn.
     pub(crate) fn choose(&self) -> Result<PipeId, Refusal> {
-        let next = after(&self.idle, self.turn).or_else(|| after(&self.open, self.turn));
-        match next {
-            Some(pipe) => Ok(pipe),
-            None if self.outboxes.is_empty() => Err(Refusal::NoPipe),
-            None => Err(Refusal::Full),
-        }
+        let Some(priority) = self.open.first_priority() else {
+            let nobody = self.outboxes.is_empty();
+            return Err(if nobody { Refusal::NoPipe } else { Refusal::Full });
+        };
+        let turn = self.turns[usize::from(priority.get())];
+        let next = self.idle.after(priority, turn).or_else(|| self.open.after(priority, turn));
+        next.ok_or(Refusal::Full)
     }
 
     /// Puts a message into the outbox of `pipe`, which takes its turn; hands it back when the
@@ -66,10 +128,10 @@ impl Lanes {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return Err(message);
         };
-        outbox.push(message)?;
-        let full = !outbox.has_room();
-        self.turn = Some(pipe);
-        self.pushed(pipe, full);
+        outbox.queue.push(message)?;
+        let (priority, full) = (outbox.priority, !outbox.queue.has_room());
+        self.turns[usize::from(priority.get())] = Some(pipe);
+        self.pushed(priority, pipe, full);
         Ok(())
     }
 
@@ -79,22 +141,23 @@ impl Lanes {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return Err(message);
         };
-        outbox.push_over(message);
-        let full = !outbox.has_room();
-        self.pushed(pipe, full);
+        outbox.queue.push_over(message);
+        let (priority, full) = (outbox.priority, !outbox.queue.has_room());
+        self.pushed(priority, pipe, full);
         Ok(())
     }
 
     /// Messages and bytes that wait for `pipe`.
     pub(crate) fn held(&self, pipe: PipeId) -> (usize, usize) {
-        self.outboxes.get(&pipe).map_or((0, 0), |outbox| (outbox.len(), outbox.bytes()))
+        let held = self.outboxes.get(&pipe);
+        held.map_or((0, 0), |outbox| (outbox.queue.len(), outbox.queue.bytes()))
     }
 
-    fn pushed(&mut self, pipe: PipeId, full: bool) {
+    fn pushed(&mut self, priority: Priority, pipe: PipeId, full: bool) {
         if full {
-            self.open.remove(&pipe);
+            self.open.remove(priority, pipe);
         }
-        if self.idle.remove(&pipe) {
+        if self.idle.remove(priority, pipe) {
             self.attention.push_back(Attention::Write(pipe));
         }
     }
@@ -102,7 +165,7 @@ impl Lanes {
     /// Forgets the pipe and counts what was not transmitted as dropped.
     pub(crate) fn close_and_count(&mut self, pipe: PipeId, counters: &mut Counters) {
         let unsent = self.close(pipe).unwrap_or_default();
-        unsent.iter().for_each(|_| counters.drop_one(DropReason::PipeGone));
+        counters.drop_some(DropReason::PipeGone, unsent.len());
     }
 
     /// Puts a copy into the outbox of each pipe that `may` have it; those without room miss it, and
@@ -114,14 +177,14 @@ impl Lanes {
         may: impl Fn(PipeId) -> bool,
     ) {
         for (pipe, outbox) in self.outboxes.iter_mut().filter(|(pipe, _)| may(**pipe)) {
-            if outbox.push(message.clone()).is_err() {
+            if outbox.queue.push(message.clone()).is_err() {
                 counters.drop_one(DropReason::PeerSlow);
                 continue;
             }
-            if !outbox.has_room() {
-                self.open.remove(pipe);
+            if !outbox.queue.has_room() {
+                self.open.remove(outbox.priority, *pipe);
             }
-            if self.idle.remove(pipe) {
+            if self.idle.remove(outbox.priority, *pipe) {
                 self.attention.push_back(Attention::Write(*pipe));
             }
         }
@@ -129,9 +192,9 @@ impl Lanes {
 
     pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
         let outbox = self.outboxes.get_mut(&pipe)?;
-        let message = outbox.pop()?;
-        let left = Left::of(outbox);
-        self.taken(pipe, left);
+        let message = outbox.queue.pop()?;
+        let (priority, left) = (outbox.priority, Left::of(&outbox.queue));
+        self.taken(priority, pipe, left);
         Some(message)
     }
 
@@ -140,30 +203,39 @@ impl Lanes {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return;
         };
-        if outbox.remove(|message| message.head == Head::Word(id)).is_some() {
-            let left = Left::of(outbox);
-            self.taken(pipe, left);
+        if outbox.queue.remove(|message| message.head == Head::Word(id)).is_some() {
+            let (priority, left) = (outbox.priority, Left::of(&outbox.queue));
+            self.taken(priority, pipe, left);
         }
     }
 
-    fn taken(&mut self, pipe: PipeId, left: Left) {
+    fn taken(&mut self, priority: Priority, pipe: PipeId, left: Left) {
         match left {
             Left::Much => {}
             // Not at the first free place: the senders that waited shall find a good run of them.
-            Left::Half => self.reopen(pipe),
+            Left::Half => self.reopen(priority, pipe),
             Left::Nothing => {
-                self.idle.insert(pipe);
-                self.reopen(pipe);
+                self.idle.insert(priority, pipe);
+                self.reopen(priority, pipe);
             }
         }
     }
 
+    /// The socket is closed: whatever is left is thrown away, and counted.
+    pub(crate) fn finish(&mut self, counters: &mut Counters) {
+        for (_, outbox) in core::mem::take(&mut self.outboxes) {
+            counters.drop_some(DropReason::Unsent, outbox.queue.len());
+        }
+        self.idle = Roster::default();
+        self.open = Roster::default();
+    }
+
     /// Only the first pipe with room is news to those who wait.
-    fn reopen(&mut self, pipe: PipeId) {
+    fn reopen(&mut self, priority: Priority, pipe: PipeId) {
         if self.open.is_empty() {
             self.attention.push_back(Attention::Senders);
         }
-        self.open.insert(pipe);
+        self.open.insert(priority, pipe);
     }
 
     pub(crate) fn next_attention(&mut self) -> Option<Attention> {
@@ -187,15 +259,6 @@ impl Left {
             false => Left::Much,
         }
     }
-}
-
-/// The first of `pipes` behind `turn`, going round.
-fn after(pipes: &BTreeSet<PipeId>, turn: Option<PipeId>) -> Option<PipeId> {
-    let Some(PipeId(last)) = turn else {
-        return pipes.first().copied();
-    };
-    let behind = last.checked_add(1).and_then(|from| pipes.range(PipeId(from)..).next());
-    behind.or_else(|| pipes.first()).copied()
 }
 
 #[cfg(test)]
@@ -259,5 +322,43 @@ mod tests {
         assert_eq!(put(&mut lanes), Err(Refusal::Full));
         assert!(lanes.transmit(PipeId(1)).is_some());
         assert_eq!(put(&mut lanes), Ok(PipeId(1)));
+    }
+
+    #[test]
+    fn a_later_priority_is_served_only_while_no_earlier_one_has_room() {
+        let mut lanes = Lanes::default();
+        for pipe in 1..=3 {
+            lanes.open(PipeId(pipe));
+        }
+        lanes.rank(PipeId(2), Priority::FIRST);
+        lanes.rank(PipeId(3), Priority::FIRST);
+        let turns: Vec<u32> =
+            (0..2 * OUTBOX_MESSAGES_MAX).map(|_| put(&mut lanes).unwrap().0).collect();
+        assert_eq!(turns, [2, 3].repeat(OUTBOX_MESSAGES_MAX));
+        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
+        while lanes.transmit(PipeId(3)).is_some() {}
+        assert_eq!(put(&mut lanes), Ok(PipeId(3)), "as soon as it has room again");
+        lanes.rank(PipeId(3), Priority::LAST);
+        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
+        lanes.close(PipeId(1));
+        assert_eq!(put(&mut lanes), Ok(PipeId(3)), "the last one is better than none");
+    }
+
+    #[test]
+    fn the_length_of_the_queues_holds_for_pipes_that_are_open_too() {
+        let mut lanes = Lanes::default();
+        lanes.open(PipeId(1));
+        put(&mut lanes).unwrap();
+        lanes.set_length(QueueLength::new(1).unwrap());
+        assert_eq!(put(&mut lanes), Err(Refusal::Full));
+        lanes.set_length(QueueLength::new(2).unwrap());
+        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
+        assert_eq!(put(&mut lanes), Err(Refusal::Full));
+        lanes.open(PipeId(2));
+        assert_eq!((put(&mut lanes), put(&mut lanes)), (Ok(PipeId(2)), Ok(PipeId(2))));
+        let mut counters = Counters::default();
+        lanes.finish(&mut counters);
+        assert_eq!(counters.dropped_unsent, 4);
+        assert_eq!(put(&mut lanes), Err(Refusal::NoPipe));
     }
 }

@@ -23,6 +23,7 @@
 
 extern crate alloc;
 
+pub mod range;
 pub mod limits;
 pub mod counters;
 pub mod message;
@@ -30,6 +31,7 @@ pub mod contexts;
 pub mod protocol;
 pub mod stream;
 mod queue;
+mod roster;
 mod lanes;
 mod inbox;
 mod pool;
@@ -69,6 +71,7 @@ pub use protocol::{
 pub use publish::Pub;
 pub use pull::Pull;
 pub use push::Push;
+pub use range::{OutOfRange, Priority, QueueLength};
 pub use raw::Raw;
 pub use rep::Rep;
 pub use req::Req;

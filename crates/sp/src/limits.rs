@@ -4,6 +4,8 @@
 
 use core::time::Duration;
 
+use crate::range::OutOfRange;
+
 /// Bytes of one message, header and body, unless the socket says otherwise: the default of nanomsg
 /// and mangos, and of RFC sp-tcp-mapping-01.
 pub const RECEIVE_BYTES_MAX: usize = 1024 * 1024;
@@ -67,17 +69,28 @@ pub const REPLY_MESSAGES_MAX: usize = 32 * OUTBOX_MESSAGES_MAX;
 pub struct Hops(u8);
 
 impl Hops {
-    /// The largest that may be set; NNG's limit. It bounds a backtrace to 60 bytes.
-    pub const MAX: Hops = Hops(15);
+    /// The largest that may be set, as in nanomsg and mangos; NNG takes 15 at most. It bounds a
+    /// backtrace to 1,020 bytes.
+    pub const MAX: Hops = Hops(255);
 
-    /// `hops` from 1 to 15.
+    /// `hops` from 1 to 255.
     pub const fn new(hops: u8) -> Option<Hops> {
-        if hops >= 1 && hops <= Hops::MAX.0 { Some(Hops(hops)) } else { None }
+        if hops >= 1 { Some(Hops(hops)) } else { None }
     }
 
     /// The number.
     pub const fn get(self) -> u8 {
         self.0
+    }
+}
+
+impl TryFrom<u64> for Hops {
+    type Error = OutOfRange;
+
+    fn try_from(given: u64) -> Result<Hops, OutOfRange> {
+        let most = u64::from(Hops::MAX.0);
+        let bad = OutOfRange { what: "a hop limit", given, least: 1, most, unit: "hops" };
+        u8::try_from(given).ok().and_then(Hops::new).ok_or(bad)
     }
 }
 
@@ -93,10 +106,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hops_are_one_to_fifteen() {
+    fn hops_are_one_to_255() {
         assert_eq!(Hops::new(0), None);
         assert_eq!(Hops::new(1).map(Hops::get), Some(1));
-        assert_eq!(Hops::new(15), Some(Hops::MAX));
-        assert_eq!(Hops::new(16), None);
+        assert_eq!(Hops::new(255), Some(Hops::MAX));
+        assert_eq!(Hops::try_from(15).map(Hops::get), Ok(15));
+        assert!(Hops::try_from(0).is_err() && Hops::try_from(256).is_err());
     }
 }

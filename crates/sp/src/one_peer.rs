@@ -15,7 +15,7 @@ use crate::limits::{
 use crate::queue::Queue;
 use crate::{
     Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refusal, Refused,
+    RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// Hops of a message that comes straight from its sender.
@@ -102,6 +102,13 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         }
     }
 
+    fn finish(&mut self) {
+        self.counters.drop_some(DropReason::Unsent, self.outbox.len());
+        self.counters.drop_some(DropReason::Unread, self.inbox.len());
+        self.outbox.clear();
+        self.inbox.clear();
+    }
+
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         let Some(pipe) = self.peer else {
             let why = Refusal::NoPipe;
@@ -164,6 +171,29 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         }
         self.counters.received += 1;
         Ok(body)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::HopsMax(hops) if Self::HAS_HEADER => self.hops_max = hops,
+            Setting::SendQueue(length) => {
+                let had_room = self.outbox.has_room();
+                self.outbox.set_length(length.get());
+                if !had_room && self.outbox.has_room() {
+                    self.attention.push_back(Attention::Senders);
+                }
+            }
+            Setting::ReceiveQueue(length) => {
+                self.inbox.set_length(length.get());
+                let paused = !self.inbox.has_room();
+                if self.paused && !paused {
+                    self.attention.extend(self.peer.map(Attention::Read));
+                }
+                self.paused = paused;
+            }
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

@@ -17,8 +17,8 @@ use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::limits::Hops;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, RawMessage,
-    Received, RecvError, Refusal, Refused, RefusedRaw,
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    RawMessage, Received, RecvError, Refusal, Refused, RefusedRaw, Setting, SettingError,
 };
 
 /// Hops of a message that comes straight from its sender.
@@ -103,6 +103,26 @@ impl Protocol for Pair1Many {
         self.inbox.close(pipe);
         // Whoever waits for room there hears that the peer is gone.
         self.attention.push_back(Attention::Room(pipe));
+    }
+
+    fn rank(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
+        self.lanes.rank(pipe, send);
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.lanes.finish(&mut self.counters);
+        self.inbox.finish(&mut self.counters);
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            Setting::HopsMax(hops) => self.hops_max = hops,
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {

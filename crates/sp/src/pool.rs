@@ -6,7 +6,7 @@
 use alloc::collections::VecDeque;
 
 use crate::lanes::Lanes;
-use crate::{Attention, Message, PipeId, Refusal};
+use crate::{Attention, Counters, DropReason, Message, PipeId, Refusal};
 
 /// Outboxes, and what found no place in one.
 #[derive(Debug, Default)]
@@ -30,6 +30,13 @@ impl Pool {
             self.homeless.extend(unsent);
             self.rehome();
         }
+    }
+
+    /// The socket is closed: whatever is left is thrown away, and counted.
+    pub(crate) fn finish(&mut self, counters: &mut Counters) {
+        counters.drop_some(DropReason::Unsent, self.homeless.len());
+        self.homeless.clear();
+        self.lanes.finish(counters);
     }
 
     /// The outboxes, for messages that go another way than to one of the peers; those are never

@@ -10,7 +10,11 @@ use core::time::Duration;
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::{ContextError, ContextId, Counters, DropReason, Message, PipeId, RawMessage};
+use crate::limits::Hops;
+use crate::{
+    ContextError, ContextId, Counters, DropReason, Message, PipeId, Priority, QueueLength,
+    RawMessage,
+};
 
 /// One SP socket without bytes, clock or threads.
 pub trait Protocol: Send + Debug {
@@ -23,6 +27,15 @@ pub trait Protocol: Send + Debug {
     /// The pipe is gone. What waited for it goes elsewhere or is counted; a number that is not
     /// open changes nothing.
     fn close(&mut self, pipe: PipeId, now: Time);
+
+    /// Ranks an open pipe among the others: to which a message goes first, and whose messages the
+    /// user gets first. A protocol that does not choose between its pipes has no use for it.
+    fn rank(&mut self, _pipe: PipeId, _send: Priority, _receive: Priority) {}
+
+    /// The socket is closed, and so are its pipes: counts what was not written as
+    /// [`DropReason::Unsent`] and what the user has not taken as [`DropReason::Unread`], and
+    /// forgets it.
+    fn finish(&mut self) {}
 
     /// Takes a body from the user and puts it into the outbox of the pipe that shall carry it.
     /// A refusal changes nothing.
@@ -138,6 +151,14 @@ pub enum Setting {
     Unsubscribe(Bytes),
     /// surveyor: how long answers count, from the next survey on; `None`: until the next one.
     SurveyTime(Option<Duration>),
+    /// req: when a request without a reply is sent again, from the next request on; `None`: never.
+    ResendTime(Option<Duration>),
+    /// rep, respondent, star and pair version 1: how many hops a message may have come.
+    HopsMax(Hops),
+    /// Messages that may wait for the wire, for each peer.
+    SendQueue(QueueLength),
+    /// Messages that may wait for the user, from each peer.
+    ReceiveQueue(QueueLength),
 }
 
 /// Why a setting was not taken.

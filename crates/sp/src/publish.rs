@@ -11,7 +11,7 @@ use wigwag_wire::{ProtocolNumber, Time};
 use crate::lanes::Lanes;
 use crate::{
     Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refused,
+    RecvError, Refused, Setting, SettingError,
 };
 
 /// A pub socket.
@@ -42,6 +42,10 @@ impl Protocol for Pub {
         self.lanes.close_and_count(pipe, &mut self.counters);
     }
 
+    fn finish(&mut self) {
+        self.lanes.finish(&mut self.counters);
+    }
+
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
@@ -64,6 +68,14 @@ impl Protocol for Pub {
 
     fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
         Err(RecvError::OnlySends(self.number()))
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

@@ -9,8 +9,8 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
 use crate::{
-    Attention, CloseReason, Counters, Message, PipeId, Protocol, Received, RecvError, Refusal,
-    Refused,
+    Attention, CloseReason, Counters, Message, PipeId, Priority, Protocol, Received, RecvError,
+    Refusal, Refused, Setting, SettingError,
 };
 
 /// A pull socket.
@@ -50,6 +50,14 @@ impl Protocol for Pull {
         self.inbox.close(pipe);
     }
 
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.inbox.finish(&mut self.counters);
+    }
+
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         let why = Refusal::OnlyReceives(self.number());
         Err(Refused { body, why })
@@ -71,6 +79,14 @@ impl Protocol for Pull {
         let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
         self.counters.received += 1;
         Ok(body)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

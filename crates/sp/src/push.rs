@@ -9,8 +9,8 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::pool::Pool;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refused,
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    Received, RecvError, Refused, Setting, SettingError,
 };
 
 /// A push socket.
@@ -41,6 +41,14 @@ impl Protocol for Push {
         self.pool.close(pipe);
     }
 
+    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.pool.lanes().rank(pipe, send);
+    }
+
+    fn finish(&mut self) {
+        self.pool.finish(&mut self.counters);
+    }
+
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         let outcome = self.pool.send(Message { head: Head::Empty, body });
         outcome.map_err(|(Message { body, .. }, why)| Refused { body, why })?;
@@ -63,6 +71,14 @@ impl Protocol for Push {
 
     fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
         Err(RecvError::OnlySends(self.number()))
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.pool.lanes().set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

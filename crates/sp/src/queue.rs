@@ -42,6 +42,15 @@ impl<T: Weight> Queue<T> {
         Queue { items: VecDeque::new(), bytes: 0, messages_max, bytes_max }
     }
 
+    /// Sets the bound on messages; what is held beyond it stays.
+    pub(crate) fn set_length(&mut self, messages_max: usize) {
+        self.messages_max = messages_max;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
     pub(crate) fn has_room(&self) -> bool {
         self.items.len() < self.messages_max && self.bytes < self.bytes_max
     }
@@ -85,9 +94,9 @@ impl<T: Weight> Queue<T> {
         Some(item)
     }
 
-    /// Messages that are held.
-    pub(crate) fn len(&self) -> usize {
-        self.items.len()
+    pub(crate) fn clear(&mut self) {
+        self.items.clear();
+        self.bytes = 0;
     }
 
     /// Bytes that are held.

@@ -23,9 +23,12 @@ use crate::limits::{Hops, REPLY_BYTES_MAX, REPLY_MESSAGES_MAX};
 use crate::pool::Pool;
 use crate::queue::Weight;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Message, PipeId, Protocol, RawMessage, Received,
-    RecvError, Refused, RefusedRaw,
+    Attention, CloseReason, Counters, DropReason, Message, PipeId, Priority, Protocol, RawMessage,
+    Received, RecvError, Refused, RefusedRaw, Setting, SettingError,
 };
+
+/// Hops of a message that can be counted up once more in its byte.
+const HOPS_COUNTED_MAX: u8 = u8::MAX - 1;
 
 mod plan;
 
@@ -73,7 +76,8 @@ impl Raw {
         match self.plan.inner {
             Inner::Nothing => Ok(Bytes::new()),
             Inner::Words => {
-                let words = if self.plan.origin { self.hops_max.get() } else { REPLY_WORDS_MAX };
+                let hops_max = self.hops_max.get().into();
+                let words = if self.plan.origin { hops_max } else { REPLY_WORDS_MAX };
                 let parts = backtrace::split_within(message.clone(), words);
                 let (header, body) = parts.map_err(Received::Dropped)?;
                 *message = body;
@@ -82,7 +86,7 @@ impl Raw {
             Inner::Hops => {
                 // star ends at the limit, pair1 behind it, as mangos has them.
                 let star = self.plan.number == ProtocolNumber::STAR;
-                let most = self.hops_max.get() - u8::from(star);
+                let most = (self.hops_max.get() - u8::from(star)).min(HOPS_COUNTED_MAX);
                 match hops::take(message, most) {
                     Ok(hops) => Ok(Bytes::copy_from_slice(&[0, 0, 0, hops + 1])),
                     Err(BadHops::TooMany) => Err(Received::Dropped(DropReason::TooManyHops)),
@@ -152,6 +156,26 @@ impl Protocol for Raw {
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
         let outcome = self.send_raw(RawMessage { header: Bytes::new(), body }, now);
         outcome.map_err(|RefusedRaw { message, why }| Refused { body: message.body, why })
+    }
+
+    fn rank(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
+        self.pool.lanes().rank(pipe, send);
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.pool.finish(&mut self.counters);
+        self.inbox.finish(&mut self.counters);
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.pool.lanes().set_length(length),
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            Setting::HopsMax(hops) => self.hops_max = hops,
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {

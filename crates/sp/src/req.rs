@@ -20,7 +20,7 @@ use crate::limits::RESEND_DELAY;
 use crate::requests::Requests;
 use crate::{
     Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId,
-    Protocol, Received, RecvError, Refusal, Refused,
+    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// Where the exchange of a context stands.
@@ -102,6 +102,24 @@ impl Protocol for Req {
             if let Some(exchange) = self.contexts.get_mut(context) {
                 exchange.stage = Stage::Lost;
                 self.attention.push_back(context.receivers());
+            }
+        }
+    }
+
+    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.requests.lanes().rank(pipe, send);
+    }
+
+    fn finish(&mut self) {
+        for exchange in self.contexts.all_mut() {
+            match mem::take(&mut exchange.stage) {
+                // Sent or not, nobody will hear the reply.
+                Stage::Asked(id) => {
+                    self.requests.end(id);
+                    self.counters.cancelled += 1;
+                }
+                Stage::Answered(_) => self.counters.drop_one(DropReason::Unread),
+                Stage::Idle | Stage::Lost => {}
             }
         }
     }
@@ -228,6 +246,15 @@ impl Protocol for Req {
 
     fn deadline(&self) -> Option<Time> {
         self.requests.deadline()
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::ResendTime(time) => self.requests.set_resend(time),
+            Setting::SendQueue(length) => self.requests.lanes().set_length(length),
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

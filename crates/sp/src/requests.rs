@@ -56,6 +56,16 @@ impl Requests {
         }
     }
 
+    /// From the next request on.
+    pub(crate) fn set_resend(&mut self, delay: Option<Duration>) {
+        self.resend = delay;
+    }
+
+    /// The outboxes of the peers.
+    pub(crate) fn lanes(&mut self) -> &mut Lanes {
+        &mut self.lanes
+    }
+
     pub(crate) fn connect(&mut self, pipe: PipeId, now: Time) {
         self.lanes.open(pipe);
         self.rehome(now);

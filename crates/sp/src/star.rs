@@ -13,8 +13,8 @@ use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::limits::Hops;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refused,
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    Received, RecvError, Refused, Setting, SettingError,
 };
 
 /// A star socket.
@@ -69,6 +69,15 @@ impl Protocol for Star {
         self.inbox.close(pipe);
     }
 
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.lanes.finish(&mut self.counters);
+        self.inbox.finish(&mut self.counters);
+    }
+
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
@@ -106,6 +115,16 @@ impl Protocol for Star {
         let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
         self.counters.received += 1;
         Ok(body)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        match setting {
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::ReceiveQueue(length) => self.inbox.set_length(length),
+            Setting::HopsMax(hops) => self.hops_max = hops,
+            _ => return Err(SettingError::NotOf(self.number())),
+        }
+        Ok(())
     }
 
     fn next_attention(&mut self) -> Option<Attention> {

@@ -21,16 +21,20 @@ use crate::{Head, Message};
 
 /// Cuts the next message off the front of `input`; `None` asks for more bytes.
 ///
-/// A short message is copied out of the block that it was read into, a long one shares it.
+/// A short message is copied out of the block that it was read into, a long one shares it: so a body
+/// of less than [`SHARE_BYTES_MIN`] holds at most a slab of as many bytes, and a longer one at most
+/// the block of 256 KiB that it came in, sixteen times its own length. Whoever keeps bodies for long
+/// copies them. Either way nothing is allocated while bodies are dropped as fast as they come.
 pub fn cut(
     framing: Framing,
     input: &mut ReadBuf,
     limit: usize,
 ) -> Result<Option<Bytes>, FramingError> {
-    let message = framing.cut(input, limit)?;
-    Ok(message.map(|message| {
-        if message.len() < SHARE_BYTES_MIN { Bytes::copy_from_slice(&message) } else { message }
-    }))
+    let Some(length) = framing.next(input, limit)? else {
+        return Ok(None);
+    };
+    input.skip(framing.prefix_bytes());
+    Ok(Some(if length < SHARE_BYTES_MIN { input.copy(length) } else { input.take(length) }))
 }
 
 /// Gathers messages until one write has enough.

@@ -19,7 +19,7 @@ use crate::topics::Topics;
 use crate::tray::Tray;
 use crate::{
     Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId,
-    Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// A context, or the socket itself.
@@ -94,6 +94,16 @@ impl Protocol for Sub {
         self.contexts.own_mut().tray.pipes().close(pipe);
     }
 
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.contexts.own_mut().tray.pipes().rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        for listener in self.contexts.all_mut() {
+            listener.tray.finish(&mut self.counters);
+        }
+    }
+
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         let why = Refusal::OnlyReceives(self.number());
         Err(Refused { body, why })
@@ -163,7 +173,11 @@ impl Protocol for Sub {
                 true => Ok(()),
                 false => Err(SettingError::NoSuchTopic),
             },
-            Setting::SurveyTime(_) => Err(SettingError::NotOf(number)),
+            Setting::ReceiveQueue(length) => {
+                listener.tray.set_length(length);
+                Ok(())
+            }
+            _ => Err(SettingError::NotOf(number)),
         }
     }
 

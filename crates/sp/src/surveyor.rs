@@ -20,7 +20,7 @@ use crate::limits::SURVEY_TIME;
 use crate::tray::Tray;
 use crate::{
     Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId,
-    Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// Where the survey stands.
@@ -131,6 +131,17 @@ impl Protocol for Surveyor {
     fn close(&mut self, pipe: PipeId, _now: Time) {
         self.lanes.close_and_count(pipe, &mut self.counters);
         self.contexts.own_mut().tray.pipes().close(pipe);
+    }
+
+    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.contexts.own_mut().tray.pipes().rank(pipe, receive);
+    }
+
+    fn finish(&mut self) {
+        self.lanes.finish(&mut self.counters);
+        for asker in self.contexts.all_mut() {
+            asker.tray.finish(&mut self.counters);
+        }
     }
 
     /// Never refused: without peers nobody will answer.
@@ -248,12 +259,13 @@ impl Protocol for Surveyor {
         let number = self.number();
         let asker = self.contexts.get_mut(context).ok_or(SettingError::NoContext)?;
         match setting {
-            Setting::SurveyTime(time) => {
-                asker.time = time;
-                Ok(())
-            }
-            Setting::Subscribe(_) | Setting::Unsubscribe(_) => Err(SettingError::NotOf(number)),
+            Setting::SurveyTime(time) => asker.time = time,
+            Setting::ReceiveQueue(length) => asker.tray.set_length(length),
+            // All contexts share the outboxes.
+            Setting::SendQueue(length) => self.lanes.set_length(length),
+            _ => return Err(SettingError::NotOf(number)),
         }
+        Ok(())
     }
 
     fn round_in(&self, context: ContextId) -> u64 {

@@ -9,7 +9,7 @@
 use bytes::Bytes;
 
 use crate::inbox::Inbox;
-use crate::{Attention, ContextId, Counters, PipeId, Received};
+use crate::{Attention, ContextId, Counters, PipeId, QueueLength, Received};
 
 /// The lane that all peers share in the tray of a further context.
 const ALL_PEERS: PipeId = PipeId(0);
@@ -33,6 +33,16 @@ impl Tray {
     /// The socket's own tray is told of pipes, the others are not.
     pub(crate) fn pipes(&mut self) -> &mut Inbox<Bytes> {
         &mut self.inbox
+    }
+
+    /// Messages that may wait, from each peer or from all.
+    pub(crate) fn set_length(&mut self, length: QueueLength) {
+        self.inbox.set_length(length);
+    }
+
+    /// The socket is closed: whatever is left is thrown away, and counted.
+    pub(crate) fn finish(&mut self, counters: &mut Counters) {
+        self.inbox.finish(counters);
     }
 
     pub(crate) fn is_open(&self, pipe: PipeId) -> bool {

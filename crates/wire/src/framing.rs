@@ -62,6 +62,17 @@ impl Framing {
     /// Cuts the next message off the front of `input`. `None` asks for more bytes; `input` then
     /// knows how many are wanted.
     pub fn cut(self, input: &mut ReadBuf, limit: usize) -> Result<Option<Bytes>, FramingError> {
+        let Some(length) = self.next(input, limit)? else {
+            return Ok(None);
+        };
+        input.skip(self.prefix_bytes());
+        Ok(Some(input.take(length)))
+    }
+
+    /// The length of the next message when all of it, [`prefix_bytes`](Self::prefix_bytes) first,
+    /// lies at the front of `input`, where it stays. `None` asks for more bytes; `input` then knows
+    /// how many are wanted.
+    pub fn next(self, input: &mut ReadBuf, limit: usize) -> Result<Option<usize>, FramingError> {
         let mut prefix = input.as_slice();
         if self == Framing::Ipc {
             match prefix.split_first() {
@@ -75,16 +86,19 @@ impl Framing {
             return Ok(None);
         };
         let length = u64::from_be_bytes(*length);
-        let fits = usize::try_from(length).ok().filter(|length| *length <= limit);
-        let Some(message) = fits else {
+        // A limit may be as large as a number can be; what cannot lie in memory is over any limit.
+        let whole = usize::try_from(length)
+            .ok()
+            .filter(|length| *length <= limit)
+            .and_then(|message| Some((message, message.checked_add(self.prefix_bytes())?)));
+        let Some((message, whole)) = whole else {
             return Err(FramingError::TooLong { length, limit });
         };
-        let whole = self.prefix_bytes() + message;
         if input.len() < whole {
             input.want(whole);
             return Ok(None);
         }
-        Ok(Some(input.take(whole).slice(self.prefix_bytes()..)))
+        Ok(Some(message))
     }
 }
 

@@ -19,6 +19,7 @@ pub mod call;
 pub mod run;
 pub mod header;
 pub mod framing;
+pub mod slabs;
 pub mod read_buf;
 pub mod batch;
 pub mod fault;

@@ -1,25 +1,56 @@
 //! The bytes that a connection has received and nobody has read yet.
 //!
 //! A block is shared, not copied: a message that is cut off keeps the block alive for as long as
-//! somebody holds a part of it. When nobody does, the block is filled again.
+//! somebody holds a part of it. When nobody does, the block is filled again. Short messages can be
+//! copied into slabs instead, so that they do not hold a whole block ([`ReadBuf::copy`]). Both
+//! blocks and slabs are used again, so that a connection whose messages are dropped as fast as they
+//! come allocates nothing.
 
-use bytes::{Bytes, BytesMut};
+use core::mem;
 
-/// Room that is made before each read: one read of this size takes a whole batch or several.
+use bytes::{Buf, Bytes, BytesMut};
+
+use crate::slabs::{Pieces, Slabs};
+
+/// Room that is made before a read, at best: one read of this size takes a whole batch or several.
 pub const READ_BYTES: usize = 256 * 1024;
 
+/// Room that is enough to read on in a block whose front somebody holds: as much as most reads
+/// bring. With less, another block takes over.
+const READ_BYTES_MIN: usize = READ_BYTES / 4;
+
+/// Blocks that may wait until their messages are dropped: 1 MiB, what an inbox of 256 KiB can lie
+/// in, and the message that the user holds.
+const BLOCKS_MAX: usize = 4;
+
 /// Received bytes, shared with the messages that were cut off the front.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct ReadBuf {
     block: BytesMut,
     /// Bytes that must lie here before the reader can go on; 0 when any byte helps.
     wanted: usize,
+    /// True while `block` is one of `blocks`: of their size, and to be used again.
+    pooled: bool,
+    blocks: Pieces,
+    slabs: Slabs,
+}
+
+impl Default for ReadBuf {
+    fn default() -> ReadBuf {
+        ReadBuf::new()
+    }
 }
 
 impl ReadBuf {
     /// An empty buffer without memory: an idle connection holds none.
     pub fn new() -> ReadBuf {
-        ReadBuf::default()
+        ReadBuf {
+            block: BytesMut::new(),
+            wanted: 0,
+            pooled: false,
+            blocks: Pieces::new(READ_BYTES, BLOCKS_MAX),
+            slabs: Slabs::new(),
+        }
     }
 
     /// Bytes received and not taken.
@@ -47,10 +78,26 @@ impl ReadBuf {
         self.block.len() >= self.wanted.max(1)
     }
 
-    /// Takes `length` bytes off the front (all of them if there are fewer), without copying.
+    /// Takes `length` bytes off the front (all of them if there are fewer), without copying. They
+    /// hold the whole block, [`READ_BYTES`] or their own length, for as long as somebody has them.
     pub fn take(&mut self, length: usize) -> Bytes {
         self.wanted = 0;
         self.block.split_to(length.min(self.block.len())).freeze()
+    }
+
+    /// Takes `length` bytes off the front (all of them if there are fewer) as a copy, which holds
+    /// [`SLAB_BYTES`](crate::slabs::SLAB_BYTES) or its own length and not the block.
+    pub fn copy(&mut self, length: usize) -> Bytes {
+        let length = length.min(self.block.len());
+        let copy = self.slabs.copy(&self.block[..length]);
+        self.skip(length);
+        copy
+    }
+
+    /// Forgets `length` bytes at the front (all of them if there are fewer).
+    pub fn skip(&mut self, length: usize) {
+        self.wanted = 0;
+        self.block.advance(length.min(self.block.len()));
     }
 
     /// Appends a copy of `bytes`; tests and the simulator use it.
@@ -58,17 +105,31 @@ impl ReadBuf {
         self.block.extend_from_slice(bytes);
     }
 
-    /// The place to read into, with room for [`READ_BYTES`] and for all that is wanted.
+    /// The place to read into, with room for [`READ_BYTES`] or little less, and for what is wanted.
     ///
     /// Memory follows the bytes that came, not those that were announced: a wanted length beyond
     /// what was checked against the receive limit cannot occur, and the room grows by reads.
     pub fn space(&mut self) -> &mut BytesMut {
-        if self.block.is_empty() {
-            // Nobody's bytes are left here: start over in the same block if it is free again.
-            self.block.reserve(READ_BYTES);
-        } else {
-            let missing = self.wanted.saturating_sub(self.block.len());
-            self.block.reserve(missing.clamp(4096, READ_BYTES));
+        let held = self.block.len();
+        let missing = self.wanted.saturating_sub(held).clamp(4096, READ_BYTES);
+        let room = if held == 0 { READ_BYTES } else { missing };
+        // First in the same block, if nobody holds its front any more.
+        let enough = self.block.try_reclaim(room)
+            || (held == 0 && self.block.capacity() >= READ_BYTES_MIN.max(missing));
+        if enough {
+            return &mut self.block;
+        }
+        if held + missing > READ_BYTES {
+            // A long message has memory of its own, which grows with it.
+            self.block.reserve(missing);
+            self.pooled = false;
+            return &mut self.block;
+        }
+        let mut fresh = self.blocks.take();
+        fresh.extend_from_slice(&self.block);
+        let used = mem::replace(&mut self.block, fresh);
+        if mem::replace(&mut self.pooled, true) {
+            self.blocks.retire(used);
         }
         &mut self.block
     }
@@ -77,12 +138,18 @@ impl ReadBuf {
     pub fn release(&mut self) {
         if self.block.is_empty() {
             self.block = BytesMut::new();
+            self.pooled = false;
+            self.blocks.release();
+            self.slabs.release();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::collections::{BTreeSet, VecDeque};
+    use alloc::vec;
+
     use super::*;
 
     #[test]
@@ -104,5 +171,50 @@ mod tests {
         assert!(!input.is_ready());
         input.fill(b"c");
         assert!(input.is_ready());
+    }
+
+    /// A copy does not hold the block, and what is taken does: only then another one is filled.
+    #[test]
+    fn a_copy_leaves_the_block_to_us_and_a_taken_part_does_not() {
+        let mut input = ReadBuf::new();
+        let block = input.space().as_ptr();
+        input.fill(&[1; 3 * READ_BYTES / 4]);
+        let copy = input.copy(100);
+        input.skip(READ_BYTES);
+        assert!(input.is_empty());
+        assert_eq!(input.space().as_ptr(), block);
+        input.fill(&[2; 7 * READ_BYTES / 8]);
+        let part = input.take(READ_BYTES);
+        assert_ne!(input.space().as_ptr(), block);
+        assert!(copy.iter().all(|byte| *byte == 1) && part.iter().all(|byte| *byte == 2));
+        drop(part);
+        // The first block has waited for that, and comes after the one that is filled now.
+        input.fill(&[3; 7 * READ_BYTES / 8]);
+        let _part = input.take(READ_BYTES);
+        assert_eq!(input.space().as_ptr(), block);
+    }
+
+    /// Messages over the end of blocks, each held while the next two come: four blocks do for all.
+    #[test]
+    fn blocks_go_round() {
+        let message = 100_000;
+        let mut input = ReadBuf::new();
+        let mut places = BTreeSet::new();
+        let mut held = VecDeque::new();
+        for number in 0..200_u8 {
+            while input.len() < message {
+                input.want(message);
+                places.insert(input.space().as_ptr() as usize / READ_BYTES);
+                let missing = message - input.len();
+                input.fill(&vec![number; missing.min(30_000)]);
+            }
+            held.push_back((number, input.take(message)));
+            if held.len() > 2 {
+                let (number, message) = held.pop_front().unwrap();
+                assert!(message.iter().all(|byte| *byte == number));
+            }
+        }
+        // A block may lie across one multiple of its size.
+        assert!(places.len() <= 2 * (BLOCKS_MAX + 1), "{} places", places.len());
     }
 }

@@ -267,10 +267,7 @@ impl Core {
     }
 
     pub(super) fn error(self: &Arc<Core>, kind: SocketErrorKind) -> SocketError {
-        let places = self.with(|state| match state.places.is_empty() {
-            true => "neither dials nor listens".to_owned(),
-            false => state.places.join(", "),
-        });
+        let places = self.with(|state| state.places());
         SocketError { at: format!("{}, {places}", self.number), kind }
     }
 }

@@ -4,7 +4,7 @@
 //! the protocol wants done, unlocks, and only then does it. So nothing is woken or written under
 //! the lock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::future::Future;
 use std::io;
 use std::mem;
@@ -18,13 +18,18 @@ use wigwag_sp::limits::RECEIVE_BYTES_MAX;
 use wigwag_sp::{PipeId, Protocol};
 use wigwag_wire::{ProtocolNumber, Time};
 
+use super::LINGER_MAX;
 use super::background;
 use super::calls::Side;
+use super::endpoint::Endpoint;
+use super::errands::Few;
+use super::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
 use super::pipe::Pipe;
 use super::race::until;
+use super::statistics::{PipeStatistics, Statistics};
 use super::waiters::{Apart, Waiters};
-use super::{LINGER_MAX, Statistics};
 use crate::clock;
+use crate::options::Redial;
 
 /// How far the end of a socket has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,7 +64,7 @@ pub(super) struct State {
     /// Who waits for a context of his own, or for one peer among many.
     pub(super) others: Apart<Side>,
     /// Wakers to be called once the lock is free.
-    pub(super) wakes: Vec<Waker>,
+    pub(super) wakes: Few<Waker>,
     pub(super) closing: bool,
     /// Tasks of this socket that run.
     tasks: usize,
@@ -70,8 +75,13 @@ pub(super) struct State {
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) receive_limit: usize,
-    /// Where it dials and listens, as words for errors.
-    pub(super) places: Vec<String>,
+    /// The dialers and listeners that are at work.
+    pub(super) endpoints: BTreeMap<u64, Arc<Endpoint>>,
+    pub(super) last_endpoint: u64,
+    pub(super) redial: Redial,
+    /// `None`: until all is written.
+    pub(super) linger: Option<Duration>,
+    pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
     /// What the last connection that failed said.
     pub(super) trouble: Option<String>,
 }
@@ -79,12 +89,36 @@ pub(super) struct State {
 /// A pipe as its socket sees it.
 pub(super) struct Entry {
     pub(super) pipe: Arc<Pipe>,
+    pub(super) statistics: PipeStatistics,
+    /// Why we close it, if we do.
+    pub(super) end: Option<PipeEnd>,
     /// Messages in the write that is under way.
     pub(super) writing: u64,
     /// All that was sent is with the kernel.
     pub(super) written: bool,
     /// Received bytes wait for room.
     pub(super) stopped: bool,
+}
+
+impl Entry {
+    pub(super) fn new(pipe: Arc<Pipe>) -> Entry {
+        Entry {
+            pipe,
+            statistics: PipeStatistics::default(),
+            end: None,
+            writing: 0,
+            written: true,
+            stopped: false,
+        }
+    }
+
+    pub(super) fn info(&self) -> &PipeInfo {
+        &self.pipe.info
+    }
+
+    pub(super) fn report(&self) -> OpenPipeReport {
+        OpenPipeReport { info: self.info().clone(), statistics: self.statistics }
+    }
 }
 
 impl Core {
@@ -152,31 +186,66 @@ impl Core {
             *now = phase.max(*now);
             further
         });
+        if phase >= Phase::Closed {
+            self.end_pipes(PipeEnd::SocketClosed, |_| true);
+        }
+    }
+
+    /// Closes the pipes that are `meant`, and says how many; those that end already are left alone.
+    pub(super) fn end_pipes(&self, end: PipeEnd, meant: impl Fn(&Entry) -> bool) -> usize {
+        let mut ending = Vec::new();
+        for entry in self.lock().pipes.values_mut() {
+            if entry.end.is_none() && meant(entry) {
+                entry.end = Some(end.clone());
+                ending.push(entry.pipe.clone());
+            }
+        }
+        for pipe in &ending {
+            pipe.end.notify_one();
+        }
+        ending.len()
+    }
+
+    /// Nothing of the socket runs any more: what is left in it will go nowhere.
+    fn finish(&self) {
+        let counters = {
+            let mut state = self.lock();
+            state.protocol.finish();
+            state.protocol.counters()
+        };
+        let (unsent, unread) = (counters.dropped_unsent, counters.dropped_unread);
+        if unsent + unread > 0 {
+            tracing::warn!(socket = %self.number, unsent, unread, "closed with messages left in it");
+        }
+        self.advance(Phase::Gone);
     }
 
     /// Ends the socket; nobody needs to wait for it.
     pub(super) fn begin_close(self: &Arc<Core>) {
-        let begun = self.with(|state| {
+        let (begun, linger) = self.with(|state| {
             let begun = !mem::replace(&mut state.closing, true);
             let State { wakes, senders, receivers, others, .. } = state;
             wakes.extend(senders.all());
             wakes.extend(receivers.all());
             wakes.extend(others.all());
-            begun
+            (begun, state.linger)
         });
         self.advance(Phase::Lingering);
         if self.lock().tasks == 0 {
             // Nothing runs, so nothing needs a timer, nor a runtime for it.
-            self.advance(Phase::Gone);
+            self.finish();
             return;
         }
         if !begun {
             return;
         }
-        if let Ok(runtime) = self.runtime() {
+        let Some(linger) = linger else { return };
+        if linger.is_zero() {
+            self.advance(Phase::Closed);
+        } else if let Ok(runtime) = self.runtime() {
             let core = self.clone();
             runtime.spawn(async move {
-                let pause = tokio::time::sleep(LINGER_MAX);
+                let pause = tokio::time::sleep(linger);
                 until(core.reached(Phase::Closed), pause).await;
                 core.advance(Phase::Closed);
             });
@@ -215,7 +284,7 @@ impl State {
             senders: Waiters::default(),
             receivers: Waiters::default(),
             others: Apart::default(),
-            wakes: Vec::new(),
+            wakes: Few::default(),
             closing: false,
             tasks: 0,
             keeper_runs: false,
@@ -224,7 +293,11 @@ impl State {
             send_timeout: None,
             receive_timeout: None,
             receive_limit: RECEIVE_BYTES_MAX,
-            places: Vec::new(),
+            endpoints: BTreeMap::new(),
+            last_endpoint: 0,
+            redial: Redial::default(),
+            linger: Some(LINGER_MAX),
+            watcher: None,
             trouble: None,
         }
     }
@@ -238,6 +311,15 @@ impl State {
                 return pipe;
             }
         }
+    }
+
+    /// Where it dials and listens, as words for errors.
+    pub(super) fn places(&self) -> String {
+        if self.endpoints.is_empty() {
+            return "neither dials nor listens".to_owned();
+        }
+        let words: Vec<String> = self.endpoints.values().map(ToString::to_string).collect();
+        words.join(", ")
     }
 
     /// Now, for a protocol that looks at it.
@@ -264,7 +346,7 @@ impl Drop for TaskGuard {
             state.tasks == 0 && state.closing
         };
         if last {
-            self.core.advance(Phase::Gone);
+            self.core.finish();
         }
     }
 }

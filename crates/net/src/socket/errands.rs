@@ -10,12 +10,47 @@ use super::calls::Side;
 use super::core::{Core, Phase, State};
 use super::pipe::Pipe;
 
+/// A list that needs no memory of its own while it is short, which it is for most messages.
+pub(super) struct Few<T> {
+    first: [Option<T>; 2],
+    more: Vec<T>,
+}
+
+impl<T> Default for Few<T> {
+    fn default() -> Few<T> {
+        Few { first: [None, None], more: Vec::new() }
+    }
+}
+
+impl<T> Few<T> {
+    fn push(&mut self, item: T) {
+        match self.first.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(item),
+            None => self.more.push(item),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.first[0].is_none()
+    }
+
+    fn into_items(self) -> impl Iterator<Item = T> {
+        self.first.into_iter().flatten().chain(self.more)
+    }
+}
+
+impl<T> Extend<T> for Few<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, items: I) {
+        items.into_iter().for_each(|item| self.push(item));
+    }
+}
+
 /// The list.
 #[derive(Default)]
 pub(super) struct Errands {
-    write: Vec<Arc<Pipe>>,
-    read: Vec<Arc<Pipe>>,
-    wakes: Vec<Waker>,
+    write: Few<Arc<Pipe>>,
+    read: Few<Arc<Pipe>>,
+    wakes: Few<Waker>,
     /// Written by the caller's thread, not by the driver.
     at_once: bool,
     keeper: Option<Keeper>,
@@ -85,17 +120,17 @@ impl State {
 impl Errands {
     /// Call it without the lock.
     pub(super) fn run(self, core: &Arc<Core>) {
-        for waker in self.wakes {
+        for waker in self.wakes.into_items() {
             waker.wake();
         }
-        for pipe in self.write {
+        for pipe in self.write.into_items() {
             if self.at_once {
                 pipe.flusher.flush(&*pipe);
             } else {
                 pipe.flusher.wake_driver();
             }
         }
-        for pipe in self.read {
+        for pipe in self.read.into_items() {
             pipe.flusher.wake_driver();
         }
         match self.keeper {

@@ -13,9 +13,11 @@ use super::Statistics;
 use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::dialer::random;
+use super::endpoint::{Dialer, Listener};
 use super::error::{SendError, SocketError, SocketErrorKind};
-use crate::address::Address;
+use super::settings::common;
 use crate::error::{NetError, NetErrorKind};
+use crate::options::{DialOptions, ListenOptions};
 
 /// The end that a user holds; dropping it closes the socket.
 pub(super) struct Owned(pub(super) Arc<Core>);
@@ -70,26 +72,62 @@ macro_rules! socket {
             /// Connects to `address`. The first attempt is waited for and its error returned, and
             /// then nothing is left of it; once it has succeeded, the connection is made again
             /// whenever it breaks. Dropping the future before it is ready gives the attempt up.
-            pub async fn dial(&self, address: &str) -> Result<(), NetError> {
-                self.0.0.dial(address).await
+            pub async fn dial(&self, address: &str) -> Result<Dialer, NetError> {
+                self.dial_with(address, DialOptions::default()).await
+            }
+
+            /// [`dial`](Self::dial) with options.
+            pub async fn dial_with(
+                &self,
+                address: &str,
+                options: DialOptions,
+            ) -> Result<Dialer, NetError> {
+                self.0.0.dial(address, options).await
             }
 
             /// Listens at `address`, and says where it really does: port 0 becomes a free port.
-            pub async fn listen(&self, address: &str) -> Result<Address, NetError> {
-                self.0.0.listen(address).await
+            pub async fn listen(&self, address: &str) -> Result<Listener, NetError> {
+                self.listen_with(address, ListenOptions::default()).await
+            }
+
+            /// [`listen`](Self::listen) with options.
+            pub async fn listen_with(
+                &self,
+                address: &str,
+                options: ListenOptions,
+            ) -> Result<Listener, NetError> {
+                self.0.0.listen(address, options).await
             }
 
             /// [`dial`](Self::dial) with the calling thread.
-            pub fn blocking_dial(&self, address: &str) -> Result<(), NetError> {
+            pub fn blocking_dial(&self, address: &str) -> Result<Dialer, NetError> {
+                self.blocking_dial_with(address, DialOptions::default())
+            }
+
+            /// [`dial_with`](Self::dial_with) with the calling thread.
+            pub fn blocking_dial_with(
+                &self,
+                address: &str,
+                options: DialOptions,
+            ) -> Result<Dialer, NetError> {
                 let core = &self.0.0;
-                core.block_on(core.dial(address))
+                core.block_on(core.dial(address, options))
                     .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
             }
 
             /// [`listen`](Self::listen) with the calling thread.
-            pub fn blocking_listen(&self, address: &str) -> Result<Address, NetError> {
+            pub fn blocking_listen(&self, address: &str) -> Result<Listener, NetError> {
+                self.blocking_listen_with(address, ListenOptions::default())
+            }
+
+            /// [`listen_with`](Self::listen_with) with the calling thread.
+            pub fn blocking_listen_with(
+                &self,
+                address: &str,
+                options: ListenOptions,
+            ) -> Result<Listener, NetError> {
                 let core = &self.0.0;
-                core.block_on(core.listen(address))
+                core.block_on(core.listen(address, options))
                     .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
             }
 
@@ -108,7 +146,7 @@ macro_rules! socket {
             }
 
             /// Closes the socket: waiting calls end, what was accepted is written for at most
-            /// [`LINGER_MAX`](super::LINGER_MAX), and then its addresses are free. A dropped
+            /// [`LINGER_MAX`](super::LINGER_MAX) or what was set, and then its addresses are free. A dropped
             /// future changes nothing of that.
             pub async fn close(&self) {
                 self.0.0.begin_close();
@@ -123,6 +161,7 @@ macro_rules! socket {
                 let _ = core.block_on(core.reached(Phase::Gone));
             }
 
+            common!();
             $($direction!();)*
         }
     };

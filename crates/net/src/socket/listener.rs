@@ -10,45 +10,67 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wigwag_wire::ReadBuf;
 
-use super::core::{Core, Phase};
+use super::core::Core;
+use super::endpoint::{Choices, Endpoint, Listener, Membership};
+use super::observe::Side;
 use super::race::until;
 use super::{ACCEPT_PAUSE, UNAUTHENTICATED_MAX};
 use crate::address::Address;
 use crate::clock;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
-use crate::transport::{self, Connection, ListenOptions, Listener};
+use crate::options::ListenOptions;
+use crate::transport::{self, Connection};
 
 impl Core {
     /// Listens at `address`; gives the address where it really does.
-    pub(super) async fn listen(self: &Arc<Core>, address: &str) -> Result<Address, NetError> {
+    pub(super) async fn listen(
+        self: &Arc<Core>,
+        address: &str,
+        options: ListenOptions,
+    ) -> Result<Listener, NetError> {
         let address: Address = address.parse()?;
         let core = self.clone();
         let place = address.clone();
         self.on_runtime(&place, async move {
-            let listener = transport::listen(&address, ListenOptions::default()).await?;
-            let bound = listener.address().clone();
-            core.with(|state| state.places.push(format!("listens at {bound}")));
-            core.spawn(core.clone().accept_all(listener));
-            Ok(bound)
+            let listener = transport::listen(&address, options).await?;
+            let choices = Choices {
+                receive_limit: options.receive_limit,
+                send_priority: options.send_priority,
+                receive_priority: options.receive_priority,
+            };
+            let member = core.join(Side::Accepted, listener.address().clone(), choices)?;
+            let handle = Listener::new(&core, &member.endpoint);
+            core.spawn(core.clone().accept_all(listener, member));
+            Ok(handle)
         })
         .await
     }
 
-    async fn accept_all(self: Arc<Core>, listener: Box<dyn Listener>) {
+    async fn accept_all(
+        self: Arc<Core>,
+        listener: Box<dyn transport::Listener>,
+        member: Membership,
+    ) {
+        let endpoint = &member.endpoint;
         let places = Arc::new(Semaphore::new(UNAUTHENTICATED_MAX));
-        until(self.reached(Phase::Lingering), async {
+        until(self.over(endpoint), async {
             loop {
                 let Ok(place) = places.clone().acquire_owned().await else {
                     return;
                 };
                 match listener.accept().await {
-                    Ok(connection) => self.spawn(self.clone().welcome(connection, place)),
+                    Ok(connection) => {
+                        let endpoint = endpoint.clone();
+                        self.spawn(self.clone().welcome(connection, endpoint, place));
+                    }
                     Err(error) => self.bear(&error).await,
                 }
             }
         })
         .await;
+        // The address first, and then the word that it is free.
+        drop(listener);
     }
 
     /// An accept failed: if by the peer's doing, the next one may succeed; if by the system's, only
@@ -70,15 +92,20 @@ impl Core {
         }
     }
 
-    async fn welcome(self: Arc<Core>, mut connection: Connection, place: OwnedSemaphorePermit) {
+    async fn welcome(
+        self: Arc<Core>,
+        mut connection: Connection,
+        endpoint: Arc<Endpoint>,
+        place: OwnedSemaphorePermit,
+    ) {
         let peer = connection.peer.clone();
         let mut input = ReadBuf::new();
         let greeting = within(&peer, greet(&mut connection, &mut input, self.number));
-        let greeted = until(self.reached(Phase::Lingering), greeting).await;
+        let greeted = until(self.over(&endpoint), greeting).await;
         drop(place);
         match greeted {
             Some(Ok(_)) => {
-                if let Ok(pipe) = self.adopt(connection, input, clock::now()) {
+                if let Ok(pipe) = self.adopt(connection, input, &endpoint, clock::now()) {
                     pipe.run().await;
                 }
             }
@@ -87,6 +114,7 @@ impl Core {
                 tracing::debug!(%peer, error = %error.kind, "handshake failed");
                 self.with(|state| {
                     state.statistics.handshakes_failed += 1;
+                    state.statistics.handshakes.count(&error.kind);
                     state.trouble = Some(format!("{peer}: {}", error.kind));
                 });
             }
@@ -101,6 +129,8 @@ mod tests {
     use std::io::IoSlice;
     use std::sync::Mutex;
 
+    use wigwag_sp::Priority;
+
     use super::*;
     use crate::transport::{Boxed, dial};
 
@@ -110,7 +140,7 @@ mod tests {
         script: Mutex<VecDeque<Result<Connection, NetError>>>,
     }
 
-    impl Listener for Scripted {
+    impl transport::Listener for Scripted {
         fn address(&self) -> &Address {
             &self.address
         }
@@ -134,6 +164,19 @@ mod tests {
         (ours, listener.unwrap().accept().await.unwrap())
     }
 
+    /// The accept loop of a listener that plays `script`.
+    fn play(core: &Arc<Core>, name: &str, script: VecDeque<Result<Connection, NetError>>) {
+        let address = Address::new("inproc", name);
+        let choices = Choices {
+            receive_limit: None,
+            send_priority: Priority::default(),
+            receive_priority: Priority::default(),
+        };
+        let member = core.join(Side::Accepted, address.clone(), choices).unwrap();
+        let listener = Scripted { address, script: Mutex::new(script) };
+        core.spawn(core.clone().accept_all(Box::new(listener), member));
+    }
+
     /// EMFILE three times, then a peer: it is served, and the loop has not turned in vain.
     #[tokio::test]
     async fn without_file_handles_the_listener_pauses_and_goes_on() {
@@ -145,10 +188,8 @@ mod tests {
             let error = io::Error::from_raw_os_error(EMFILE);
             Err(NetError::new(&address, NetErrorKind::Io(error)))
         };
-        let script = Mutex::new([full(), full(), full(), Ok(theirs)].into());
-        let listener = Scripted { address: address.clone(), script };
         let begun = clock::now();
-        core.spawn(core.clone().accept_all(Box::new(listener)));
+        play(&core, "emfile", [full(), full(), full(), Ok(theirs)].into());
         let push = wigwag_wire::ProtocolNumber::PUSH;
         greet(&mut ours, &mut ReadBuf::new(), push).await.unwrap();
         assert!(clock::now() - begun >= 3 * ACCEPT_PAUSE);
@@ -169,9 +210,7 @@ mod tests {
         }
         let (mut partner, theirs) = ends("partner").await;
         script.push_back(Ok(theirs));
-        let listener =
-            Scripted { address: Address::new("inproc", "places"), script: Mutex::new(script) };
-        core.spawn(core.clone().accept_all(Box::new(listener)));
+        play(&core, "places", script);
         let mut input = ReadBuf::new();
         for stranger in &mut strangers {
             // Each is greeted at once, so each holds its place now.

@@ -10,10 +10,12 @@ use wigwag_sp::{PipeId, RawMessage};
 use super::Statistics;
 use super::calls::Caller;
 use super::core::{Core, Phase};
+use super::endpoint::{Dialer, Listener};
 use super::error::{SendError, SocketError};
 use super::kinds::{Owned, receive_limit, send_limit, socket};
-use crate::address::Address;
+use super::settings::common;
 use crate::error::NetError;
+use crate::options::{DialOptions, ListenOptions};
 
 macro_rules! many {
     () => {

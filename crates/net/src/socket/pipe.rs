@@ -3,22 +3,32 @@
 use std::sync::Arc;
 
 use tokio::io::AsyncRead;
+use tokio::sync::Notify;
 use wigwag_sp::stream::{Gather, cut};
-use wigwag_sp::{CloseReason, PipeId, Received};
+use wigwag_sp::{CloseReason, DropReason, PipeId, Received};
 use wigwag_wire::{Batch, Framing, FramingError, ReadBuf, Time};
 
-use super::core::{Core, Entry, Phase};
+use super::core::{Core, Entry, State};
+use super::observe::{PipeEnd, PipeInfo, PipeWatcher};
 use super::race::until;
+use super::statistics::Traffic;
 use crate::driver::{self, Crank, Ending, Flow, Flusher};
-use crate::transport::Connection;
 
 /// A connection as its socket's protocol knows it.
 pub(super) struct Pipe {
-    id: PipeId,
-    core: Arc<Core>,
-    framing: Framing,
-    peer: Arc<str>,
+    pub(super) id: PipeId,
+    pub(super) core: Arc<Core>,
+    pub(super) framing: Framing,
+    pub(super) info: PipeInfo,
+    /// The dialer or listener that it came through.
+    pub(super) endpoint: u64,
+    /// That of the dialer or listener; `None`: that of the socket.
+    pub(super) receive_limit: Option<usize>,
     pub(super) flusher: Flusher,
+    /// Who was told of its coming, and will be of its end.
+    pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
+    /// We close it; the reason stands in its [`Entry`].
+    pub(super) end: Notify,
 }
 
 /// Why a pipe is closed from our side.
@@ -34,50 +44,11 @@ pub(super) enum Fault {
 
 /// A pipe and its reading half. Dropping it closes the pipe, whatever the reason.
 pub(super) struct OpenPipe {
-    pipe: Arc<Pipe>,
-    reader: Box<dyn AsyncRead + Send + Unpin>,
-    input: ReadBuf,
-}
-
-impl Core {
-    /// Makes a pipe of a connection whose handshake is done, unless the protocol refuses it.
-    pub(super) fn adopt(
-        self: &Arc<Core>,
-        connection: Connection,
-        input: ReadBuf,
-        now: Time,
-    ) -> Result<OpenPipe, CloseReason> {
-        let Connection { reader, outlet, framing, peer } = connection;
-        let flusher = Flusher::new(outlet);
-        let opened = self.with(|state| {
-            let id = state.free_pipe();
-            let pipe = Arc::new(Pipe { id, core: self.clone(), framing, peer, flusher });
-            // Before the protocol may speak of it.
-            state.pipes.insert(
-                id,
-                Entry { pipe: pipe.clone(), writing: 0, written: true, stopped: false },
-            );
-            if let Err(reason) = state.protocol.open(id, now) {
-                state.statistics.pipes_refused += 1;
-                state.pipes.remove(&id);
-                return Err((pipe, reason));
-            }
-            state.statistics.pipes_opened += 1;
-            state.statistics.pipes_open += 1;
-            Ok(pipe)
-        });
-        match opened {
-            Ok(pipe) => {
-                tracing::debug!(peer = %pipe.peer, "pipe opened");
-                Ok(OpenPipe { pipe, reader, input })
-            }
-            Err((pipe, reason)) => {
-                tracing::debug!(peer = %pipe.peer, %reason, "pipe refused");
-                pipe.flusher.outlet().close();
-                Err(reason)
-            }
-        }
-    }
+    pub(super) pipe: Arc<Pipe>,
+    pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
+    pub(super) input: ReadBuf,
+    /// Why it is over, once it is; `None` when nobody said, because the runtime ended.
+    pub(super) end: Option<PipeEnd>,
 }
 
 impl OpenPipe {
@@ -85,33 +56,82 @@ impl OpenPipe {
     pub(super) async fn run(mut self) {
         let pipe = self.pipe.clone();
         let driving = driver::drive(&*pipe, &mut *self.reader, &mut self.input, &pipe.flusher);
-        let ending = until(pipe.core.reached(Phase::Closed), driving).await;
-        match ending {
-            Some(Ending::Protocol(fault)) => {
-                // The peer is not told and will most likely try again, so somebody must say it.
-                tracing::warn!(peer = %pipe.peer, %fault, "pipe closed");
-                pipe.core.with(|state| {
-                    state.statistics.pipes_punished += 1;
-                    state.trouble = Some(format!("{}: {fault}", pipe.peer));
-                });
-            }
-            Some(Ending::Io(error)) => tracing::debug!(peer = %pipe.peer, %error, "pipe lost"),
-            Some(Ending::PeerClosed) | None => tracing::debug!(peer = %pipe.peer, "pipe closed"),
+        let ending = until(pipe.end.notified(), driving).await;
+        self.end = match ending {
+            Some(Ending::Protocol(fault)) => Some(PipeEnd::Punished(fault.to_string())),
+            Some(Ending::Io(error)) => Some(PipeEnd::Lost(error.to_string())),
+            Some(Ending::PeerClosed) => Some(PipeEnd::PeerClosed),
+            None => None,
+        };
+    }
+
+    /// Messages that were read and never looked at, because there was no room for them.
+    fn unread(&mut self, limit: usize) -> usize {
+        let mut unread = 0;
+        while let Ok(Some(_)) = cut(self.pipe.framing, &mut self.input, limit) {
+            unread += 1;
         }
+        unread
     }
 }
 
 impl Drop for OpenPipe {
     fn drop(&mut self) {
-        let pipe = &self.pipe;
-        pipe.core.with(|state| {
-            if let Some(entry) = state.pipes.remove(&pipe.id) {
+        let pipe = self.pipe.clone();
+        let limit = pipe.core.with(|state| pipe.limit(state));
+        let unread = self.unread(limit);
+        let said = self.end.take();
+        let entry = pipe.core.with(|state| {
+            let entry = state.pipes.remove(&pipe.id);
+            if let Some(entry) = &entry {
                 state.statistics.messages_cut_off += entry.writing;
             }
+            state.statistics.messages_unread += unread as u64;
             state.statistics.pipes_open -= 1;
+            state.statistics.pipes_closed += 1;
+            if let Some(PipeEnd::Punished(fault)) = &said {
+                state.statistics.pipes_punished += 1;
+                state.trouble = Some(format!("{}: {fault}", pipe.info.peer));
+            }
             state.protocol.close(pipe.id, crate::clock::now());
+            entry
         });
         pipe.flusher.outlet().close();
+        let Some(Entry { statistics, end: ours, .. }) = entry else { return };
+        let end = said.or(ours).unwrap_or(PipeEnd::SocketClosed);
+        let (peer, id) = (&pipe.info.peer, pipe.id.0);
+        match &end {
+            // The peer is not told and will most likely try again, so somebody must say it.
+            PipeEnd::Punished(_) => tracing::warn!(%peer, id, why = %end, "pipe closed"),
+            _ => tracing::debug!(%peer, id, why = %end, "pipe closed"),
+        }
+        if let Some(watcher) = &pipe.watcher {
+            watcher.closed(&pipe.info, &end, &statistics);
+        }
+    }
+}
+
+impl Pipe {
+    fn limit(&self, state: &State) -> usize {
+        self.receive_limit.unwrap_or(state.receive_limit)
+    }
+
+    /// Counts a message of this peer that the protocol dropped. The log hears of the first one for
+    /// each reason; a flood of them must not become a flood of lines.
+    fn note_drop(&self, state: &mut State, reason: DropReason) {
+        let Some(entry) = state.pipes.get_mut(&self.id) else { return };
+        if entry.statistics.drop_one(reason) {
+            let peer = &self.info.peer;
+            tracing::debug!(%peer, id = self.id.0, ?reason, "message dropped; more are only counted");
+        }
+    }
+
+    /// Adds to what is known of this pipe, and of all.
+    fn count(&self, state: &mut State, traffic: Traffic) {
+        state.statistics.traffic.add(traffic);
+        if let Some(entry) = state.pipes.get_mut(&self.id) {
+            entry.statistics.traffic.add(traffic);
+        }
     }
 }
 
@@ -120,8 +140,9 @@ impl Crank for Pipe {
 
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Fault> {
         self.core.with(|state| {
-            let limit = state.receive_limit;
+            let limit = self.limit(state);
             let mut stopped = false;
+            let mut traffic = Traffic::default();
             let outcome = loop {
                 if state.protocol.is_paused(self.id) {
                     // With less than a message left, reading on costs no room.
@@ -133,10 +154,20 @@ impl Crank for Pipe {
                     Ok(None) => break Ok(()),
                     Err(error) => break Err(Fault::Framing(error)),
                 };
-                if let Received::Close(reason) = state.protocol.receive(self.id, message, now) {
-                    break Err(Fault::Rule(reason));
+                traffic.messages_received += 1;
+                traffic.bytes_received += message.len() as u64;
+                match state.protocol.receive(self.id, message, now) {
+                    Received::Queued => {}
+                    Received::Unwanted => {
+                        if let Some(entry) = state.pipes.get_mut(&self.id) {
+                            entry.statistics.dropped.filtered += 1;
+                        }
+                    }
+                    Received::Dropped(reason) => self.note_drop(state, reason),
+                    Received::Close(reason) => break Err(Fault::Rule(reason)),
                 }
             };
+            self.count(state, traffic);
             if let Some(entry) = state.pipes.get_mut(&self.id) {
                 entry.stopped = stopped;
             }
@@ -147,18 +178,20 @@ impl Crank for Pipe {
     fn fill(&self, batch: &mut Batch, _now: Time) {
         self.core.with(|state| {
             let mut gather = Gather::new(batch, self.framing);
-            let mut taken = 0;
+            let mut traffic = Traffic::default();
             while gather.has_room() {
                 let Some(message) = state.protocol.transmit(self.id) else {
                     break;
                 };
+                traffic.messages_sent += 1;
+                traffic.bytes_sent += message.len() as u64;
                 gather.put(message);
-                taken += 1;
             }
+            self.count(state, traffic);
             if let Some(entry) = state.pipes.get_mut(&self.id) {
                 // We are asked only when the last batch is with the kernel.
-                entry.writing = taken;
-                entry.written = taken == 0;
+                entry.writing = traffic.messages_sent;
+                entry.written = traffic.messages_sent == 0;
             }
         });
     }

@@ -33,19 +33,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use wigwag_sp::Raw;
 use wigwag_sp::limits::Hops;
 use wigwag_sp::raw::RawKind;
+use wigwag_sp::{QueueLength, Raw, Setting};
 
 pub use wigwag_sp::RawMessage;
 
 use super::Statistics;
 use super::calls::Caller;
 use super::core::{Core, Phase};
+use super::endpoint::{Dialer, Listener};
 use super::error::{SendError, SocketError};
 use super::kinds::{Owned, receive_limit, send_limit, socket};
-use crate::address::Address;
+use super::settings::{common, setting};
 use crate::error::NetError;
+use crate::options::{DialOptions, ListenOptions};
 
 /// A raw socket as a [`Forwarder`](super::Forwarder) takes it: made `from` a reference to one, it
 /// does not keep it open.
@@ -169,4 +171,16 @@ counts_hops! {
     Star: Star,
     Pair: Pair1,
     PairMany: Pair1Many,
+}
+
+setting! {
+    "Messages that may wait to be written, for each peer; as on the ordinary sockets."
+    set_send_queue(QueueLength) = SendQueue;
+    Bus Pair Pair0 PairMany Pub Push Rep Req Respondent Star Surveyor
+}
+
+setting! {
+    "Messages that may wait for `recv`, from each peer; as on the ordinary sockets."
+    set_receive_queue(QueueLength) = ReceiveQueue;
+    Bus Pair Pair0 PairMany Pull Rep Req Respondent Star Sub Surveyor
 }

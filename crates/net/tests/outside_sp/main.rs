@@ -10,3 +10,4 @@ mod peer;
 mod one;
 mod many;
 mod forward;
+mod names;

@@ -156,7 +156,7 @@ fn their_wrong_kind_is_named() {
         let _peer = Peer::start(program, "pull", false, theirs, &[]);
         let req = Req::new();
         let refused = (0..2000).find_map(|_| match req.blocking_dial(theirs) {
-            Ok(()) => panic!("a REQ connected to a PULL"),
+            Ok(_) => panic!("a REQ connected to a PULL"),
             Err(error) if matches!(error.kind, NetErrorKind::NobodyListens) => {
                 thread::sleep(Duration::from_millis(10));
                 None

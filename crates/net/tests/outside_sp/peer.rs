@@ -16,7 +16,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const ALL: [&str; 3] = ["nanocat", "nngcat", "mangos"];
 const SCHEMES: [&str; 2] = ["tcp", "ipc"];
 
-fn wanted() -> bool {
+pub(crate) fn wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
     if !wanted {
         eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat, nngcat and mangos");
@@ -128,10 +128,10 @@ impl Drop for Folder {
 }
 
 /// Dials until the program has come up.
-pub(crate) fn dial(dial: impl Fn() -> Result<(), wigwag_net::NetError>) {
+pub(crate) fn dial<T>(dial: impl Fn() -> Result<T, wigwag_net::NetError>) {
     for _ in 0..PATIENCE.as_millis() / 10 {
         match dial() {
-            Ok(()) => return,
+            Ok(_) => return,
             Err(error) if matches!(error.kind, NetErrorKind::NobodyListens) => {
                 thread::sleep(Duration::from_millis(10));
             }

@@ -132,7 +132,10 @@ async fn naive(
     let (sender, messages) = mpsc::channel(QUEUE_MESSAGES_MAX);
     let call = tokio::spawn(async move { client.tell(ReceiverStream::new(messages)).await });
     for message in numbered {
-        sender.send(message).await?;
+        if sender.send(message).await.is_err() {
+            // The call has ended and says why.
+            break;
+        }
     }
     drop(sender);
     call.await??;
@@ -178,8 +181,12 @@ async fn ask(
     }
     for request in asked.by_ref() {
         hold(&mut replies, &request, answers.message().await?)?;
-        if let Some(request) = unsent.next() {
-            sender.send(request).await?;
+        if let Some(request) = unsent.next()
+            && sender.send(request).await.is_err()
+        {
+            // The answers have ended and say why.
+            answers.message().await?;
+            return Err("the server took no more requests".into());
         }
     }
     Ok(replies.account(RoundTrips::default()))

@@ -1,0 +1,197 @@
+//! What a socket tells of its pipes, and that every number is right.
+
+use std::sync::{Arc, Mutex};
+
+use wigwag_net::NetErrorKind;
+use wigwag_net::handshake::{greet, send_message};
+use wigwag_net::socket::{
+    Pair, PipeEnd, PipeInfo, PipeStatistics, PipeWatcher, Pull, Push, Rep, Req, Side,
+};
+use wigwag_net::transport;
+use wigwag_wire::{ProtocolNumber, ReadBuf};
+
+use crate::transport::write_all;
+use crate::{Room, eventually};
+
+/// Writes down what it hears, and lets in so many.
+#[derive(Default)]
+struct Diary {
+    places: Mutex<usize>,
+    heard: Mutex<Vec<(u32, String)>>,
+}
+
+impl Diary {
+    fn with_places(places: usize) -> Arc<Diary> {
+        Arc::new(Diary { places: Mutex::new(places), heard: Mutex::default() })
+    }
+
+    fn note(&self, pipe: &PipeInfo, what: impl Into<String>) {
+        self.heard.lock().expect("no panic").push((pipe.id.0, what.into()));
+    }
+
+    fn heard(&self) -> Vec<(u32, String)> {
+        self.heard.lock().expect("no panic").clone()
+    }
+}
+
+struct Keeper(Arc<Diary>);
+
+impl PipeWatcher for Keeper {
+    fn arriving(&self, pipe: &PipeInfo) -> Result<(), String> {
+        self.0.note(pipe, "arriving");
+        let mut places = self.0.places.lock().expect("no panic");
+        *places = places.checked_sub(1).ok_or("the house is full")?;
+        Ok(())
+    }
+
+    fn admitted(&self, pipe: &PipeInfo) {
+        self.0.note(pipe, "admitted");
+    }
+
+    fn refused(&self, pipe: &PipeInfo, why: &str) {
+        self.0.note(pipe, format!("refused: {why}"));
+    }
+
+    fn closed(&self, pipe: &PipeInfo, end: &PipeEnd, statistics: &PipeStatistics) {
+        let traffic = statistics.traffic;
+        self.0.note(pipe, format!("{end}, {} received", traffic.messages_received));
+    }
+}
+
+/// The moments of a pipe come in their order, with what went over it at the end.
+pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(room: &Room) {
+    let diary = Diary::with_places(1);
+    let (pull, push) = (Pull::new(), Push::new());
+    pull.watch_pipes(Keeper(diary.clone()));
+    let address = pull.listen(&room.address()).await.expect("listens");
+    push.dial(&address.to_string()).await.expect("dials");
+    for _ in 0..3 {
+        push.send("x").await.expect("sent");
+        pull.recv().await.expect("a message");
+    }
+    let report = pull.pipes();
+    let [pipe] = &report[..] else { panic!("one pipe: {report:?}") };
+    assert_eq!((pipe.info.side, &pipe.info.through), (Side::Accepted, address.address()));
+    let (local, credentials) = (pipe.info.local.is_some(), pipe.info.credentials.is_some());
+    match address.scheme() {
+        "tcp" | "inproc" => assert_eq!((local, credentials), (true, false)),
+        "ipc" | "abstract" => assert_eq!((local, credentials), (true, true)),
+        // Others may not know.
+        _ => {}
+    }
+    let dialled = push.pipes().remove(0).info;
+    assert_eq!((dialled.side, dialled.peer.as_ref()), (Side::Dialled, &*address.to_string()));
+    push.close().await;
+    eventually(|| diary.heard().len() == 3).await;
+    let heard: Vec<String> = diary.heard().into_iter().map(|(_, what)| what).collect();
+    let end = "the peer closed the connection, 3 received";
+    assert_eq!(heard, ["arriving", "admitted", end]);
+    assert!(diary.heard().iter().all(|(id, _)| *id == pipe.info.id.0));
+}
+
+/// Who is turned away by the watcher never becomes a pipe, and both ends can tell.
+pub async fn a_watcher_may_refuse(room: &Room) {
+    let diary = Diary::with_places(1);
+    let pull = Pull::new();
+    pull.watch_pipes(Keeper(diary.clone()));
+    let address = pull.listen(&room.address()).await.expect("listens");
+    let (first, second) = (Push::new(), Push::new());
+    first.dial(&address.to_string()).await.expect("dials");
+    eventually(|| pull.statistics().pipes_open == 1).await;
+    second.dial(&address.to_string()).await.expect("its handshake is right");
+    eventually(|| pull.statistics().pipes_turned_away >= 1).await;
+    eventually(|| second.statistics().pipes_closed >= 1).await;
+    assert_eq!(pull.statistics().pipes_opened, 1);
+    let refused = "refused: the peer was turned away: the house is full".to_owned();
+    assert!(diary.heard().iter().any(|(_, what)| *what == refused), "{:?}", diary.heard());
+    // On the side that dials, the caller hears it.
+    let push = Push::new();
+    push.watch_pipes(Keeper(Diary::with_places(0)));
+    let error = push.dial(&address.to_string()).await.expect_err("nobody is let in");
+    assert!(matches!(error.kind, NetErrorKind::TurnedAway { .. }), "{error}");
+}
+
+/// What the protocol refuses is told, too.
+pub async fn a_watcher_hears_what_the_protocol_refuses(room: &Room) {
+    let diary = Diary::with_places(9);
+    let pair = Pair::new();
+    pair.watch_pipes(Keeper(diary.clone()));
+    let address = pair.listen(&room.address()).await.expect("listens");
+    let (first, second) = (Pair::new(), Pair::new());
+    first.dial(&address.to_string()).await.expect("dials");
+    eventually(|| pair.statistics().pipes_open == 1).await;
+    second.dial(&address.to_string()).await.expect("its handshake is right");
+    eventually(|| pair.statistics().pipes_refused >= 1).await;
+    eventually(|| diary.heard().iter().any(|(_, what)| what.contains("one peer at a time"))).await;
+}
+
+/// Messages and bytes are the same at both ends, and the socket's are the sum of its pipes'.
+pub async fn messages_and_bytes_are_counted_both_ways(room: &Room) {
+    const HEADER: u64 = 4;
+    let (rep, req) = (Rep::new(), Req::new());
+    let address = rep.listen(&room.address()).await.expect("listens");
+    req.dial(&address.to_string()).await.expect("dials");
+    for length in [0_usize, 10, 100_000] {
+        req.send(vec![1; length]).await.expect("sent");
+        rep.recv().await.expect("a request");
+        rep.send("reply").await.expect("sent");
+        req.recv().await.expect("a reply");
+    }
+    let (asked, answered) = (req.statistics().traffic, rep.statistics().traffic);
+    assert_eq!((asked.messages_sent, asked.bytes_sent), (3, 100_010 + 3 * HEADER));
+    assert_eq!((asked.messages_received, asked.bytes_received), (3, 15 + 3 * HEADER));
+    let turned = (answered.messages_received, answered.bytes_received);
+    assert_eq!(turned, (asked.messages_sent, asked.bytes_sent));
+    assert_eq!(answered.bytes_sent, asked.bytes_received);
+    assert_eq!(req.pipes().remove(0).statistics.traffic, asked);
+}
+
+/// Each stranger is counted by what was wrong with it.
+pub async fn failed_handshakes_are_counted_by_reason(room: &Room) {
+    let pull = Pull::new();
+    let address: wigwag_net::Address = pull.listen(&room.address()).await.expect("listens").into();
+    for header in [&b"\0SP\0\0\x51\0\0"[..], b"GET / HT", b"\0SP"] {
+        let before = pull.statistics().handshakes_failed;
+        let stranger = transport::dial(&address).await.expect("a connection");
+        write_all(&*stranger.outlet, header).await.expect("written");
+        if header.len() < 8 {
+            stranger.outlet.close();
+        }
+        eventually(|| pull.statistics().handshakes_failed == before + 1).await;
+    }
+    let numbers = pull.statistics();
+    let by_reason = numbers.handshakes;
+    let seen = (by_reason.wrong_protocol, by_reason.not_sp, by_reason.closed);
+    assert_eq!((seen, numbers.handshakes_failed), ((1, 1, 1), 3));
+}
+
+/// A pipe that is closed by its number is gone, and the peer comes back as after any other end.
+pub async fn one_pipe_can_be_closed(room: &Room) {
+    let (pull, push) = (Pull::new(), Push::new());
+    let address = pull.listen(&room.address()).await.expect("listens");
+    push.dial(&address.to_string()).await.expect("dials");
+    eventually(|| pull.pipes().len() == 1).await;
+    let pipe = pull.pipes().remove(0).info.id;
+    assert!(pull.close_pipe(pipe));
+    eventually(|| push.statistics().pipes_opened == 2).await;
+    assert!(!pull.close_pipe(pipe));
+    push.send("again").await.expect("sent");
+    assert_eq!(pull.recv().await.expect("a message"), "again");
+}
+
+/// Whatever a peer sends that is not wanted counts with its pipe and with the socket.
+pub async fn what_a_peer_sends_in_vain_is_counted_by_reason(room: &Room) {
+    let rep = Rep::new();
+    let address: wigwag_net::Address = rep.listen(&room.address()).await.expect("listens").into();
+    let mut by_hand = transport::dial(&address).await.expect("a connection");
+    greet(&mut by_hand, &mut ReadBuf::new(), ProtocolNumber::REQ).await.expect("a partner");
+    let ring = [&[0, 0, 0, 1].repeat(8)[..], b"\x80\0\0\x01"].concat();
+    for message in [&b""[..], b"\0\0", &ring, b"\x80\0\0\x02last"] {
+        send_message(&by_hand, message).await.expect("sent");
+    }
+    assert_eq!(rep.recv().await.expect("a request"), "last");
+    let dropped = rep.pipes().remove(0).statistics.dropped;
+    assert_eq!((dropped.dropped_malformed, dropped.dropped_too_many_hops), (2, 1));
+    assert_eq!(rep.statistics().counters.dropped(), 3);
+    assert_eq!(rep.statistics().traffic.messages_received, 4);
+}

@@ -1,0 +1,264 @@
+//! What can be chosen for a socket, a dialer or a listener, and that it does what it says.
+
+use std::time::Duration;
+
+use wigwag_net::socket::{Hops, Pair, Priority, Pull, Push, QueueLength, Rep, SocketErrorKind};
+use wigwag_net::{DialOptions, ListenOptions, Redial};
+
+use crate::{Room, eventually};
+
+fn fast() -> Redial {
+    Redial::new(Duration::from_millis(1), Duration::from_millis(2)).expect("in order")
+}
+
+fn rank(rank: u8) -> Priority {
+    Priority::new(rank).expect("1 to 16")
+}
+
+/// The peer of the first rank gets everything while it has room, the other one what is over.
+pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(room: &Room) {
+    let (first, second, push) = (Pull::new(), Pull::new(), Push::new());
+    for (pull, rank) in [(&second, rank(2)), (&first, rank(1))] {
+        let room = room.another();
+        let address = pull.listen(&room.address()).await.expect("listens");
+        let options = DialOptions { send_priority: rank, ..DialOptions::default() };
+        push.dial_with(&address.to_string(), options).await.expect("dials");
+    }
+    for number in 0..200_u32 {
+        push.send(number.to_be_bytes().to_vec()).await.expect("sent");
+        assert_eq!(first.recv().await.expect("a message").as_ref(), number.to_be_bytes());
+    }
+    // Nobody reads at the first one: before long the second one hears.
+    let flood = tokio::spawn(async move { while push.send(vec![0; 50_000]).await.is_ok() {} });
+    second.recv().await.expect("a message");
+    flood.abort();
+}
+
+/// What the peer of the first rank has sent is given out first, though it came last.
+pub async fn a_first_priority_is_heard_first(room: &Room) {
+    const EACH: usize = 20;
+    let pull = Pull::new();
+    let mut pushers = Vec::new();
+    for rank in [rank(16), rank(1)] {
+        let push = Push::new();
+        let room = room.another();
+        let options = ListenOptions { receive_priority: rank, ..ListenOptions::default() };
+        let address = pull.listen_with(&room.address(), options).await.expect("listens");
+        push.dial(&address.to_string()).await.expect("dials");
+        for _ in 0..EACH {
+            push.send(vec![rank.get()]).await.expect("sent");
+        }
+        pushers.push((push, room));
+    }
+    eventually(|| pull.statistics().traffic.messages_received == 2 * EACH as u64).await;
+    for rank in [1, 16] {
+        for _ in 0..EACH {
+            assert_eq!(pull.recv().await.expect("a message"), vec![rank]);
+        }
+    }
+}
+
+/// A message is read only when there is a place for it, and no more are accepted than may wait.
+pub async fn queues_have_the_length_that_was_set(room: &Room) {
+    const SMALL: u64 = 10;
+    let one = QueueLength::new(1).expect("in range");
+    let (left, right) = (Pair::new(), Pair::new());
+    right.set_receive_queue(one);
+    let address = right.listen(&room.address()).await.expect("listens");
+    left.dial(&address.to_string()).await.expect("dials");
+    for _ in 0..SMALL {
+        left.send("small").await.expect("sent");
+    }
+    for taken in 0..SMALL {
+        eventually(|| right.statistics().traffic.messages_received == taken + 1).await;
+        right.recv().await.expect("a message");
+    }
+    left.set_send_queue(one);
+    let mut accepted = SMALL;
+    let full = loop {
+        match left.try_send(vec![1; 64 * 1024]) {
+            Ok(()) => accepted += 1,
+            Err(refused) => {
+                let waiting = accepted - left.statistics().traffic.messages_sent;
+                assert!(waiting <= 1, "{waiting} wait");
+                if left.statistics().traffic.bytes_sent > 16 * 1024 * 1024 || waiting == 1 {
+                    break refused;
+                }
+            }
+        }
+    };
+    assert!(matches!(full.error.kind, SocketErrorKind::Full), "{full}");
+}
+
+/// The limit of a dialer or listener goes before that of its socket.
+pub async fn each_dialer_and_listener_has_its_own_receive_limit(room: &Room) {
+    let (wide, narrow) = (Some(100), Some(10));
+    let (pull, push) = (Pull::new(), Push::new());
+    pull.set_receive_limit(50);
+    let options = ListenOptions { receive_limit: wide, ..ListenOptions::default() };
+    let address = pull.listen_with(&room.address(), options).await.expect("listens");
+    let dialer = push.dial(&address.to_string()).await.expect("dials");
+    push.send(vec![0; 100]).await.expect("sent");
+    assert_eq!(pull.recv().await.expect("under the limit").len(), 100);
+    dialer.close().await;
+    let room = room.another();
+    let address = push.listen(&room.address()).await.expect("listens");
+    let options =
+        DialOptions { receive_limit: narrow, redial: Some(fast()), ..DialOptions::default() };
+    pull.dial_with(&address.to_string(), options).await.expect("dials");
+    push.send(vec![0; 11]).await.expect("sent");
+    eventually(|| pull.statistics().pipes_punished == 1).await;
+}
+
+/// Closing without lingering drops what waits, and each of those messages is counted.
+pub async fn without_lingering_the_rest_is_dropped_and_counted(room: &Room) {
+    let (pull, push) = (Pull::new(), Push::new());
+    push.set_linger(Some(Duration::ZERO));
+    let address = pull.listen(&room.address()).await.expect("listens");
+    push.dial(&address.to_string()).await.expect("dials");
+    let mut accepted = 0;
+    while push.try_send(vec![1; 10_000]).is_ok() {
+        accepted += 1;
+    }
+    push.close().await;
+    let numbers = push.statistics();
+    let left = numbers.counters.dropped_unsent;
+    assert!(left > 0, "nothing was left");
+    assert_eq!(accepted, numbers.traffic.messages_sent + left, "{numbers:?}");
+    // What had been given to the connection came, but for what was cut off.
+    let certain = numbers.traffic.messages_sent - numbers.messages_cut_off;
+    for _ in 0..certain {
+        pull.recv().await.expect("a message");
+    }
+}
+
+/// Closing without a limit waits for a peer that takes its time.
+pub async fn lingering_without_a_limit_delivers_everything(room: &Room) {
+    let (pull, push) = (Pull::new(), Push::new());
+    push.set_linger(None);
+    let address = pull.listen(&room.address()).await.expect("listens");
+    push.dial(&address.to_string()).await.expect("dials");
+    let mut accepted = 0;
+    while push.try_send(vec![1; 10_000]).is_ok() {
+        accepted += 1;
+    }
+    let closing = tokio::spawn(async move {
+        push.close().await;
+        push.statistics()
+    });
+    for _ in 0..accepted {
+        pull.recv().await.expect("a message");
+    }
+    let numbers = closing.await.expect("closed");
+    assert_eq!((numbers.traffic.messages_sent, numbers.counters.dropped()), (accepted, 0));
+}
+
+/// What the user never took is counted when he closes.
+pub async fn what_nobody_took_is_counted_at_the_close(room: &Room) {
+    let (pull, push) = (Pull::new(), Push::new());
+    let address = pull.listen(&room.address()).await.expect("listens");
+    push.dial(&address.to_string()).await.expect("dials");
+    for _ in 0..3_000 {
+        push.send("x").await.expect("sent");
+    }
+    push.close().await;
+    // The queue is full, so the peer's end has not been seen, and the rest lies in the read buffer.
+    eventually(|| pull.statistics().traffic.messages_received >= 1024).await;
+    pull.close().await;
+    let numbers = pull.statistics();
+    let unread = numbers.counters.dropped_unread + numbers.messages_unread;
+    assert_eq!(numbers.counters.dropped_unread, numbers.traffic.messages_received);
+    assert!(unread <= 3_000, "{numbers:?}");
+    assert!(numbers.messages_unread > 0, "{numbers:?}");
+}
+
+/// A peer that is not there yet is dialled until it is, and after it has gone.
+pub async fn a_dial_in_the_background_waits_for_its_peer(room: &Room) {
+    let (address, kept) = room.nobody();
+    let push = Push::new();
+    let options =
+        DialOptions { in_background: true, redial: Some(fast()), ..DialOptions::default() };
+    let dialer = push.dial_with(&address, options).await.expect("it does not wait");
+    eventually(|| push.statistics().dials_failed >= 2).await;
+    drop(kept);
+    for round in 1..=2 {
+        let pull = Pull::new();
+        pull.listen(&address).await.expect("listens");
+        eventually(|| push.statistics().pipes_opened == round).await;
+        push.send("at last").await.expect("sent");
+        assert_eq!(pull.recv().await.expect("a message"), "at last");
+        pull.close().await;
+        eventually(|| push.statistics().pipes_closed == round).await;
+    }
+    assert!(push.statistics().redials >= 2);
+    dialer.close().await;
+    let given_up = push.statistics().redials;
+    let pull = Pull::new();
+    pull.listen(&address).await.expect("listens");
+    crate::pause().await;
+    assert_eq!(push.statistics().redials, given_up);
+    assert!(!dialer.is_open() && pull.statistics().pipes_opened == 0);
+}
+
+/// One of two listeners is closed: its peers go, its address is free, the other goes on.
+pub async fn a_listener_is_closed_alone(room: &Room) {
+    let pull = Pull::new();
+    let other = room.another();
+    let first = pull.listen(&room.address()).await.expect("listens");
+    let second = pull.listen(&other.address()).await.expect("listens");
+    let (one, two) = (Push::new(), Push::new());
+    one.set_redial(fast());
+    one.dial(&first.to_string()).await.expect("dials");
+    two.dial(&second.to_string()).await.expect("dials");
+    eventually(|| pull.pipes().len() == 2).await;
+    first.close().await;
+    assert!(!first.is_open() && second.is_open());
+    eventually(|| pull.pipes().len() == 1).await;
+    let again = Pull::new();
+    again.listen(&first.to_string()).await.expect("the address is free");
+    eventually(|| one.statistics().pipes_opened == 2).await;
+    two.send("still there").await.expect("sent");
+    assert_eq!(pull.recv().await.expect("a message"), "still there");
+    one.send("elsewhere").await.expect("sent");
+    assert_eq!(again.recv().await.expect("a message"), "elsewhere");
+    first.close().await;
+}
+
+/// The dialer's connection ends and is not made again; its unsent messages go to another peer.
+pub async fn a_dialer_is_closed_alone(room: &Room) {
+    let (first, second, push) = (Pull::new(), Pull::new(), Push::new());
+    let address = first.listen(&room.address()).await.expect("listens");
+    let dialer = push.dial(&address.to_string()).await.expect("dials");
+    assert_eq!(dialer.address(), address.address());
+    dialer.close().await;
+    dialer.close().await;
+    eventually(|| push.pipes().is_empty()).await;
+    let other = room.another();
+    let address = second.listen(&other.address()).await.expect("listens");
+    push.dial(&address.to_string()).await.expect("dials");
+    push.send("for the second").await.expect("sent");
+    assert_eq!(second.recv().await.expect("a message"), "for the second");
+    let error = push.statistics();
+    assert_eq!((error.pipes_opened, error.pipes_closed, error.redials), (2, 1, 0));
+}
+
+/// A hop limit that is set holds for messages to come.
+pub async fn the_hop_limit_can_be_set(room: &Room) {
+    let (pair, rep) = (Pair::new(), Rep::new());
+    pair.set_hops_max(Hops::try_from(255).expect("in range"));
+    rep.set_hops_max(Hops::try_from(1).expect("in range"));
+    let address = rep.listen(&room.address()).await.expect("listens");
+    let address: wigwag_net::Address = address.into();
+    let mut by_hand = wigwag_net::transport::dial(&address).await.expect("a connection");
+    let mut input = wigwag_wire::ReadBuf::new();
+    let req = wigwag_wire::ProtocolNumber::REQ;
+    wigwag_net::handshake::greet(&mut by_hand, &mut input, req).await.expect("a partner");
+    for request in [&b"\0\0\0\x07\x80\0\0\x01two hops"[..], b"\x80\0\0\x02one hop"] {
+        wigwag_net::handshake::send_message(&by_hand, request).await.expect("sent");
+    }
+    assert_eq!(rep.recv().await.expect("a request"), "one hop");
+    let report = rep.pipes();
+    let [pipe] = &report[..] else { panic!("one pipe: {report:?}") };
+    assert_eq!(pipe.statistics.dropped.dropped_too_many_hops, 1);
+    assert_eq!(rep.statistics().counters.dropped_too_many_hops, 1);
+}

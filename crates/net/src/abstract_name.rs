@@ -1,0 +1,138 @@
+//! `abstract://name`: Unix domain sockets with a name of Linux instead of a file.
+//!
+//! The name is there while somebody listens, leaves nothing behind, and has no rights: whoever is
+//! in the same network namespace may connect. Look at the peer's credentials if that matters.
+//!
+//! NNG has `abstract://`, with `%` and two hex digits for bytes that cannot stand in an address;
+//! mangos reaches the same names as `ipc://@name`, and so do we. nanomsg has none of them, and to
+//! nanomsg and NNG `ipc://@name` is a file of that name. The bytes on the connection are those of
+//! ipc. A name has at most 107 bytes.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use socket2::{Domain, SockAddr, Socket, Type};
+use wigwag_wire::Framing;
+
+use crate::address::Address;
+use crate::error::{NetError, NetErrorKind};
+use crate::ipc::{self, Accepting};
+use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
+
+/// The transport.
+pub struct Abstract;
+
+impl Transport for Abstract {
+    fn scheme(&self) -> &'static str {
+        "abstract"
+    }
+
+    fn listen<'a>(
+        &'a self,
+        address: &'a Address,
+        options: ListenOptions,
+    ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
+        Box::pin(async move { listen(address, &unescape(address)?, options) })
+    }
+
+    fn dial<'a>(
+        &'a self,
+        address: &'a Address,
+        _options: DialOptions,
+    ) -> Boxed<'a, Result<Connection, NetError>> {
+        Box::pin(async move { dial(address, &unescape(address)?).await })
+    }
+}
+
+/// Listens at an abstract name, for whichever scheme spells it.
+pub(crate) fn listen(
+    address: &Address,
+    name: &[u8],
+    options: ListenOptions,
+) -> Result<Box<dyn Listener>, NetError> {
+    let begin = || {
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        socket.bind(&SockAddr::unix(path(name))?)?;
+        ipc::listen(socket, options.backlog)
+    };
+    let listener = begin().map_err(|error| NetError::new(address, ipc::kind(error)))?;
+    let address = address.clone();
+    Ok(Box::new(Accepting { listener, address, framing: Framing::Ipc, _file: None }))
+}
+
+/// Connects to an abstract name, for whichever scheme spells it.
+pub(crate) async fn dial(address: &Address, name: &[u8]) -> Result<Connection, NetError> {
+    ipc::connect(address, &path(name)).await
+}
+
+/// The name as the socket calls take it: behind a zero byte.
+fn path(name: &[u8]) -> PathBuf {
+    Path::new(OsStr::from_bytes(&[&[0], name].concat())).to_owned()
+}
+
+/// The name's bytes: `%00` is a zero byte.
+fn unescape(address: &Address) -> Result<Vec<u8>, NetError> {
+    let rule = "in an abstract name, % stands before two hex digits";
+    let bad = || NetError::new(address, NetErrorKind::BadAddress { rule });
+    let mut rest = address.rest().as_bytes();
+    let mut name = Vec::with_capacity(rest.len());
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
+        if *byte != b'%' {
+            name.push(*byte);
+            continue;
+        }
+        let ([high, low], behind) = rest.split_first_chunk::<2>().ok_or_else(bad)?;
+        rest = behind;
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let value = digit(*high).zip(digit(*low)).map(|(high, low)| high * 16 + low);
+        name.push(value.and_then(|value| u8::try_from(value).ok()).ok_or_else(bad)?);
+    }
+    Ok(name)
+}
+
+/// The name as it can stand in an address.
+pub(crate) fn escape(name: &[u8]) -> String {
+    let mut text = String::with_capacity(name.len());
+    for byte in name {
+        if byte.is_ascii_graphic() && *byte != b'%' {
+            text.push(char::from(*byte));
+        } else {
+            text.push_str(&format!("%{byte:02x}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_bytes_can_be_a_name() {
+        let name: Vec<u8> = (0..=255).collect();
+        let address = Address::new("abstract", escape(&name));
+        assert_eq!(unescape(&address).unwrap(), name);
+        for text in ["%", "%0", "%zz", "a%+1"] {
+            let refused = unescape(&Address::new("abstract", text)).unwrap_err();
+            assert!(matches!(refused.kind, NetErrorKind::BadAddress { .. }));
+        }
+    }
+
+    /// The two spellings of one name meet, and a zero byte in it is no end.
+    #[tokio::test]
+    async fn both_spellings_name_the_same_socket() {
+        let name = format!("wigwag-spelling-{}", std::process::id());
+        let (here, there) =
+            (Address::new("abstract", &name), Address::new("ipc", format!("@{name}")));
+        let listener = Abstract.listen(&here, ListenOptions::default()).await.unwrap();
+        crate::transport::dial(&there).await.unwrap();
+        listener.accept().await.unwrap();
+        let longer = Address::new("abstract", format!("{name}%00"));
+        let refused = Abstract.dial(&longer, DialOptions::default()).await.err().unwrap();
+        assert!(matches!(refused.kind, NetErrorKind::NobodyListens), "{refused}");
+        let taken = crate::transport::listen(&there, ListenOptions::default()).await.err().unwrap();
+        assert!(matches!(taken.kind, NetErrorKind::InUse), "{taken}");
+    }
+}

@@ -1,0 +1,101 @@
+//! How a connection whose handshake is done becomes a pipe, or does not.
+//!
+//! First the watcher is asked, without the lock; then the socket, which may have been closed in the
+//! meantime; then the protocol.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use wigwag_wire::{ReadBuf, Time};
+
+use super::core::{Core, Entry};
+use super::endpoint::Endpoint;
+use super::observe::{PipeInfo, PipeWatcher};
+use super::pipe::{OpenPipe, Pipe};
+use crate::driver::Flusher;
+use crate::error::NetErrorKind;
+use crate::transport::Connection;
+
+impl Core {
+    /// Makes a pipe of a connection that came through `endpoint`.
+    pub(super) fn adopt(
+        self: &Arc<Core>,
+        connection: Connection,
+        input: ReadBuf,
+        endpoint: &Arc<Endpoint>,
+        now: Time,
+    ) -> Result<OpenPipe, NetErrorKind> {
+        let Connection { reader, outlet, framing, peer, local, credentials } = connection;
+        let (id, watcher) = self.with(|state| (state.free_pipe(), state.watcher.clone()));
+        let (side, through) = (endpoint.side, endpoint.address.clone());
+        let info = PipeInfo { id, peer, local, credentials, side, through };
+        let pipe = Arc::new(Pipe {
+            id,
+            core: self.clone(),
+            framing,
+            info,
+            endpoint: endpoint.number,
+            receive_limit: endpoint.choices.receive_limit,
+            flusher: Flusher::new(outlet),
+            watcher,
+            end: Notify::new(),
+        });
+        let watcher = pipe.watcher.as_deref();
+        let admitted =
+            self.ask_watcher(watcher, &pipe.info).and_then(|()| self.enter(&pipe, endpoint, now));
+        let info = &pipe.info;
+        match admitted {
+            Ok(()) => {
+                tracing::debug!(peer = %info.peer, id = id.0, through = %info.through, "pipe opened");
+                watcher.inspect(|watcher| watcher.admitted(info));
+                Ok(OpenPipe { pipe, reader, input, end: None })
+            }
+            Err(kind) => {
+                tracing::debug!(peer = %info.peer, id = id.0, why = %kind, "pipe refused");
+                watcher.inspect(|watcher| watcher.refused(info, &kind.to_string()));
+                pipe.flusher.outlet().close();
+                Err(kind)
+            }
+        }
+    }
+
+    fn ask_watcher(
+        self: &Arc<Core>,
+        watcher: Option<&dyn PipeWatcher>,
+        info: &PipeInfo,
+    ) -> Result<(), NetErrorKind> {
+        let Some(Err(rule)) = watcher.map(|watcher| watcher.arriving(info)) else {
+            return Ok(());
+        };
+        self.with(|state| {
+            state.statistics.pipes_turned_away += 1;
+            state.trouble = Some(format!("{}: turned away: {rule}", info.peer));
+        });
+        Err(NetErrorKind::TurnedAway { rule })
+    }
+
+    fn enter(
+        self: &Arc<Core>,
+        pipe: &Arc<Pipe>,
+        endpoint: &Endpoint,
+        now: Time,
+    ) -> Result<(), NetErrorKind> {
+        self.with(|state| {
+            if state.closing || !state.endpoints.contains_key(&endpoint.number) {
+                return Err(NetErrorKind::ClosedHere);
+            }
+            // Before the protocol may speak of it.
+            state.pipes.insert(pipe.id, Entry::new(pipe.clone()));
+            if let Err(reason) = state.protocol.open(pipe.id, now) {
+                state.statistics.pipes_refused += 1;
+                state.pipes.remove(&pipe.id);
+                return Err(NetErrorKind::TurnedAway { rule: reason.to_string() });
+            }
+            let choices = &endpoint.choices;
+            state.protocol.rank(pipe.id, choices.send_priority, choices.receive_priority);
+            state.statistics.pipes_opened += 1;
+            state.statistics.pipes_open += 1;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,212 @@
+//! Dialers and listeners: what they choose for their pipes, and how they end alone.
+//!
+//! A socket keeps a table of those that are at work. Who leaves the table has ended: its pipes are
+//! closed, and none of its connections becomes a pipe any more.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use wigwag_sp::Priority;
+
+use super::core::{Core, Phase};
+use super::observe::{PipeEnd, Side};
+use super::race::until;
+use crate::address::Address;
+use crate::error::{NetError, NetErrorKind};
+
+/// Dialers and listeners of one socket. Each is a task; more than this many connections are better
+/// made by one listener.
+pub const ENDPOINTS_MAX: usize = if cfg!(test) { 8 } else { 4096 };
+
+/// What a dialer or listener chooses for its pipes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choices {
+    pub(super) receive_limit: Option<usize>,
+    pub(super) send_priority: Priority,
+    pub(super) receive_priority: Priority,
+}
+
+/// A dialer or a listener as the socket knows it.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    pub(super) number: u64,
+    pub(super) side: Side,
+    pub(super) address: Address,
+    pub(super) choices: Choices,
+    phase: watch::Sender<Phase>,
+}
+
+impl Endpoint {
+    /// Waits until this one's end has come as far as `phase`.
+    async fn reached(&self, phase: Phase) {
+        // The sender lives as long as we do, so there is no error.
+        let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
+    }
+
+    fn advance(&self, phase: Phase) {
+        self.phase.send_if_modified(|now| {
+            let further = *now < phase;
+            *now = phase.max(*now);
+            further
+        });
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.side {
+            Side::Dialled => write!(f, "dials {}", self.address),
+            Side::Accepted => write!(f, "listens at {}", self.address),
+        }
+    }
+}
+
+/// The place of an endpoint in the table; its task holds it, and so the place is free when the task
+/// is over, however it ends.
+pub(super) struct Membership {
+    core: Arc<Core>,
+    pub(super) endpoint: Arc<Endpoint>,
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        self.core.leave(&self.endpoint);
+        self.endpoint.advance(Phase::Gone);
+    }
+}
+
+impl Core {
+    /// Takes a place in the table.
+    pub(super) fn join(
+        self: &Arc<Core>,
+        side: Side,
+        address: Address,
+        choices: Choices,
+    ) -> Result<Membership, NetError> {
+        let phase = watch::Sender::new(Phase::Open);
+        let endpoint = self.with(|state| {
+            if state.closing {
+                return Err(NetError::new(&address, NetErrorKind::ClosedHere));
+            }
+            if state.endpoints.len() >= ENDPOINTS_MAX {
+                let what = "dialers and listeners of this socket";
+                let kind = NetErrorKind::TooMany { what, most: ENDPOINTS_MAX };
+                return Err(NetError::new(&address, kind));
+            }
+            state.last_endpoint += 1;
+            let number = state.last_endpoint;
+            let endpoint = Arc::new(Endpoint { number, side, address, choices, phase });
+            state.endpoints.insert(number, endpoint.clone());
+            Ok(endpoint)
+        })?;
+        Ok(Membership { core: self.clone(), endpoint })
+    }
+
+    /// Ends an endpoint: it leaves the table, and its pipes are closed. When the whole socket ends
+    /// they go on for as long as it lingers.
+    fn leave(self: &Arc<Core>, endpoint: &Endpoint) {
+        let number = endpoint.number;
+        let alone = self.with(|state| {
+            state.endpoints.remove(&number);
+            !state.closing
+        });
+        endpoint.advance(Phase::Closed);
+        if alone {
+            self.end_pipes(PipeEnd::ClosedHere, |entry| entry.pipe.endpoint == number);
+        }
+    }
+
+    /// Waits until no more connections of `endpoint` are wanted.
+    pub(super) async fn over(&self, endpoint: &Endpoint) {
+        until(self.reached(Phase::Lingering), endpoint.reached(Phase::Closed)).await;
+    }
+
+    /// Waits until nothing of `endpoint` runs any more.
+    async fn gone(&self, endpoint: &Endpoint) {
+        until(self.reached(Phase::Gone), endpoint.reached(Phase::Gone)).await;
+    }
+}
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident, $closes:literal) => {
+        $(#[$doc])*
+        ///
+        /// Dropping the handle changes nothing.
+        #[derive(Clone)]
+        pub struct $name {
+            core: Arc<Core>,
+            endpoint: Arc<Endpoint>,
+        }
+
+        impl $name {
+            pub(super) fn new(core: &Arc<Core>, endpoint: &Arc<Endpoint>) -> $name {
+                $name { core: core.clone(), endpoint: endpoint.clone() }
+            }
+
+            /// Where it is.
+            pub fn address(&self) -> &Address {
+                &self.endpoint.address
+            }
+
+            /// False when it was closed, alone or with its socket.
+            pub fn is_open(&self) -> bool {
+                *self.endpoint.phase.borrow() == Phase::Open
+            }
+
+            #[doc = $closes]
+            ///
+            /// What its peers had not been sent goes the way of a peer that leaves: to others, or
+            /// it is dropped and counted. Waits until nothing of it runs; a future that is dropped
+            /// has closed it all the same. Twice is once.
+            pub async fn close(&self) {
+                self.core.leave(&self.endpoint);
+                self.core.gone(&self.endpoint).await;
+            }
+
+            /// [`close`](Self::close) with the calling thread.
+            pub fn blocking_close(&self) {
+                self.core.leave(&self.endpoint);
+                // Without a runtime nothing of it ever ran.
+                let _ = self.core.block_on(self.core.gone(&self.endpoint));
+            }
+        }
+
+        impl Deref for $name {
+            type Target = Address;
+
+            fn deref(&self) -> &Address {
+                self.address()
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.address().fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&self.address().to_string()).finish()
+            }
+        }
+    };
+}
+
+handle! {
+    /// A connection that is kept: its address is dialled again whenever it breaks.
+    Dialer, "Dials no more, and closes the connection that there is."
+}
+
+handle! {
+    /// An address at which peers may come; it can be used as that [`Address`].
+    Listener, "Lets nobody in any more and closes the connections that came through it; the address is free when this is ready."
+}
+
+impl From<Listener> for Address {
+    fn from(listener: Listener) -> Address {
+        listener.address().clone()
+    }
+}

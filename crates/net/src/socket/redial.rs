@@ -1,0 +1,88 @@
+//! How long to wait before the next dial.
+//!
+//! The pause doubles from the least to the most. Each is shortened at random by up to a half, so
+//! that many clients of a restarted server do not come at once. A connection that held starts over;
+//! one that ended at once does not, or a peer that turns us away would be asked ten times a second.
+
+use std::time::Duration;
+
+use crate::options::Redial;
+
+/// A connection that lived this long was a good one, whatever the longest pause is.
+const GOOD_AFTER: Duration = Duration::from_secs(1);
+
+/// The pauses between dials.
+#[derive(Debug)]
+pub(super) struct Pauses {
+    redial: Redial,
+    /// The next pause before it is shortened; `None`: dial at once.
+    longest: Option<Duration>,
+}
+
+impl Pauses {
+    /// For an address that was dialled already.
+    pub(super) fn new(redial: Redial) -> Pauses {
+        Pauses { redial, longest: Some(redial.least()) }
+    }
+
+    /// For an address that nobody has dialled: the first pause is none.
+    pub(super) fn at_once(redial: Redial) -> Pauses {
+        Pauses { redial, longest: None }
+    }
+
+    /// The next pause: between half and all of what it may be.
+    pub(super) fn next(&mut self, random: u64) -> Duration {
+        let Some(longest) = self.longest else {
+            self.longest = Some(self.redial.least());
+            return Duration::ZERO;
+        };
+        self.longest = Some((longest * 2).min(self.redial.most()));
+        let half = longest / 2;
+        half + half.mul_f64(random as f64 / u64::MAX as f64)
+    }
+
+    /// A connection is over that lived for `time`.
+    pub(super) fn connected_for(&mut self, time: Duration) {
+        if time >= GOOD_AFTER.min(self.redial.most()) {
+            self.longest = Some(self.redial.least());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn milliseconds(pauses: &mut Pauses, random: u64) -> [u128; 6] {
+        [(); 6].map(|()| pauses.next(random).as_millis())
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_second_and_vary_by_half() {
+        let new = || Pauses::new(Redial::default());
+        assert_eq!(milliseconds(&mut new(), u64::MAX), [100, 200, 400, 800, 1000, 1000]);
+        assert_eq!(milliseconds(&mut new(), 0), [50, 100, 200, 400, 500, 500]);
+        let mut background = Pauses::at_once(Redial::default());
+        assert_eq!(milliseconds(&mut background, u64::MAX), [0, 100, 200, 400, 800, 1000]);
+    }
+
+    #[test]
+    fn bounds_are_kept_and_equal_ones_mean_no_growth() {
+        let ms = Duration::from_millis;
+        let mut same = Pauses::new(Redial::new(ms(30), ms(30)).unwrap());
+        assert_eq!(milliseconds(&mut same, u64::MAX), [30; 6]);
+        let mut wide = Pauses::new(Redial::new(ms(1), ms(5)).unwrap());
+        assert_eq!(milliseconds(&mut wide, u64::MAX), [1, 2, 4, 5, 5, 5]);
+    }
+
+    #[test]
+    fn only_a_good_connection_starts_over() {
+        let mut pauses =
+            Pauses::new(Redial::new(Redial::LEAST, Duration::from_secs(3600)).unwrap());
+        milliseconds(&mut pauses, u64::MAX);
+        pauses.connected_for(Duration::from_millis(999));
+        assert_eq!(pauses.next(u64::MAX), 64 * Redial::LEAST);
+        pauses.connected_for(Duration::from_secs(1));
+        assert_eq!(pauses.next(u64::MAX), Redial::LEAST);
+    }
+}

@@ -1,0 +1,123 @@
+//! Connections of tokio's streams: what tcp, ipc, abstract names and handed-over descriptors share.
+
+use std::io::{self, IoSlice};
+use std::net::Shutdown;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::unix::SocketAddr as UnixAddress;
+use tokio::net::{TcpStream, UnixStream, tcp, unix};
+use wigwag_wire::Framing;
+
+use crate::options::TcpOptions;
+use crate::transport::{Connection, Credentials, Outlet};
+
+/// Between two looks for room when a thread waits to write: little beside the time it may wait.
+const WRITE_PAUSE: Duration = Duration::from_millis(1);
+
+/// A connection on tcp; `peer` is what errors call the other end.
+pub(crate) fn tcp(
+    stream: TcpStream,
+    peer: impl Into<Arc<str>>,
+    options: TcpOptions,
+) -> io::Result<Connection> {
+    stream.set_nodelay(options.no_delay)?;
+    if let Some(keep_alive) = options.keep_alive {
+        let silence = TcpKeepalive::new().with_time(keep_alive.silence());
+        SockRef::from(&stream).set_tcp_keepalive(&silence)?;
+    }
+    let local = format!("tcp://{}", stream.local_addr()?);
+    let (reader, writer) = stream.into_split();
+    let mut connection = Connection::new(reader, TcpOutlet(writer), Framing::Tcp, peer);
+    connection.local = Some(local.into());
+    Ok(connection)
+}
+
+/// A connection on a Unix socket.
+pub(crate) fn unix(stream: UnixStream, framing: Framing, peer: impl Into<Arc<str>>) -> Connection {
+    let credentials = stream.peer_cred().ok();
+    let credentials = credentials.map(|of| Credentials {
+        uid: of.uid(),
+        gid: of.gid(),
+        pid: of.pid().filter(|pid| *pid != 0),
+    });
+    let local = stream.local_addr().ok().and_then(|address| name(&address));
+    let (reader, writer) = stream.into_split();
+    let mut connection = Connection::new(reader, UnixOutlet(writer), framing, peer);
+    connection.local = local.map(Arc::from);
+    connection.credentials = credentials;
+    connection
+}
+
+/// A Unix address as we write it; `None` for a socket without a name.
+pub(crate) fn name(address: &UnixAddress) -> Option<String> {
+    if let Some(name) = address.as_abstract_name() {
+        return Some(format!("abstract://{}", crate::abstract_name::escape(name)));
+    }
+    let path = address.as_pathname()?;
+    Some(format!("ipc://{}", String::from_utf8_lossy(path.as_os_str().as_bytes())))
+}
+
+struct TcpOutlet(tcp::OwnedWriteHalf);
+
+impl Outlet for TcpOutlet {
+    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.try_write_vectored(parts)
+    }
+
+    fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.as_ref().poll_write_ready(context)
+    }
+
+    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
+        write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
+    }
+
+    fn close(&self) {
+        // The peer may be gone already; then there is nothing left to end.
+        let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
+    }
+}
+
+struct UnixOutlet(unix::OwnedWriteHalf);
+
+impl Outlet for UnixOutlet {
+    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.try_write_vectored(parts)
+    }
+
+    fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.0.as_ref().poll_write_ready(context)
+    }
+
+    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
+        write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
+    }
+
+    fn close(&self) {
+        // The peer may be gone already; then there is nothing left to end.
+        let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
+    }
+}
+
+/// Writes `bytes` with the calling thread until all are gone, the limit is over, or an error.
+fn write_blocking(socket: SockRef<'_>, bytes: &[u8], limit: Duration) -> io::Result<usize> {
+    let begun = std::time::Instant::now();
+    let mut written = 0;
+    while written < bytes.len() {
+        match socket.send(&bytes[written..]) {
+            Ok(0) => break,
+            Ok(more) => written += more,
+            // The socket stays as it is: another thread may be reading from it, and must not stop.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < limit => {
+                std::thread::sleep(WRITE_PAUSE);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    Ok(written)
+}

@@ -1,0 +1,162 @@
+//! Memory that received bytes lie in, used again when nobody holds a part of it.
+//!
+//! A piece of memory is shared by the messages that were cut off it, so nobody tells when the last
+//! of them is gone. We keep a handle of each piece that is used up, oldest first, and look whether
+//! ours is the only one left when we need the next: then it is filled again, and nothing is
+//! allocated. A piece that somebody holds on to is forgotten when as many others wait; it is freed
+//! with its last message.
+
+use alloc::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+/// Bytes of a slab, into which short messages are copied. One message that is kept for long holds
+/// as much, and no block of [`READ_BYTES`](crate::read_buf::READ_BYTES).
+pub const SLAB_BYTES: usize = 16 * 1024;
+
+/// Slabs that may wait until their messages are dropped: 512 KiB, twice what a pipe's inbox holds.
+const SLABS_MAX: usize = 32;
+
+/// Pieces of one size that are used up.
+#[derive(Debug)]
+pub(crate) struct Pieces {
+    bytes: usize,
+    pieces_max: usize,
+    used: VecDeque<BytesMut>,
+}
+
+impl Pieces {
+    /// Pieces of `bytes` bytes, of which at most `pieces_max` wait for their last message.
+    pub(crate) const fn new(bytes: usize, pieces_max: usize) -> Pieces {
+        Pieces { bytes, pieces_max, used: VecDeque::new() }
+    }
+
+    /// Puts a piece by that is used up; it holds nothing of its own any more.
+    pub(crate) fn retire(&mut self, mut piece: BytesMut) {
+        piece.clear();
+        if self.used.len() == self.pieces_max {
+            // Who still holds a part of the oldest one keeps it; we go on without it.
+            self.used.pop_front();
+        }
+        self.used.push_back(piece);
+    }
+
+    /// An empty piece: the oldest that nobody holds a part of, or fresh memory.
+    pub(crate) fn take(&mut self) -> BytesMut {
+        if let Some(mut oldest) = self.used.pop_front() {
+            if oldest.try_reclaim(self.bytes) {
+                return oldest;
+            }
+            self.used.push_front(oldest);
+        }
+        BytesMut::with_capacity(self.bytes)
+    }
+
+    /// Gives the memory back that nobody else holds.
+    pub(crate) fn release(&mut self) {
+        self.used = VecDeque::new();
+    }
+}
+
+/// Copies short messages out of the block that they were read into.
+#[derive(Debug)]
+pub(crate) struct Slabs {
+    /// The slab that is being filled; what it holds has been given away.
+    slab: Option<BytesMut>,
+    pieces: Pieces,
+}
+
+impl Slabs {
+    pub(crate) const fn new() -> Slabs {
+        Slabs { slab: None, pieces: Pieces::new(SLAB_BYTES, SLABS_MAX) }
+    }
+
+    /// A copy of `bytes`. Allocates nothing while older copies are dropped as fast as new ones are
+    /// made; what is longer than a slab gets memory of its own.
+    pub(crate) fn copy(&mut self, bytes: &[u8]) -> Bytes {
+        if bytes.len() > SLAB_BYTES {
+            return Bytes::copy_from_slice(bytes);
+        }
+        let slab = self.with_room(bytes.len());
+        slab.extend_from_slice(bytes);
+        slab.split().freeze()
+    }
+
+    fn with_room(&mut self, length: usize) -> &mut BytesMut {
+        let slab = match self.slab.take() {
+            Some(slab) if slab.capacity() >= length => slab,
+            Some(mut slab) => {
+                if !slab.try_reclaim(SLAB_BYTES) {
+                    self.pieces.retire(slab);
+                    slab = self.pieces.take();
+                }
+                slab
+            }
+            None => self.pieces.take(),
+        };
+        self.slab.insert(slab)
+    }
+
+    /// Gives the memory back that nobody else holds.
+    pub(crate) fn release(&mut self) {
+        self.slab = None;
+        self.pieces.release();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn place(bytes: &Bytes) -> usize {
+        bytes.as_ptr() as usize
+    }
+
+    #[test]
+    fn what_nobody_holds_is_filled_again() {
+        let mut slabs = Slabs::new();
+        let first = place(&slabs.copy(&[1; SLAB_BYTES]));
+        for round in 0..100_u8 {
+            let copy = slabs.copy(&[round; SLAB_BYTES]);
+            assert_eq!(copy, [round; SLAB_BYTES].as_slice());
+            assert_eq!(place(&copy), first, "the only slab there is");
+        }
+    }
+
+    /// The newest hundred messages are always held; the slabs go round, and nothing is overwritten.
+    #[test]
+    fn what_somebody_holds_stays_as_it_is() {
+        let mut slabs = Slabs::new();
+        let mut held = VecDeque::new();
+        let mut places = alloc::collections::BTreeSet::new();
+        for number in 0..20_000_u32 {
+            let copy = slabs.copy(&number.to_be_bytes().repeat(100));
+            places.insert(place(&copy));
+            held.push_back((number, copy));
+            if held.len() > 100 {
+                let (number, copy) = held.pop_front().unwrap();
+                assert_eq!(copy, number.to_be_bytes().repeat(100));
+            }
+        }
+        // 100 messages of 400 bytes fill two and a half slabs, of 40 messages each.
+        assert!(places.len() <= 6 * 40, "{} places", places.len());
+    }
+
+    #[test]
+    fn a_message_that_is_kept_for_ever_stops_nobody_and_the_memory_stays_bounded() {
+        let mut slabs = Slabs::new();
+        let mut kept = Vec::new();
+        for number in 0..10 * SLABS_MAX {
+            let slab = slabs.copy(&[7; SLAB_BYTES - 1]);
+            assert!(slabs.pieces.used.len() <= SLABS_MAX);
+            if number % 2 == 0 {
+                kept.push(slab);
+            }
+        }
+        assert!(kept.iter().all(|slab| slab.iter().all(|byte| *byte == 7)));
+        assert_eq!(slabs.copy(&[1; SLAB_BYTES + 1]).len(), SLAB_BYTES + 1);
+        assert!(slabs.copy(b"").is_empty());
+    }
+}
