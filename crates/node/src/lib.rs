@@ -110,7 +110,7 @@ pub use wigwag_net::socket::{
     Sub, Surveyor,
 };
 pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
-pub use wigwag_wire::{Decode, Encode, Fault};
+pub use wigwag_wire::{Decode, Encode, Fault, Header, HeaderError, ProtocolNumber};
 
 /// What the macros write refers to; no part of the API.
 #[doc(hidden)]
