@@ -1,8 +1,8 @@
 //! `wigwag req`, `rep`, `pub` and the others: an SP socket from the shell.
 //!
-//! [`arguments`] says what may be typed, [`role`] what a socket can be, [`place`] where it is;
-//! [`connect`] connects it, [`work`] is what each role does then, [`session`] is around all of it
-//! until [`summary`] sums up.
+//! [`arguments`] says what may be typed and [`start`] what comes of it; [`role`] is what a socket can
+//! be, [`place`] where it is. [`connect`] connects it, [`work`] is what each role does then, and
+//! [`session`] is around all of it until [`summary`] sums up.
 
 mod any;
 mod arguments;
@@ -14,6 +14,7 @@ mod news;
 mod place;
 mod role;
 mod session;
+mod start;
 mod summary;
 mod work;
 

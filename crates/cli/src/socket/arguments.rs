@@ -1,29 +1,12 @@
-//! What may be typed behind `wigwag req` and the others, and the session that comes of it.
+//! What may be typed behind `wigwag req` and the others. What comes of it is in `start.rs`.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use wigwag::Bytes;
 
-use super::any::Socket;
-use super::connect::{Plan, WAIT};
-use super::exec::Exec;
 use super::format::Format;
-use super::input::{Input, whole};
-use super::news::{Loudness, News};
-use super::place::{How, Place, split};
-use super::role::Role;
-use super::session::{Pace, Session, Settings, Show, Stop};
-use super::work::{self, Answer};
-use crate::exit::{Code, Failed};
-use crate::{calls, units};
-
-/// How long a reply may take, unless something else is asked for: as `wigwag ask` has it.
-const REPLY_TIME: Duration = Duration::from_secs(5);
-
-/// How long answers to a survey count; the same in nanomsg, NNG and mangos.
-const SURVEY_TIME: Duration = Duration::from_secs(1);
+use crate::units;
 
 /// Commands of `--exec` that may run at once: each is a process with two pipes.
 const JOBS_MAX: u64 = 256;
@@ -113,40 +96,40 @@ const STAR: &str = "Examples:
 pub(crate) struct Common {
     /// Addresses (tcp://HOST:PORT, ipc://PATH), and behind them what is sent or subscribed to
     #[arg(value_name = "URL", required_unless_present_any = ["and_listen", "and_dial"])]
-    words: Vec<String>,
+    pub(super) words: Vec<String>,
     /// Listen there [rep, pull, pub and respond do]; without a host, on every interface
     #[arg(long, visible_alias = "bind", conflicts_with = "dial")]
-    listen: bool,
+    pub(super) listen: bool,
     /// Dial there [all others do]; without a host, this machine
     #[arg(long, visible_alias = "connect")]
-    dial: bool,
+    pub(super) dial: bool,
     /// Listen there besides
     #[arg(long, value_name = "URL")]
-    and_listen: Vec<String>,
+    pub(super) and_listen: Vec<String>,
     /// Dial there besides
     #[arg(long, value_name = "URL")]
-    and_dial: Vec<String>,
+    pub(super) and_dial: Vec<String>,
     /// Time for a peer to come up [default: 1s to be dialled, any to come to us; 0: send to nobody]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
-    wait: Option<Duration>,
+    pub(super) wait: Option<Duration>,
     /// Bytes that a received message may have
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
-    receive_limit: usize,
+    pub(super) receive_limit: usize,
     /// Messages until it ends
     #[arg(long, value_name = "N")]
-    count: Option<u64>,
+    pub(super) count: Option<u64>,
     /// Time that one send, reply, survey, wait for a message or --exec may take
     #[arg(long, value_name = "TIME", value_parser = units::time)]
-    deadline: Option<Duration>,
+    pub(super) deadline: Option<Duration>,
     /// A JSON document for each message, and one on standard error at the end
     #[arg(long)]
-    json: bool,
+    pub(super) json: bool,
     /// Say nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
-    quiet: bool,
+    pub(super) quiet: bool,
     /// Say who comes and goes
     #[arg(short, long)]
-    verbose: bool,
+    pub(super) verbose: bool,
 }
 
 /// What is sent.
@@ -154,16 +137,16 @@ pub(crate) struct Common {
 pub(crate) struct Outgoing {
     /// Send this text [default: each line of standard input]
     #[arg(long, value_name = "TEXT")]
-    data: Option<String>,
+    pub(super) data: Option<String>,
     /// Send this file as one message
     #[arg(long, value_name = "FILE", conflicts_with = "data")]
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
     /// Send all of standard input as one message
     #[arg(long, conflicts_with_all = ["data", "file"])]
-    whole: bool,
+    pub(super) whole: bool,
     /// Time between two messages; a text or file is sent again and again then
     #[arg(long, value_name = "TIME", value_parser = units::time)]
-    interval: Option<Duration>,
+    pub(super) interval: Option<Duration>,
 }
 
 /// How messages are printed.
@@ -171,320 +154,83 @@ pub(crate) struct Outgoing {
 pub(crate) struct Incoming {
     /// How messages are printed [default: line; rep and respond print nothing]
     #[arg(long, value_enum, conflicts_with = "json")]
-    format: Option<Format>,
+    pub(super) format: Option<Format>,
 }
 
 #[derive(Args)]
 pub(crate) struct Asks {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     #[command(flatten)]
-    outgoing: Outgoing,
+    pub(super) outgoing: Outgoing,
     #[command(flatten)]
-    incoming: Incoming,
+    pub(super) incoming: Incoming,
 }
 
 #[derive(Args)]
 pub(crate) struct Answers {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     /// Answer with what this command of the shell prints when it reads the request
     #[arg(long, value_name = "COMMAND")]
-    exec: Option<String>,
+    pub(super) exec: Option<String>,
     /// A line end that closes the command's output belongs to the reply
     #[arg(long, requires = "exec")]
-    keep_line_end: bool,
+    pub(super) keep_line_end: bool,
     /// Answer with the request
     #[arg(long, conflicts_with = "exec")]
-    echo: bool,
+    pub(super) echo: bool,
     /// Answer with this text
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["exec", "echo"])]
-    data: Option<String>,
+    pub(super) data: Option<String>,
     /// Answer with this file
     #[arg(long, value_name = "FILE", conflicts_with_all = ["exec", "echo", "data"])]
-    file: Option<PathBuf>,
+    pub(super) file: Option<PathBuf>,
     #[command(flatten)]
-    incoming: Incoming,
+    pub(super) incoming: Incoming,
 }
 
 #[derive(Args)]
 pub(crate) struct Sends {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     #[command(flatten)]
-    outgoing: Outgoing,
+    pub(super) outgoing: Outgoing,
 }
 
 #[derive(Args)]
 pub(crate) struct Receives {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     #[command(flatten)]
-    incoming: Incoming,
+    pub(super) incoming: Incoming,
     /// Give each message to this command of the shell instead of printing it
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["format", "json"])]
-    exec: Option<String>,
-    /// Commands that may run at once
+    pub(super) exec: Option<String>,
+    /// Commands that may run at once; with more than one, each one's output is printed at its end
     #[arg(long, value_name = "N", requires = "exec", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..=JOBS_MAX))]
-    jobs: u64,
+    pub(super) jobs: u64,
 }
 
 #[derive(Args)]
 pub(crate) struct Talks {
     #[command(flatten)]
-    common: Common,
+    pub(super) common: Common,
     #[command(flatten)]
-    outgoing: Outgoing,
+    pub(super) outgoing: Outgoing,
     #[command(flatten)]
-    incoming: Incoming,
+    pub(super) incoming: Incoming,
     /// Send back what comes
     #[arg(long, conflicts_with_all = ["data", "file", "whole"])]
-    echo: bool,
+    pub(super) echo: bool,
 }
 
 #[derive(Args)]
 pub(crate) struct Pairs {
     #[command(flatten)]
-    talks: Talks,
+    pub(super) talks: Talks,
     /// Pair of version 0, the only one that nanomsg has
     #[arg(long)]
-    v0: bool,
-}
-
-impl Command {
-    pub(crate) fn run(self) -> Result<Code, Failed> {
-        match self {
-            Command::Req(asks) => asks.run(Role::Req, REPLY_TIME),
-            Command::Survey(asks) => asks.run(Role::Survey, SURVEY_TIME),
-            Command::Rep(answers) => answers.run(Role::Rep),
-            Command::Respond(answers) => answers.run(Role::Respond),
-            Command::Pub(sends) => sends.run(Role::Pub),
-            Command::Push(sends) => sends.run(Role::Push),
-            Command::Sub(receives) => receives.run(Role::Sub),
-            Command::Pull(receives) => receives.run(Role::Pull),
-            Command::Pair(Pairs { talks, v0: true }) => talks.run(Role::Pair0),
-            Command::Pair(Pairs { talks, v0: false }) => talks.run(Role::Pair),
-            Command::Bus(talks) => talks.run(Role::Bus),
-            Command::Star(talks) => talks.run(Role::Star),
-        }
-    }
-}
-
-impl Asks {
-    fn run(mut self, role: Role, time: Duration) -> Result<Code, Failed> {
-        self.common.deadline = self.common.deadline.or(Some(time));
-        let asked = self.common.read()?;
-        let text = asked.text()?;
-        let input = self.outgoing.input(text, self.common.count)?;
-        let pace = Pace::new(self.outgoing.interval);
-        let format = self.incoming.format.or(Some(Format::Line));
-        self.common.run(role, format, &asked, async |session| match role {
-            Role::Survey => work::survey(session, input, pace).await,
-            _ => work::ask(session, input, pace).await,
-        })
-    }
-}
-
-impl Answers {
-    fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        let text = asked.text()?.or(self.data.as_deref());
-        let deadline = self.common.deadline;
-        let answer = match (&self.exec, self.echo, text, &self.file) {
-            (Some(command), false, None, None) => {
-                Answer::Exec(Exec::new(command, deadline, self.keep_line_end))
-            }
-            (None, true, None, None) => Answer::Echo,
-            (None, false, Some(text), None) => Answer::Fixed(Bytes::from(text.to_owned())),
-            (None, false, None, Some(file)) => Answer::Fixed(whole(file)?),
-            _ => {
-                let mend =
-                    "say how to answer, in one way: --echo, --exec COMMAND, --file FILE, or a text";
-                return Err(Failed::told(
-                    Code::Usage,
-                    "it is not clear how to answer",
-                    &asked.at,
-                    mend,
-                ));
-            }
-        };
-        let (format, count) = (self.incoming.format, self.common.count);
-        self.common
-            .run(role, format, &asked, async |session| work::answer(session, &answer, count).await)
-    }
-}
-
-impl Sends {
-    fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        let input = self.outgoing.input(asked.text()?, self.common.count)?;
-        let pace = Pace::new(self.outgoing.interval);
-        self.common.run(role, None, &asked, async |session| work::send(session, input, pace).await)
-    }
-}
-
-impl Receives {
-    fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        if role == Role::Pull && !asked.rest.is_empty() {
-            return Err(asked.too_much());
-        }
-        let deadline = self.common.deadline;
-        let exec = self.exec.as_deref().map(|command| Exec::new(command, deadline, false));
-        let format = self.incoming.format.or(Some(Format::Line));
-        // The range of the argument keeps it small.
-        let jobs = self.jobs as usize;
-        let count = self.common.count;
-        self.common.run(role, format, &asked, async |session| {
-            work::receive(session, exec.as_ref(), jobs, count).await
-        })
-    }
-}
-
-impl Talks {
-    fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        let text = asked.text()?;
-        let input = match self.echo && text.is_none() {
-            true => Input::Silence,
-            false => self.outgoing.input(text, None)?,
-        };
-        let pace = Pace::new(self.outgoing.interval);
-        let format = self.incoming.format.or(Some(Format::Line));
-        let (echo, count) = (self.echo, self.common.count);
-        self.common.run(role, format, &asked, async |session| {
-            work::talk(session, input, pace, echo, count).await
-        })
-    }
-}
-
-impl Outgoing {
-    /// Messages as asked for; `text` is what stood behind the addresses.
-    fn input(&self, text: Option<&str>, count: Option<u64>) -> Result<Input, Failed> {
-        let fixed = match (text, &self.data, &self.file, self.whole) {
-            (None, None, None, false) => return Ok(Input::lines(count)),
-            (Some(text), None, None, false) => Bytes::from(text.to_owned()),
-            (None, Some(text), None, false) => Bytes::from(text.clone()),
-            (None, None, Some(file), false) => whole(file)?,
-            (None, None, None, true) => whole("-".as_ref())?,
-            _ => {
-                let mend = "give a text, --data, --file or --whole, and only one of them";
-                let what = "it is not clear what to send";
-                return Err(Failed::told(Code::Usage, what, "the command line", mend));
-            }
-        };
-        let once = self.interval.is_none().then_some(1);
-        Ok(Input::fixed(fixed, count.or(once)))
-    }
-}
-
-/// The words of the command line, sorted.
-struct Asked {
-    addresses: Vec<String>,
-    rest: Vec<String>,
-    /// The first address, for errors.
-    at: String,
-}
-
-impl Asked {
-    /// The text behind the addresses.
-    fn text(&self) -> Result<Option<&str>, Failed> {
-        match self.rest.as_slice() {
-            [] => Ok(None),
-            [text] => Ok(Some(text)),
-            _ => Err(self.too_much()),
-        }
-    }
-
-    fn too_much(&self) -> Failed {
-        let what = format!("{} words stand behind the addresses", self.rest.len());
-        Failed::told(Code::Usage, &what, &self.at, "put quotes around a text that has spaces")
-    }
-}
-
-impl Common {
-    fn read(&self) -> Result<Asked, Failed> {
-        let (addresses, rest) = split(&self.words)?;
-        let at = self.words.iter().chain(&self.and_listen).chain(&self.and_dial).next();
-        let at = at.cloned().unwrap_or_default();
-        Ok(Asked { addresses: addresses.to_vec(), rest: rest.to_vec(), at })
-    }
-
-    fn places(&self, role: Role, asked: &Asked) -> Vec<Place> {
-        let how = match (self.listen, self.dial) {
-            (true, _) => How::Listen,
-            (_, true) => How::Dial,
-            _ => role.how(),
-        };
-        let place = |how| move |address: &String| Place::new(how, address);
-        let addresses = asked.addresses.iter().map(place(how));
-        let listens = self.and_listen.iter().map(place(How::Listen));
-        addresses.chain(listens).chain(self.and_dial.iter().map(place(How::Dial))).collect()
-    }
-
-    fn loudness(&self) -> Loudness {
-        match (self.quiet, self.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            _ => Loudness::Normal,
-        }
-    }
-
-    /// Makes the socket, connects it, and does `work`.
-    fn run(
-        &self,
-        role: Role,
-        format: Option<Format>,
-        asked: &Asked,
-        work: impl AsyncFnOnce(&mut Session) -> Result<(), Stop>,
-    ) -> Result<Code, Failed> {
-        let news = News::start(self.loudness());
-        let places = self.places(role, asked);
-        let text = asked.rest.first().map_or("hello", String::as_str);
-        calls::run(|| async move {
-            let socket = Socket::new(role);
-            socket.set_receive_limit(self.receive_limit);
-            self.prepare(&socket, asked)?;
-            let settings = Settings {
-                role,
-                socket,
-                news,
-                show: Show { format, json: self.json, quiet: self.quiet, verbose: self.verbose },
-                wait: self.wait.or_else(|| dials_all(&places).then_some(WAIT)),
-                deadline: self.deadline,
-                at: format!("{}, {}", role.number(), words(&places)),
-            };
-            let plan = Plan { role, places: &places, wait: self.wait.unwrap_or(WAIT), text };
-            Session::new(settings).run(&plan, work).await
-        })
-    }
-
-    /// What must be set before the first peer comes.
-    fn prepare(&self, socket: &Socket, asked: &Asked) -> Result<(), Failed> {
-        match socket {
-            Socket::Sub(sub) if asked.rest.is_empty() => sub.subscribe("")?,
-            Socket::Sub(sub) => {
-                for topic in &asked.rest {
-                    sub.subscribe(topic.clone())?;
-                }
-            }
-            Socket::Survey(surveyor) => surveyor.set_survey_time(self.deadline),
-            _ => {}
-        }
-        Ok(())
-    }
-}
-
-/// True when nobody is expected to come by himself.
-fn dials_all(places: &[Place]) -> bool {
-    places.iter().all(|place| place.how == How::Dial)
-}
-
-fn words(places: &[Place]) -> String {
-    let words = places.iter().map(|Place { how, address }| match how {
-        How::Dial => format!("dials {address}"),
-        How::Listen => format!("listens at {address}"),
-    });
-    words.collect::<Vec<_>>().join(", ")
+    pub(super) v0: bool,
 }

@@ -4,7 +4,7 @@
 //! reads a few messages ahead and no more.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
 use std::thread;
 
@@ -44,6 +44,15 @@ impl Input {
             read_lines(io::stdin().lock(), |line| give.blocking_send(line).is_ok())
         });
         Input::Lines { lines, left: count }
+    }
+
+    /// Whether it comes to an end without anybody's doing: a person at a terminal does not.
+    pub(crate) fn ends_by_itself(&self) -> bool {
+        match self {
+            Input::Fixed { left, .. } => left.is_some(),
+            Input::Lines { .. } => !io::stdin().is_terminal(),
+            Input::Silence => true,
+        }
     }
 
     /// The next message; `None` when there is none any more. A dropped future has taken nothing.

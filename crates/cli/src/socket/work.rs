@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use wigwag::Bytes;
 use wigwag::socket::SocketErrorKind;
 
@@ -11,6 +11,7 @@ use super::exec::{Exec, Occasion, Printed};
 use super::input::Input;
 use super::session::{Outbound, Pace, Session, Stop};
 use crate::exit::{Code, Failed};
+use crate::print;
 
 /// What a request is answered with.
 pub(super) enum Answer {
@@ -129,7 +130,9 @@ pub(super) async fn receive(
     jobs: usize,
     count: Option<u64>,
 ) -> Result<(), Stop> {
-    let mut running: JoinSet<Result<(), Failed>> = JoinSet::new();
+    let mut running: JoinSet<Result<Bytes, Failed>> = JoinSet::new();
+    // What several print at once is printed one after the other.
+    let printed = if jobs > 1 { Printed::Captured } else { Printed::Passed };
     while count.is_none_or(|count| session.tally.received < count) {
         let Some(body) = session.recv().await? else {
             if session.tally.received == 0 || count.is_some() {
@@ -142,25 +145,25 @@ pub(super) async fn receive(
             continue;
         };
         while running.len() >= jobs {
-            note(session, running.join_next().await);
+            note(session, running.join_next().await)?;
         }
         let (exec, occasion) = (exec.clone(), session.occasion());
         running.spawn(async move {
-            let ran = exec.run(body, &occasion, Printed::Passed).await;
-            ran.map(drop).map_err(|why| command_failed(&Answer::Exec(exec), &why, &occasion))
+            let ran = exec.run(body, &occasion, printed).await;
+            ran.map_err(|why| command_failed(&Answer::Exec(exec), &why, &occasion))
         });
         while let Some(ended) = running.try_join_next() {
-            note(session, Some(ended));
+            note(session, Some(ended))?;
         }
     }
     while !running.is_empty() {
-        note(session, running.join_next().await);
+        note(session, running.join_next().await)?;
     }
     Ok(())
 }
 
 /// pair, bus and star: sending and receiving beside each other. `count` is of what is received;
-/// with 0 it ends when all is sent.
+/// it ends then, and not before all is sent that has an end.
 pub(super) async fn talk(
     session: &mut Session,
     input: Input,
@@ -173,16 +176,27 @@ pub(super) async fn talk(
     if count == Some(0) {
         return Ok(send_all(&out, input, pace).await?);
     }
-    let sending = async {
-        if let Err(failed) = send_all(&out, input, pace).await {
-            return failed;
+    let finishes = input.ends_by_itself();
+    let sending = send_all(&out, input, pace);
+    let receiving = listen(session, echo, count);
+    tokio::pin!(sending, receiving);
+    let mut sent = false;
+    loop {
+        tokio::select! {
+            received = &mut receiving => {
+                received?;
+                break;
+            }
+            all = &mut sending, if !sent => {
+                all?;
+                sent = true;
+            }
         }
-        std::future::pending().await
-    };
-    tokio::select! {
-        received = listen(session, echo, count) => received,
-        failed = sending => Err(failed.into()),
     }
+    if !sent && finishes {
+        sending.await?;
+    }
+    Ok(())
 }
 
 async fn listen(session: &mut Session, echo: bool, count: Option<u64>) -> Result<(), Stop> {
@@ -216,12 +230,20 @@ impl Session {
     }
 }
 
-fn note(session: &mut Session, ended: Option<Result<Result<(), Failed>, tokio::task::JoinError>>) {
+/// A command has ended: what it printed, or why it failed.
+fn note(
+    session: &mut Session,
+    ended: Option<Result<Result<Bytes, Failed>, JoinError>>,
+) -> Result<(), Stop> {
     match ended {
-        None | Some(Ok(Ok(()))) => {}
+        None => {}
+        Some(Ok(Ok(printed))) => {
+            return print::bytes(&printed).map_err(|_| Stop::ReaderGone);
+        }
         Some(Ok(Err(failed))) => session.failed(&failed),
         Some(Err(error)) => session.failed(&Failed::new(Code::Internal, error)),
     }
+    Ok(())
 }
 
 fn command_failed(answer: &Answer, why: &str, occasion: &Occasion) -> Failed {
