@@ -71,6 +71,8 @@ pub use error::{SendError, SocketError, SocketErrorKind};
 pub use forwarder::{ForwardError, Forwarded, Forwarder};
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
 pub use many::PairMany;
+pub use wigwag_sp::PipeId;
+pub use wigwag_sp::limits::Hops;
 
 /// Time that a closed socket goes on writing what it has accepted: a full outbox of 256 KiB at
 /// 2 Mbit/s.

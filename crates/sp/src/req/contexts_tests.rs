@@ -237,6 +237,7 @@ fn a_full_peer_refuses_and_a_question_takes_the_place_of_its_own_old_one() {
     req.send_in(contexts[1], Bytes::from_static(b"new"), NOW).unwrap();
     assert_eq!(req.counters().cancelled, 1);
     assert!(req.transmit(FIRST).is_some() && req.transmit(FIRST).is_some());
+    assert_eq!(req.deadline(), Some(NOW), "there is room, and only a tick can use it");
     req.tick(NOW);
     let rest: Vec<Bytes> =
         core::iter::from_fn(|| req.transmit(FIRST)).map(|message| message.body).collect();
