@@ -22,6 +22,11 @@ pub mod request;
 pub mod spread;
 pub mod survey;
 pub mod everybody;
+pub mod contexts;
+pub mod raw;
+pub mod many;
+pub mod forwarders;
+pub mod hops;
 pub mod socket;
 pub mod codec;
 
@@ -134,6 +139,43 @@ macro_rules! protocol_conformance {
                 a_bus_reaches_its_neighbours_only
                 a_star_reaches_everybody
                 a_pair_of_version_0_has_one_peer;
+            contexts:
+                many_questions_at_once_each_get_their_own_answer
+                a_dropped_context_cancels_its_question
+                a_dropped_ask_is_not_asked_again
+                surveys_run_side_by_side
+                each_context_hears_its_own_topics
+                contexts_are_bounded_and_end_with_their_socket;
+            raw:
+                a_raw_socket_shows_the_way_back
+                a_raw_reply_to_a_peer_that_left_is_counted
+                a_raw_rep_drops_what_has_come_too_far
+                a_raw_bus_passes_to_all_but_the_origin
+                a_raw_sub_hears_everything
+                a_raw_pusher_stops_when_nobody_pulls
+                a_raw_header_that_nobody_takes_comes_back;
+            many:
+                each_of_many_peers_is_known_and_answered
+                a_full_peer_lets_only_its_own_senders_wait
+                a_peer_that_leaves_ends_the_wait_for_it
+                two_pairs_of_many_talk;
+            forwarders:
+                requests_and_replies_pass
+                work_passes_in_order_and_a_full_end_stops_the_source
+                nothing_is_taken_that_cannot_be_put
+                what_is_published_passes
+                surveys_pass
+                pairs_pass_both_ways
+                a_bus_passes_to_the_other_bus
+                a_star_passes_to_everybody
+                reflectors_pass_on_where_it_came_in
+                a_client_that_leaves_costs_only_its_reply
+                a_forwarder_ends_with_either_socket;
+            hops:
+                a_chain_of_forwarders_is_as_long_as_the_limit
+                a_chain_of_pairs_is_as_long_as_the_limit
+                a_ring_of_forwarders_ends_a_request
+                a_ring_of_forwarders_ends_a_survey;
             socket:
                 dialling_nobody_is_an_error_that_leaves_nothing
                 the_wrong_partner_is_named

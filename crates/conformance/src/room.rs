@@ -39,6 +39,13 @@ impl Room {
         self.pattern.replace("{dir}", &self.folder.to_string_lossy()).replace("{name}", &self.name)
     }
 
+    /// Another place to listen, for a test that needs several.
+    pub fn other(&self, name: &str) -> String {
+        let address = self.address();
+        // A port of 0 is another port each time.
+        if address.starts_with("tcp:") { address } else { format!("{address}-{name}") }
+    }
+
     /// An address at which nobody listens, and what keeps it so.
     pub fn nobody(&self) -> (String, Option<TcpSocket>) {
         let address = self.address();

@@ -50,7 +50,12 @@ use std::time::Duration;
 use wigwag_sp::Counters;
 
 pub mod kinds;
+pub mod contexts;
+pub mod many;
+pub mod raw;
+pub mod forwarder;
 pub mod error;
+mod parcel;
 mod waiters;
 mod race;
 pub mod background;
@@ -61,8 +66,13 @@ mod pipe;
 mod dialer;
 mod listener;
 
+pub use contexts::{RepContext, ReqContext, RespondentContext, SubContext, SurveyorContext};
 pub use error::{SendError, SocketError, SocketErrorKind};
+pub use forwarder::{ForwardError, Forwarded, Forwarder};
 pub use kinds::{Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, Star, Sub, Surveyor};
+pub use many::PairMany;
+pub use wigwag_sp::PipeId;
+pub use wigwag_sp::limits::Hops;
 
 /// Time that a closed socket goes on writing what it has accepted: a full outbox of 256 KiB at
 /// 2 Mbit/s.

@@ -106,8 +106,9 @@ pub use wigwag_actor::{
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::socket::{
-    self, Bus, Pair, Pair0, Pub, Pull, Push, Rep, Req, Respondent, SendError, SocketError, Star,
-    Sub, Surveyor,
+    self, Bus, ForwardError, Forwarded, Forwarder, Pair, Pair0, PairMany, Pub, Pull, Push, Rep,
+    RepContext, Req, ReqContext, Respondent, RespondentContext, SendError, SocketError, Star, Sub,
+    SubContext, Surveyor, SurveyorContext, raw,
 };
 pub use wigwag_net::{Address, ListenOptions, NetError, NetErrorKind};
 pub use wigwag_wire::{Decode, Encode, Fault, Header, HeaderError, ProtocolNumber};

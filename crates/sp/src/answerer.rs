@@ -1,9 +1,11 @@
 //! What rep and respondent do alike: answer questions, each on the pipe it came from.
 //!
 //! The words in front of a request are kept and echoed in front of the reply
-//! (RFC sp-request-reply-01). One request is under way at a time; taking the next one abandons it.
-//! Requests of a peer that does not read its replies wait until it does, so a reply always has
-//! room and one slow peer never stops the others.
+//! (RFC sp-request-reply-01). Each context has one request under way at a time; taking the next one
+//! abandons it. Any context takes any request, so that many workers may serve one socket. Requests
+//! of a peer that does not read its replies wait until it does: one slow peer never stops the
+//! others. A reply is never refused; what a peer's outbox holds beyond its bounds is at most one
+//! reply for each context.
 
 use alloc::collections::VecDeque;
 
@@ -11,13 +13,14 @@ use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::backtrace;
+use crate::contexts::Contexts;
 use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::limits::Hops;
 use crate::queue::Weight;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refusal, Refused,
+    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId,
+    Protocol, Received, RecvError, Refusal, Refused,
 };
 
 /// A request as it waits for the user.
@@ -38,8 +41,8 @@ impl Weight for Request {
 pub struct Answerer<const NUMBER: u16> {
     lanes: Lanes,
     inbox: Inbox<Request>,
-    /// Where the reply to the request under way goes.
-    current: Option<(PipeId, Bytes)>,
+    /// Where the reply to the request under way goes, for each context.
+    contexts: Contexts<Option<(PipeId, Bytes)>>,
     hops_max: Hops,
     attention: VecDeque<Attention>,
     counters: Counters,
@@ -56,7 +59,7 @@ impl<const NUMBER: u16> Answerer<NUMBER> {
         Self {
             lanes: Lanes::default(),
             inbox: Inbox::new(),
-            current: None,
+            contexts: Contexts::new(None),
             hops_max,
             attention: VecDeque::new(),
             counters: Counters::default(),
@@ -95,18 +98,8 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         }
     }
 
-    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
-        let Some((pipe, stack)) = self.current.take() else {
-            let why = Refusal::NoRequest;
-            return Err(Refused { body, why });
-        };
-        self.counters.sent += 1;
-        let head = Head::Stack(stack);
-        // `recv` chose a pipe with room, and only this reply can have gone there since.
-        if self.lanes.push(pipe, Message { head, body }).is_err() {
-            self.counters.drop_one(DropReason::PipeGone);
-        }
-        Ok(())
+    fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
+        self.send_in(ContextId::SOCKET, body, now)
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
@@ -131,11 +124,45 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         self.inbox.is_paused(pipe)
     }
 
-    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+    fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
+        self.recv_in(ContextId::SOCKET, now)
+    }
+
+    fn open_context(&mut self) -> Result<ContextId, ContextError> {
+        self.contexts.open(|_| None)
+    }
+
+    fn close_context(&mut self, context: ContextId, _now: Time) {
+        if self.contexts.close(context).flatten().is_some() {
+            self.counters.drop_one(DropReason::Abandoned);
+        }
+    }
+
+    fn send_in(&mut self, context: ContextId, body: Bytes, _now: Time) -> Result<(), Refused> {
+        let current = match self.contexts.get_mut(context) {
+            Some(current) => current.take().ok_or(Refusal::NoRequest),
+            None => Err(Refusal::NoContext),
+        };
+        let (pipe, stack) = match current {
+            Ok(current) => current,
+            Err(why) => return Err(Refused { body, why }),
+        };
+        self.counters.sent += 1;
+        let head = Head::Stack(stack);
+        // `recv` chose a pipe with room, and each other context can have filled it since with one
+        // reply at most.
+        if self.lanes.push_over(pipe, Message { head, body }).is_err() {
+            self.counters.drop_one(DropReason::PipeGone);
+        }
+        Ok(())
+    }
+
+    fn recv_in(&mut self, context: ContextId, _now: Time) -> Result<Bytes, RecvError> {
+        let current = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
         let lanes = &self.lanes;
         let (pipe, request) =
             self.inbox.pop(|pipe| lanes.has_room(pipe)).ok_or(RecvError::Empty)?;
-        if self.current.replace((pipe, request.stack)).is_some() {
+        if current.replace((pipe, request.stack)).is_some() {
             self.counters.drop_one(DropReason::Abandoned);
         }
         self.counters.received += 1;

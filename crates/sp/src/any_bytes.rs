@@ -11,9 +11,10 @@ use proptest::prelude::*;
 use wigwag_wire::Time;
 
 use crate::limits::{INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
+use crate::raw::RawKind;
 use crate::{
-    Attention, Bus, Pair0, Pair1, PipeId, Protocol, Pub, Pull, Push, Received, Rep, Req,
-    Respondent, Setting, Star, Sub, Surveyor,
+    Attention, Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, Pub, Pull, Push, Raw, RawMessage,
+    Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
 };
 
 /// Pipes that take part; few, so that events meet.
@@ -25,8 +26,9 @@ fn protocols() -> Vec<Box<dyn Protocol>> {
     for topic in [&b"\0"[..], b"\x80\0\0\x08b"] {
         sub.set(Setting::Subscribe(Bytes::from_static(topic))).unwrap();
     }
-    alloc::vec![
+    let cooked: Vec<Box<dyn Protocol>> = alloc::vec![
         Box::new(Pair1::new()),
+        Box::new(Pair1Many::new()),
         Box::new(Req::new(7, Some(second))),
         Box::new(Req::new(7, None)),
         Box::new(Rep::new()),
@@ -39,14 +41,33 @@ fn protocols() -> Vec<Box<dyn Protocol>> {
         Box::new(Respondent::new()),
         Box::new(Bus::new()),
         Box::new(Star::new()),
-    ]
+    ];
+    let raw = KINDS.map(|kind| Box::new(Raw::new(kind)) as Box<dyn Protocol>);
+    cooked.into_iter().chain(raw).collect()
 }
+
+const KINDS: [RawKind; 13] = [
+    RawKind::Pair0,
+    RawKind::Pair1,
+    RawKind::Pair1Many,
+    RawKind::Req,
+    RawKind::Rep,
+    RawKind::Pub,
+    RawKind::Sub,
+    RawKind::Push,
+    RawKind::Pull,
+    RawKind::Surveyor,
+    RawKind::Respondent,
+    RawKind::Bus,
+    RawKind::Star,
+];
 
 #[derive(Clone, Debug)]
 enum Step {
     Open(u32),
     Close(u32),
     Send,
+    SendRaw(Vec<u8>),
     Transmit(u32),
     Receive(u32, Vec<u8>),
     Recv,
@@ -61,10 +82,19 @@ fn step() -> impl Strategy<Value = Step> {
         Just(b"\x80\0\0\x08body".to_vec()),
         Just(b"\0\0\0\x01body".to_vec()),
     ];
+    let header = prop_oneof![
+        Just(Vec::new()),
+        prop::collection::vec(any::<u8>(), 0..13),
+        // A pipe that may be open, alone, with hops, and with a request's id.
+        (0..PIPES).prop_map(|pipe| pipe.to_be_bytes().to_vec()),
+        (0..PIPES).prop_map(|pipe| [pipe, 1].map(u32::to_be_bytes).concat()),
+        (0..PIPES).prop_map(|pipe| [pipe, 0x8000_0008].map(u32::to_be_bytes).concat()),
+    ];
     prop_oneof![
         2 => pipe.clone().prop_map(Step::Open),
         1 => pipe.clone().prop_map(Step::Close),
         3 => Just(Step::Send),
+        3 => header.prop_map(Step::SendRaw),
         3 => pipe.clone().prop_map(Step::Transmit),
         4 => (pipe, bytes).prop_map(|(pipe, bytes)| Step::Receive(pipe, bytes)),
         3 => Just(Step::Recv),
@@ -97,6 +127,13 @@ impl Watched {
                 let body = Bytes::from_static(b"sent");
                 if let Err(refused) = self.protocol.send(body.clone(), self.now) {
                     assert_eq!(refused.body, body);
+                }
+            }
+            Step::SendRaw(header) => {
+                let (header, body) = (Bytes::from(header.clone()), Bytes::from_static(b"sent"));
+                let message = RawMessage { header, body };
+                if let Err(refused) = self.protocol.send_raw(message.clone(), self.now) {
+                    assert_eq!(refused.message, message);
                 }
             }
             Step::Transmit(pipe) => {
@@ -136,7 +173,9 @@ impl Watched {
         let mut asked = 0;
         while let Some(attention) = self.protocol.next_attention() {
             asked += 1;
-            if let Attention::Write(pipe) | Attention::Read(pipe) = attention {
+            if let Attention::Write(pipe) | Attention::Read(pipe) | Attention::Room(pipe) =
+                attention
+            {
                 assert!(pipe.0 < PIPES);
             }
         }

@@ -15,13 +15,28 @@ pub(crate) const WORD_BYTES: usize = 4;
 /// The bit that marks the last word.
 pub(crate) const LAST_WORD: u32 = 0x8000_0000;
 
-/// Cuts a message into its backtrace and its body.
+/// Words of the backtrace in front of a reply, the id included: what a forwarder with the largest
+/// limit of hops has let through, and its own word.
+pub(crate) const REPLY_WORDS_MAX: u8 = Hops::MAX.get() + 1;
+
+/// Cuts a request into its backtrace and its body.
 ///
 /// A message that ends before the last word is dropped, not punished: NNG closes the pipe, but
 /// nanomsg and mangos keep it. More words than `hops`, the id included, are dropped by all.
-pub(crate) fn split(mut message: Bytes, hops: Hops) -> Result<(Bytes, Bytes), DropReason> {
+pub(crate) fn split(message: Bytes, hops: Hops) -> Result<(Bytes, Bytes), DropReason> {
+    split_within(message, hops.get())
+}
+
+/// True when `header` is a backtrace from its first word to its last, and nothing else.
+pub(crate) fn is_whole(header: &Bytes) -> bool {
+    let parts = split_within(header.clone(), REPLY_WORDS_MAX);
+    parts.is_ok_and(|(_, rest)| rest.is_empty())
+}
+
+/// Cuts off at most `words` words.
+pub(crate) fn split_within(mut message: Bytes, words: u8) -> Result<(Bytes, Bytes), DropReason> {
     let mut end = 0;
-    for _ in 0..hops.get() {
+    for _ in 0..words {
         let rest = message.get(end..).unwrap_or_default();
         let Some((word, _)) = rest.split_first_chunk::<WORD_BYTES>() else {
             return Err(DropReason::Malformed);

@@ -95,6 +95,11 @@ impl<T: Weight> Inbox<T> {
         self.lanes.get(&pipe).is_some_and(|lane| lane.paused)
     }
 
+    /// The pipes that are paused.
+    pub(crate) fn paused(&self) -> impl Iterator<Item = PipeId> {
+        self.lanes.iter().filter(|(_, lane)| lane.paused).map(|(pipe, _)| *pipe)
+    }
+
     /// Takes the oldest item of the next pipe that `may` be served.
     pub(crate) fn pop(&mut self, may: impl Fn(PipeId) -> bool) -> Option<(PipeId, T)> {
         if let Some(left) = self.left.pop_front() {

@@ -8,7 +8,7 @@ use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
 use crate::queue::Queue;
-use crate::{Attention, Counters, DropReason, Message, PipeId, Refusal};
+use crate::{Attention, Counters, DropReason, Head, Message, PipeId, Refusal};
 
 /// The outboxes.
 #[derive(Debug, Default)]
@@ -41,6 +41,11 @@ impl Lanes {
         self.outboxes.contains_key(&pipe)
     }
 
+    /// True while no pipe is open.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.outboxes.is_empty()
+    }
+
     pub(crate) fn has_room(&self, pipe: PipeId) -> bool {
         self.open.contains(&pipe)
     }
@@ -62,14 +67,36 @@ impl Lanes {
             return Err(message);
         };
         outbox.push(message)?;
+        let full = !outbox.has_room();
         self.turn = Some(pipe);
-        if !outbox.has_room() {
+        self.pushed(pipe, full);
+        Ok(())
+    }
+
+    /// Puts a message into the outbox of `pipe` even when it is full; hands it back only when the
+    /// pipe is unknown. The caller says what bounds it instead.
+    pub(crate) fn push_over(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
+        let Some(outbox) = self.outboxes.get_mut(&pipe) else {
+            return Err(message);
+        };
+        outbox.push_over(message);
+        let full = !outbox.has_room();
+        self.pushed(pipe, full);
+        Ok(())
+    }
+
+    /// Messages and bytes that wait for `pipe`.
+    pub(crate) fn held(&self, pipe: PipeId) -> (usize, usize) {
+        self.outboxes.get(&pipe).map_or((0, 0), |outbox| (outbox.len(), outbox.bytes()))
+    }
+
+    fn pushed(&mut self, pipe: PipeId, full: bool) {
+        if full {
             self.open.remove(&pipe);
         }
         if self.idle.remove(&pipe) {
             self.attention.push_back(Attention::Write(pipe));
         }
-        Ok(())
     }
 
     /// Forgets the pipe and counts what was not transmitted as dropped.
@@ -103,26 +130,32 @@ impl Lanes {
     pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
         let outbox = self.outboxes.get_mut(&pipe)?;
         let message = outbox.pop()?;
-        if outbox.is_empty() {
-            self.idle.insert(pipe);
-            self.reopen(pipe);
-        } else if outbox.is_half_empty() {
-            // Not at the first free place: the senders that waited shall find a good run of them.
-            self.reopen(pipe);
-        }
+        let left = Left::of(outbox);
+        self.taken(pipe, left);
         Some(message)
     }
 
-    /// Takes back what was not transmitted; true when there was something.
-    pub(crate) fn withdraw(&mut self, pipe: PipeId) -> bool {
+    /// Takes the request `id` back if it was not transmitted.
+    pub(crate) fn withdraw(&mut self, pipe: PipeId, id: u32) {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
-            return false;
+            return;
         };
-        let had = !outbox.is_empty();
-        outbox.clear();
-        self.idle.insert(pipe);
-        self.reopen(pipe);
-        had
+        if outbox.remove(|message| message.head == Head::Word(id)).is_some() {
+            let left = Left::of(outbox);
+            self.taken(pipe, left);
+        }
+    }
+
+    fn taken(&mut self, pipe: PipeId, left: Left) {
+        match left {
+            Left::Much => {}
+            // Not at the first free place: the senders that waited shall find a good run of them.
+            Left::Half => self.reopen(pipe),
+            Left::Nothing => {
+                self.idle.insert(pipe);
+                self.reopen(pipe);
+            }
+        }
     }
 
     /// Only the first pipe with room is news to those who wait.
@@ -135,6 +168,24 @@ impl Lanes {
 
     pub(crate) fn next_attention(&mut self) -> Option<Attention> {
         self.attention.pop_front()
+    }
+}
+
+/// What a message that was taken has left in its outbox.
+enum Left {
+    Nothing,
+    /// Half of either bound, or less.
+    Half,
+    Much,
+}
+
+impl Left {
+    fn of(outbox: &Queue<Message>) -> Left {
+        match outbox.is_empty() {
+            true => Left::Nothing,
+            false if outbox.is_half_empty() => Left::Half,
+            false => Left::Much,
+        }
     }
 }
 

@@ -25,17 +25,23 @@ extern crate alloc;
 pub mod limits;
 pub mod counters;
 pub mod message;
+pub mod contexts;
 pub mod protocol;
 pub mod stream;
 mod queue;
 mod lanes;
 mod inbox;
+mod pool;
+mod tray;
 mod backtrace;
+mod hops;
 mod topics;
+mod requests;
 pub mod one_peer;
 pub mod answerer;
 pub mod pair0;
 pub mod pair1;
+pub mod pair1_many;
 pub mod req;
 pub mod rep;
 pub mod publish;
@@ -46,18 +52,23 @@ pub mod surveyor;
 pub mod respondent;
 pub mod bus;
 pub mod star;
+pub mod raw;
 
 pub use bus::Bus;
+pub use contexts::{ContextError, ContextId};
 pub use counters::{Counters, DropReason};
-pub use message::{Head, Message, PipeId};
+pub use message::{Head, Message, PipeId, RawMessage};
 pub use pair0::Pair0;
 pub use pair1::Pair1;
+pub use pair1_many::Pair1Many;
 pub use protocol::{
-    Attention, CloseReason, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    Attention, CloseReason, Protocol, Received, RecvError, Refusal, Refused, RefusedRaw, Setting,
+    SettingError,
 };
 pub use publish::Pub;
 pub use pull::Pull;
 pub use push::Push;
+pub use raw::Raw;
 pub use rep::Rep;
 pub use req::Req;
 pub use respondent::Respondent;

@@ -49,6 +49,18 @@ pub const SURVEY_TIME: Duration = Duration::from_secs(1);
 /// Topics of one sub socket: with 100 bytes each they take some 10 MiB.
 pub const TOPICS_MAX: usize = 65_536;
 
+/// Contexts of one socket, itself not counted. One of req holds a request; with 1 KiB each they
+/// take 64 MiB.
+pub const CONTEXTS_MAX: usize = if cfg!(test) { 4 } else { 65_536 };
+
+/// Bytes of replies that a raw rep or respondent socket keeps for one peer beyond a full outbox,
+/// before the last one. A reply that is dropped is asked for again only a minute later, so there is
+/// room for 32 outboxes; requests of such a peer are not taken meanwhile.
+pub const REPLY_BYTES_MAX: usize = 32 * OUTBOX_BYTES_MAX;
+
+/// Replies that a raw rep or respondent socket keeps for one peer: 32 outboxes of small ones.
+pub const REPLY_MESSAGES_MAX: usize = 32 * OUTBOX_MESSAGES_MAX;
+
 /// Hops, the last one included, that a message may have come: a word of a backtrace each, or the
 /// count of pair1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -38,6 +38,46 @@ impl Head {
     }
 }
 
+/// What a raw socket gives and takes: the protocol's header apart from the body.
+///
+/// | protocol | header |
+/// |---|---|
+/// | pair0, push, pull, pub, sub | none |
+/// | req, surveyor | the words of the backtrace, the one with the top bit set last |
+/// | rep, respondent | the number of the pipe, then the words |
+/// | pair1 | one word: the hops |
+/// | bus | the number of the pipe, or none |
+/// | star, pair1 with many peers | the number of the pipe, or none, then one word: the hops |
+///
+/// A word is four bytes, the largest first. A received header is ready to be sent on: the hops
+/// count the way to us already. The number of a pipe never goes over the wire and means something
+/// to its own socket only. It says where the message came from, and to that peer alone rep,
+/// respondent and pair1 send it, while bus and star send it to all others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RawMessage {
+    /// The protocol's header.
+    pub header: Bytes,
+    /// The body.
+    pub body: Bytes,
+}
+
+impl RawMessage {
+    /// Header and body in one piece, copied unless one of them is empty.
+    pub fn joined(self) -> Bytes {
+        let RawMessage { header, body } = self;
+        if header.is_empty() {
+            return body;
+        }
+        if body.is_empty() {
+            return header;
+        }
+        let mut bytes = Vec::with_capacity(header.len() + body.len());
+        bytes.extend_from_slice(&header);
+        bytes.extend_from_slice(&body);
+        Bytes::from(bytes)
+    }
+}
+
 /// One message to be written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {

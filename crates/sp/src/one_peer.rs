@@ -3,11 +3,12 @@
 //! A second peer is turned away. What waits to be sent when the peer leaves waits for the next one.
 //! Version 1 has a header, and version 0 has none; `pair1.rs` tells what stands in it.
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use alloc::collections::VecDeque;
 
+use crate::hops::{self, BadHops};
 use crate::limits::{
     Hops, INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
 };
@@ -19,9 +20,6 @@ use crate::{
 
 /// Hops of a message that comes straight from its sender.
 const FIRST_HOP: u32 = 1;
-
-/// Bits of the header that carry hops; the others are reserved.
-const HOPS_MASK: u32 = 0xff;
 
 /// A pair socket; `NUMBER` is its protocol.
 #[derive(Debug)]
@@ -59,18 +57,14 @@ impl<const NUMBER: u16> OnePeer<NUMBER> {
 
     /// Takes the header off; an error says what becomes of the message instead.
     fn take_header(&mut self, message: &mut Bytes) -> Result<(), Received> {
-        let Some((word, _)) = message.split_first_chunk::<4>() else {
-            return Err(Received::Close(CloseReason::TooShort(message.len())));
-        };
-        let header = u32::from_be_bytes(*word);
-        if header & !HOPS_MASK != 0 {
-            return Err(Received::Close(CloseReason::ReservedBits(header)));
+        match hops::take(message, self.hops_max.get()) {
+            Ok(_) => Ok(()),
+            Err(BadHops::TooShort(length)) => Err(Received::Close(CloseReason::TooShort(length))),
+            Err(BadHops::ReservedBits(word)) => {
+                Err(Received::Close(CloseReason::ReservedBits(word)))
+            }
+            Err(BadHops::TooMany) => Err(self.drop_one(DropReason::TooManyHops)),
         }
-        if header > u32::from(self.hops_max.get()) {
-            return Err(self.drop_one(DropReason::TooManyHops));
-        }
-        message.advance(4);
-        Ok(())
     }
 
     fn drop_one(&mut self, reason: DropReason) -> Received {

@@ -10,7 +10,7 @@ use core::time::Duration;
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::{Counters, DropReason, Message, PipeId};
+use crate::{ContextError, ContextId, Counters, DropReason, Message, PipeId, RawMessage};
 
 /// One SP socket without bytes, clock or threads.
 pub trait Protocol: Send + Debug {
@@ -52,6 +52,54 @@ pub trait Protocol: Send + Debug {
     fn round(&self) -> u64 {
         0
     }
+
+    /// True when a message that any peer may have finds room. Where nobody is waited for, or the
+    /// message names its peer, that is always so.
+    fn has_room(&self) -> bool {
+        true
+    }
+
+    /// [`send`](Self::send) with the header as the user gives it; raw sockets have it, and pair1
+    /// with many peers, whose header is the number of the pipe or nothing.
+    fn send_raw(&mut self, message: RawMessage, _now: Time) -> Result<(), RefusedRaw> {
+        Err(RefusedRaw { message, why: Refusal::NotRaw })
+    }
+
+    /// [`recv`](Self::recv) with the header; those have it that have [`send_raw`](Self::send_raw).
+    fn recv_raw(&mut self, _now: Time) -> Result<RawMessage, RecvError> {
+        Err(RecvError::NotRaw)
+    }
+
+    /// Another exchange beside that of the socket itself.
+    fn open_context(&mut self) -> Result<ContextId, ContextError> {
+        Err(ContextError::NotOf(self.number()))
+    }
+
+    /// Ends the context; what it has asked is cancelled, what it was to answer is abandoned.
+    fn close_context(&mut self, _context: ContextId, _now: Time) {}
+
+    /// [`send`](Self::send) from a context.
+    fn send_in(&mut self, _context: ContextId, body: Bytes, now: Time) -> Result<(), Refused> {
+        self.send(body, now)
+    }
+
+    /// [`recv`](Self::recv) for a context.
+    fn recv_in(&mut self, _context: ContextId, now: Time) -> Result<Bytes, RecvError> {
+        self.recv(now)
+    }
+
+    /// [`set`](Self::set) for a context.
+    fn set_in(&mut self, _context: ContextId, setting: Setting) -> Result<(), SettingError> {
+        self.set(setting)
+    }
+
+    /// [`round`](Self::round) of a context.
+    fn round_in(&self, _context: ContextId) -> u64 {
+        self.round()
+    }
+
+    /// Gives up the exchange with this [`round`](Self::round_in), if the context has no newer one.
+    fn cancel(&mut self, _context: ContextId, _round: u64, _now: Time) {}
 
     /// True when calls look at their `now`; otherwise any time will do, which saves the caller a
     /// look at the clock for each message.
@@ -105,6 +153,9 @@ pub enum SettingError {
     /// There are as many topics as there may be.
     #[error("there are {} topics already, which is the limit", crate::limits::TOPICS_MAX)]
     TooManyTopics,
+    /// The context is closed.
+    #[error("the context is closed")]
+    NoContext,
 }
 
 /// Who must be told of what changed.
@@ -118,6 +169,10 @@ pub enum Attention {
     Senders,
     /// Whoever was answered [`RecvError::Empty`] may try again.
     Receivers,
+    /// Whoever was answered so in this context may try again.
+    Context(ContextId),
+    /// Whoever was refused with [`Refusal::Full`] for this very peer may try again.
+    Room(PipeId),
 }
 
 /// What became of a message that came in.
@@ -161,6 +216,16 @@ pub struct Refused {
     pub why: Refusal,
 }
 
+/// A message with a header that could not be sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct RefusedRaw {
+    /// What the user gave, unchanged.
+    pub message: RawMessage,
+    /// Why.
+    pub why: Refusal,
+}
+
 /// Why a body could not be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -177,6 +242,18 @@ pub enum Refusal {
     /// This side of the protocol never sends.
     #[error("a {0} socket only receives")]
     OnlyReceives(ProtocolNumber),
+    /// The peer that the message is for has left, or never was.
+    #[error("the peer that the message is for is not connected")]
+    PeerGone,
+    /// No peer would understand the header.
+    #[error("the header of {0} bytes is none of this protocol")]
+    BadHeader(usize),
+    /// Only raw sockets send headers that the user gives.
+    #[error("the socket is not raw, and makes its headers itself")]
+    NotRaw,
+    /// The context is closed.
+    #[error("the context is closed")]
+    NoContext,
 }
 
 impl Refusal {
@@ -208,4 +285,10 @@ pub enum RecvError {
     /// This side of the protocol never receives.
     #[error("a {0} socket only sends")]
     OnlySends(ProtocolNumber),
+    /// Only raw sockets give headers.
+    #[error("the socket is not raw, and keeps its headers")]
+    NotRaw,
+    /// The context is closed.
+    #[error("the context is closed")]
+    NoContext,
 }

@@ -4,25 +4,19 @@
 //! for a peer that leaves goes to the others; what was being written then is lost or not, as in
 //! every SP implementation. A message from a pull peer is dropped and counted.
 
-use alloc::collections::VecDeque;
-
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::lanes::Lanes;
+use crate::pool::Pool;
 use crate::{
     Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refusal, Refused,
+    RecvError, Refused,
 };
 
 /// A push socket.
 #[derive(Debug, Default)]
 pub struct Push {
-    lanes: Lanes,
-    /// What peers that left had not been sent. Invariant: empty while a pipe has room. So it goes
-    /// out before anything new is taken, and never holds more than the outboxes of the pipes that
-    /// were open together.
-    homeless: VecDeque<Message>,
+    pool: Pool,
     counters: Counters,
 }
 
@@ -30,20 +24,6 @@ impl Push {
     /// A socket without peers.
     pub fn new() -> Push {
         Push::default()
-    }
-
-    /// Gives homeless messages to the pipes that have room.
-    fn rehome(&mut self) {
-        while let Some(message) = self.homeless.pop_front() {
-            let placed = match self.lanes.choose() {
-                Ok(pipe) => self.lanes.push(pipe, message),
-                Err(_) => Err(message),
-            };
-            if let Err(message) = placed {
-                self.homeless.push_front(message);
-                return;
-            }
-        }
     }
 }
 
@@ -53,39 +33,23 @@ impl Protocol for Push {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        self.lanes.open(pipe);
-        self.rehome();
+        self.pool.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        if let Some(unsent) = self.lanes.close(pipe) {
-            self.homeless.extend(unsent);
-            self.rehome();
-        }
+        self.pool.close(pipe);
     }
 
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
-        let pipe = match self.lanes.choose() {
-            Ok(pipe) => pipe,
-            Err(why) => return Err(Refused { body, why }),
-        };
-        let head = Head::Empty;
-        match self.lanes.push(pipe, Message { head, body }) {
-            Ok(()) => {
-                self.counters.sent += 1;
-                Ok(())
-            }
-            Err(Message { body, .. }) => Err(Refused { body, why: Refusal::Full }),
-        }
+        let outcome = self.pool.send(Message { head: Head::Empty, body });
+        outcome.map_err(|(Message { body, .. }, why)| Refused { body, why })?;
+        self.counters.sent += 1;
+        Ok(())
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let message = self.lanes.transmit(pipe)?;
-        if !self.homeless.is_empty() {
-            self.rehome();
-        }
-        Some(message)
+        self.pool.transmit(pipe)
     }
 
     fn receive(&mut self, _pipe: PipeId, _message: Bytes, _now: Time) -> Received {
@@ -102,7 +66,7 @@ impl Protocol for Push {
     }
 
     fn next_attention(&mut self) -> Option<Attention> {
-        self.lanes.next_attention()
+        self.pool.next_attention()
     }
 
     fn counters(&self) -> Counters {
@@ -115,6 +79,7 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
+    use crate::Refusal;
     use crate::limits::OUTBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;

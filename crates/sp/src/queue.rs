@@ -61,9 +61,14 @@ impl<T: Weight> Queue<T> {
         if !self.has_room() {
             return Err(item);
         }
+        self.push_over(item);
+        Ok(())
+    }
+
+    /// Appends `item` even over the bounds; the caller says what bounds it instead.
+    pub(crate) fn push_over(&mut self, item: T) {
         self.bytes += item.weight();
         self.items.push_back(item);
-        Ok(())
     }
 
     pub(crate) fn pop(&mut self) -> Option<T> {
@@ -72,9 +77,22 @@ impl<T: Weight> Queue<T> {
         Some(item)
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.items.clear();
-        self.bytes = 0;
+    /// Takes the first item out that is `wanted`. Looks at each item before it.
+    pub(crate) fn remove(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
+        let place = self.items.iter().position(wanted)?;
+        let item = self.items.remove(place)?;
+        self.bytes -= item.weight();
+        Some(item)
+    }
+
+    /// Messages that are held.
+    pub(crate) fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Bytes that are held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn into_items(self) -> VecDeque<T> {

@@ -1,49 +1,53 @@
-//! req: one question at a time, asked again until it is answered.
+//! req: one question at a time in each context, asked again until it is answered.
 //!
 //! A request carries a word with the top bit set in front of its body, and the reply the same word
 //! (RFC sp-request-reply-01). The first id is given, so that a restarted program does not take
 //! replies to its former self; it counts up from there. The request is kept: when the pipe that
 //! carries it closes it goes out on another one at once, and when no reply comes, after the resend
-//! delay, under the same id. A new request cancels the old one.
+//! delay, under the same id. A new request cancels the old one of its context.
 
+use core::mem;
 use core::time::Duration;
+
+use alloc::collections::VecDeque;
 
 use bytes::{Buf, Bytes};
 use wigwag_wire::{ProtocolNumber, Time};
 
-use alloc::collections::VecDeque;
-
 use crate::backtrace::LAST_WORD;
-use crate::lanes::Lanes;
+use crate::contexts::Contexts;
 use crate::limits::RESEND_DELAY;
+use crate::requests::Requests;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refusal, Refused,
+    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId,
+    Protocol, Received, RecvError, Refusal, Refused,
 };
 
-/// Where the exchange stands.
-#[derive(Debug)]
-enum Exchange {
+/// Where the exchange of a context stands.
+#[derive(Debug, Default)]
+enum Stage {
     /// Nothing is asked.
+    #[default]
     Idle,
-    /// Asked; `pipe` carries it, or none is open that could.
-    Asked { body: Bytes, pipe: Option<PipeId>, resend_at: Option<Time> },
+    /// Asked under this id.
+    Asked(u32),
     /// Answered; the user has not taken the reply.
     Answered(Bytes),
     /// The pipe closed, and the request is not sent again.
     Lost,
 }
 
+#[derive(Debug, Default)]
+struct Exchange {
+    stage: Stage,
+    round: u64,
+}
+
 /// A req socket.
 #[derive(Debug)]
 pub struct Req {
-    lanes: Lanes,
-    exchange: Exchange,
-    /// The current or last request's id, top bit set.
-    id: u32,
-    round: u64,
-    /// `None`: a request is sent once.
-    resend: Option<Duration>,
+    requests: Requests,
+    contexts: Contexts<Exchange>,
     attention: VecDeque<Attention>,
     counters: Counters,
 }
@@ -53,11 +57,8 @@ impl Req {
     /// request is sent again, `None` to send it only once.
     pub fn new(first_id: u32, resend: Option<Duration>) -> Req {
         Req {
-            lanes: Lanes::default(),
-            exchange: Exchange::Idle,
-            id: first_id | LAST_WORD,
-            round: 0,
-            resend,
+            requests: Requests::new(first_id, resend),
+            contexts: Contexts::new(Exchange::default()),
             attention: VecDeque::new(),
             counters: Counters::default(),
         }
@@ -68,23 +69,15 @@ impl Req {
         Req::new(first_id, Some(RESEND_DELAY))
     }
 
-    /// Puts the request that is asked into the next outbox; without a pipe it waits for one.
-    fn carry(&mut self, now: Time) {
-        let Exchange::Asked { body, pipe, resend_at } = &mut self.exchange else {
-            return;
-        };
-        let message = Message { head: Head::Word(self.id), body: body.clone() };
-        *pipe = self.lanes.choose().ok().filter(|chosen| self.lanes.push(*chosen, message).is_ok());
-        *resend_at = match self.resend {
-            Some(delay) if pipe.is_some() => Some(now + delay),
-            _ => None,
-        };
-    }
-
-    /// Takes the current request out of an outbox that it has not left yet.
-    fn withdraw(&mut self) {
-        if let Exchange::Asked { pipe: Some(pipe), .. } = self.exchange {
-            self.lanes.withdraw(pipe);
+    /// Ends what was asked or answered, and counts it.
+    fn give_up(&mut self, stage: Stage) {
+        match stage {
+            Stage::Asked(id) => {
+                self.requests.end(id);
+                self.counters.cancelled += 1;
+            }
+            Stage::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
+            Stage::Idle | Stage::Lost => {}
         }
     }
 
@@ -100,61 +93,29 @@ impl Protocol for Req {
     }
 
     fn open(&mut self, pipe: PipeId, now: Time) -> Result<(), CloseReason> {
-        self.lanes.open(pipe);
-        if matches!(self.exchange, Exchange::Asked { pipe: None, .. }) {
-            self.counters.resent += 1;
-            self.carry(now);
-        }
+        self.requests.connect(pipe, now);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, now: Time) {
-        self.lanes.close(pipe);
-        let Exchange::Asked { pipe: carrier, .. } = &mut self.exchange else {
-            return;
-        };
-        if *carrier != Some(pipe) {
-            return;
-        }
-        *carrier = None;
-        if self.resend.is_none() {
-            self.exchange = Exchange::Lost;
-            self.attention.push_back(Attention::Receivers);
-            return;
-        }
-        self.carry(now);
-        if let Exchange::Asked { pipe: Some(_), .. } = self.exchange {
-            self.counters.resent += 1;
+        for context in self.requests.disconnect(pipe, now) {
+            if let Some(exchange) = self.contexts.get_mut(context) {
+                exchange.stage = Stage::Lost;
+                self.attention.push_back(context.receivers());
+            }
         }
     }
 
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
-        if self.lanes.choose() == Err(Refusal::NoPipe) {
-            let why = Refusal::NoPipe;
-            return Err(Refused { body, why });
-        }
-        match self.exchange {
-            Exchange::Asked { .. } => self.counters.cancelled += 1,
-            Exchange::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
-            Exchange::Idle | Exchange::Lost => {}
-        }
-        self.withdraw();
-        self.id = self.id.wrapping_add(1) | LAST_WORD;
-        self.round += 1;
-        self.exchange = Exchange::Asked { body, pipe: None, resend_at: None };
-        self.carry(now);
-        self.counters.sent += 1;
-        // Whoever waits for the old reply waits in vain.
-        self.attention.push_back(Attention::Receivers);
-        Ok(())
+        self.send_in(ContextId::SOCKET, body, now)
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.lanes.transmit(pipe)
+        self.requests.transmit(pipe)
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {
-        if !self.lanes.contains(pipe) {
+        if !self.requests.is_connected(pipe) {
             return self.drop_one(DropReason::PipeGone);
         }
         let Some((word, _)) = message.split_first_chunk::<4>() else {
@@ -164,14 +125,14 @@ impl Protocol for Req {
         if id & LAST_WORD == 0 {
             return self.drop_one(DropReason::Malformed);
         }
-        if id != self.id || !matches!(self.exchange, Exchange::Asked { .. }) {
+        let context = self.requests.end(id);
+        let asked = context.and_then(|context| Some((context, self.contexts.get_mut(context)?)));
+        let Some((context, exchange)) = asked else {
             return self.drop_one(DropReason::Late);
-        }
-        // After a resend a copy may still lie in an outbox: it is answered.
-        self.withdraw();
+        };
         message.advance(4);
-        self.exchange = Exchange::Answered(message);
-        self.attention.push_back(Attention::Receivers);
+        exchange.stage = Stage::Answered(message);
+        self.attention.push_back(context.receivers());
         Received::Queued
     }
 
@@ -179,23 +140,82 @@ impl Protocol for Req {
         false
     }
 
-    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
-        match core::mem::replace(&mut self.exchange, Exchange::Idle) {
-            Exchange::Answered(body) => {
-                self.counters.received += 1;
-                Ok(body)
-            }
-            asked @ Exchange::Asked { .. } => {
-                self.exchange = asked;
-                Err(RecvError::Empty)
-            }
-            Exchange::Idle => Err(RecvError::NoRequest),
-            Exchange::Lost => Err(RecvError::RequestLost),
-        }
+    fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
+        self.recv_in(ContextId::SOCKET, now)
     }
 
     fn round(&self) -> u64 {
-        self.round
+        self.contexts.own().round
+    }
+
+    fn has_room(&self) -> bool {
+        self.requests.room().is_ok()
+    }
+
+    fn open_context(&mut self) -> Result<ContextId, ContextError> {
+        self.contexts.open(|_| Exchange::default())
+    }
+
+    fn close_context(&mut self, context: ContextId, _now: Time) {
+        if let Some(exchange) = self.contexts.close(context) {
+            self.give_up(exchange.stage);
+        }
+    }
+
+    fn send_in(&mut self, context: ContextId, body: Bytes, now: Time) -> Result<(), Refused> {
+        let Some(exchange) = self.contexts.get_mut(context) else {
+            let why = Refusal::NoContext;
+            return Err(Refused { body, why });
+        };
+        // A request that has not left yet makes room for the one that takes its place.
+        let makes_room = match exchange.stage {
+            Stage::Asked(id) => self.requests.is_unwritten(id),
+            _ => false,
+        };
+        match self.requests.room() {
+            Err(Refusal::Full) if makes_room => {}
+            Err(why) => return Err(Refused { body, why }),
+            Ok(()) => {}
+        }
+        let stage = mem::take(&mut exchange.stage);
+        exchange.round += 1;
+        self.give_up(stage);
+        let id = self.requests.ask(context, body, now);
+        if let Some(exchange) = self.contexts.get_mut(context) {
+            exchange.stage = Stage::Asked(id);
+        }
+        self.counters.sent += 1;
+        // Whoever waits for the old reply waits in vain.
+        self.attention.push_back(context.receivers());
+        Ok(())
+    }
+
+    fn recv_in(&mut self, context: ContextId, _now: Time) -> Result<Bytes, RecvError> {
+        let exchange = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
+        match mem::take(&mut exchange.stage) {
+            Stage::Answered(body) => {
+                self.counters.received += 1;
+                Ok(body)
+            }
+            asked @ Stage::Asked(_) => {
+                exchange.stage = asked;
+                Err(RecvError::Empty)
+            }
+            Stage::Idle => Err(RecvError::NoRequest),
+            Stage::Lost => Err(RecvError::RequestLost),
+        }
+    }
+
+    fn round_in(&self, context: ContextId) -> u64 {
+        self.contexts.get(context).map_or(0, |exchange| exchange.round)
+    }
+
+    fn cancel(&mut self, context: ContextId, round: u64, _now: Time) {
+        let exchange = self.contexts.get_mut(context);
+        if let Some(exchange) = exchange.filter(|exchange| exchange.round == round) {
+            let stage = mem::take(&mut exchange.stage);
+            self.give_up(stage);
+        }
     }
 
     fn keeps_time(&self) -> bool {
@@ -203,23 +223,16 @@ impl Protocol for Req {
     }
 
     fn tick(&mut self, now: Time) {
-        if self.deadline().is_some_and(|due| due <= now) {
-            self.withdraw();
-            self.counters.resent += 1;
-            self.carry(now);
-        }
+        self.requests.tick(now);
     }
 
     fn deadline(&self) -> Option<Time> {
-        match self.exchange {
-            Exchange::Asked { resend_at, .. } => resend_at,
-            _ => None,
-        }
+        self.requests.deadline()
     }
 
     fn next_attention(&mut self) -> Option<Attention> {
         let own = self.attention.pop_front();
-        own.or_else(|| self.lanes.next_attention())
+        own.or_else(|| self.requests.next_attention())
     }
 
     fn in_lock_step(&self) -> bool {
@@ -227,9 +240,11 @@ impl Protocol for Req {
     }
 
     fn counters(&self) -> Counters {
-        self.counters
+        Counters { resent: self.requests.resent(), ..self.counters }
     }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod contexts_tests;

@@ -5,9 +5,10 @@
 //! more; a message over the limit of hops is dropped, and that is all that ends a ring. Best effort:
 //! a peer or a user who is slow loses alone, and it is counted; nobody stops the others.
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
+use crate::hops::{self, BadHops};
 use crate::inbox::Inbox;
 use crate::lanes::Lanes;
 use crate::limits::Hops;
@@ -15,9 +16,6 @@ use crate::{
     Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
     RecvError, Refused,
 };
-
-/// Bits of the header that carry hops; the others are reserved.
-const HOPS_MASK: u32 = 0xff;
 
 /// A star socket.
 #[derive(Debug)]
@@ -86,18 +84,15 @@ impl Protocol for Star {
         if !self.inbox.contains(pipe) {
             return self.drop_one(DropReason::PipeGone);
         }
-        let Some((word, _)) = message.split_first_chunk::<4>() else {
-            return self.drop_one(DropReason::Malformed);
+        let hops = match hops::take(&mut message, self.hops_max.get() - 1) {
+            Ok(hops) => hops,
+            Err(BadHops::TooMany) => return self.drop_one(DropReason::TooManyHops),
+            Err(BadHops::TooShort(_) | BadHops::ReservedBits(_)) => {
+                return self.drop_one(DropReason::Malformed);
+            }
         };
-        let header = u32::from_be_bytes(*word);
-        if header & !HOPS_MASK != 0 {
-            return self.drop_one(DropReason::Malformed);
-        }
-        if header >= u32::from(self.hops_max.get()) {
-            return self.drop_one(DropReason::TooManyHops);
-        }
-        message.advance(4);
-        let onward = Message { head: Head::Word(header + 1), body: message.clone() };
+        let head = Head::Word(u32::from(hops) + 1);
+        let onward = Message { head, body: message.clone() };
         self.lanes.broadcast(&onward, &mut self.counters, |other| other != pipe);
         self.inbox.take_in(pipe, message, &mut self.counters)
     }

@@ -4,30 +4,69 @@
 //! everything, and without a topic nothing comes. What nobody has subscribed to is thrown away here
 //! and counted apart: it is no loss. A full queue stops the reading from that peer alone, so that
 //! what is dropped is dropped by the publisher, who counts it.
+//!
+//! Each context has topics and a queue of its own, and gets a copy of whatever it wants. While there
+//! are contexts beside the socket itself nobody is stopped: whose queue is full loses alone.
+
+use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::inbox::Inbox;
+use crate::contexts::Contexts;
 use crate::limits::TOPICS_MAX;
 use crate::topics::Topics;
+use crate::tray::Tray;
 use crate::{
-    Attention, CloseReason, Counters, Message, PipeId, Protocol, Received, RecvError, Refusal,
-    Refused, Setting, SettingError,
+    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId,
+    Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
+
+/// A context, or the socket itself.
+#[derive(Debug)]
+struct Listener {
+    topics: Topics,
+    tray: Tray,
+}
+
+impl Listener {
+    fn new(context: ContextId) -> Listener {
+        Listener { topics: Topics::default(), tray: Tray::new(context) }
+    }
+}
 
 /// A sub socket.
 #[derive(Debug)]
 pub struct Sub {
-    topics: Topics,
-    inbox: Inbox<Bytes>,
+    contexts: Contexts<Listener>,
+    attention: VecDeque<Attention>,
     counters: Counters,
 }
 
 impl Sub {
     /// A socket without peers and topics.
     pub fn new() -> Sub {
-        Sub { topics: Topics::default(), inbox: Inbox::new(), counters: Counters::default() }
+        Sub {
+            contexts: Contexts::new(Listener::new(ContextId::SOCKET)),
+            attention: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    /// Gives the message to each context that wants it.
+    fn deliver(&mut self, pipe: PipeId, message: &Bytes) -> Received {
+        let mut outcome = Received::Unwanted;
+        for listener in self.contexts.all_mut() {
+            if !listener.topics.want(message) {
+                continue;
+            }
+            let taken = listener.tray.take_in(pipe, message.clone(), &mut self.counters);
+            self.attention.extend(core::iter::from_fn(|| listener.tray.next_attention()));
+            if outcome != Received::Queued {
+                outcome = taken;
+            }
+        }
+        outcome
     }
 }
 
@@ -43,15 +82,16 @@ impl Protocol for Sub {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        if self.inbox.is_crowded() {
+        let tray = &mut self.contexts.own_mut().tray;
+        if tray.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        self.inbox.open(pipe);
+        tray.pipes().open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.inbox.close(pipe);
+        self.contexts.own_mut().tray.pipes().close(pipe);
     }
 
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
@@ -64,39 +104,71 @@ impl Protocol for Sub {
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        if !self.topics.want(&message) {
-            self.counters.filtered += 1;
-            return Received::Unwanted;
+        if !self.contexts.own().tray.is_open(pipe) {
+            self.counters.drop_one(DropReason::PipeGone);
+            return Received::Dropped(DropReason::PipeGone);
         }
-        self.inbox.take_in(pipe, message, &mut self.counters)
+        let outcome = self.deliver(pipe, &message);
+        self.counters.filtered += u64::from(outcome == Received::Unwanted);
+        outcome
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
-        self.inbox.is_paused(pipe)
+        self.contexts.is_alone() && self.contexts.own().tray.is_paused(pipe)
     }
 
-    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
-        let (_, body) = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
+    fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
+        self.recv_in(ContextId::SOCKET, now)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        self.set_in(ContextId::SOCKET, setting)
+    }
+
+    fn open_context(&mut self) -> Result<ContextId, ContextError> {
+        let context = self.contexts.open(Listener::new)?;
+        // From now on nobody is paused.
+        let paused = self.contexts.own_mut().tray.pipes().paused();
+        self.attention.extend(paused.map(Attention::Read));
+        Ok(context)
+    }
+
+    fn close_context(&mut self, context: ContextId, _now: Time) {
+        let Some(mut listener) = self.contexts.close(context) else {
+            return;
+        };
+        while listener.tray.pop().is_some() {
+            self.counters.drop_one(DropReason::Abandoned);
+        }
+    }
+
+    fn recv_in(&mut self, context: ContextId, _now: Time) -> Result<Bytes, RecvError> {
+        let listener = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
+        let body = listener.tray.pop();
+        self.attention.extend(core::iter::from_fn(|| listener.tray.next_attention()));
+        let body = body.ok_or(RecvError::Empty)?;
         self.counters.received += 1;
         Ok(body)
     }
 
-    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+    fn set_in(&mut self, context: ContextId, setting: Setting) -> Result<(), SettingError> {
+        let number = self.number();
+        let listener = self.contexts.get_mut(context).ok_or(SettingError::NoContext)?;
         match setting {
-            Setting::Subscribe(topic) => match self.topics.add(topic, TOPICS_MAX) {
+            Setting::Subscribe(topic) => match listener.topics.add(topic, TOPICS_MAX) {
                 true => Ok(()),
                 false => Err(SettingError::TooManyTopics),
             },
-            Setting::Unsubscribe(topic) => match self.topics.remove(&topic) {
+            Setting::Unsubscribe(topic) => match listener.topics.remove(&topic) {
                 true => Ok(()),
                 false => Err(SettingError::NoSuchTopic),
             },
-            Setting::SurveyTime(_) => Err(SettingError::NotOf(self.number())),
+            Setting::SurveyTime(_) => Err(SettingError::NotOf(number)),
         }
     }
 
     fn next_attention(&mut self) -> Option<Attention> {
-        self.inbox.next_attention()
+        self.attention.pop_front()
     }
 
     fn counters(&self) -> Counters {
@@ -107,7 +179,6 @@ impl Protocol for Sub {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::DropReason;
     use crate::limits::INBOX_MESSAGES_MAX;
 
     const NOW: Time = Time::START;
@@ -164,5 +235,49 @@ mod tests {
         let over = sub.receive(PipeId(1), Bytes::from_static(b"a"), NOW);
         assert_eq!(over, Received::Dropped(DropReason::Overflow));
         assert_eq!(sub.set(Setting::SurveyTime(None)), Err(SettingError::NotOf(sub.number())));
+    }
+
+    /// The socket's own queue is full and one context is not read; the other context misses
+    /// nothing, and nobody is stopped.
+    #[test]
+    fn contexts_have_their_own_topics_and_queues() {
+        let mut sub = subscribed(&[b"a"]);
+        for _ in 0..INBOX_MESSAGES_MAX {
+            receive(&mut sub, b"a");
+        }
+        assert!(sub.is_paused(PipeId(1)));
+        while sub.next_attention().is_some() {}
+        let (read, unread) = (sub.open_context().unwrap(), sub.open_context().unwrap());
+        assert_eq!(sub.next_attention(), Some(Attention::Read(PipeId(1))));
+        assert!(!sub.is_paused(PipeId(1)));
+        for context in [read, unread] {
+            sub.set_in(context, Setting::Subscribe(Bytes::from_static(b"b"))).unwrap();
+        }
+        for _ in 0..INBOX_MESSAGES_MAX + 2 {
+            receive(&mut sub, b"b");
+            assert_eq!(sub.recv_in(read, NOW).unwrap(), "b");
+        }
+        assert_eq!(sub.counters().dropped_overflow, 2, "what the unread one missed");
+        for _ in 0..INBOX_MESSAGES_MAX {
+            assert_eq!(sub.recv(NOW).unwrap(), "a");
+            assert_eq!(sub.recv_in(unread, NOW).unwrap(), "b");
+        }
+        assert_eq!(sub.recv(NOW), Err(RecvError::Empty));
+        receive(&mut sub, b"b");
+        sub.close_context(unread, NOW);
+        assert_eq!(sub.recv_in(unread, NOW), Err(RecvError::NoContext));
+        assert_eq!(sub.counters().dropped_abandoned, 1);
+    }
+
+    #[test]
+    fn each_context_is_woken_for_itself() {
+        let mut sub = subscribed(&[b"a"]);
+        let context = sub.open_context().unwrap();
+        sub.set_in(context, Setting::Subscribe(Bytes::from_static(b"ab"))).unwrap();
+        receive(&mut sub, b"a");
+        assert_eq!(sub.next_attention(), Some(Attention::Receivers));
+        receive(&mut sub, b"ab");
+        assert_eq!(sub.next_attention(), Some(Attention::Context(context)));
+        assert_eq!(sub.next_attention(), None);
     }
 }

@@ -3,22 +3,24 @@
 //! A survey carries a word with the top bit set in front of its body, and each answer the same word,
 //! as with req. It goes to every peer that is connected then, best effort; answers count until the
 //! survey's time is over, which [`recv`](Protocol::recv) says once. A new survey ends the one
-//! before: what it had not given out is abandoned, and answers to it are late.
+//! before: what it had not given out is abandoned, and answers to it are late. Each context has a
+//! survey of its own, with its own time and its own queue of answers.
 
 use core::time::Duration;
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use bytes::{Buf, Bytes};
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::backtrace::LAST_WORD;
-use crate::inbox::Inbox;
+use crate::contexts::Contexts;
 use crate::lanes::Lanes;
 use crate::limits::SURVEY_TIME;
+use crate::tray::Tray;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
-    RecvError, Refused, Setting, SettingError,
+    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId,
+    Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// Where the survey stands.
@@ -32,18 +34,43 @@ enum Survey {
     Over,
 }
 
-/// A surveyor socket.
+/// What a context asks, and what was answered.
 #[derive(Debug)]
-pub struct Surveyor {
-    lanes: Lanes,
-    /// Answers to the survey at hand.
-    inbox: Inbox<Bytes>,
+struct Asker {
     survey: Survey,
-    /// The survey's id, top bit set.
+    /// The survey's id, top bit set; it means something while there is a survey.
     id: u32,
     round: u64,
     /// `None`: a survey has no end but the next one.
     time: Option<Duration>,
+    /// Answers to the survey at hand.
+    tray: Tray,
+}
+
+impl Asker {
+    fn new(context: ContextId) -> Asker {
+        let (survey, tray) = (Survey::None, Tray::new(context));
+        Asker { survey, id: 0, round: 0, time: Some(SURVEY_TIME), tray }
+    }
+
+    fn is_open(&self, now: Time) -> bool {
+        match self.survey {
+            Survey::Open(end) => end.is_none_or(|end| now < end),
+            Survey::None | Survey::Over => false,
+        }
+    }
+}
+
+/// A surveyor socket.
+#[derive(Debug)]
+pub struct Surveyor {
+    lanes: Lanes,
+    contexts: Contexts<Asker>,
+    /// Who asked the surveys whose answers count. Invariant: exactly those that are `Open`.
+    asked: BTreeMap<u32, ContextId>,
+    /// When they end, those without end left out.
+    ends: BTreeSet<(Time, u32)>,
+    last_id: u32,
     attention: VecDeque<Attention>,
     counters: Counters,
 }
@@ -53,20 +80,30 @@ impl Surveyor {
     pub fn new(first_id: u32) -> Surveyor {
         Surveyor {
             lanes: Lanes::default(),
-            inbox: Inbox::new(),
-            survey: Survey::None,
-            id: first_id | LAST_WORD,
-            round: 0,
-            time: Some(SURVEY_TIME),
+            contexts: Contexts::new(Asker::new(ContextId::SOCKET)),
+            asked: BTreeMap::new(),
+            ends: BTreeSet::new(),
+            last_id: first_id | LAST_WORD,
             attention: VecDeque::new(),
             counters: Counters::default(),
         }
     }
 
-    fn is_open(&self, now: Time) -> bool {
-        match self.survey {
-            Survey::Open(end) => end.is_none_or(|end| now < end),
-            Survey::None | Survey::Over => false,
+    /// Ids count up, and their top bit stays set.
+    fn free_id(&mut self) -> u32 {
+        loop {
+            self.last_id = self.last_id.wrapping_add(1) | LAST_WORD;
+            if !self.asked.contains_key(&self.last_id) {
+                return self.last_id;
+            }
+        }
+    }
+
+    /// Answers to the survey count no more.
+    fn forget(&mut self, id: u32, survey: Survey) {
+        if let Survey::Open(end) = survey {
+            self.asked.remove(&id);
+            self.ends.remove(&(end.unwrap_or(Time::START), id));
         }
     }
 
@@ -82,36 +119,23 @@ impl Protocol for Surveyor {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        if self.inbox.is_crowded() {
+        let tray = &mut self.contexts.own_mut().tray;
+        if tray.is_crowded() {
             return Err(CloseReason::Crowded);
         }
+        tray.pipes().open(pipe);
         self.lanes.open(pipe);
-        self.inbox.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
         self.lanes.close_and_count(pipe, &mut self.counters);
-        self.inbox.close(pipe);
+        self.contexts.own_mut().tray.pipes().close(pipe);
     }
 
     /// Never refused: without peers nobody will answer.
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
-        if self.survey != Survey::None {
-            self.counters.cancelled += u64::from(self.is_open(now));
-        }
-        while self.inbox.pop(|_| true).is_some() {
-            self.counters.drop_one(DropReason::Abandoned);
-        }
-        self.id = self.id.wrapping_add(1) | LAST_WORD;
-        self.round += 1;
-        self.survey = Survey::Open(self.time.map(|time| now + time));
-        // Whoever waits for the survey before hears that it is over.
-        self.attention.push_back(Attention::Receivers);
-        self.counters.sent += 1;
-        let message = Message { head: Head::Word(self.id), body };
-        self.lanes.broadcast(&message, &mut self.counters, |_| true);
-        Ok(())
+        self.send_in(ContextId::SOCKET, body, now)
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
@@ -126,33 +150,114 @@ impl Protocol for Surveyor {
         if id & LAST_WORD == 0 {
             return self.drop_one(DropReason::Malformed);
         }
-        if id != self.id || !self.is_open(now) {
+        let asker = self.asked.get(&id).and_then(|context| self.contexts.get_mut(*context));
+        let Some(asker) = asker.filter(|asker| asker.is_open(now)) else {
             return self.drop_one(DropReason::Late);
+        };
+        if !self.lanes.contains(pipe) {
+            return self.drop_one(DropReason::PipeGone);
         }
         message.advance(4);
-        self.inbox.take_in(pipe, message, &mut self.counters)
+        let taken = asker.tray.take_in(pipe, message, &mut self.counters);
+        self.attention.extend(core::iter::from_fn(|| asker.tray.next_attention()));
+        taken
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
-        self.inbox.is_paused(pipe)
+        self.contexts.is_alone() && self.contexts.own().tray.is_paused(pipe)
     }
 
     fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
-        if let Some((_, body)) = self.inbox.pop(|_| true) {
+        self.recv_in(ContextId::SOCKET, now)
+    }
+
+    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
+        self.set_in(ContextId::SOCKET, setting)
+    }
+
+    fn round(&self) -> u64 {
+        self.contexts.own().round
+    }
+
+    fn open_context(&mut self) -> Result<ContextId, ContextError> {
+        let time = self.contexts.own().time;
+        let context = self.contexts.open(|context| Asker { time, ..Asker::new(context) })?;
+        // From now on nobody is paused.
+        let paused = self.contexts.own_mut().tray.pipes().paused();
+        self.attention.extend(paused.map(Attention::Read));
+        Ok(context)
+    }
+
+    fn close_context(&mut self, context: ContextId, now: Time) {
+        let Some(mut asker) = self.contexts.close(context) else {
+            return;
+        };
+        self.counters.cancelled += u64::from(asker.is_open(now));
+        self.forget(asker.id, asker.survey);
+        while asker.tray.pop().is_some() {
+            self.counters.drop_one(DropReason::Abandoned);
+        }
+    }
+
+    fn send_in(&mut self, context: ContextId, body: Bytes, now: Time) -> Result<(), Refused> {
+        let id = self.free_id();
+        let Some(asker) = self.contexts.get_mut(context) else {
+            let why = Refusal::NoContext;
+            return Err(Refused { body, why });
+        };
+        self.counters.cancelled += u64::from(asker.is_open(now));
+        while asker.tray.pop().is_some() {
+            self.counters.drop_one(DropReason::Abandoned);
+        }
+        self.attention.extend(core::iter::from_fn(|| asker.tray.next_attention()));
+        let end = asker.time.map(|time| now + time);
+        let before = (asker.id, core::mem::replace(&mut asker.survey, Survey::Open(end)));
+        asker.id = id;
+        asker.round += 1;
+        self.forget(before.0, before.1);
+        self.asked.insert(id, context);
+        self.ends.extend(end.map(|end| (end, id)));
+        // Whoever waits for the survey before hears that it is over.
+        self.attention.push_back(context.receivers());
+        self.counters.sent += 1;
+        let message = Message { head: Head::Word(id), body };
+        self.lanes.broadcast(&message, &mut self.counters, |_| true);
+        Ok(())
+    }
+
+    fn recv_in(&mut self, context: ContextId, now: Time) -> Result<Bytes, RecvError> {
+        let asker = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
+        let body = asker.tray.pop();
+        self.attention.extend(core::iter::from_fn(|| asker.tray.next_attention()));
+        if let Some(body) = body {
             self.counters.received += 1;
             return Ok(body);
         }
-        if self.is_open(now) {
+        if asker.is_open(now) {
             return Err(RecvError::Empty);
         }
-        match core::mem::replace(&mut self.survey, Survey::None) {
+        let (id, survey) = (asker.id, core::mem::replace(&mut asker.survey, Survey::None));
+        self.forget(id, survey);
+        match survey {
             Survey::None => Err(RecvError::NoSurvey),
             Survey::Open(_) | Survey::Over => Err(RecvError::SurveyOver),
         }
     }
 
-    fn round(&self) -> u64 {
-        self.round
+    fn set_in(&mut self, context: ContextId, setting: Setting) -> Result<(), SettingError> {
+        let number = self.number();
+        let asker = self.contexts.get_mut(context).ok_or(SettingError::NoContext)?;
+        match setting {
+            Setting::SurveyTime(time) => {
+                asker.time = time;
+                Ok(())
+            }
+            Setting::Subscribe(_) | Setting::Unsubscribe(_) => Err(SettingError::NotOf(number)),
+        }
+    }
+
+    fn round_in(&self, context: ContextId) -> u64 {
+        self.contexts.get(context).map_or(0, |asker| asker.round)
     }
 
     fn keeps_time(&self) -> bool {
@@ -160,34 +265,26 @@ impl Protocol for Surveyor {
     }
 
     fn tick(&mut self, now: Time) {
-        if self.deadline().is_some_and(|end| end <= now) {
-            self.survey = Survey::Over;
-            self.attention.push_back(Attention::Receivers);
+        while let Some((end, id)) = self.ends.first().copied()
+            && end <= now
+        {
+            self.ends.remove(&(end, id));
+            let context = self.asked.remove(&id);
+            let asker = context.and_then(|context| self.contexts.get_mut(context));
+            if let (Some(asker), Some(context)) = (asker, context) {
+                asker.survey = Survey::Over;
+                self.attention.push_back(context.receivers());
+            }
         }
     }
 
     fn deadline(&self) -> Option<Time> {
-        match self.survey {
-            Survey::Open(end) => end,
-            Survey::None | Survey::Over => None,
-        }
-    }
-
-    fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
-        match setting {
-            Setting::SurveyTime(time) => {
-                self.time = time;
-                Ok(())
-            }
-            Setting::Subscribe(_) | Setting::Unsubscribe(_) => {
-                Err(SettingError::NotOf(self.number()))
-            }
-        }
+        self.ends.first().map(|(end, _)| *end)
     }
 
     fn next_attention(&mut self) -> Option<Attention> {
         let own = self.attention.pop_front();
-        own.or_else(|| self.inbox.next_attention()).or_else(|| self.lanes.next_attention())
+        own.or_else(|| self.lanes.next_attention())
     }
 
     fn in_lock_step(&self) -> bool {
@@ -285,5 +382,38 @@ mod tests {
         surveyor.close(PipeId(1), at(2));
         let gone = answer(&mut surveyor, 1, ID, b"", at(3));
         assert_eq!(gone, Received::Dropped(DropReason::PipeGone));
+    }
+
+    /// Two contexts ask at once: each hears its own answers, in its own time.
+    #[test]
+    fn contexts_survey_side_by_side() {
+        let mut surveyor = surveyor();
+        let quick = surveyor.open_context().unwrap();
+        let patient = surveyor.open_context().unwrap();
+        surveyor.set_in(quick, Setting::SurveyTime(Some(Duration::from_millis(10)))).unwrap();
+        surveyor.set_in(patient, Setting::SurveyTime(None)).unwrap();
+        for context in [quick, patient] {
+            surveyor.send_in(context, Bytes::from_static(b"who?"), at(0)).unwrap();
+        }
+        while surveyor.next_attention().is_some() {}
+        assert_eq!(surveyor.deadline(), Some(at(10)));
+        assert_eq!(answer(&mut surveyor, 1, ID + 1, b"to the patient", at(5)), Received::Queued);
+        assert_eq!(surveyor.next_attention(), Some(Attention::Context(patient)));
+        assert_eq!(answer(&mut surveyor, 2, ID, b"to the quick", at(5)), Received::Queued);
+        assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+        surveyor.tick(at(10));
+        assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+        let late = answer(&mut surveyor, 1, ID, b"", at(10));
+        assert_eq!(late, Received::Dropped(DropReason::Late));
+        assert_eq!(answer(&mut surveyor, 2, ID + 1, b"too", at(99)), Received::Queued);
+        assert_eq!(surveyor.recv_in(quick, at(99)).unwrap(), "to the quick");
+        assert_eq!(surveyor.recv_in(quick, at(99)), Err(RecvError::SurveyOver));
+        assert_eq!(surveyor.recv_in(patient, at(99)).unwrap(), "to the patient");
+        surveyor.close_context(patient, at(99));
+        let closed = answer(&mut surveyor, 1, ID + 1, b"", at(99));
+        assert_eq!(closed, Received::Dropped(DropReason::Late));
+        let Counters { cancelled, dropped_abandoned, .. } = surveyor.counters();
+        assert_eq!((cancelled, dropped_abandoned), (1, 1));
+        assert_eq!(surveyor.recv(at(99)), Err(RecvError::NoSurvey));
     }
 }

@@ -6,46 +6,97 @@
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_sp::RecvError;
+use wigwag_sp::{ContextId, PipeId, RecvError};
 
 use super::core::{Core, State};
 use super::error::{SendError, SocketError, SocketErrorKind};
-use super::waiters::Waiters;
+use super::parcel::Parcel;
 
 /// Which queue a call waits in.
-#[derive(Clone, Copy)]
-enum Side {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Side {
     Send,
     Receive,
+    /// Receiving in a context whose messages are for nobody else.
+    Context(ContextId),
+    /// Sending to one peer among many.
+    Peer(PipeId),
 }
 
-impl Side {
-    fn of(self, state: &mut State) -> &mut Waiters {
-        match self {
-            Side::Send => &mut state.senders,
-            Side::Receive => &mut state.receivers,
+/// On whose behalf a call is made: for which exchange, and in which queues it waits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caller {
+    pub(super) context: ContextId,
+    sends: Side,
+    receives: Side,
+}
+
+impl Caller {
+    /// The socket itself.
+    pub(super) const SOCKET: Caller =
+        Caller { context: ContextId::SOCKET, sends: Side::Send, receives: Side::Receive };
+
+    /// A context that takes whatever comes next, as all the others do.
+    pub(super) fn any_of(context: ContextId) -> Caller {
+        Caller { context, ..Caller::SOCKET }
+    }
+
+    /// A context whose messages are for nobody else.
+    pub(super) fn only(context: ContextId) -> Caller {
+        Caller { context, receives: Side::Context(context), ..Caller::SOCKET }
+    }
+
+    /// Whoever sends to this peer and to no other.
+    pub(super) fn to(peer: PipeId) -> Caller {
+        Caller { sends: Side::Peer(peer), ..Caller::SOCKET }
+    }
+}
+
+impl State {
+    fn wait(&mut self, side: Side, ticket: &mut Option<u64>, waker: &Waker) {
+        match side {
+            Side::Send => self.senders.wait(ticket, waker),
+            Side::Receive => self.receivers.wait(ticket, waker),
+            other => self.others.wait(other, ticket, waker),
         }
+    }
+
+    fn leave(&mut self, side: Side, ticket: u64) -> bool {
+        match side {
+            Side::Send => self.senders.leave(ticket),
+            Side::Receive => self.receivers.leave(ticket),
+            other => self.others.leave(other, ticket),
+        }
+    }
+
+    pub(super) fn wake_next(&mut self, side: Side) {
+        let next = match side {
+            Side::Send => self.senders.next(),
+            Side::Receive => self.receivers.next(),
+            other => self.others.next(other),
+        };
+        self.wakes.extend(next);
     }
 }
 
 /// A call that may wait.
-struct Turn {
+pub(super) struct Turn {
     core: Arc<Core>,
     side: Side,
     ticket: Option<u64>,
 }
 
 impl Turn {
-    fn new(core: &Arc<Core>, side: Side) -> Turn {
+    pub(super) fn new(core: &Arc<Core>, side: Side) -> Turn {
         Turn { core: core.clone(), side, ticket: None }
     }
 
     /// Tries `attempt`; while it gives nothing the call waits. Ready wakes the next in the queue.
-    fn poll<T>(
+    pub(super) fn poll<T>(
         &mut self,
         context: &Context<'_>,
         attempt: impl FnOnce(&mut State) -> Option<T>,
@@ -53,15 +104,14 @@ impl Turn {
         let (side, ticket) = (self.side, &mut self.ticket);
         self.core.with(|state| match attempt(state) {
             None => {
-                side.of(state).wait(ticket, context.waker());
+                state.wait(side, ticket, context.waker());
                 Poll::Pending
             }
             Some(outcome) => {
                 if let Some(ticket) = ticket.take() {
-                    side.of(state).leave(ticket);
+                    state.leave(side, ticket);
                 }
-                let next = side.of(state).next();
-                state.wakes.extend(next);
+                state.wake_next(side);
                 Poll::Ready(outcome)
             }
         })
@@ -73,9 +123,8 @@ impl Drop for Turn {
         let Some(ticket) = self.ticket else { return };
         let side = self.side;
         self.core.with(|state| {
-            if !side.of(state).leave(ticket) {
-                let next = side.of(state).next();
-                state.wakes.extend(next);
+            if !state.leave(side, ticket) {
+                state.wake_next(side);
             }
         });
     }
@@ -84,21 +133,25 @@ impl Drop for Turn {
 impl Core {
     /// Sends `message`, waiting for room as long as the socket's send timeout allows. Gives the
     /// number of the exchange that it began. One lock when there is room.
-    pub(super) async fn send(self: &Arc<Core>, message: Bytes) -> Result<u64, SendError> {
+    pub(super) async fn send<P: Parcel>(
+        self: &Arc<Core>,
+        caller: Caller,
+        message: P,
+    ) -> Result<u64, SendError<P>> {
         let mut slot = Some(message);
         let (first, limit) = self.with(|state| {
-            let first = attempt_send(state, &mut slot);
+            let first = attempt_send(state, caller, &mut slot);
             if first.is_some() {
-                state.wakes.extend(state.senders.next());
+                state.wake_next(caller.sends);
             }
             (first, state.send_timeout)
         });
         let outcome = match first {
             Some(outcome) => outcome,
             None => {
-                let mut turn = Turn::new(self, Side::Send);
+                let mut turn = Turn::new(self, caller.sends);
                 let waiting = self.within(limit, |context| {
-                    turn.poll(context, |state| attempt_send(state, &mut slot))
+                    turn.poll(context, |state| attempt_send(state, caller, &mut slot))
                 });
                 waiting.await.unwrap_or_else(Err)
             }
@@ -107,10 +160,15 @@ impl Core {
     }
 
     /// Sends `message` now or not at all.
-    pub(super) fn try_send(self: &Arc<Core>, message: Bytes) -> Result<(), SendError> {
+    pub(super) fn try_send<P: Parcel>(
+        self: &Arc<Core>,
+        caller: Caller,
+        message: P,
+    ) -> Result<(), SendError<P>> {
         let mut slot = Some(message);
-        let outcome = self
-            .with(|state| attempt_send(state, &mut slot).unwrap_or_else(|| Err(no_room(state))));
+        let outcome = self.with(|state| {
+            attempt_send(state, caller, &mut slot).unwrap_or_else(|| Err(no_room(state)))
+        });
         match outcome {
             Ok(_) => Ok(()),
             Err(kind) => Err(self.refuse(slot.unwrap_or_default(), kind)),
@@ -119,23 +177,24 @@ impl Core {
 
     /// Receives the next message, waiting as long as the socket's receive timeout allows. With
     /// `round`, only what answers that exchange. One lock when something has come.
-    pub(super) async fn recv(
+    pub(super) async fn recv<P: Parcel>(
         self: &Arc<Core>,
+        caller: Caller,
         mut round: Option<u64>,
-    ) -> Result<Bytes, SocketError> {
+    ) -> Result<P, SocketError> {
         let (first, limit) = self.with(|state| {
-            let first = attempt_recv(state, &mut round);
+            let first = attempt_recv(state, caller, &mut round);
             if first.is_some() {
-                state.wakes.extend(state.receivers.next());
+                state.wake_next(caller.receives);
             }
             (first, state.receive_timeout)
         });
         let outcome = match first {
             Some(outcome) => outcome,
             None => {
-                let mut turn = Turn::new(self, Side::Receive);
+                let mut turn = Turn::new(self, caller.receives);
                 let waiting = self.within(limit, |context| {
-                    turn.poll(context, |state| attempt_recv(state, &mut round))
+                    turn.poll(context, |state| attempt_recv(state, caller, &mut round))
                 });
                 waiting.await.unwrap_or_else(Err)
             }
@@ -144,9 +203,23 @@ impl Core {
     }
 
     /// Receives what has come already.
-    pub(super) fn try_recv(self: &Arc<Core>) -> Result<Bytes, SocketError> {
-        let outcome = self.with(|state| attempt_recv(state, &mut None));
+    pub(super) fn try_recv<P: Parcel>(self: &Arc<Core>, caller: Caller) -> Result<P, SocketError> {
+        let outcome = self.with(|state| attempt_recv(state, caller, &mut None));
         outcome.unwrap_or(Err(SocketErrorKind::Empty)).map_err(|kind| self.error(kind))
+    }
+
+    /// Sends a request and receives its reply. Given up, by its caller or by the time limit, it is
+    /// not asked again.
+    pub(super) async fn ask(
+        self: &Arc<Core>,
+        caller: Caller,
+        request: Bytes,
+    ) -> Result<Bytes, SocketError> {
+        let round = self.send(caller, request).await?;
+        let unanswered = Unanswered { core: self, context: caller.context, round };
+        let reply = self.recv(caller, Some(round)).await?;
+        std::mem::forget(unanswered);
+        Ok(reply)
     }
 
     /// Runs a call with the calling thread.
@@ -188,7 +261,7 @@ impl Core {
         })
     }
 
-    fn refuse(self: &Arc<Core>, message: Bytes, kind: SocketErrorKind) -> SendError {
+    fn refuse<P>(self: &Arc<Core>, message: P, kind: SocketErrorKind) -> SendError<P> {
         let error = self.error(kind);
         SendError { message, error }
     }
@@ -202,22 +275,39 @@ impl Core {
     }
 }
 
+/// A request whose reply somebody waits for. Dropped, it is cancelled.
+struct Unanswered<'a> {
+    core: &'a Arc<Core>,
+    context: ContextId,
+    round: u64,
+}
+
+impl Drop for Unanswered<'_> {
+    fn drop(&mut self) {
+        self.core.with(|state| {
+            let now = state.now();
+            state.protocol.cancel(self.context, self.round, now);
+        });
+    }
+}
+
 /// Takes the message out of `slot` if it can be sent; `None` when it can be sent later.
-fn attempt_send(
+pub(super) fn attempt_send<P: Parcel>(
     state: &mut State,
-    slot: &mut Option<Bytes>,
+    caller: Caller,
+    slot: &mut Option<P>,
 ) -> Option<Result<u64, SocketErrorKind>> {
     if state.closing {
         return Some(Err(SocketErrorKind::Closed));
     }
     let message = slot.take().unwrap_or_default();
     let now = state.now();
-    match state.protocol.send(message, now) {
-        Ok(()) => Some(Ok(state.protocol.round())),
-        Err(refused) => {
-            *slot = Some(refused.body);
-            let later = refused.why.is_temporary();
-            (!later).then(|| Err(refused.why.into()))
+    match message.put(&mut *state.protocol, caller.context, now) {
+        Ok(()) => Some(Ok(state.protocol.round_in(caller.context))),
+        Err((message, why)) => {
+            *slot = Some(message);
+            let later = why.is_temporary();
+            (!later).then(|| Err(why.into()))
         }
     }
 }
@@ -233,19 +323,20 @@ fn no_room(state: &State) -> SocketErrorKind {
 }
 
 /// `None` when nothing has come yet.
-fn attempt_recv(
+pub(super) fn attempt_recv<P: Parcel>(
     state: &mut State,
+    caller: Caller,
     round: &mut Option<u64>,
-) -> Option<Result<Bytes, SocketErrorKind>> {
+) -> Option<Result<P, SocketErrorKind>> {
     if state.closing {
         return Some(Err(SocketErrorKind::Closed));
     }
-    let current = state.protocol.round();
+    let current = state.protocol.round_in(caller.context);
     if *round.get_or_insert(current) != current {
         return Some(Err(SocketErrorKind::Cancelled));
     }
     let now = state.now();
-    match state.protocol.recv(now) {
+    match P::take(&mut *state.protocol, caller.context, now) {
         Ok(message) => Some(Ok(message)),
         Err(RecvError::Empty) => None,
         Err(error) => Some(Err(error.into())),

@@ -19,9 +19,10 @@ use wigwag_sp::{PipeId, Protocol};
 use wigwag_wire::{ProtocolNumber, Time};
 
 use super::background;
+use super::calls::Side;
 use super::pipe::Pipe;
 use super::race::until;
-use super::waiters::Waiters;
+use super::waiters::{Apart, Waiters};
 use super::{LINGER_MAX, Statistics};
 use crate::clock;
 
@@ -55,6 +56,8 @@ pub(super) struct State {
     last_pipe: u32,
     pub(super) senders: Waiters,
     pub(super) receivers: Waiters,
+    /// Who waits for a context of his own, or for one peer among many.
+    pub(super) others: Apart<Side>,
     /// Wakers to be called once the lock is free.
     pub(super) wakes: Vec<Waker>,
     pub(super) closing: bool,
@@ -155,9 +158,10 @@ impl Core {
     pub(super) fn begin_close(self: &Arc<Core>) {
         let begun = self.with(|state| {
             let begun = !mem::replace(&mut state.closing, true);
-            let State { wakes, senders, receivers, .. } = state;
+            let State { wakes, senders, receivers, others, .. } = state;
             wakes.extend(senders.all());
             wakes.extend(receivers.all());
+            wakes.extend(others.all());
             begun
         });
         self.advance(Phase::Lingering);
@@ -210,6 +214,7 @@ impl State {
             last_pipe: 0,
             senders: Waiters::default(),
             receivers: Waiters::default(),
+            others: Apart::default(),
             wakes: Vec::new(),
             closing: false,
             tasks: 0,

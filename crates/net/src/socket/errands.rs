@@ -6,6 +6,7 @@ use std::task::Waker;
 
 use wigwag_sp::Attention;
 
+use super::calls::Side;
 use super::core::{Core, Phase, State};
 use super::pipe::Pipe;
 
@@ -62,6 +63,8 @@ impl State {
             }
             Attention::Senders => self.wakes.extend(self.senders.next()),
             Attention::Receivers => self.wakes.extend(self.receivers.next()),
+            Attention::Context(context) => self.wake_next(Side::Context(context)),
+            Attention::Room(pipe) => self.wake_next(Side::Peer(pipe)),
         }
     }
 

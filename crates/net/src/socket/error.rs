@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_sp::{RecvError, Refusal, SettingError};
+use wigwag_sp::{ContextError, RecvError, Refusal, SettingError};
 use wigwag_wire::Fault;
 
 /// An error of one call. It names the socket and where it is connected to.
@@ -17,12 +17,12 @@ pub struct SocketError {
     pub kind: SocketErrorKind,
 }
 
-/// A message that was not sent.
+/// A message that was not sent: a body, or a [`RawMessage`](wigwag_sp::RawMessage).
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
-pub struct SendError {
+pub struct SendError<M = Bytes> {
     /// The message, unchanged.
-    pub message: Bytes,
+    pub message: M,
     /// Why.
     #[source]
     pub error: SocketError,
@@ -65,6 +65,15 @@ pub enum SocketErrorKind {
     /// A sub socket has as many topics as it may.
     #[error("there are {} topics already, which is the limit", wigwag_sp::limits::TOPICS_MAX)]
     TooManyTopics,
+    /// A socket has as many contexts as it may.
+    #[error("there are {} contexts already, which is the limit", wigwag_sp::limits::CONTEXTS_MAX)]
+    TooManyContexts,
+    /// The peer that the message is for has left, or never was.
+    #[error("the peer that the message is for is not connected")]
+    PeerGone,
+    /// A raw socket's header is none of its protocol.
+    #[error("the header of {0} bytes is none that a peer would take")]
+    BadHeader(usize),
     /// A new request took the place of the one that was waited for.
     #[error("another request was sent before the reply came")]
     Cancelled,
@@ -99,11 +108,14 @@ impl SocketError {
             | SocketErrorKind::NothingSurveyed
             | SocketErrorKind::NoSuchTopic
             | SocketErrorKind::TooManyTopics
+            | SocketErrorKind::TooManyContexts
+            | SocketErrorKind::BadHeader(_)
             | SocketErrorKind::Cancelled
             | SocketErrorKind::WrongDirection => Fault::Caller,
             SocketErrorKind::Empty
             | SocketErrorKind::Full
             | SocketErrorKind::RequestLost
+            | SocketErrorKind::PeerGone
             | SocketErrorKind::SurveyOver
             | SocketErrorKind::TimedOut(_) => Fault::Peer,
             SocketErrorKind::NoPeer { .. } => Fault::Network,
@@ -133,7 +145,16 @@ impl SocketErrorKind {
             SocketErrorKind::TooManyTopics => {
                 "subscribe to shorter prefixes, or use another socket"
             }
-            SocketErrorKind::Cancelled => "use one req socket for each task that asks",
+            SocketErrorKind::TooManyContexts => {
+                "drop contexts that are done, or use another socket"
+            }
+            SocketErrorKind::PeerGone => {
+                "send to a peer that is connected, or wait for it to speak"
+            }
+            SocketErrorKind::BadHeader(_) => {
+                "send a header as it was received, or see RawMessage for what it is made of"
+            }
+            SocketErrorKind::Cancelled => "use a context of the socket for each task that asks",
             SocketErrorKind::RequestLost => "ask again if asking twice does no harm",
             SocketErrorKind::TimedOut(_) => "check that the peer is alive, or allow more time",
             SocketErrorKind::WrongDirection => "use the partner's socket type",
@@ -142,8 +163,8 @@ impl SocketErrorKind {
     }
 }
 
-impl From<SendError> for SocketError {
-    fn from(refused: SendError) -> SocketError {
+impl<M> From<SendError<M>> for SocketError {
+    fn from(refused: SendError<M>) -> SocketError {
         refused.error
     }
 }
@@ -153,7 +174,10 @@ impl From<Refusal> for SocketErrorKind {
         match refusal {
             Refusal::NoPipe => SocketErrorKind::NoPeer { last: None },
             Refusal::NoRequest => SocketErrorKind::NoRequest,
-            Refusal::OnlyReceives(_) => SocketErrorKind::WrongDirection,
+            Refusal::OnlyReceives(_) | Refusal::NotRaw => SocketErrorKind::WrongDirection,
+            Refusal::PeerGone => SocketErrorKind::PeerGone,
+            Refusal::BadHeader(length) => SocketErrorKind::BadHeader(length),
+            Refusal::NoContext => SocketErrorKind::Closed,
             _ => SocketErrorKind::Full,
         }
     }
@@ -166,7 +190,8 @@ impl From<RecvError> for SocketErrorKind {
             RecvError::RequestLost => SocketErrorKind::RequestLost,
             RecvError::NoSurvey => SocketErrorKind::NothingSurveyed,
             RecvError::SurveyOver => SocketErrorKind::SurveyOver,
-            RecvError::OnlySends(_) => SocketErrorKind::WrongDirection,
+            RecvError::OnlySends(_) | RecvError::NotRaw => SocketErrorKind::WrongDirection,
+            RecvError::NoContext => SocketErrorKind::Closed,
             _ => SocketErrorKind::Empty,
         }
     }
@@ -177,6 +202,16 @@ impl From<SettingError> for SocketErrorKind {
         match error {
             SettingError::NoSuchTopic => SocketErrorKind::NoSuchTopic,
             SettingError::TooManyTopics => SocketErrorKind::TooManyTopics,
+            SettingError::NoContext => SocketErrorKind::Closed,
+            _ => SocketErrorKind::WrongDirection,
+        }
+    }
+}
+
+impl From<ContextError> for SocketErrorKind {
+    fn from(error: ContextError) -> SocketErrorKind {
+        match error {
+            ContextError::TooMany => SocketErrorKind::TooManyContexts,
             _ => SocketErrorKind::WrongDirection,
         }
     }

@@ -10,6 +10,7 @@ use wigwag_sp::limits::Hops;
 use wigwag_sp::{Protocol, Setting};
 
 use super::Statistics;
+use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::dialer::random;
 use super::error::{SendError, SocketError, SocketErrorKind};
@@ -17,11 +18,16 @@ use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 
 /// The end that a user holds; dropping it closes the socket.
-struct Owned(Arc<Core>);
+pub(super) struct Owned(pub(super) Arc<Core>);
 
 impl Owned {
-    fn new(protocol: impl Protocol + 'static) -> Owned {
+    pub(super) fn new(protocol: impl Protocol + 'static) -> Owned {
         Owned(Core::new(Box::new(protocol)))
+    }
+
+    /// Calls on a socket are made for its own exchange; a context has another one.
+    fn caller(&self) -> Caller {
+        Caller::SOCKET
     }
 
     fn set(&self, setting: Setting) -> Result<(), SocketError> {
@@ -29,7 +35,7 @@ impl Owned {
         outcome.map_err(|error| self.0.error(error.into()))
     }
 
-    fn net_error(address: &str, kind: SocketErrorKind) -> NetError {
+    pub(super) fn net_error(address: &str, kind: SocketErrorKind) -> NetError {
         let kind = match kind {
             SocketErrorKind::NoRuntime(error) => NetErrorKind::Io(error),
             other => NetErrorKind::Io(std::io::Error::other(other)),
@@ -47,7 +53,7 @@ impl Drop for Owned {
 macro_rules! socket {
     ($(#[$doc:meta])* $name:ident: $new:expr; $($direction:ident)*) => {
         $(#[$doc])*
-        pub struct $name(Owned);
+        pub struct $name(pub(super) Owned);
 
         impl Default for $name {
             fn default() -> $name {
@@ -122,29 +128,33 @@ macro_rules! socket {
     };
 }
 
-macro_rules! sends {
+macro_rules! send_calls {
     () => {
         /// Sends a message, waiting while no peer is connected or has room. Ready means that it
         /// lies in a peer's queue here, not that the peer has it. One lock, no copy. A future
         /// dropped before it is ready has sent nothing, and the message is dropped with it.
         pub async fn send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            self.0.0.send(message.into()).await.map(drop)
+            self.0.0.send(self.0.caller(), message.into()).await.map(drop)
         }
 
         /// Sends a message now, or hands it back.
         pub fn try_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
-            self.0.0.try_send(message.into())
+            self.0.0.try_send(self.0.caller(), message.into())
         }
 
         /// [`send`](Self::send) with the calling thread.
         pub fn blocking_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
             let (core, message) = (&self.0.0, message.into());
-            match core.block_on(core.send(message.clone())) {
+            match core.block_on(core.send(self.0.caller(), message.clone())) {
                 Ok(outcome) => outcome.map(drop),
                 Err(kind) => Err(SendError { message, error: core.error(kind) }),
             }
         }
+    };
+}
 
+macro_rules! send_limit {
+    () => {
         /// Time that `send` waits at most; without limit unless set.
         pub fn set_send_timeout(&self, limit: Option<Duration>) {
             self.0.0.with(|state| state.send_timeout = limit);
@@ -152,25 +162,37 @@ macro_rules! sends {
     };
 }
 
-macro_rules! receives {
+macro_rules! sends {
+    () => {
+        send_calls!();
+        send_limit!();
+    };
+}
+
+macro_rules! receive_calls {
     () => {
         /// Receives the next message, waiting for it. A future dropped before it is ready has
         /// taken nothing.
         pub async fn recv(&self) -> Result<Bytes, SocketError> {
-            self.0.0.recv(None).await
+            self.0.0.recv(self.0.caller(), None).await
         }
 
         /// Receives a message that has come already.
         pub fn try_recv(&self) -> Result<Bytes, SocketError> {
-            self.0.0.try_recv()
+            self.0.0.try_recv(self.0.caller())
         }
 
         /// [`recv`](Self::recv) with the calling thread.
         pub fn blocking_recv(&self) -> Result<Bytes, SocketError> {
             let core = &self.0.0;
-            core.block_on(core.recv(None)).unwrap_or_else(|kind| Err(core.error(kind)))
+            core.block_on(core.recv(self.0.caller(), None))
+                .unwrap_or_else(|kind| Err(core.error(kind)))
         }
+    };
+}
 
+macro_rules! receive_limit {
+    () => {
         /// Time that `recv` waits at most; without limit unless set.
         pub fn set_receive_timeout(&self, limit: Option<Duration>) {
             self.0.0.with(|state| state.receive_timeout = limit);
@@ -178,9 +200,63 @@ macro_rules! receives {
     };
 }
 
+macro_rules! receives {
+    () => {
+        receive_calls!();
+        receive_limit!();
+    };
+}
+
+macro_rules! asks {
+    () => {
+        /// Sends a request and receives its reply, and no other's. A request that another call
+        /// sends here meanwhile ends this one with [`SocketErrorKind::Cancelled`]. A future dropped
+        /// before it is ready may have asked; the request is not sent again then, and its reply is
+        /// thrown away. So it is when the time for `recv` is over.
+        pub async fn ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
+            self.0.0.ask(self.0.caller(), request.into()).await
+        }
+
+        /// [`ask`](Self::ask) with the calling thread.
+        pub fn blocking_ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
+            let core = &self.0.0;
+            core.block_on(self.ask(request)).unwrap_or_else(|kind| Err(core.error(kind)))
+        }
+    };
+}
+
+macro_rules! subscribes {
+    () => {
+        /// Receives from now on what begins with `topic` too: the empty one is the beginning of
+        /// everything. Subscribing twice takes unsubscribing twice.
+        pub fn subscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
+            self.0.set(Setting::Subscribe(topic.into()))
+        }
+
+        /// Takes a subscription back; messages that have come already stay.
+        pub fn unsubscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
+            self.0.set(Setting::Unsubscribe(topic.into()))
+        }
+    };
+}
+
+macro_rules! surveys {
+    () => {
+        /// How long answers count, from the next survey on; `None`: until the survey after it.
+        pub fn set_survey_time(&self, time: Option<Duration>) {
+            // Every surveyor has this setting.
+            let _ = self.0.set(Setting::SurveyTime(time));
+        }
+    };
+}
+
+pub(super) use {
+    asks, receive_calls, receive_limit, send_calls, send_limit, socket, subscribes, surveys,
+};
+
 socket! {
     /// Asks questions, one at a time, again until they are answered.
-    Req: wigwag_sp::Req::with_first_id(random() as u32); sends receives
+    Req: wigwag_sp::Req::with_first_id(random() as u32); sends receives asks
 }
 
 socket! {
@@ -206,12 +282,12 @@ socket! {
 
 socket! {
     /// Receives what begins with one of the topics that it has subscribed to.
-    Sub: wigwag_sp::Sub::new(); receives
+    Sub: wigwag_sp::Sub::new(); receives subscribes
 }
 
 socket! {
     /// Asks everybody at once; the answers of a second count.
-    Surveyor: wigwag_sp::Surveyor::new(random() as u32); sends receives
+    Surveyor: wigwag_sp::Surveyor::new(random() as u32); sends receives surveys
 }
 
 socket! {
@@ -245,47 +321,12 @@ impl Req {
     pub fn with_resend(resend: Option<Duration>) -> Req {
         Req(Owned::new(wigwag_sp::Req::new(random() as u32, resend)))
     }
-
-    /// Sends a request and receives its reply, and no other's. A request that another call sends
-    /// meanwhile ends this one with [`SocketErrorKind::Cancelled`]. A future dropped before it is
-    /// ready may have asked.
-    pub async fn ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
-        let round = self.0.0.send(request.into()).await?;
-        self.0.0.recv(Some(round)).await
-    }
-
-    /// [`ask`](Self::ask) with the calling thread.
-    pub fn blocking_ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
-        let core = &self.0.0;
-        core.block_on(self.ask(request)).unwrap_or_else(|kind| Err(core.error(kind)))
-    }
 }
 
 impl Rep {
     /// A socket that accepts requests over at most `hops_max` hops; [`Rep::new`] takes eight.
     pub fn with_hops(hops_max: Hops) -> Rep {
         Rep(Owned::new(wigwag_sp::Rep::with_hops(hops_max)))
-    }
-}
-
-impl Sub {
-    /// Receives from now on what begins with `topic` too: the empty one is the beginning of
-    /// everything. Subscribing twice takes unsubscribing twice.
-    pub fn subscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
-        self.0.set(Setting::Subscribe(topic.into()))
-    }
-
-    /// Takes a subscription back; messages that have come already stay.
-    pub fn unsubscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
-        self.0.set(Setting::Unsubscribe(topic.into()))
-    }
-}
-
-impl Surveyor {
-    /// How long answers count, from the next survey on; `None`: until the survey after it.
-    pub fn set_survey_time(&self, time: Option<Duration>) {
-        // Every surveyor has this setting.
-        let _ = self.0.set(Setting::SurveyTime(time));
     }
 }
 

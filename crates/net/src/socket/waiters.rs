@@ -3,7 +3,8 @@
 //! One is woken at a time; whoever succeeds wakes the next, and whoever is woken and gives up
 //! passes the wake on. So no wake is lost, and a free place does not wake a hundred senders.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::task::Waker;
 
 /// Wakers in order of arrival.
@@ -48,9 +49,70 @@ impl Waiters {
     }
 }
 
+/// Queues that are there only while somebody stands in them: for one context, or for one peer.
+#[derive(Debug)]
+pub(super) struct Apart<K> {
+    queues: HashMap<K, Waiters>,
+    /// The highest ticket of a queue that is gone. Who was woken from it still holds a ticket, and
+    /// nobody in its successor may have the same.
+    last: u64,
+}
+
+impl<K> Default for Apart<K> {
+    fn default() -> Apart<K> {
+        Apart { queues: HashMap::new(), last: 0 }
+    }
+}
+
+impl<K: Copy + Eq + Hash> Apart<K> {
+    pub(super) fn wait(&mut self, key: K, ticket: &mut Option<u64>, waker: &Waker) {
+        let last = self.last;
+        let fresh = || Waiters { queue: VecDeque::new(), last };
+        self.queues.entry(key).or_insert_with(fresh).wait(ticket, waker);
+    }
+
+    pub(super) fn next(&mut self, key: K) -> Option<Waker> {
+        let next = self.queues.get_mut(&key)?.next();
+        self.tidy(key);
+        next
+    }
+
+    pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
+        self.queues.values_mut().flat_map(Waiters::all)
+    }
+
+    pub(super) fn leave(&mut self, key: K, ticket: u64) -> bool {
+        let left = self.queues.get_mut(&key).is_some_and(|queue| queue.leave(ticket));
+        self.tidy(key);
+        left
+    }
+
+    fn tidy(&mut self, key: K) {
+        let empty = self.queues.get(&key).filter(|queue| queue.queue.is_empty());
+        if let Some(last) = empty.map(|queue| queue.last) {
+            self.last = self.last.max(last);
+            self.queues.remove(&key);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_queue_that_comes_again_gives_no_ticket_twice() {
+        let mut apart = Apart::default();
+        let (mut first, mut second) = (None, None);
+        apart.wait('a', &mut first, Waker::noop());
+        assert!(apart.next('b').is_none() && apart.next('a').is_some());
+        assert!(apart.queues.is_empty());
+        apart.wait('a', &mut second, Waker::noop());
+        apart.wait('a', &mut first, Waker::noop());
+        assert_eq!(apart.all().count(), 2, "neither has taken the other's place");
+        assert!(!apart.leave('a', 1));
+        assert!(apart.queues.is_empty());
+    }
 
     #[test]
     fn who_was_woken_in_vain_keeps_its_turn() {

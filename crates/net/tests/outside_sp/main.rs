@@ -9,3 +9,4 @@
 mod peer;
 mod one;
 mod many;
+mod forward;

@@ -112,3 +112,51 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
     }
     assert_eq!(rep.counters().dropped_overflow, 0);
 }
+
+/// Three workers take three requests of one peer and answer them in another order.
+#[test]
+fn each_context_answers_its_own_request() {
+    let mut rep = connected(&[FIRST]);
+    let workers = [ContextId::SOCKET, rep.open_context().unwrap(), rep.open_context().unwrap()];
+    for request in [b"\x80\0\0\0a", b"\x80\0\0\x01b", b"\x80\0\0\x02c"] {
+        ask(&mut rep, FIRST, request);
+    }
+    let taken = workers.map(|worker| rep.recv_in(worker, NOW).unwrap());
+    assert_eq!(taken, ["a", "b", "c"]);
+    for (worker, body) in workers.into_iter().zip(taken).rev() {
+        rep.send_in(worker, body, NOW).unwrap();
+        let again = rep.send_in(worker, Bytes::new(), NOW).unwrap_err();
+        assert_eq!(again.why, Refusal::NoRequest);
+    }
+    for reply in [b"\x80\0\0\x02c", b"\x80\0\0\x01b", b"\x80\0\0\0a"] {
+        assert_eq!(rep.transmit(FIRST).unwrap().to_vec(), reply);
+    }
+    ask(&mut rep, FIRST, b"\x80\0\0\x03d");
+    rep.recv_in(workers[1], NOW).unwrap();
+    rep.close_context(workers[1], NOW);
+    assert_eq!(rep.counters().dropped_abandoned, 1);
+    assert_eq!(rep.recv_in(workers[1], NOW), Err(RecvError::NoContext));
+}
+
+/// All workers hold a request of a peer that reads nothing: their replies have room all the same.
+#[test]
+fn a_reply_is_never_refused_for_want_of_room() {
+    let mut rep = connected(&[FIRST]);
+    let mut workers = alloc::vec![ContextId::SOCKET];
+    workers.extend([(); 3].map(|()| rep.open_context().unwrap()));
+    for _ in 0..OUTBOX_MESSAGES_MAX - 1 {
+        ask(&mut rep, FIRST, b"\x80\0\0\0");
+        rep.recv(NOW).unwrap();
+        answer(&mut rep, b"A").unwrap();
+    }
+    for worker in &workers {
+        ask(&mut rep, FIRST, b"\x80\0\0\0");
+        rep.recv_in(*worker, NOW).unwrap();
+    }
+    for worker in &workers {
+        rep.send_in(*worker, Bytes::from_static(b"A"), NOW).unwrap();
+    }
+    let written = core::iter::from_fn(|| rep.transmit(FIRST)).count();
+    assert_eq!(written, OUTBOX_MESSAGES_MAX + 3);
+    assert_eq!(rep.counters().dropped(), 0);
+}

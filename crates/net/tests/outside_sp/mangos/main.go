@@ -1,6 +1,7 @@
 // A mangos socket on the command line, in the manner of nanocat and nngcat: --ROLE, --connect or
 // --bind ADDRESS, --data TEXT, --interval SECONDS, --subscribe TOPIC. What it receives it prints, a
-// line each, in quotes. The tests of the SP sockets talk to it.
+// line each, in quotes. --device joins two raw sockets: --front and --back name their protocols, and
+// --back-connect is where the second one dials. The tests of the SP sockets talk to it.
 package main
 
 import (
@@ -23,6 +24,10 @@ import (
 	"go.nanomsg.org/mangos/v3/protocol/star"
 	"go.nanomsg.org/mangos/v3/protocol/sub"
 	"go.nanomsg.org/mangos/v3/protocol/surveyor"
+	"go.nanomsg.org/mangos/v3/protocol/xrep"
+	"go.nanomsg.org/mangos/v3/protocol/xreq"
+	"go.nanomsg.org/mangos/v3/protocol/xrespondent"
+	"go.nanomsg.org/mangos/v3/protocol/xsurveyor"
 	_ "go.nanomsg.org/mangos/v3/transport/ipc"
 	_ "go.nanomsg.org/mangos/v3/transport/tcp"
 )
@@ -32,6 +37,11 @@ var makers = map[string]func() (mangos.Socket, error){
 	"pull": pull.NewSocket, "push": push.NewSocket, "rep": rep.NewSocket, "req": req.NewSocket,
 	"respondent": respondent.NewSocket, "star": star.NewSocket, "sub": sub.NewSocket,
 	"surveyor": surveyor.NewSocket,
+}
+
+var rawMakers = map[string]func() (mangos.Socket, error){
+	"rep": xrep.NewSocket, "req": xreq.NewSocket, "respondent": xrespondent.NewSocket,
+	"surveyor": xsurveyor.NewSocket,
 }
 
 func check(err error) {
@@ -70,6 +80,19 @@ func receive(socket mangos.Socket) {
 	}
 }
 
+// Joins two raw sockets and stays until it is killed. The back comes first: whoever finds the front
+// finds all of it.
+func device(option map[string]string) {
+	front, err := rawMakers[option["front"]]()
+	check(err)
+	back, err := rawMakers[option["back"]]()
+	check(err)
+	check(mangos.Device(front, back))
+	check(back.Dial(option["back-connect"]))
+	check(front.Listen(option["bind"]))
+	select {}
+}
+
 func main() {
 	role, option := strings.TrimPrefix(os.Args[1], "--"), map[string]string{}
 	words := os.Args[2:]
@@ -79,6 +102,9 @@ func main() {
 			at++
 			option[name] = words[at]
 		}
+	}
+	if role == "device" {
+		device(option)
 	}
 	socket, err := makers[role]()
 	check(err)

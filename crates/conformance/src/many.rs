@@ -1,0 +1,153 @@
+//! What a pair with many peers promises.
+
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::Poll;
+
+use wigwag_net::socket::{Pair, PairMany, SocketErrorKind};
+
+use crate::{Room, eventually};
+
+async fn hub(room: &Room, peers: usize) -> (PairMany, Vec<Pair>) {
+    let hub = PairMany::new();
+    let address = hub.listen(&room.address()).await.expect("listens").to_string();
+    let mut pairs = Vec::new();
+    for _ in 0..peers {
+        let pair = Pair::new();
+        pair.dial(&address).await.expect("dials");
+        pairs.push(pair);
+    }
+    eventually(|| hub.statistics().pipes_open == peers as u64).await;
+    (hub, pairs)
+}
+
+/// Twenty peers speak at once, and each hears the answer to what it said.
+pub async fn each_of_many_peers_is_known_and_answered(room: &Room) {
+    let (hub, pairs) = hub(room, 20).await;
+    let answering = tokio::spawn(async move {
+        for _ in 0..20 * 50 {
+            let (peer, said) = hub.recv().await.expect("a message");
+            hub.send_to(peer, [b"re ".as_slice(), &said].concat()).await.expect("sent");
+        }
+        hub
+    });
+    let talking = pairs.into_iter().enumerate().map(|(who, pair)| {
+        tokio::spawn(async move {
+            for round in 0..50 {
+                let said = format!("{who}/{round}");
+                pair.send(said.clone()).await.expect("sent");
+                assert_eq!(pair.recv().await.expect("an answer"), format!("re {said}"));
+            }
+            pair
+        })
+    });
+    let talking: Vec<_> = talking.collect();
+    let mut pairs = Vec::new();
+    for one in talking {
+        pairs.push(one.await.expect("all its answers"));
+    }
+    let hub = answering.await.expect("no panic");
+    // Without a name each gets one of twenty.
+    for _ in 0..20 {
+        hub.send("to anybody").await.expect("sent");
+    }
+    for pair in &pairs {
+        assert_eq!(pair.recv().await.expect("a message"), "to anybody");
+    }
+    assert_eq!(hub.statistics().counters.dropped(), 0);
+}
+
+/// One peer does not read, and two senders wait for it; those to the other one do not. When it reads
+/// again, both get through.
+pub async fn a_full_peer_lets_only_its_own_senders_wait(room: &Room) {
+    let (hub, pairs) = hub(room, 2).await;
+    for pair in &pairs {
+        pair.send("here").await.expect("sent");
+    }
+    let (first, _) = hub.recv().await.expect("a message");
+    let (second, _) = hub.recv().await.expect("a message");
+    assert_ne!(first, second);
+    let large = vec![0_u8; 100_000];
+    let mut full = 0;
+    // The reader on the other side takes some, so full means: not even after a while.
+    let mut waiting = loop {
+        let mut sending = Box::pin(hub.send_to(first, large.clone()));
+        let patience = std::time::Duration::from_millis(50);
+        match tokio::time::timeout(patience, sending.as_mut()).await {
+            Ok(sent) => sent.expect("sent"),
+            Err(_) => break vec![sending],
+        }
+        full += 1;
+    };
+    waiting.push(Box::pin(hub.send_to(first, large.clone())));
+    poll_fn(|context| {
+        assert!(waiting[1].as_mut().poll(context).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    for number in 0..100_u8 {
+        hub.send_to(second, vec![number]).await.expect("there is room");
+    }
+    // Which of the pairs is which the numbers do not say: the second one holds what has one byte.
+    let (mut quick, mut slow) = (0, 0);
+    for pair in pairs {
+        let pair = Arc::new(pair);
+        let message = pair.recv().await.expect("a message");
+        if message.len() == 1 {
+            for number in 1..100 {
+                assert_eq!(pair.recv().await.expect("a message"), vec![number]);
+                quick += 1;
+            }
+            continue;
+        }
+        let reading = tokio::spawn(async move {
+            for _ in 1..full + 2 {
+                assert_eq!(pair.recv().await.expect("a message").len(), 100_000);
+            }
+        });
+        for sending in waiting.drain(..) {
+            sending.await.expect("sent");
+        }
+        reading.await.expect("all of them");
+        slow += 1;
+    }
+    assert_eq!((quick, slow), (99, 1));
+}
+
+/// Whoever waits for room at a peer hears that it is gone, and so does whoever comes later.
+pub async fn a_peer_that_leaves_ends_the_wait_for_it(room: &Room) {
+    let (hub, mut pairs) = hub(room, 2).await;
+    let leaving = pairs.remove(0);
+    leaving.send("here").await.expect("sent");
+    let (peer, _) = hub.recv().await.expect("a message");
+    let hub = Arc::new(hub);
+    let sender = hub.clone();
+    let waiting = tokio::spawn(async move {
+        loop {
+            if let Err(refused) = sender.send_to(peer, vec![0; 100_000]).await {
+                return refused;
+            }
+        }
+    });
+    eventually(|| hub.try_send_to(peer, "x").is_err()).await;
+    leaving.close().await;
+    let refused = waiting.await.expect("no panic");
+    assert!(matches!(refused.error.kind, SocketErrorKind::PeerGone), "{refused}");
+    assert_eq!(refused.message.len(), 100_000);
+    let later = hub.send_to(peer, "x").await.expect_err("it is gone");
+    assert!(matches!(later.error.kind, SocketErrorKind::PeerGone), "{later}");
+    hub.send("to the one that is left").await.expect("sent");
+    assert_eq!(pairs[0].recv().await.expect("a message"), "to the one that is left");
+}
+
+/// Both ends may have many peers.
+pub async fn two_pairs_of_many_talk(room: &Room) {
+    let (left, right) = (PairMany::new(), PairMany::new());
+    let address = left.listen(&room.address()).await.expect("listens");
+    right.dial(&address.to_string()).await.expect("dials");
+    right.send("there").await.expect("sent");
+    let (peer, said) = left.recv().await.expect("a message");
+    assert_eq!(said, "there");
+    left.send_to(peer, "and back").await.expect("sent");
+    assert_eq!(right.recv().await.expect("a message").1, "and back");
+}

@@ -1,0 +1,138 @@
+//! Contexts: many exchanges at once on one socket.
+//!
+//! A req socket has one question under way, and asking the next one cancels it. A program that asks
+//! many things at once could make many sockets, each with its own connections; or one socket and a
+//! context for each task. A context asks, answers, surveys or subscribes for itself alone. The
+//! socket is its own first context, so that a program which needs only one never sees them.
+//!
+//! | context of | what it has of its own |
+//! |---|---|
+//! | [`Req`] | a question, its resend timer and its reply |
+//! | [`Rep`], [`Respondent`] | the request that it answers; any context takes any request |
+//! | [`Surveyor`] | a survey, its time and its answers |
+//! | [`Sub`] | topics and a queue |
+//!
+//! ```
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! use wigwag_net::socket::{Rep, Req};
+//!
+//! let (rep, req) = (Rep::new(), Req::new());
+//! let address = rep.listen("tcp://127.0.0.1:0").await?;
+//! req.dial(&address.to_string()).await?;
+//!
+//! // Two questions are under way over one connection, and they are answered in the other order.
+//! let (first, second) = (req.context()?, req.context()?);
+//! first.send("first").await?;
+//! second.send("second").await?;
+//! let workers = [rep.context()?, rep.context()?];
+//! for worker in &workers {
+//!     worker.recv().await?;
+//! }
+//! workers[1].send("to the second").await?;
+//! workers[0].send("to the first").await?;
+//! assert_eq!(first.recv().await?, "to the first");
+//! assert_eq!(second.recv().await?, "to the second");
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+//!
+//! # Limits
+//!
+//! [`CONTEXTS_MAX`](wigwag_sp::limits::CONTEXTS_MAX) contexts a socket; one more is refused with
+//! [`TooManyContexts`](super::SocketErrorKind::TooManyContexts). A context's queue of answers or
+//! messages holds as much as that of one peer; what finds it full is lost for this context alone and
+//! counted (`dropped_overflow`). A sub or surveyor socket that has contexts therefore stops reading
+//! from nobody, not for its own sake either. The time limits are those of the socket.
+//!
+//! # Cancellation and shutdown
+//!
+//! Dropping a context cancels what it has asked and abandons what it was to answer; both are
+//! counted. A context outlives its socket only to say that it is closed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_sp::{ContextId, Setting};
+
+use super::calls::Caller;
+use super::core::Core;
+use super::error::{SendError, SocketError};
+use super::kinds::{Rep, Req, Respondent, Sub, Surveyor};
+use super::kinds::{asks, receive_calls, send_calls, subscribes, surveys};
+
+/// The end that a user holds; dropping it closes the context.
+struct Owned(Arc<Core>, Caller);
+
+impl Owned {
+    fn open(core: &Arc<Core>, caller: fn(ContextId) -> Caller) -> Result<Owned, SocketError> {
+        match core.with(|state| state.protocol.open_context()) {
+            Ok(context) => Ok(Owned(core.clone(), caller(context))),
+            Err(error) => Err(core.error(error.into())),
+        }
+    }
+
+    fn caller(&self) -> Caller {
+        self.1
+    }
+
+    fn set(&self, setting: Setting) -> Result<(), SocketError> {
+        let context = self.1.context;
+        let outcome = self.0.with(|state| state.protocol.set_in(context, setting));
+        outcome.map_err(|error| self.0.error(error.into()))
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        let context = self.1.context;
+        self.0.with(|state| {
+            let now = state.now();
+            state.protocol.close_context(context, now);
+        });
+    }
+}
+
+macro_rules! context {
+    ($(#[$doc:meta])* $name:ident of $socket:ident, $caller:expr; $($calls:ident)*) => {
+        $(#[$doc])*
+        pub struct $name(Owned);
+
+        impl $socket {
+            /// One exchange more on this socket, beside its own and those of other contexts.
+            pub fn context(&self) -> Result<$name, SocketError> {
+                Owned::open(&self.0.0, $caller).map($name)
+            }
+        }
+
+        impl $name {
+            $($calls!();)*
+        }
+    };
+}
+
+context! {
+    /// Asks questions, one at a time, beside the other contexts of a [`Req`] socket.
+    ReqContext of Req, Caller::only; send_calls receive_calls asks
+}
+
+context! {
+    /// Answers questions, one at a time, beside the other contexts of a [`Rep`] socket: a worker of
+    /// its own for each makes a server that answers as many at once.
+    RepContext of Rep, Caller::any_of; send_calls receive_calls
+}
+
+context! {
+    /// Asks everybody at once, beside the other contexts of a [`Surveyor`] socket. Its surveys take
+    /// as long as those of the socket, unless it says otherwise.
+    SurveyorContext of Surveyor, Caller::only; send_calls receive_calls surveys
+}
+
+context! {
+    /// Answers surveys, one at a time, beside the other contexts of a [`Respondent`] socket.
+    RespondentContext of Respondent, Caller::any_of; send_calls receive_calls
+}
+
+context! {
+    /// Receives what it has subscribed to, beside the other contexts of a [`Sub`] socket.
+    SubContext of Sub, Caller::only; receive_calls subscribes
+}

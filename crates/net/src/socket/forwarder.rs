@@ -1,0 +1,355 @@
+//! Forwarders: two raw sockets, and what comes to one goes out by the other. SP calls them devices.
+//!
+//! A forwarder joins what is not connected directly: clients of one network with servers of another,
+//! tcp with ipc, many publishers with many subscribers behind one address. The header tells the way
+//! back, so it keeps no state, and a request that is lost with it is asked again by its sender.
+//!
+//! ```
+//! # tokio::runtime::Runtime::new().unwrap().block_on(async {
+//! use wigwag_net::socket::{Forwarder, Rep, Req, raw};
+//!
+//! let (front, back) = (raw::Rep::new(), raw::Req::new());
+//! let clients = front.listen("tcp://127.0.0.1:0").await?.to_string();
+//! let workers = back.listen("tcp://127.0.0.1:0").await?.to_string();
+//! let forwarder = Forwarder::between(&front, &back)?;
+//! let running = tokio::spawn(async move { forwarder.run().await });
+//!
+//! let (client, worker) = (Req::new(), Rep::new());
+//! client.dial(&clients).await?;
+//! worker.dial(&workers).await?;
+//! client.send("question").await?;
+//! assert_eq!(worker.recv().await?, "question");
+//! worker.send("answer").await?;
+//! assert_eq!(client.recv().await?, "answer");
+//!
+//! front.close().await;
+//! assert_eq!(running.await?.forwarded, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+//! ```
+//!
+//! # What is joined
+//!
+//! A socket and its partner: req and rep, push and pull, pub and sub, surveyor and respondent; pair,
+//! pair0, bus and star each with its own kind. Bus, star and pair with many peers may also be joined
+//! with themselves ([`Forwarder::reflecting`]): bus and star then pass each message on to all but the
+//! peer it came from, pair sends it back to that peer.
+//!
+//! Publishers never see a subscription, so a raw sub takes everything, and what no subscriber behind
+//! the forwarder wants comes this far in vain.
+//!
+//! # Back-pressure
+//!
+//! A message is taken only when the other socket has room for it; until then it waits where it is,
+//! and in the end its sender waits. What waits for nobody by itself (pub, bus, star, surveys, replies
+//! of rep and respondent) does not here either: it is dropped and counted.
+//!
+//! # Loops
+//!
+//! Each forwarder is a hop, and a message that has come over too many is dropped and counted: eight
+//! unless the receiving socket says otherwise. This ends loops of req, survey, pair1 and star. The
+//! other protocols have no hops on the wire (the SP RFCs give them no header), so a loop of
+//! forwarders of theirs passes the same messages round for ever: do not build one.
+
+use std::future::{Future, pending, poll_fn};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, ready};
+
+use bytes::Bytes;
+use wigwag_sp::RawMessage;
+use wigwag_sp::raw::RawKind;
+use wigwag_wire::{Fault, ProtocolNumber};
+
+use super::calls::{Caller, Side, Turn, attempt_recv, attempt_send};
+use super::core::{Core, Phase};
+use super::error::SocketErrorKind;
+use super::race::until;
+use super::raw::End;
+
+/// Messages that one direction passes on before it lets others run: a full outbox of small ones
+/// takes some 64 turns.
+const TURN_MESSAGES: u32 = 64;
+
+/// Bytes of the word by which a raw header names a pipe.
+const PIPE_BYTES: usize = 4;
+
+/// Why two sockets are not joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForwardError {
+    /// They do not talk to each other's peers.
+    #[error("a raw {front} socket and a raw {back} socket cannot be joined\n mend: {}", self.mend())]
+    NoPartners {
+        /// The one.
+        front: ProtocolNumber,
+        /// The other.
+        back: ProtocolNumber,
+    },
+    /// Both are the same.
+    #[error("a raw {of} socket cannot be joined with itself as if it were two\n mend: {}", self.mend())]
+    SameSocket {
+        /// Its protocol.
+        of: ProtocolNumber,
+    },
+    /// A reflector needs a protocol whose messages may go out where they came in.
+    #[error("a raw {of} socket cannot reflect\n mend: {}", self.mend())]
+    NoReflector {
+        /// Its protocol.
+        of: ProtocolNumber,
+    },
+}
+
+impl ForwardError {
+    /// Whose doing it is.
+    pub fn fault(&self) -> Fault {
+        Fault::Caller
+    }
+
+    /// What the reader can do about it.
+    pub fn mend(&self) -> &'static str {
+        match self {
+            ForwardError::NoPartners { .. } => {
+                "join a socket with the partner of its protocol, as req with rep"
+            }
+            ForwardError::SameSocket { .. } => "join two sockets, or use Forwarder::reflecting",
+            ForwardError::NoReflector { .. } => {
+                "reflect with bus, star or pair with many peers, or join two sockets"
+            }
+        }
+    }
+}
+
+/// What a forwarder has done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Forwarded {
+    /// Messages taken from one socket and given to the other, in both directions.
+    pub forwarded: u64,
+    /// Messages that the sockets have dropped since the forwarder was made, for whatever reason, and
+    /// those that it held when a socket closed. The sockets' statistics tell the reasons.
+    pub dropped: u64,
+}
+
+/// Passes messages between two raw sockets, or from one back to itself.
+pub struct Forwarder {
+    front: End,
+    back: End,
+    counts: Mutex<Forwarded>,
+    /// Drops of the sockets before the forwarder was made.
+    before: u64,
+}
+
+impl Forwarder {
+    /// Joins two sockets. They stay their owner's, who dials, listens and closes as he likes; what
+    /// else receives or sends on them takes its messages from the forwarder.
+    pub fn between(front: impl Into<End>, back: impl Into<End>) -> Result<Forwarder, ForwardError> {
+        let (front, back) = (front.into(), back.into());
+        let numbers = (front.core.number, back.core.number);
+        if Arc::ptr_eq(&front.core, &back.core) {
+            return Err(ForwardError::SameSocket { of: numbers.0 });
+        }
+        if numbers.0.partner() != Some(numbers.1) {
+            return Err(ForwardError::NoPartners { front: numbers.0, back: numbers.1 });
+        }
+        Ok(Forwarder::of(front, back))
+    }
+
+    /// Joins a socket with itself.
+    pub fn reflecting(socket: impl Into<End>) -> Result<Forwarder, ForwardError> {
+        let socket = socket.into();
+        match socket.kind {
+            RawKind::Bus | RawKind::Star | RawKind::Pair1Many => {
+                Ok(Forwarder::of(socket.clone(), socket))
+            }
+            _ => Err(ForwardError::NoReflector { of: socket.core.number }),
+        }
+    }
+
+    fn of(front: End, back: End) -> Forwarder {
+        let counts = Mutex::new(Forwarded::default());
+        let mut forwarder = Forwarder { front, back, counts, before: 0 };
+        forwarder.before = forwarder.dropped_by_sockets();
+        forwarder
+    }
+
+    /// Passes messages on until one of the sockets is closed, by its owner or with its runtime, and
+    /// says how many; the other socket stays open. A socket that is dropped is closed. A future that
+    /// is dropped takes nothing more; it holds a message only while something else has taken the
+    /// room that there was for it.
+    pub async fn run(&self) -> Forwarded {
+        let (front, back) = (&self.front, &self.back);
+        tracing::debug!(front = %front.core.number, back = %back.core.number, "forwarder runs");
+        let closed =
+            until(front.core.reached(Phase::Lingering), back.core.reached(Phase::Lingering));
+        let closed = async {
+            let _ = closed.await;
+        };
+        let there = self.direction(front, back);
+        let again = async {
+            match Arc::ptr_eq(&front.core, &back.core) {
+                true => pending().await,
+                false => self.direction(back, front).await,
+            }
+        };
+        until(closed, until(there, again)).await;
+        let counts = self.counts();
+        let Forwarded { forwarded, dropped } = counts;
+        tracing::info!(
+            front = %front.core.number,
+            back = %back.core.number,
+            forwarded,
+            dropped,
+            "forwarder ended"
+        );
+        counts
+    }
+
+    /// The numbers so far.
+    pub fn counts(&self) -> Forwarded {
+        let counts = *self.lock();
+        let dropped = counts.dropped + self.dropped_by_sockets() - self.before;
+        Forwarded { dropped, ..counts }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Forwarded> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn dropped_by_sockets(&self) -> u64 {
+        let dropped = |end: &End| end.core.with(|state| state.protocol.counters().dropped());
+        match Arc::ptr_eq(&self.front.core, &self.back.core) {
+            true => dropped(&self.front),
+            false => dropped(&self.front) + dropped(&self.back),
+        }
+    }
+
+    /// One direction, until a socket closes.
+    async fn direction(&self, from: &End, to: &End) {
+        if matches!(from.kind, RawKind::Push | RawKind::Pub) {
+            // Nothing comes that way.
+            return pending().await;
+        }
+        let crossing = !Arc::ptr_eq(&from.core, &to.core);
+        let mut count = 0;
+        while let Ok(mut message) = taken(&from.core, &to.core).await {
+            if crossing {
+                if from.kind == RawKind::Star {
+                    // The others of its own star have not heard it: a raw star passes nothing on.
+                    let _ = from.core.try_send(Caller::SOCKET, message.clone());
+                }
+                message.header = crossed(from.kind, message.header);
+            }
+            match given(&to.core, message).await {
+                Ok(()) => self.lock().forwarded += 1,
+                Err(kind) => {
+                    tracing::debug!(to = %to.core.number, %kind, "message dropped");
+                    self.lock().dropped += 1;
+                }
+            }
+            count += 1;
+            if count == TURN_MESSAGES {
+                count = 0;
+                tokio::task::yield_now().await;
+            }
+        }
+    }
+}
+
+/// The number of a pipe means something to its own socket only. rep and respondent leave it where it
+/// is: to the next one it is a word like the others.
+fn crossed(from: RawKind, mut header: Bytes) -> Bytes {
+    match from {
+        RawKind::Bus | RawKind::Star | RawKind::Pair1Many => {
+            header.split_off(header.len().min(PIPE_BYTES))
+        }
+        _ => header,
+    }
+}
+
+/// Takes the next message of `from`, but only at a moment when `to` has room.
+fn taken<'a>(
+    from: &'a Arc<Core>,
+    to: &'a Arc<Core>,
+) -> impl Future<Output = Result<RawMessage, SocketErrorKind>> + 'a {
+    let mut room = Turn::new(to, Side::Send);
+    let mut mail = Turn::new(from, Side::Receive);
+    let mut round = None;
+    poll_fn(move |context| {
+        // Asked each time: the room that there was may be gone when a message comes.
+        let open = ready!(room.poll(context, |state| match state.closing {
+            true => Some(Err(SocketErrorKind::Closed)),
+            false => state.protocol.has_room().then_some(Ok(())),
+        }));
+        if let Err(closed) = open {
+            return Poll::Ready(Err(closed));
+        }
+        mail.poll(context, |state| attempt_recv(state, Caller::SOCKET, &mut round))
+    })
+}
+
+/// Gives the message to `to`, which has room unless somebody else has taken it since.
+async fn given(to: &Arc<Core>, message: RawMessage) -> Result<(), SocketErrorKind> {
+    let mut slot = Some(message);
+    if let Some(outcome) = to.with(|state| attempt_send(state, Caller::SOCKET, &mut slot)) {
+        return outcome.map(drop);
+    }
+    let mut turn = Turn::new(to, Side::Send);
+    let outcome = poll_fn(|context| {
+        turn.poll(context, |state| attempt_send(state, Caller::SOCKET, &mut slot))
+    });
+    outcome.await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::raw;
+    use super::*;
+
+    #[test]
+    fn a_refusal_names_both_protocols_and_what_mends_it() {
+        let refused = Forwarder::between(&raw::Req::new(), &raw::Pull::new()).err().unwrap();
+        let text = refused.to_string();
+        for part in ["REQ", "PULL", "mend: join a socket with the partner"] {
+            assert!(text.contains(part), "{part} is missing in: {text}");
+        }
+        assert_eq!(refused.fault(), Fault::Caller);
+    }
+
+    #[test]
+    fn every_socket_joins_its_partner_and_nothing_else() {
+        let ends = || -> Vec<End> {
+            vec![
+                (&raw::Pair0::new()).into(),
+                (&raw::Pair::new()).into(),
+                (&raw::PairMany::new()).into(),
+                (&raw::Req::new()).into(),
+                (&raw::Rep::new()).into(),
+                (&raw::Pub::new()).into(),
+                (&raw::Sub::new()).into(),
+                (&raw::Push::new()).into(),
+                (&raw::Pull::new()).into(),
+                (&raw::Surveyor::new()).into(),
+                (&raw::Respondent::new()).into(),
+                (&raw::Bus::new()).into(),
+                (&raw::Star::new()).into(),
+            ]
+        };
+        let joined = ends().into_iter().map(|front| {
+            let fits = |back: &End| Forwarder::between(front.clone(), back.clone()).is_ok();
+            ends().iter().filter(|back| fits(back)).count()
+        });
+        // pair1 with one peer and with many are one protocol.
+        assert_eq!(joined.collect::<Vec<_>>(), [1, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1]);
+        let reflectors =
+            ends().into_iter().filter(|end| Forwarder::reflecting(end.clone()).is_ok());
+        assert_eq!(reflectors.count(), 3);
+    }
+
+    #[test]
+    fn one_socket_is_not_two() {
+        let bus = raw::Bus::new();
+        let same = Forwarder::between(&bus, &bus).err();
+        assert_eq!(same, Some(ForwardError::SameSocket { of: ProtocolNumber::BUS }));
+        let alone = Forwarder::reflecting(&raw::Pair::new()).err();
+        assert_eq!(alone, Some(ForwardError::NoReflector { of: ProtocolNumber::PAIR1 }));
+    }
+}

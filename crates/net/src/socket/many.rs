@@ -1,0 +1,152 @@
+//! A pair socket with many peers: the sender of each message is known, and each may be answered.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_sp::limits::Hops;
+use wigwag_sp::{PipeId, RawMessage};
+
+use super::Statistics;
+use super::calls::Caller;
+use super::core::{Core, Phase};
+use super::error::{SendError, SocketError};
+use super::kinds::{Owned, receive_limit, send_limit, socket};
+use crate::address::Address;
+use crate::error::NetError;
+
+macro_rules! many {
+    () => {
+        /// Sends a message to an idle peer, or to one that has room, in turn; waits while there is
+        /// none. Not to whoever spoke last: among several peers that is anybody. Otherwise as
+        /// [`send_to`](Self::send_to).
+        pub async fn send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
+            send(&self.0.0, None, message.into()).await
+        }
+
+        /// Sends a message to the peer that [`recv`](Self::recv) named, waiting while its queue is
+        /// full; nobody else's messages wait for that. A peer that has left is an error,
+        /// [`PeerGone`](super::SocketErrorKind::PeerGone). Ready means that the message lies in the peer's queue
+        /// here. A future dropped before it is ready has sent nothing.
+        pub async fn send_to(
+            &self,
+            peer: PipeId,
+            message: impl Into<Bytes>,
+        ) -> Result<(), SendError> {
+            send(&self.0.0, Some(peer), message.into()).await
+        }
+
+        /// [`send`](Self::send), now or not at all.
+        pub fn try_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
+            try_send(&self.0.0, None, message.into())
+        }
+
+        /// [`send_to`](Self::send_to), now or not at all.
+        pub fn try_send_to(
+            &self,
+            peer: PipeId,
+            message: impl Into<Bytes>,
+        ) -> Result<(), SendError> {
+            try_send(&self.0.0, Some(peer), message.into())
+        }
+
+        /// [`send`](Self::send) with the calling thread.
+        pub fn blocking_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
+            blocking_send(&self.0.0, None, message.into())
+        }
+
+        /// [`send_to`](Self::send_to) with the calling thread.
+        pub fn blocking_send_to(
+            &self,
+            peer: PipeId,
+            message: impl Into<Bytes>,
+        ) -> Result<(), SendError> {
+            blocking_send(&self.0.0, Some(peer), message.into())
+        }
+
+        /// Receives the next message and the number of the peer that sent it. The number is this
+        /// socket's own; it is not given again while the peer is connected, and a peer that comes
+        /// back has another one. A future dropped before it is ready has taken nothing.
+        pub async fn recv(&self) -> Result<(PipeId, Bytes), SocketError> {
+            self.0.0.recv(Caller::SOCKET, None).await.map(with_peer)
+        }
+
+        /// Receives a message that has come already.
+        pub fn try_recv(&self) -> Result<(PipeId, Bytes), SocketError> {
+            self.0.0.try_recv(Caller::SOCKET).map(with_peer)
+        }
+
+        /// [`recv`](Self::recv) with the calling thread.
+        pub fn blocking_recv(&self) -> Result<(PipeId, Bytes), SocketError> {
+            let core = &self.0.0;
+            core.block_on(self.recv()).unwrap_or_else(|kind| Err(core.error(kind)))
+        }
+    };
+}
+
+socket! {
+    /// Talks to many peers in both directions, as pair version 1; its peers are [`Pair`](super::Pair)
+    /// sockets, or others like it. NNG calls it polyamorous.
+    ///
+    /// ```
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
+    /// use wigwag_net::socket::{Pair, PairMany};
+    ///
+    /// let (hub, left, right) = (PairMany::new(), Pair::new(), Pair::new());
+    /// let address = hub.listen("tcp://127.0.0.1:0").await?.to_string();
+    /// left.dial(&address).await?;
+    /// right.dial(&address).await?;
+    /// right.send("who am I?").await?;
+    /// let (peer, question) = hub.recv().await?;
+    /// assert_eq!(question, "who am I?");
+    /// hub.send_to(peer, "the right one").await?;
+    /// assert_eq!(right.recv().await?, "the right one");
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+    /// ```
+    PairMany: wigwag_sp::Pair1Many::new(); many send_limit receive_limit
+}
+
+impl PairMany {
+    /// A socket that accepts messages over at most `hops_max` hops; [`PairMany::new`] takes eight.
+    pub fn with_hops(hops_max: Hops) -> PairMany {
+        PairMany(Owned::new(wigwag_sp::Pair1Many::with_hops(hops_max)))
+    }
+}
+
+/// On whose behalf and with which header a message goes to `peer`.
+fn addressed(peer: Option<PipeId>, body: Bytes) -> (Caller, RawMessage) {
+    match peer {
+        Some(peer) => {
+            let header = Bytes::copy_from_slice(&peer.0.to_be_bytes());
+            (Caller::to(peer), RawMessage { header, body })
+        }
+        None => (Caller::SOCKET, RawMessage { header: Bytes::new(), body }),
+    }
+}
+
+fn without_header(refused: SendError<RawMessage>) -> SendError {
+    SendError { message: refused.message.body, error: refused.error }
+}
+
+async fn send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<(), SendError> {
+    let (caller, message) = addressed(peer, body);
+    core.send(caller, message).await.map(drop).map_err(without_header)
+}
+
+fn try_send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<(), SendError> {
+    let (caller, message) = addressed(peer, body);
+    core.try_send(caller, message).map_err(without_header)
+}
+
+fn blocking_send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<(), SendError> {
+    match core.block_on(send(core, peer, body.clone())) {
+        Ok(outcome) => outcome,
+        Err(kind) => Err(SendError { message: body, error: core.error(kind) }),
+    }
+}
+
+/// The header of what this protocol gives is the number of the peer.
+fn with_peer(message: RawMessage) -> (PipeId, Bytes) {
+    let word = message.header.first_chunk().copied().unwrap_or_default();
+    (PipeId(u32::from_be_bytes(word)), message.body)
+}

@@ -1,0 +1,253 @@
+//! pair1 with many peers: each message says which peer it came from, and may say which it is for.
+//!
+//! NNG calls it polyamorous. On the wire nothing of it is to be seen: each peer is a pair1 socket,
+//! of one peer or of many. [`send_raw`](Protocol::send_raw) and [`recv_raw`](Protocol::recv_raw)
+//! have the number of the pipe as their header. Without a number a message goes to an idle peer, or
+//! to one with room, in turn: the peer who spoke last would do for a conversation with one, but with
+//! several it changes under the sender's hands. A full peer lets its senders wait and nobody else's;
+//! what waits for one that leaves is dropped and counted, since it was meant for no other.
+
+use alloc::collections::VecDeque;
+
+use bytes::Bytes;
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::hops::{self, BadHops};
+use crate::inbox::Inbox;
+use crate::lanes::Lanes;
+use crate::limits::Hops;
+use crate::{
+    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, RawMessage,
+    Received, RecvError, Refusal, Refused, RefusedRaw,
+};
+
+/// Hops of a message that comes straight from its sender.
+const FIRST_HOP: u32 = 1;
+
+/// A pair1 socket with many peers.
+#[derive(Debug)]
+pub struct Pair1Many {
+    lanes: Lanes,
+    inbox: Inbox<Bytes>,
+    hops_max: Hops,
+    attention: VecDeque<Attention>,
+    counters: Counters,
+}
+
+impl Pair1Many {
+    /// A socket without peers that accepts messages over eight hops.
+    pub fn new() -> Pair1Many {
+        Pair1Many::with_hops(Hops::default())
+    }
+
+    /// A socket without peers that accepts messages over at most `hops_max` hops.
+    pub fn with_hops(hops_max: Hops) -> Pair1Many {
+        Pair1Many {
+            lanes: Lanes::default(),
+            inbox: Inbox::new(),
+            hops_max,
+            attention: VecDeque::new(),
+            counters: Counters::default(),
+        }
+    }
+
+    fn send_to(&mut self, pipe: PipeId, body: Bytes) -> Result<(), Refused> {
+        let message = Message { head: Head::Word(FIRST_HOP), body };
+        match self.lanes.push(pipe, message) {
+            Ok(()) => {
+                self.counters.sent += 1;
+                Ok(())
+            }
+            Err(Message { body, .. }) => {
+                let open = self.lanes.contains(pipe);
+                let why = if open { Refusal::Full } else { Refusal::PeerGone };
+                Err(Refused { body, why })
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<(PipeId, Bytes), RecvError> {
+        let next = self.inbox.pop(|_| true).ok_or(RecvError::Empty)?;
+        self.counters.received += 1;
+        Ok(next)
+    }
+
+    fn drop_one(&mut self, reason: DropReason) -> Received {
+        self.counters.drop_one(reason);
+        Received::Dropped(reason)
+    }
+}
+
+impl Default for Pair1Many {
+    fn default() -> Pair1Many {
+        Pair1Many::new()
+    }
+}
+
+impl Protocol for Pair1Many {
+    fn number(&self) -> ProtocolNumber {
+        ProtocolNumber::PAIR1
+    }
+
+    fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
+        if self.inbox.is_crowded() {
+            return Err(CloseReason::Crowded);
+        }
+        self.lanes.open(pipe);
+        self.inbox.open(pipe);
+        Ok(())
+    }
+
+    fn close(&mut self, pipe: PipeId, _now: Time) {
+        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.inbox.close(pipe);
+        // Whoever waits for room there hears that the peer is gone.
+        self.attention.push_back(Attention::Room(pipe));
+    }
+
+    fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
+        match self.lanes.choose() {
+            Ok(pipe) => self.send_to(pipe, body),
+            Err(why) => Err(Refused { body, why }),
+        }
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        let had_room = self.lanes.has_room(pipe);
+        let message = self.lanes.transmit(pipe)?;
+        if !had_room && self.lanes.has_room(pipe) {
+            self.attention.push_back(Attention::Room(pipe));
+        }
+        Some(message)
+    }
+
+    fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {
+        if !self.inbox.contains(pipe) {
+            return self.drop_one(DropReason::PipeGone);
+        }
+        match hops::take(&mut message, self.hops_max.get()) {
+            Ok(_) => self.inbox.take_in(pipe, message, &mut self.counters),
+            Err(BadHops::TooShort(length)) => Received::Close(CloseReason::TooShort(length)),
+            Err(BadHops::ReservedBits(word)) => Received::Close(CloseReason::ReservedBits(word)),
+            Err(BadHops::TooMany) => self.drop_one(DropReason::TooManyHops),
+        }
+    }
+
+    fn is_paused(&self, pipe: PipeId) -> bool {
+        self.inbox.is_paused(pipe)
+    }
+
+    fn recv(&mut self, _now: Time) -> Result<Bytes, RecvError> {
+        self.next().map(|(_, body)| body)
+    }
+
+    fn has_room(&self) -> bool {
+        self.lanes.choose().is_ok()
+    }
+
+    fn send_raw(&mut self, message: RawMessage, now: Time) -> Result<(), RefusedRaw> {
+        let RawMessage { header, body } = message;
+        let outcome = match <[u8; 4]>::try_from(header.as_ref()) {
+            Ok(word) => self.send_to(PipeId(u32::from_be_bytes(word)), body),
+            Err(_) if header.is_empty() => self.send(body, now),
+            Err(_) => Err(Refused { body, why: Refusal::BadHeader(header.len()) }),
+        };
+        outcome.map_err(|Refused { body, why }| {
+            let message = RawMessage { header, body };
+            RefusedRaw { message, why }
+        })
+    }
+
+    fn recv_raw(&mut self, _now: Time) -> Result<RawMessage, RecvError> {
+        let (pipe, body) = self.next()?;
+        let header = Bytes::copy_from_slice(&pipe.0.to_be_bytes());
+        Ok(RawMessage { header, body })
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        let own = self.attention.pop_front();
+        own.or_else(|| self.inbox.next_attention()).or_else(|| self.lanes.next_attention())
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::OUTBOX_MESSAGES_MAX;
+
+    const NOW: Time = Time::START;
+
+    fn connected(pipes: &[u32]) -> Pair1Many {
+        let mut pair = Pair1Many::new();
+        for pipe in pipes {
+            pair.open(PipeId(*pipe), NOW).unwrap();
+        }
+        pair
+    }
+
+    fn to(pipe: u32, body: &'static [u8]) -> RawMessage {
+        let header = Bytes::copy_from_slice(&pipe.to_be_bytes());
+        RawMessage { header, body: Bytes::from_static(body) }
+    }
+
+    #[test]
+    fn a_message_says_where_it_came_from_and_the_answer_goes_there() {
+        let mut pair = connected(&[1, 2]);
+        pair.receive(PipeId(2), Bytes::from_static(b"\0\0\0\x01hello"), NOW);
+        let message = pair.recv_raw(NOW).unwrap();
+        assert_eq!(message, to(2, b"hello"));
+        pair.send_raw(RawMessage { body: Bytes::from_static(b"back"), ..message }, NOW).unwrap();
+        assert_eq!(pair.transmit(PipeId(1)), None);
+        assert_eq!(pair.transmit(PipeId(2)).unwrap().to_vec(), b"\0\0\0\x01back");
+    }
+
+    #[test]
+    fn without_a_name_the_peers_take_turns() {
+        let mut pair = connected(&[1, 2]);
+        for body in [b"a", b"b"] {
+            pair.send(Bytes::from_static(body), NOW).unwrap();
+        }
+        assert_eq!(pair.transmit(PipeId(1)).unwrap().to_vec(), b"\0\0\0\x01a");
+        assert_eq!(pair.transmit(PipeId(2)).unwrap().to_vec(), b"\0\0\0\x01b");
+        let nobody = Pair1Many::new().send(Bytes::new(), NOW).unwrap_err();
+        assert_eq!(nobody.why, Refusal::NoPipe);
+    }
+
+    #[test]
+    fn a_full_peer_holds_up_nobody_elses_senders() {
+        let mut pair = connected(&[1, 2]);
+        for _ in 0..OUTBOX_MESSAGES_MAX {
+            pair.send_raw(to(1, b"x"), NOW).unwrap();
+        }
+        let full = pair.send_raw(to(1, b"y"), NOW).unwrap_err();
+        assert_eq!((full.why, full.message), (Refusal::Full, to(1, b"y")));
+        pair.send_raw(to(2, b"z"), NOW).unwrap();
+        while pair.next_attention().is_some() {}
+        pair.transmit(PipeId(1)).unwrap();
+        pair.transmit(PipeId(1)).unwrap();
+        assert_eq!(pair.next_attention(), Some(Attention::Room(PipeId(1))));
+        pair.send_raw(to(1, b"y"), NOW).unwrap();
+        pair.close(PipeId(1), NOW);
+        assert_eq!(pair.counters().dropped_pipe_gone, OUTBOX_MESSAGES_MAX as u64 - 1);
+        assert_eq!(pair.send_raw(to(1, b"y"), NOW).unwrap_err().why, Refusal::PeerGone);
+        let odd = RawMessage { header: Bytes::from_static(b"odd"), body: Bytes::new() };
+        assert_eq!(pair.send_raw(odd, NOW).unwrap_err().why, Refusal::BadHeader(3));
+    }
+
+    #[test]
+    fn hops_and_reserved_bits_are_those_of_pair1() {
+        let mut pair = connected(&[1]);
+        for hops in [0, 1, 8] {
+            let message = Bytes::copy_from_slice(&[0, 0, 0, hops]);
+            assert_eq!(pair.receive(PipeId(1), message, NOW), Received::Queued);
+        }
+        let over = pair.receive(PipeId(1), Bytes::from_static(b"\0\0\0\x09"), NOW);
+        assert_eq!(over, Received::Dropped(DropReason::TooManyHops));
+        let reserved = pair.receive(PipeId(1), Bytes::from_static(b"\0\0\x01\0"), NOW);
+        assert_eq!(reserved, Received::Close(CloseReason::ReservedBits(0x100)));
+    }
+}

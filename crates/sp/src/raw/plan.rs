@@ -1,0 +1,143 @@
+//! In what the raw protocols differ: what stands in front of a body, and which way it goes out.
+
+use bytes::Bytes;
+use wigwag_wire::ProtocolNumber;
+
+use crate::backtrace::{self, WORD_BYTES};
+use crate::hops::{self, HOPS_BYTES};
+use crate::{Head, PipeId, Refusal};
+
+/// Which protocol a raw socket speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RawKind {
+    /// pair, version 0.
+    Pair0,
+    /// pair, version 1.
+    Pair1,
+    /// pair, version 1, with many peers.
+    Pair1Many,
+    /// req.
+    Req,
+    /// rep.
+    Rep,
+    /// pub.
+    Pub,
+    /// sub; without topics, everything comes.
+    Sub,
+    /// push.
+    Push,
+    /// pull.
+    Pull,
+    /// surveyor.
+    Surveyor,
+    /// respondent.
+    Respondent,
+    /// bus.
+    Bus,
+    /// star; it passes nothing on by itself.
+    Star,
+}
+
+/// Where a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// This side never sends.
+    Nobody,
+    /// To the one peer there may be.
+    OnlyPeer,
+    /// To the peer whose turn it is.
+    OneOf,
+    /// To everybody; not to the origin, if the header names it.
+    All,
+    /// To the pipe that the header names.
+    Named,
+    /// So too, or without a name to the peer whose turn it is.
+    NamedOrOne,
+}
+
+/// What stands in front of the body on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Inner {
+    Nothing,
+    /// A backtrace.
+    Words,
+    /// The word of pair1 and star.
+    Hops,
+}
+
+/// A protocol's row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Plan {
+    pub(super) number: ProtocolNumber,
+    pub(super) way: Way,
+    pub(super) inner: Inner,
+    /// The user's header begins with the number of the pipe.
+    pub(super) origin: bool,
+    /// The protocol receives.
+    pub(super) hears: bool,
+}
+
+impl Plan {
+    pub(super) fn of(kind: RawKind) -> Plan {
+        let (number, way, inner, origin, hears) = match kind {
+            RawKind::Pair0 => (ProtocolNumber::PAIR0, Way::OnlyPeer, Inner::Nothing, false, true),
+            RawKind::Pair1 => (ProtocolNumber::PAIR1, Way::OnlyPeer, Inner::Hops, false, true),
+            RawKind::Pair1Many => (ProtocolNumber::PAIR1, Way::NamedOrOne, Inner::Hops, true, true),
+            RawKind::Req => (ProtocolNumber::REQ, Way::OneOf, Inner::Words, false, true),
+            RawKind::Rep => (ProtocolNumber::REP, Way::Named, Inner::Words, true, true),
+            RawKind::Pub => (ProtocolNumber::PUB, Way::All, Inner::Nothing, false, false),
+            RawKind::Sub => (ProtocolNumber::SUB, Way::Nobody, Inner::Nothing, false, true),
+            RawKind::Push => (ProtocolNumber::PUSH, Way::OneOf, Inner::Nothing, false, false),
+            RawKind::Pull => (ProtocolNumber::PULL, Way::Nobody, Inner::Nothing, false, true),
+            RawKind::Surveyor => (ProtocolNumber::SURVEYOR, Way::All, Inner::Words, false, true),
+            RawKind::Respondent => {
+                (ProtocolNumber::RESPONDENT, Way::Named, Inner::Words, true, true)
+            }
+            RawKind::Bus => (ProtocolNumber::BUS, Way::All, Inner::Nothing, true, true),
+            RawKind::Star => (ProtocolNumber::STAR, Way::All, Inner::Hops, true, true),
+        };
+        Plan { number, way, inner, origin, hears }
+    }
+
+    /// True when a message is given out only while its own peer has room for an answer.
+    pub(super) fn is_gated(&self) -> bool {
+        matches!(self.way, Way::Named | Way::NamedOrOne)
+    }
+
+    /// Reads a header of the user's: the pipe that it names, and what goes over the wire. A header
+    /// that no peer would take is refused here, where somebody can mend it.
+    pub(super) fn read(&self, header: &Bytes) -> Result<(Option<PipeId>, Head), Refusal> {
+        if self.way == Way::Nobody {
+            return Err(Refusal::OnlyReceives(self.number));
+        }
+        let bad = Refusal::BadHeader(header.len());
+        let inner_bytes = match self.inner {
+            Inner::Nothing => 0,
+            Inner::Hops => HOPS_BYTES,
+            // A backtrace has any length, and rep always names the pipe.
+            Inner::Words => header.len().saturating_sub(WORD_BYTES),
+        };
+        let mut inner = header.clone();
+        let mut pipe = None;
+        if self.origin && (header.len() == inner_bytes + WORD_BYTES) {
+            let word = inner.split_to(WORD_BYTES);
+            let word = word.first_chunk::<WORD_BYTES>().ok_or(bad)?;
+            pipe = Some(PipeId(u32::from_be_bytes(*word)));
+        }
+        let head = self.head(inner).ok_or(bad)?;
+        if self.way == Way::Named && pipe.is_none() { Err(bad) } else { Ok((pipe, head)) }
+    }
+
+    fn head(&self, inner: Bytes) -> Option<Head> {
+        match self.inner {
+            Inner::Nothing => inner.is_empty().then_some(Head::Empty),
+            Inner::Words => backtrace::is_whole(&inner).then_some(Head::Stack(inner)),
+            Inner::Hops => {
+                let word = u32::from_be_bytes(inner.as_ref().try_into().ok()?);
+                hops::parse(word, u8::MAX).ok()?;
+                Some(Head::Word(word))
+            }
+        }
+    }
+}

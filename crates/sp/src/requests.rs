@@ -1,0 +1,207 @@
+//! The requests of a req socket that have no reply yet, whichever context asked them.
+//!
+//! Each has an id, is carried by one pipe, and is sent again when its time is over or its pipe
+//! closes. One that no pipe can carry waits until one can. A context has at most one, so
+//! [`CONTEXTS_MAX`](crate::limits::CONTEXTS_MAX) bounds all tables here.
+
+use core::time::Duration;
+
+use alloc::collections::{BTreeMap, BTreeSet};
+use alloc::vec::Vec;
+
+use bytes::Bytes;
+use wigwag_wire::Time;
+
+use crate::backtrace::LAST_WORD;
+use crate::lanes::Lanes;
+use crate::{Attention, ContextId, Head, Message, PipeId, Refusal};
+
+#[derive(Debug)]
+struct Request {
+    context: ContextId,
+    body: Bytes,
+    /// `None`: no pipe has it, and its id is among the homeless.
+    carrier: Option<PipeId>,
+    /// It lies in the carrier's outbox.
+    unwritten: bool,
+    /// A pipe had it before: the next time is a resend.
+    carried: bool,
+    /// Invariant: `alarms` has it exactly when it is set.
+    due: Option<Time>,
+}
+
+/// The table.
+#[derive(Debug)]
+pub(crate) struct Requests {
+    lanes: Lanes,
+    open: BTreeMap<u32, Request>,
+    alarms: BTreeSet<(Time, u32)>,
+    homeless: BTreeSet<u32>,
+    last_id: u32,
+    /// `None`: a request is sent once.
+    resend: Option<Duration>,
+    resent: u64,
+}
+
+impl Requests {
+    pub(crate) fn new(first_id: u32, resend: Option<Duration>) -> Requests {
+        Requests {
+            lanes: Lanes::default(),
+            open: BTreeMap::new(),
+            alarms: BTreeSet::new(),
+            homeless: BTreeSet::new(),
+            last_id: first_id | LAST_WORD,
+            resend,
+            resent: 0,
+        }
+    }
+
+    pub(crate) fn connect(&mut self, pipe: PipeId, now: Time) {
+        self.lanes.open(pipe);
+        self.rehome(now);
+    }
+
+    /// What the pipe carried goes to others at once; without resending it is lost, and the
+    /// contexts that asked it are given back.
+    pub(crate) fn disconnect(&mut self, pipe: PipeId, now: Time) -> Vec<ContextId> {
+        self.lanes.close(pipe);
+        let carried = self.open.iter().filter(|(_, request)| request.carrier == Some(pipe));
+        let carried: Vec<u32> = carried.map(|(id, _)| *id).collect();
+        if self.resend.is_none() {
+            return carried.into_iter().filter_map(|id| self.end(id)).collect();
+        }
+        for id in carried {
+            self.carry_again(id, now);
+        }
+        Vec::new()
+    }
+
+    pub(crate) fn is_connected(&self, pipe: PipeId) -> bool {
+        self.lanes.contains(pipe)
+    }
+
+    /// Whether a request could go out now.
+    pub(crate) fn room(&self) -> Result<(), Refusal> {
+        self.lanes.choose().map(drop)
+    }
+
+    /// True while the request has not left our outbox.
+    pub(crate) fn is_unwritten(&self, id: u32) -> bool {
+        self.open.get(&id).is_some_and(|request| request.unwritten)
+    }
+
+    /// Sends a request, or keeps it until a pipe can carry it; gives its id.
+    pub(crate) fn ask(&mut self, context: ContextId, body: Bytes, now: Time) -> u32 {
+        let id = self.free_id();
+        let request =
+            Request { context, body, carrier: None, unwritten: false, carried: false, due: None };
+        self.open.insert(id, request);
+        self.homeless.insert(id);
+        self.rehome_one(id, now);
+        id
+    }
+
+    /// The request is answered or given up; says who asked it.
+    pub(crate) fn end(&mut self, id: u32) -> Option<ContextId> {
+        // After a resend a copy may still lie in an outbox.
+        self.detach(id);
+        self.homeless.remove(&id);
+        self.open.remove(&id).map(|request| request.context)
+    }
+
+    pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        let message = self.lanes.transmit(pipe)?;
+        if let Head::Word(id) = message.head
+            && let Some(request) = self.open.get_mut(&id)
+        {
+            request.unwritten = false;
+        }
+        Some(message)
+    }
+
+    /// Sends what is due again, and what found no pipe before.
+    pub(crate) fn tick(&mut self, now: Time) {
+        let due = self.alarms.range(..=(now, u32::MAX));
+        let due: Vec<u32> = due.map(|(_, id)| *id).collect();
+        for id in due {
+            self.carry_again(id, now);
+        }
+        self.rehome(now);
+    }
+
+    pub(crate) fn deadline(&self) -> Option<Time> {
+        if !self.homeless.is_empty() && self.lanes.choose().is_ok() {
+            // A pipe has got room; only a tick knows the time from which the next delay counts.
+            return Some(Time::START);
+        }
+        self.alarms.first().map(|(due, _)| *due)
+    }
+
+    pub(crate) fn resent(&self) -> u64 {
+        self.resent
+    }
+
+    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
+        self.lanes.next_attention()
+    }
+
+    /// Ids count up, and their top bit stays set. One that is still under way after two thousand
+    /// million others is left out.
+    fn free_id(&mut self) -> u32 {
+        loop {
+            self.last_id = self.last_id.wrapping_add(1) | LAST_WORD;
+            if !self.open.contains_key(&self.last_id) {
+                return self.last_id;
+            }
+        }
+    }
+
+    /// Takes the request from whoever carries it.
+    fn detach(&mut self, id: u32) {
+        let Some(request) = self.open.get_mut(&id) else {
+            return;
+        };
+        if let Some(due) = request.due.take() {
+            self.alarms.remove(&(due, id));
+        }
+        if let Some(pipe) = request.carrier.take()
+            && request.unwritten
+        {
+            self.lanes.withdraw(pipe, id);
+        }
+        request.unwritten = false;
+    }
+
+    fn carry_again(&mut self, id: u32, now: Time) {
+        self.detach(id);
+        self.homeless.insert(id);
+        self.rehome_one(id, now);
+    }
+
+    /// Finds carriers for those that have none, the oldest first.
+    fn rehome(&mut self, now: Time) {
+        while let Some(id) = self.homeless.first().copied() {
+            if !self.rehome_one(id, now) {
+                return;
+            }
+        }
+    }
+
+    /// False when no pipe has room.
+    fn rehome_one(&mut self, id: u32, now: Time) -> bool {
+        let (Ok(pipe), Some(request)) = (self.lanes.choose(), self.open.get_mut(&id)) else {
+            return false;
+        };
+        let message = Message { head: Head::Word(id), body: request.body.clone() };
+        if self.lanes.push(pipe, message).is_err() {
+            return false;
+        }
+        self.homeless.remove(&id);
+        self.resent += u64::from(request.carried);
+        request.carrier = Some(pipe);
+        (request.unwritten, request.carried) = (true, true);
+        request.due = self.resend.map(|delay| now + delay);
+        self.alarms.extend(request.due.map(|due| (due, id)));
+        true
+    }
+}
