@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use wigwag::Bytes;
 
 use crate::exit::{Code, Failed};
-use crate::socket::{How, Interrupt, Loudness, News, Place, Plan, Role, Socket};
+use crate::socket::{Endpoint, How, Interrupt, Loudness, News, Place, Plan, Role, Socket};
 use crate::{calls, print, units};
 use report::{Gate, Report};
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod socket;
+mod device;
 mod bench;
 mod demo;
 mod lab;
@@ -37,9 +38,10 @@ Usage: wigwag COMMAND ...     wigwag COMMAND --help has examples
 
 Sockets  req, rep          requests and replies       survey, respond   ask everybody
          pub, sub          publish and subscribe      pair, bus, star   talk to one, to all
-         push, pull        spread work                bench             measure and verify a peer
+         push, pull        spread work                device            join two sockets
 Actors   ask, tell         call a method              describe          which methods there are
 Measure  demo              in two processes           lab               systems side by side
+         bench             a peer, and verify it
 Shell    completions, man, help
 
 Options: -h, --help   -V, --version
@@ -52,6 +54,8 @@ Exit codes: 0 ok, 1 internal, or a command of --exec failed; 2 usage; 3 cannot c
 enum Command {
     #[command(flatten)]
     Socket(socket::Command),
+    /// Join two sockets, and pass on what comes
+    Device(device::Device),
     /// Measure a peer, and verify every message
     Bench(bench::Bench),
     /// Start a service in a second process, send to it, verify, and measure against the limit
@@ -77,6 +81,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Socket(socket) => socket.run(),
+        Command::Device(device) => device.run(),
         Command::Bench(bench) => bench.run(),
         Command::Demo(demo) => demo.run(),
         Command::Lab(lab) => lab.run(),

@@ -10,6 +10,7 @@ mod connect;
 mod exec;
 mod format;
 mod input;
+mod jobs;
 mod news;
 mod place;
 mod role;
@@ -20,7 +21,7 @@ mod work;
 
 pub(crate) use any::Socket;
 pub(crate) use arguments::Command;
-pub(crate) use connect::Plan;
+pub(crate) use connect::{Endpoint, Plan, WAIT};
 pub(crate) use news::{Loudness, News};
 pub(crate) use place::{How, Place};
 pub(crate) use role::Role;

@@ -6,6 +6,7 @@ use wigwag::{
     Star, Sub, Surveyor,
 };
 
+use super::connect::Endpoint;
 use super::role::Role;
 
 /// A socket.
@@ -63,16 +64,6 @@ impl Socket {
         }
     }
 
-    /// Dials once, and keeps the address dialled if that succeeds.
-    pub(crate) async fn dial(&self, address: &str) -> Result<(), NetError> {
-        each!(self, socket => socket.dial(address).await.map(drop))
-    }
-
-    /// Listens, and says where it really does.
-    pub(crate) async fn listen(&self, address: &str) -> Result<Address, NetError> {
-        each!(self, socket => socket.listen(address).await)
-    }
-
     /// Sends when there is room.
     pub(crate) async fn send(&self, body: Bytes) -> Result<(), SocketError> {
         let sent = match self {
@@ -120,6 +111,16 @@ impl Socket {
     /// Closes it, and writes what was accepted.
     pub(crate) async fn close(&self) {
         each!(self, socket => socket.close().await);
+    }
+}
+
+impl Endpoint for Socket {
+    async fn dial(&self, address: &str) -> Result<(), NetError> {
+        each!(self, socket => socket.dial(address).await.map(drop))
+    }
+
+    async fn listen(&self, address: &str) -> Result<Address, NetError> {
+        each!(self, socket => socket.listen(address).await)
     }
 }
 

@@ -174,6 +174,10 @@ pub(crate) struct Answers {
     /// Answer with what this command of the shell prints when it reads the request
     #[arg(long, value_name = "COMMAND")]
     pub(super) exec: Option<String>,
+    /// Commands that may run at once
+    #[arg(long, value_name = "N", requires = "exec", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=JOBS_MAX))]
+    pub(super) jobs: u64,
     /// A line end that closes the command's output belongs to the reply
     #[arg(long, requires = "exec")]
     pub(super) keep_line_end: bool,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use wigwag::{Header, HeaderError, NetError, NetErrorKind, ProtocolNumber};
+use wigwag::{Address, Header, HeaderError, NetError, NetErrorKind, ProtocolNumber};
 
 use super::any::Socket;
 use super::news::News;
@@ -17,6 +17,15 @@ pub(crate) const WAIT: Duration = Duration::from_secs(1);
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
+/// What can be connected: a socket, raw or not.
+pub(crate) trait Endpoint {
+    /// Dials once, and keeps the address dialled if that succeeds.
+    async fn dial(&self, address: &str) -> Result<(), NetError>;
+
+    /// Listens, and says where it really does.
+    async fn listen(&self, address: &str) -> Result<Address, NetError>;
+}
+
 /// What a socket is to be connected to.
 pub(crate) struct Plan<'a> {
     pub(crate) role: Role,
@@ -29,7 +38,7 @@ pub(crate) struct Plan<'a> {
 
 impl Plan<'_> {
     /// Connects the socket to every place.
-    pub(crate) async fn open(&self, socket: &Socket, news: &News) -> Result<(), Failed> {
+    pub(crate) async fn open(&self, socket: &impl Endpoint, news: &News) -> Result<(), Failed> {
         for Place { how, address } in self.places {
             match how {
                 How::Listen => {
@@ -49,7 +58,7 @@ impl Plan<'_> {
     }
 
     /// Dials until somebody listens there. Nothing tells us when that is, so it is tried.
-    async fn dial(&self, socket: &Socket, address: &str) -> Result<(), Failed> {
+    async fn dial(&self, socket: &impl Endpoint, address: &str) -> Result<(), Failed> {
         let (begun, mut tries, mut pause) = (Instant::now(), 0, PAUSE_MIN);
         loop {
             tries += 1;

@@ -140,6 +140,7 @@ impl News {
                 self.state().close(peer);
                 match why {
                     "" => self.mention(&format!("gone  {peer}")),
+                    why if !happened.loud => self.mention(&format!("gone  {peer}: {why}")),
                     why => self.say(&format!("closed  {peer}: {why}")),
                 }
             }
@@ -184,6 +185,8 @@ struct Happened {
     what: String,
     peer: String,
     why: String,
+    /// The library thinks that somebody must know of it.
+    loud: bool,
 }
 
 impl Visit for Happened {
@@ -192,7 +195,7 @@ impl Visit for Happened {
         match field.name() {
             "message" => self.what = text,
             "peer" | "address" | "at" => self.peer = text,
-            "error" | "reason" | "fault" => self.why = text,
+            "error" | "reason" | "fault" | "why" => self.why = text,
             _ => {}
         }
     }
@@ -209,12 +212,9 @@ impl Subscriber for Ear {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let mut happened = Happened::default();
+        let loud = *event.metadata().level() <= Level::WARN;
+        let mut happened = Happened { loud, ..Happened::default() };
         event.record(&mut happened);
-        // A connection that merely broke gives no reason that a person could act on.
-        if happened.what == "pipe lost" {
-            happened.why.clear();
-        }
         self.0.take(&happened);
     }
 

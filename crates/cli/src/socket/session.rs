@@ -117,7 +117,7 @@ impl Session {
         let (socket, news) = (self.out.socket.clone(), self.news.clone());
         let ended = tokio::select! {
             ended = async {
-                plan.open(&socket, &news).await?;
+                plan.open(&*socket, &news).await?;
                 work(&mut self).await
             } => Some(ended),
             () = interrupt.comes() => None,

@@ -10,6 +10,7 @@ use super::connect::{Plan, WAIT};
 use super::exec::Exec;
 use super::format::Format;
 use super::input::{Input, whole};
+use super::jobs;
 use super::news::{Loudness, News};
 use super::place::{How, Place, split};
 use super::role::Role;
@@ -82,8 +83,13 @@ impl Answers {
             }
         };
         let (format, count) = (self.incoming.format, self.common.count);
-        self.common
-            .run(role, format, &asked, async |session| work::answer(session, &answer, count).await)
+        self.common.run(role, format, &asked, async |session| match &answer {
+            // The range of the argument keeps it small.
+            Answer::Exec(exec) if self.jobs > 1 => {
+                jobs::answer(session, exec, self.jobs as usize, count).await
+            }
+            answer => work::answer(session, answer, count).await,
+        })
     }
 }
 

@@ -101,18 +101,19 @@ pub(super) async fn answer(
             session.show(&request, None)?;
         }
         let reply = match answer {
-            Answer::Echo => Ok(request),
-            Answer::Fixed(reply) => Ok(reply.clone()),
-            Answer::Exec(exec) => exec.run(request, &occasion, Printed::Captured).await,
+            Answer::Echo => request,
+            Answer::Fixed(reply) => reply.clone(),
+            Answer::Exec(exec) => match exec.run(request, &occasion, Printed::Captured).await {
+                Ok(reply) => reply,
+                // Nothing is a reply that says so, and a made-up one would be a lie.
+                Err(why) => {
+                    session.failed(&command_failed(exec, &why, &occasion));
+                    continue;
+                }
+            },
         };
-        match reply {
-            Ok(reply) => {
-                session.out.send(reply).await?;
-                session.tally.took(begun.elapsed());
-            }
-            // Nothing is a reply that says so, and a made-up one would be a lie.
-            Err(why) => session.failed(&command_failed(answer, &why, &occasion)),
-        }
+        session.out.send(reply).await?;
+        session.tally.took(begun.elapsed());
     }
     Ok(())
 }
@@ -150,7 +151,7 @@ pub(super) async fn receive(
         let (exec, occasion) = (exec.clone(), session.occasion());
         running.spawn(async move {
             let ran = exec.run(body, &occasion, printed).await;
-            ran.map_err(|why| command_failed(&Answer::Exec(exec), &why, &occasion))
+            ran.map_err(|why| command_failed(&exec, &why, &occasion))
         });
         while let Some(ended) = running.try_join_next() {
             note(session, Some(ended))?;
@@ -225,7 +226,8 @@ async fn send_all(out: &Outbound, mut input: Input, mut pace: Pace) -> Result<()
 }
 
 impl Session {
-    fn occasion(&self) -> Occasion {
+    /// Which message was received last.
+    pub(super) fn occasion(&self) -> Occasion {
         Occasion { sequence: self.tally.received, peer: self.news.only_peer() }
     }
 }
@@ -246,14 +248,11 @@ fn note(
     Ok(())
 }
 
-fn command_failed(answer: &Answer, why: &str, occasion: &Occasion) -> Failed {
-    let command = match answer {
-        Answer::Exec(exec) => exec.command(),
-        Answer::Echo | Answer::Fixed(_) => "",
-    };
+/// A command of `--exec` failed.
+pub(super) fn command_failed(exec: &Exec, why: &str, occasion: &Occasion) -> Failed {
     let from = occasion.peer.as_deref().map_or(String::new(), |peer| format!(" from {peer}"));
     let what = format!("the command of --exec failed: {why}");
-    let at = format!("message {}{from}, sh -c '{command}'", occasion.sequence);
+    let at = format!("message {}{from}, sh -c '{}'", occasion.sequence, exec.command());
     Failed::told(
         Code::Internal,
         &what,

@@ -19,11 +19,14 @@ fn document(said: &Said) -> Value {
     document
 }
 
+/// What is made of a request: its number and its body become replies.
+type Reply = fn(u64, &[u8]) -> Vec<Vec<u8>>;
+
 /// A REP that makes of each request, without its SP words, what `reply` says: none, one, or more
 /// replies. It is written by hand, because no socket of ours does such things.
-fn bad_rep(reply: fn(u64, &[u8]) -> Vec<Vec<u8>>) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = listener.local_addr().unwrap();
+fn bad_rep(reply: Reply) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let place = listener.local_addr().expect("bound");
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             thread::spawn(move || answer(stream, reply));
@@ -32,7 +35,7 @@ fn bad_rep(reply: fn(u64, &[u8]) -> Vec<Vec<u8>>) -> String {
     format!("tcp://{place}")
 }
 
-fn answer(mut stream: TcpStream, reply: fn(u64, &[u8]) -> Vec<Vec<u8>>) -> Option<()> {
+fn answer(mut stream: TcpStream, reply: Reply) -> Option<()> {
     stream.write_all(b"\0SP\0\0\x31\0\0").ok()?;
     stream.read_exact(&mut [0; 8]).ok()?;
     for number in 0.. {
@@ -129,7 +132,7 @@ fn a_peer_that_changes_swaps_repeats_or_doubles_replies_gets_no_number() {
         vec![body]
     };
     let doubles = |number: u64, body: &[u8]| vec![body.to_vec(); if number == 50 { 2 } else { 1 }];
-    let cases: [(fn(u64, &[u8]) -> Vec<Vec<u8>>, &str); 3] =
+    let cases: [(Reply, &str); 3] =
         [(fixed, "corrupt"), (one_bit, "corrupt"), (doubles, "duplicated")];
     for (peer, what) in cases {
         let said = run(["bench", "latency", &bad_rep(peer), "--count", "100", "--json"]);
@@ -143,8 +146,7 @@ fn a_peer_that_changes_swaps_repeats_or_doubles_replies_gets_no_number() {
 
 #[test]
 fn replies_that_stop_are_lost_and_a_peer_that_never_answers_is_exit_4() {
-    let stops: fn(u64, &[u8]) -> Vec<Vec<u8>> =
-        |number, body| if number < 30 { vec![body.to_vec()] } else { Vec::new() };
+    let stops: Reply = |number, body| if number < 30 { vec![body.to_vec()] } else { Vec::new() };
     let said = run([
         "bench",
         "latency",
@@ -158,7 +160,7 @@ fn replies_that_stop_are_lost_and_a_peer_that_never_answers_is_exit_4() {
     let found = document(&said);
     assert_eq!((said.code, &found["verified"]["lost"]), (Some(6), &1.into()), "{said:?}");
     assert!(found["trouble"].as_str().unwrap().contains("no reply came within 200ms"));
-    let never: fn(u64, &[u8]) -> Vec<Vec<u8>> = |_, _| Vec::new();
+    let never: Reply = |_, _| Vec::new();
     let said = run(["bench", "latency", &bad_rep(never), "--deadline", "100ms"]);
     assert_eq!(said.code, Some(4), "{said:?}");
     assert!(said.out.starts_with("NOT VERIFIED"), "{said:?}");

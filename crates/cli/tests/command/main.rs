@@ -6,6 +6,7 @@ mod serve;
 mod sockets;
 mod socket_ends;
 mod socket_errors;
+mod device;
 mod bench;
 mod shell;
 mod outside_sp;

@@ -17,8 +17,8 @@ fn each(name: &str, test: impl Fn(&str, &str)) {
     if std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1") {
         for program in PROGRAMS {
             eprintln!("{name}: {program}");
-            let probe = TcpListener::bind("127.0.0.1:0").unwrap();
-            let at = format!("tcp://{}", probe.local_addr().unwrap());
+            let probe = TcpListener::bind("127.0.0.1:0").expect("a free port");
+            let at = format!("tcp://{}", probe.local_addr().expect("bound"));
             drop(probe);
             test(program, &at);
         }
@@ -130,7 +130,7 @@ fn their_rep_is_measured_and_every_reply_verified() {
         let said = run(words);
         assert_eq!(said.code, Some(0), "{program} {said:?}");
         assert!(said.out.starts_with("verified  500 of 500 replies right"), "{program} {said:?}");
-        println!("{program}\n{}", said.out);
+        eprintln!("{program}\n{}", said.out);
         let said = run([
             "bench",
             "throughput",

@@ -27,19 +27,19 @@ impl Captured {
         let reading = thread::spawn(move || {
             let mut some = [0; 4096];
             while let Ok(count @ 1..) = from.read(&mut some) {
-                theirs.lock().unwrap().extend_from_slice(&some[..count]);
+                theirs.lock().expect("no reader panics").extend_from_slice(&some[..count]);
             }
         });
         Captured { bytes, reading: Some(reading) }
     }
 
     fn text(&self) -> String {
-        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+        String::from_utf8_lossy(&self.bytes.lock().expect("no reader panics")).into_owned()
     }
 
     fn all(&mut self) -> String {
         if let Some(reading) = self.reading.take() {
-            reading.join().unwrap();
+            reading.join().expect("no reader panics");
         }
         self.text()
     }
@@ -85,6 +85,11 @@ impl Running {
     /// The same on standard output.
     pub(crate) fn until_out(&self, what: &str) -> String {
         until(&self.out, what)
+    }
+
+    /// What it has said on standard error so far.
+    pub(crate) fn said(&self) -> String {
+        self.err.text()
     }
 
     pub(crate) fn pid(&self) -> u32 {

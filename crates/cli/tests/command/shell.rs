@@ -5,7 +5,7 @@ use std::fs;
 use crate::process::run;
 
 /// Every command that the help of the whole names.
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "req",
     "rep",
     "pub",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 20] = [
     "pair",
     "bus",
     "star",
+    "device",
     "bench",
     "demo",
     "lab",
@@ -53,7 +54,7 @@ fn the_first_screen_names_every_command_and_no_other() {
 
 #[test]
 fn every_command_of_sockets_has_examples() {
-    for command in &COMMANDS[..12] {
+    for command in &COMMANDS[..13] {
         let help = run([command, "--help"]);
         assert_eq!(help.code, Some(0));
         let example = format!("  wigwag {command} ");

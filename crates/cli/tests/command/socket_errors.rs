@@ -19,14 +19,14 @@ fn failed(said: &Said, code: i32, what: &str) {
 }
 
 fn free_port() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("tcp://{}", listener.local_addr().unwrap())
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    format!("tcp://{}", listener.local_addr().expect("bound"))
 }
 
 /// An address at which `answer` talks to whoever comes.
 fn stranger(answer: fn(TcpStream)) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = listener.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let place = listener.local_addr().expect("bound");
     thread::spawn(move || listener.incoming().flatten().for_each(answer));
     format!("tcp://{place}")
 }

@@ -113,6 +113,26 @@ fn a_command_that_takes_too_long_is_ended() {
     assert!(ended.err.contains("longer than 100ms"), "{ended:?}");
 }
 
+/// Two commands wait for each other: only when both run at once does either end.
+#[test]
+fn commands_answer_some_at_once() {
+    let folder = std::env::temp_dir().join(format!("wigwag-jobs-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let exec = format!(
+        "cd {}; touch $WIGWAG_SEQ; while [ ! -e 1 ] || [ ! -e 2 ]; do sleep 0.01; done; cat",
+        folder.display()
+    );
+    let words = ["rep", "tcp://127.0.0.1:0", "--exec", &exec, "--jobs", "2", "--count", "2"];
+    let (rep, at) = Running::listening(&words, b"");
+    let (one, two) =
+        (Running::start(&["req", &at, "a"], b""), Running::start(&["req", &at, "b"], b""));
+    assert_eq!((one.end().out.as_str(), two.end().out.as_str()), ("a\n", "b\n"));
+    let ended = rep.end();
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.err.contains("2 requests · 2 replies · 0 errors"), "{ended:?}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn a_publisher_waits_for_its_subscriber_and_topics_are_filtered() {
     let (publisher, at) =
