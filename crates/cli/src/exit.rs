@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 use std::process::ExitCode;
 
-use wigwag::{CallError, CallErrorKind, NetErrorKind, NodeError};
+use wigwag::socket::SocketErrorKind;
+use wigwag::{CallError, CallErrorKind, NetError, NetErrorKind, NodeError, SocketError};
 
 /// The exit codes of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +41,20 @@ impl Failed {
         Failed { code, error: error.into() }
     }
 
+    /// An error in its three lines: what happened, where, and what mends it.
+    pub(crate) fn told(code: Code, what: &str, at: &str, mend: &str) -> Failed {
+        Failed::new(code, format!("{what}\n   at: {at}\n mend: {mend}"))
+    }
+
     /// Says it on standard error, and gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
+        self.say().into()
+    }
+
+    /// The same for a command that goes on.
+    pub(crate) fn say(&self) -> Code {
         crate::print::error(&format!("error: {}", self.error));
-        self.code.into()
+        self.code
     }
 }
 
@@ -56,15 +67,30 @@ impl fmt::Display for Failed {
 impl From<NodeError> for Failed {
     fn from(error: NodeError) -> Failed {
         let code = match &error {
-            NodeError::Net(net) => match &net.kind {
-                NetErrorKind::BadAddress { .. } | NetErrorKind::UnknownScheme => Code::Usage,
-                NetErrorKind::TimedOut(_) => Code::NoAnswer,
-                NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Code::WrongPeer,
-                _ => Code::CannotConnect,
-            },
+            NodeError::Net(net) => net_code(&net.kind),
             NodeError::Link { .. } => Code::WrongPeer,
             NodeError::Call(call) => call_code(call.kind),
             NodeError::NoName { .. } | NodeError::BadName { .. } => Code::Usage,
+            _ => Code::Internal,
+        };
+        Failed::new(code, error)
+    }
+}
+
+impl From<NetError> for Failed {
+    fn from(error: NetError) -> Failed {
+        Failed::new(net_code(&error.kind), error)
+    }
+}
+
+impl From<SocketError> for Failed {
+    fn from(error: SocketError) -> Failed {
+        let code = match error.kind {
+            SocketErrorKind::NoPeer { .. } => Code::CannotConnect,
+            SocketErrorKind::Full
+            | SocketErrorKind::TimedOut(_)
+            | SocketErrorKind::RequestLost
+            | SocketErrorKind::SurveyOver => Code::NoAnswer,
             _ => Code::Internal,
         };
         Failed::new(code, error)
@@ -80,6 +106,15 @@ impl From<CallError> for Failed {
 impl From<std::io::Error> for Failed {
     fn from(error: std::io::Error) -> Failed {
         Failed::new(Code::Internal, error)
+    }
+}
+
+fn net_code(kind: &NetErrorKind) -> Code {
+    match kind {
+        NetErrorKind::BadAddress { .. } | NetErrorKind::UnknownScheme => Code::Usage,
+        NetErrorKind::TimedOut(_) => Code::NoAnswer,
+        NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Code::WrongPeer,
+        _ => Code::CannotConnect,
     }
 }
 

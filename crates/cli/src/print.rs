@@ -12,6 +12,13 @@ pub(crate) fn line(text: &str) {
     }
 }
 
+/// Bytes of a result as they are. An error says that the reader went away.
+pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(bytes)?;
+    out.flush()
+}
+
 /// A line for the person at the terminal.
 pub(crate) fn error(text: &str) {
     // If even standard error is closed there is nobody to tell.

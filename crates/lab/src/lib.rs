@@ -9,7 +9,8 @@
 //! 3. [`channel`] is the yardstick of local messages: one bounded channel.
 //! 4. [`usage`] reads what a process has cost: processor time and memory.
 //! 5. [`statistics`] turns rounds and samples into figures, and refuses those that too few
-//!    samples cannot bear.
+//!    samples cannot bear; [`times`] counts by length in a table of fixed size, and [`numbers`]
+//!    are figures as a person reads them.
 //! 6. [`actors`], [`service`], [`cells`] are the remote workload: who serves, who drives, and what
 //!    is measured in a round. [`demo`] runs the rounds and [`report`] says what was found.
 //! 7. [`mod@bench`] is `wigwag lab`: any participants, in any language, side by side.
@@ -20,6 +21,8 @@ pub mod raw;
 pub mod channel;
 pub mod usage;
 pub mod statistics;
+pub mod times;
+pub mod numbers;
 pub mod actors;
 pub mod service;
 pub mod cells;

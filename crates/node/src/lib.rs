@@ -190,7 +190,7 @@ pub use wigwag_net::{
     Address, Credentials, DialOptions, KeepAlive, ListenOptions, NetError, NetErrorKind,
     Permissions, Redial, TcpOptions, transport,
 };
-pub use wigwag_wire::{Decode, Encode, Fault};
+pub use wigwag_wire::{Decode, Encode, Fault, Header, HeaderError, ProtocolNumber};
 
 /// What the macros write refers to; no part of the API.
 #[doc(hidden)]

@@ -1,8 +1,10 @@
-//! `--fail-if`: a condition on one figure, so that a script can hold a claim.
+//! `--fail-if` of the lab: a condition on one figure of one row.
 
 use std::str::FromStr;
 
 use wigwag_lab::bench::results::{Results, Row};
+
+use crate::condition::{self, Comparison};
 
 /// Such as `remote/tell/wigwag.ratio_to_raw<0.5`.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +14,7 @@ pub(super) struct Gate {
     cell: String,
     participant: String,
     figure: Figure,
-    below: bool,
+    comparison: Comparison,
     limit: f64,
 }
 
@@ -46,23 +48,19 @@ impl FromStr for Gate {
                  compare"
             )
         };
-        let at = text.rfind(['<', '>']).ok_or_else(form)?;
-        let (place, limit) = (&text[..at], text[at + 1..].trim());
-        let (place, figure) = place.trim().rsplit_once('.').ok_or_else(form)?;
+        let (place, comparison, limit) = condition::split(text).ok_or_else(form)?;
+        let (place, figure) = place.rsplit_once('.').ok_or_else(form)?;
         let (workload, rest) = place.split_once('/').ok_or_else(form)?;
         let (cell, participant) = rest.rsplit_once('/').ok_or_else(form)?;
         let figure = FIGURES.into_iter().find(|(name, _)| *name == figure).ok_or_else(form)?.1;
-        let limit: f64 = limit.parse().map_err(|_| form())?;
-        if !limit.is_finite() {
-            return Err(form());
-        }
+        let limit = condition::number(limit).ok_or_else(form)?;
         Ok(Gate {
             text: text.to_owned(),
             workload: workload.to_owned(),
             cell: cell.to_owned(),
             participant: participant.to_owned(),
             figure,
-            below: text[at..].starts_with('<'),
+            comparison,
             limit,
         })
     }
@@ -79,7 +77,7 @@ impl Gate {
         match row.and_then(|row| self.read(row)) {
             None => Some(format!("{}: there is no such figure in this run", self.text)),
             Some(figure) => {
-                let holds = if self.below { figure < self.limit } else { figure > self.limit };
+                let holds = self.comparison.holds(figure, self.limit);
                 holds.then(|| format!("{}: it is {figure}", self.text))
             }
         }
@@ -105,7 +103,10 @@ mod tests {
     fn a_condition_is_read_as_it_is_written() {
         let gate: Gate = "counter/1 sender/a.b.rate > 1e6".parse().unwrap();
         assert_eq!((gate.cell.as_str(), gate.participant.as_str()), ("1 sender", "a.b"));
-        assert_eq!((gate.figure, gate.below, gate.limit), (Figure::Rate, false, 1e6));
+        assert_eq!(
+            (gate.figure, gate.comparison, gate.limit),
+            (Figure::Rate, Comparison::Above, 1e6)
+        );
         for bad in ["", "rate<1", "a/b/c.rate", "a/b/c.speed<1", "a/b/c.rate<x", "a/b/c.rate<nan"] {
             assert!(bad.parse::<Gate>().is_err(), "{bad}");
         }

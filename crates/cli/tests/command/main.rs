@@ -1,7 +1,15 @@
 //! The command as its user has it: a process with arguments, two outputs and an exit code.
 
 mod process;
+mod running;
 mod serve;
+mod sockets;
+mod socket_ends;
+mod socket_errors;
+mod device;
+mod bench;
+mod shell;
+mod outside_sp;
 mod calls;
 mod demo;
 mod lab;

@@ -2,7 +2,6 @@
 //! limit, wigwag itself, and those that must be found out.
 
 mod orders;
-mod times;
 mod pace;
 mod raw_counter;
 mod raw_remote;

@@ -1,10 +1,11 @@
 //! Figures as a reader sees them, the same on a terminal and on a page.
 //!
 //! A figure exists only for a row that earned it: [`earned`] is the one door, and every column
-//! goes through it. Three digits, because no run of the lab is repeatable to four.
+//! goes through it.
 
 use crate::bench::results::{Interval, Row, Run, Spread, Verdict};
 use crate::bench::series::is_lower_bound;
+pub(crate) use crate::numbers::{bytes, grouped, microseconds, rate, significant};
 use crate::statistics;
 
 /// A row whose numbers may be shown.
@@ -305,90 +306,9 @@ fn spread_of(spread: Spread, word: fn(f64) -> String) -> Figure {
     Figure { main: word(spread.median), detail }
 }
 
-/// A number with three digits that mean something, and `–` for what is none.
-pub(crate) fn significant(number: f64) -> String {
-    if !number.is_finite() {
-        return "–".to_owned();
-    }
-    let size = number.abs();
-    // The place after the point at which the third digit stands.
-    let places = match size {
-        0.0 => 0,
-        _ => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
-    };
-    if (1_000.0..1e15).contains(&size) {
-        return format!("{}{}", if number < 0.0 { "-" } else { "" }, grouped(size.round() as u64));
-    }
-    format!("{number:.places$}")
-}
-
-/// Messages a second.
-pub(crate) fn rate(per_second: f64) -> String {
-    let (scale, unit) = match per_second.abs() {
-        size if size >= 1e9 => (1e9, "G/s"),
-        size if size >= 1e6 => (1e6, "M/s"),
-        size if size >= 1e3 => (1e3, "k/s"),
-        _ => (1.0, "/s"),
-    };
-    format!("{} {unit}", significant(per_second / scale))
-}
-
-/// A time that is given in microseconds.
-pub(crate) fn microseconds(time: f64) -> String {
-    let (scale, unit) = match time.abs() {
-        size if size >= 1e6 => (1e6, "s"),
-        size if size >= 1e3 => (1e3, "ms"),
-        _ => (1.0, "µs"),
-    };
-    format!("{} {unit}", significant(time / scale))
-}
-
-/// Bytes in the units of memory.
-pub(crate) fn bytes(bytes: u64) -> String {
-    let (scale, unit) = match bytes {
-        0..1_024 => return format!("{bytes} B"),
-        1_024..1_048_576 => (1_024.0, "KiB"),
-        1_048_576..1_073_741_824 => (1_048_576.0, "MiB"),
-        _ => (1_073_741_824.0, "GiB"),
-    };
-    format!("{} {unit}", significant(bytes as f64 / scale))
-}
-
-/// A count with its thousands apart.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_number_has_three_digits_that_mean_something() {
-        let cases = [
-            (0.0, "0"),
-            (0.0832, "0.0832"),
-            (0.8349, "0.835"),
-            (9.6, "9.60"),
-            (40.26, "40.3"),
-            (985.2, "985"),
-            (30_979.4, "30,979"),
-            (-1_234.0, "-1,234"),
-            (f64::NAN, "–"),
-            (f64::INFINITY, "–"),
-        ];
-        for (number, text) in cases {
-            assert_eq!(significant(number), text);
-        }
-    }
 
     #[test]
     fn a_unit_that_both_ends_share_is_said_once() {
@@ -396,17 +316,6 @@ mod tests {
         assert_eq!(spread(1.5e6, 2.5e6), "2.00 M/s (1.50–2.50 M/s)");
         assert_eq!(spread(9e5, 2.5e6), "2.00 M/s (900 k/s–2.50 M/s)");
         assert_eq!(spread(2e6, 2e6), "2.00 M/s");
-    }
-
-    #[test]
-    fn units_grow_with_the_figure() {
-        assert_eq!(rate(1_240_000.0), "1.24 M/s");
-        assert_eq!(rate(84_700.0), "84.7 k/s");
-        assert_eq!(microseconds(9.64), "9.64 µs");
-        assert_eq!(microseconds(40_100.0), "40.1 ms");
-        assert_eq!(bytes(18 * 1024 * 1024), "18.0 MiB");
-        assert_eq!(bytes(17), "17 B");
-        assert_eq!(grouped(300_000_000), "300,000,000");
     }
 
     /// Those of a closed loop may promise no latency under a load, in no head.

@@ -20,7 +20,8 @@ pub fn faults(document: &Value) -> Vec<String> {
     }
 }
 
-fn faults_against(root: &Value, document: &Value) -> Vec<String> {
+/// What in `document` is not as `root` says: the schema of another document, in the same words.
+pub fn faults_against(root: &Value, document: &Value) -> Vec<String> {
     let mut check = Check { root, faults: Vec::new() };
     check.value(root, document, "");
     check.faults

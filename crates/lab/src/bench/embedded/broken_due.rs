@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
-use super::times::Times;
 use crate::cells::Failure;
+use crate::times::Times;
 
 /// Once, after so many asks, for so long.
 const STALL_AFTER: u64 = 500;

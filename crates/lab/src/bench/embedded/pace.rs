@@ -12,7 +12,7 @@ use rustix::thread::set_current_timer_slack;
 use serde_json::{Value, json};
 
 use super::orders::Orders;
-use super::times::Times;
+use crate::times::Times;
 
 /// Who sleeps between two asks sleeps so long at least: twenty thousand wakes a second are a tenth
 /// of a processor, and no ask waits longer for it.

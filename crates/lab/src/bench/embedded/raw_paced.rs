@@ -13,8 +13,8 @@ use super::orders::{Draws, Orders};
 use super::pace::{self, Pace};
 use super::raw_remote::{BATCH, REQUEST, pack};
 use super::raw_replies::{Replies, joined};
-use super::times::Times;
 use crate::cells::Failure;
+use crate::times::Times;
 
 pub(super) fn drive(stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {
     let pace = Pace::begin(orders);

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::orders::{Draws, Orders, ready_and_go, say};
 use super::poll::Poll;
 use super::raw_pingpong::{PONG, TOKEN};
-use super::times::Times;
 use crate::cells::Failure;
+use crate::times::Times;
 
 /// The request where payloads are fixed.
 const PING: [u8; TOKEN] = *b"Ping";

@@ -14,9 +14,9 @@ use wigwag::{CallErrorKind, Pipeline, Unsent};
 
 use super::orders::{Draws, Orders};
 use super::pace::{self, Pace};
-use super::times::Times;
 use super::wigwag_remote::{Ledger, LedgerMessage, LedgerRef};
 use crate::cells::Failure;
+use crate::times::Times;
 
 /// Replies that are taken at one time, as the clock tells it.
 const AT_ONCE: usize = 64;

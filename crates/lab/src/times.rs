@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::bench::curve::Curve;
+use crate::statistics::{Percentiles, SAMPLES_BEYOND_MIN};
 
 /// Steps within a doubling: a percentile is right to one and a half per cent.
 const STEPS: usize = 64;
@@ -13,19 +14,28 @@ const STEPS: usize = 64;
 const DOUBLINGS: usize = 41;
 
 /// Counts by length.
-pub(super) struct Times {
+#[derive(Clone, Debug)]
+pub struct Times {
     counts: Vec<u64>,
     all: u64,
     max: u64,
 }
 
+impl Default for Times {
+    fn default() -> Times {
+        Times::new()
+    }
+}
+
 impl Times {
-    pub(super) fn new() -> Times {
+    /// None yet.
+    pub fn new() -> Times {
         Times { counts: vec![0; STEPS * DOUBLINGS], all: 0, max: 0 }
     }
 
+    /// One more. No allocation.
     #[inline]
-    pub(super) fn take(&mut self, took: Duration) {
+    pub fn take(&mut self, took: Duration) {
         let nanoseconds = took.as_nanos() as u64;
         let last = self.counts.len() - 1;
         self.counts[place(nanoseconds).min(last)] += 1;
@@ -33,8 +43,34 @@ impl Times {
         self.max = self.max.max(nanoseconds);
     }
 
+    /// Those of another table, too.
+    pub fn add(&mut self, other: &Times) {
+        for (count, more) in self.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        self.all += other.all;
+        self.max = self.max.max(other.max);
+    }
+
+    /// The percentiles that so many samples bear, in nanoseconds; `None` of no samples.
+    pub fn percentiles(&self) -> Option<Percentiles> {
+        let borne = |per_mille: u64| {
+            let beyond = self.all * (1_000 - per_mille) / 1_000;
+            let share = per_mille as f64 / 1_000.0;
+            (beyond >= SAMPLES_BEYOND_MIN as u64).then(|| self.rank(share) as u64)
+        };
+        (self.all > 0).then(|| Percentiles {
+            samples: self.all as usize,
+            p50: self.rank(0.5) as u64,
+            p90: borne(900),
+            p99: borne(990),
+            p999: borne(999),
+            max: self.max,
+        })
+    }
+
     /// The percentiles that the contract wants, in microseconds.
-    pub(super) fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let [p50, p90, p99] = [0.5, 0.9, 0.99].map(|share| self.rank(share) / 1e3);
         let curve = Curve::of(self.all, |share| self.rank(share) / 1e3);
         json!({ "p50": p50, "p90": p90, "p99": p99, "max": self.max as f64 / 1e3, "curve": curve })
@@ -42,7 +78,7 @@ impl Times {
 
     /// The bins that hold something, as the contract wants them: the upper end of each in
     /// microseconds, and how many lie in it.
-    pub(super) fn to_bins(&self) -> Value {
+    pub(crate) fn to_bins(&self) -> Value {
         let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
         let bins: Vec<Value> =
             filled.map(|(place, count)| json!([(upper(place) + 1.0) / 1e3, count])).collect();
@@ -99,6 +135,22 @@ mod tests {
         assert_eq!(times["max"], 300_000.0);
         assert!(times["p99"].as_f64().unwrap() < 110.0, "{times}");
     }
+
+    #[test]
+    fn a_percentile_that_too_few_samples_bear_is_none() {
+        let mut times = Times::new();
+        assert_eq!(times.percentiles(), None);
+        (0..999).for_each(|_| times.take(Duration::from_micros(100)));
+        let found = times.percentiles().unwrap();
+        assert_eq!((found.samples, found.p90.is_some(), found.p99), (999, true, None));
+        let mut other = Times::new();
+        other.take(Duration::from_millis(1));
+        times.add(&other);
+        let found = times.percentiles().unwrap();
+        assert_eq!((found.samples, found.max, found.p999), (1_000, 1_000_000, None));
+        assert!(found.p99.unwrap().abs_diff(100_000) < 1_700, "{found:?}");
+    }
+
     #[test]
     fn bins_ascend_and_hold_everything() {
         let mut times = Times::new();

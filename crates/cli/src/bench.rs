@@ -1,0 +1,357 @@
+//! `wigwag bench`: how fast a peer answers or takes messages, and whether all of them were right.
+//!
+//! Any SP peer will do that echoes requests, or answers all of them alike. The verdict comes first:
+//! what loses, doubles, reorders or changes a message gets no number.
+
+mod asking;
+mod orders;
+mod payload;
+mod pushing;
+mod report;
+mod seconds;
+mod serve;
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use clap::{Args, Subcommand};
+use tokio::sync::watch;
+use wigwag::Bytes;
+
+use crate::exit::{Code, Failed};
+use crate::socket::{Endpoint, How, Interrupt, Loudness, News, Place, Plan, Role, Socket};
+use crate::{calls, print, units};
+use report::{Gate, Report};
+
+/// Sockets of one run: each is a connection at both ends.
+const CLIENTS_MAX: usize = 256;
+
+/// Bytes of a message: many times what a socket takes unless told otherwise.
+const SIZE_MAX: usize = 64 << 20;
+
+/// How long a run takes unless something else is asked for.
+const DURATION: Duration = Duration::from_secs(5);
+
+/// Clients of a throughput run unless something else is asked for: enough to keep a peer busy while
+/// each waits for its reply.
+const THROUGHPUT_CLIENTS: usize = 8;
+
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Bench {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  wigwag bench serve tcp://127.0.0.1:7001                     the other side, in a second terminal
+  wigwag bench latency tcp://127.0.0.1:7001 --fail-if 'p99>5ms'
+  wigwag bench throughput tcp://127.0.0.1:7001 --size 1k --count 1000000
+  wigwag bench latency tcp://127.0.0.1:7002 --expect pong     against nngcat --rep --data pong";
+
+#[derive(Subcommand)]
+enum Command {
+    /// One request after the other: how long replies take
+    #[command(after_help = EXAMPLES)]
+    Latency(Latency),
+    /// Many at once: pushed to `bench serve`, or asked of any rep that answers
+    #[command(after_help = EXAMPLES)]
+    Throughput(Throughput),
+    /// The other side: echoes requests, and accounts for what is pushed
+    #[command(after_help = EXAMPLES)]
+    Serve(Serve),
+}
+
+#[derive(Args)]
+struct Run {
+    /// Where the peer listens
+    url: String,
+    /// Bytes of a message
+    #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "64")]
+    size: usize,
+    /// Messages in all
+    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// Time that is measured [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    duration: Option<Duration>,
+    /// What every reply must be [default: the request]
+    #[arg(long, value_name = "TEXT")]
+    expect: Option<String>,
+    /// Time that one message may take
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
+    deadline: Duration,
+    /// Time for somebody to listen there
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
+    wait: Duration,
+    /// One JSON document instead of text
+    #[arg(long)]
+    json: bool,
+    /// Exit with 7 if this holds, such as p99>5ms or rate<1000
+    #[arg(long, value_name = "CONDITION")]
+    fail_if: Vec<Gate>,
+}
+
+#[derive(Args)]
+struct Latency {
+    #[command(flatten)]
+    run: Run,
+    /// Clients, each with a socket and a request of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clients)]
+    clients: usize,
+    /// Over a pair socket that sends back what comes
+    #[arg(long, conflicts_with = "clients")]
+    pair: bool,
+    /// The same with pair of version 0
+    #[arg(long, conflicts_with_all = ["clients", "pair"])]
+    pair_v0: bool,
+}
+
+#[derive(Args)]
+struct Throughput {
+    #[command(flatten)]
+    run: Run,
+    /// Clients, each with a socket of its own
+    #[arg(long, value_name = "N", default_value_t = THROUGHPUT_CLIENTS, value_parser = clients)]
+    clients: usize,
+}
+
+#[derive(Args)]
+struct Serve {
+    /// Where it listens
+    url: String,
+    /// Bytes that a request may have
+    #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
+    receive_limit: usize,
+}
+
+impl Bench {
+    pub(crate) fn run(self) -> Result<Code, Failed> {
+        match self.command {
+            Command::Latency(latency) => calls::run(|| latency.run()),
+            Command::Throughput(throughput) => calls::run(|| throughput.run()),
+            Command::Serve(serve) => calls::run(|| serve.run()),
+        }
+    }
+}
+
+impl Latency {
+    async fn run(self) -> Result<Code, Failed> {
+        let (role, mode) = match (self.pair, self.pair_v0) {
+            (true, _) => (Role::Pair, "pair"),
+            (_, true) => (Role::Pair0, "pair"),
+            _ => (Role::Req, "req"),
+        };
+        self.run.check()?;
+        let news = News::start(Loudness::Normal);
+        let sockets = self.run.sockets(role, &self.run.url, self.clients, &news).await?;
+        let report = self.run.ask("latency", mode, sockets).await?;
+        self.run.tell(&report)
+    }
+}
+
+impl Throughput {
+    async fn run(self) -> Result<Code, Failed> {
+        let run = &self.run;
+        run.check()?;
+        let news = News::start(Loudness::Normal);
+        let mut control = run.sockets(Role::Req, &run.url, 1, &news).await?;
+        let target = match (&run.expect, control.first()) {
+            (None, Some(control)) => {
+                pushing::target(control, &run.url, self.clients, run.size, run.deadline).await?
+            }
+            _ => None,
+        };
+        let report = match (target, control.pop()) {
+            (Some(target), Some(control)) => {
+                let at = &target.address;
+                let sockets = run.sockets(Role::Push, at, self.clients, &news).await?;
+                run.push(&control, &target, sockets).await?
+            }
+            (_, control) => {
+                // Its own connection would take part in nothing.
+                drop(control);
+                let sockets = run.sockets(Role::Req, &run.url, self.clients, &news).await?;
+                run.ask("throughput", "req", sockets).await?
+            }
+        };
+        run.tell(&report)
+    }
+}
+
+impl Run {
+    fn check(&self) -> Result<(), Failed> {
+        let least = if self.expect.is_some() { 0 } else { payload::STAMP_BYTES };
+        let longest = Duration::from_secs(seconds::SECONDS_MAX as u64);
+        let wrong = if !(least..=SIZE_MAX).contains(&self.size) {
+            format!("a message of {} bytes cannot be verified", self.size)
+        } else if self.duration.is_some_and(|duration| duration > longest || duration.is_zero()) {
+            "a run of that length is not kept".to_owned()
+        } else {
+            return Ok(());
+        };
+        let mend = format!(
+            "--size from {least} to {SIZE_MAX}, and --duration of up to {} s",
+            longest.as_secs()
+        );
+        Err(Failed::told(Code::Usage, &wrong, &self.url, &mend))
+    }
+
+    /// So many sockets, all of them connected.
+    async fn sockets(
+        &self,
+        role: Role,
+        url: &str,
+        count: usize,
+        news: &News,
+    ) -> Result<Vec<Socket>, Failed> {
+        let places = [Place::new(How::Dial, url)];
+        let plan = Plan { role, places: &places, wait: self.wait, text: "hello" };
+        let mut sockets = Vec::new();
+        for _ in 0..count {
+            let socket = Socket::new(role);
+            // A reply is as long as its request, with a backtrace in front.
+            socket.set_receive_limit(self.size.max(1 << 20) + 1_024);
+            plan.open(&socket, news).await?;
+            sockets.push(socket);
+        }
+        Ok(sockets)
+    }
+
+    fn until(&self, begun: Instant) -> Option<Instant> {
+        match self.count {
+            Some(_) => None,
+            None => Some(begun + self.duration.unwrap_or(DURATION)),
+        }
+    }
+
+    async fn ask(
+        &self,
+        kind: &'static str,
+        mode: &'static str,
+        sockets: Vec<Socket>,
+    ) -> Result<Report, Failed> {
+        let (begun, clients) = (Instant::now(), sockets.len());
+        let order = asking::Order {
+            size: self.size,
+            expect: self.expect.clone().map(Bytes::from),
+            deadline: self.deadline,
+            until: self.until(begun),
+            seed: seed(),
+            begun,
+        };
+        let (stop, stopped) = watch::channel(false);
+        let work = asking::ask_all(sockets, self.count, &order, &stopped);
+        let (asked, interrupted) = interruptible(work, &stop).await?;
+        Ok(Report {
+            kind,
+            mode,
+            at: self.url.clone(),
+            clients,
+            size: self.size.max(payload::STAMP_BYTES),
+            verified: asked.verified,
+            elapsed: begun.elapsed(),
+            seconds: asked.seconds,
+            times: asked.times.percentiles(),
+            reply_bytes: asked.reply_bytes,
+            interrupted,
+            trouble: asked.trouble,
+        })
+    }
+
+    async fn push(
+        &self,
+        control: &Socket,
+        target: &pushing::Target,
+        sockets: Vec<Socket>,
+    ) -> Result<Report, Failed> {
+        let (begun, clients) = (Instant::now(), sockets.len());
+        let (until, seed) = (self.until(begun), seed());
+        let plan = pushing::Plan {
+            size: self.size,
+            count: self.count,
+            until,
+            deadline: self.deadline,
+            seed,
+        };
+        let (stop, stopped) = watch::channel(false);
+        let work = pushing::push_all(control, target, sockets, plan, &stopped);
+        let (pushed, interrupted) = interruptible(work, &stop).await?;
+        let pushed = pushed?;
+        Ok(Report {
+            kind: "throughput",
+            mode: "push",
+            at: self.url.clone(),
+            clients,
+            size: self.size,
+            verified: pushed.verified,
+            elapsed: begun.elapsed(),
+            seconds: pushed.seconds,
+            times: None,
+            reply_bytes: 0,
+            interrupted,
+            trouble: None,
+        })
+    }
+
+    fn tell(&self, report: &Report) -> Result<Code, Failed> {
+        match self.json {
+            true => print::line(&report.document().to_string()),
+            false => print::line(&report.lines()),
+        }
+        let (code, why) = report.code(&self.fail_if);
+        for why in why {
+            print::error(&format!("failed: {why}"));
+        }
+        if matches!(code, Code::VerificationFailed | Code::NoAnswer) {
+            let what = report.trouble.as_deref().unwrap_or("not every message came back right");
+            let mend = "it must echo (wigwag rep URL --echo, wigwag bench serve URL), or say what \
+                        it answers with --expect TEXT";
+            Failed::told(code, what, &self.url, mend).say();
+        }
+        Ok(code)
+    }
+}
+
+impl Serve {
+    async fn run(self) -> Result<Code, Failed> {
+        let news = News::start(Loudness::Normal);
+        let mut interrupt = Interrupt::new()?;
+        let socket = Socket::new(Role::Rep);
+        socket.set_receive_limit(self.receive_limit);
+        let bound = socket.listen(&Place::new(How::Listen, &self.url).address).await?;
+        news.say(&format!("listening  {bound}  for wigwag bench latency or throughput"));
+        tokio::select! {
+            ended = serve::serve(&socket, &bound) => ended?,
+            () = interrupt.comes() => {}
+        }
+        socket.close().await;
+        Ok(Code::Interrupted)
+    }
+}
+
+/// Lets `work` come to its end, earlier when Ctrl-C raises `stop`; says whether it did.
+async fn interruptible<T>(
+    work: impl Future<Output = T>,
+    stop: &watch::Sender<bool>,
+) -> Result<(T, bool), Failed> {
+    let mut interrupt = Interrupt::new()?;
+    tokio::pin!(work);
+    tokio::select! {
+        done = &mut work => return Ok((done, false)),
+        () = interrupt.comes() => {}
+    }
+    stop.send_replace(true);
+    Ok((work.await, true))
+}
+
+/// Different in each run: no peer can know what comes.
+fn seed() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |now| now.as_nanos() as u64)
+}
+
+fn clients(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=CLIENTS_MAX).contains(number));
+    number.ok_or_else(|| format!("it wants a number from 1 to {CLIENTS_MAX}"))
+}

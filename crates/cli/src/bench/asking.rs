@@ -1,0 +1,231 @@
+//! Clients that ask, one request at a time each, and hold every reply against its request.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use wigwag::{Bytes, SocketError};
+use wigwag_lab::digest::{SentDigest, SequenceDigest, Verified};
+use wigwag_lab::times::Times;
+
+use super::payload::{Stamp, Stamper};
+use super::seconds::Seconds;
+use crate::socket::Socket;
+
+/// What the clients are to do.
+#[derive(Clone)]
+pub(super) struct Order {
+    /// Bytes of a request.
+    pub(super) size: usize,
+    /// What every reply must be; without it, the request.
+    pub(super) expect: Option<Bytes>,
+    /// How long a reply may take.
+    pub(super) deadline: Duration,
+    /// When to stop, whatever has been done by then.
+    pub(super) until: Option<Instant>,
+    pub(super) seed: u64,
+    pub(super) begun: Instant,
+}
+
+/// What became of it.
+#[derive(Default)]
+pub(super) struct Asked {
+    pub(super) verified: Verified,
+    pub(super) times: Times,
+    pub(super) seconds: Seconds,
+    pub(super) reply_bytes: u64,
+    /// Why the first client that stopped early did.
+    pub(super) trouble: Option<String>,
+}
+
+/// Lets every socket ask its share of `count` until all are done or `stop` is raised.
+pub(super) async fn ask_all(
+    sockets: Vec<Socket>,
+    count: Option<u64>,
+    order: &Order,
+    stop: &watch::Receiver<bool>,
+) -> Asked {
+    let clients = sockets.len() as u64;
+    let mut tasks = JoinSet::new();
+    for (number, socket) in (0..).zip(sockets) {
+        let share = count.map(|count| count / clients + u64::from(number < count % clients));
+        let client = Client::new(number as u32, order.clone());
+        tasks.spawn(client.run(socket, share, stop.clone()));
+    }
+    let mut all = Asked::default();
+    while let Some(ended) = tasks.join_next().await {
+        match ended {
+            Ok(one) => all.add(one),
+            Err(error) => all.trouble = all.trouble.take().or(Some(error.to_string())),
+        }
+    }
+    all
+}
+
+impl Asked {
+    fn add(&mut self, other: Asked) {
+        self.verified = self.verified + other.verified;
+        self.times.add(&other.times);
+        self.seconds.add(&other.seconds);
+        self.reply_bytes += other.reply_bytes;
+        self.trouble = self.trouble.take().or(other.trouble);
+    }
+}
+
+struct Client {
+    order: Order,
+    number: u32,
+    stamper: Stamper,
+    seen: SequenceDigest,
+    /// Replies that no request of ours can have.
+    wrong: u64,
+    /// Replies beyond the first to a request.
+    doubled: u64,
+    asked: Asked,
+}
+
+impl Client {
+    fn new(number: u32, order: Order) -> Client {
+        let stamper = Stamper::new(number, order.size, order.seed);
+        let (seen, asked) = (SequenceDigest::new(1), Asked::default());
+        Client { order, number, stamper, seen, wrong: 0, doubled: 0, asked }
+    }
+
+    async fn run(
+        mut self,
+        socket: Socket,
+        share: Option<u64>,
+        stop: watch::Receiver<bool>,
+    ) -> Asked {
+        let mut stop = stop;
+        while share.is_none_or(|share| self.stamper.sent.count < share) {
+            if self.order.until.is_some_and(|until| Instant::now() >= until) || *stop.borrow() {
+                break;
+            }
+            let before = self.stamper.sent;
+            let (stamp, request) = self.stamper.stamp();
+            let begun = Instant::now();
+            let reply = tokio::select! {
+                reply = tokio::time::timeout(self.order.deadline, exchange(&socket, request)) => reply,
+                _ = stop.wait_for(|stop| *stop) => {
+                    // Interrupted: this one does not count, for nobody waited for its reply.
+                    self.stamper.sent = before;
+                    break;
+                }
+            };
+            match reply {
+                Ok(Ok(reply)) => self.check(stamp, &reply, begun),
+                Ok(Err(error)) => return self.broken_off(error.kind.to_string()),
+                Err(_) => {
+                    let limit = self.order.deadline;
+                    return self.broken_off(format!("no reply came within {limit:?}"));
+                }
+            }
+        }
+        let statistics = socket.statistics();
+        if statistics.counters.resent == 0 {
+            // A reply to a request that has its reply: the socket keeps it from us, and counts it.
+            self.doubled = statistics.counters.dropped_late;
+        }
+        socket.close().await;
+        self.finish()
+    }
+
+    /// One that gets no answer waits no more: those that were asked and not answered are lost.
+    fn broken_off(mut self, why: String) -> Asked {
+        self.asked.trouble = Some(why);
+        self.finish()
+    }
+
+    fn check(&mut self, stamp: Stamp, reply: &[u8], begun: Instant) {
+        let now = Instant::now();
+        self.asked.times.take(now - begun);
+        self.asked.seconds.count(now - self.order.begun);
+        self.asked.reply_bytes += reply.len() as u64;
+        let replied = match &self.order.expect {
+            Some(expect) => (reply == expect).then_some(stamp),
+            None => Stamp::read(reply, self.order.size).filter(|it| it.sender == self.number),
+        };
+        match replied {
+            Some(replied) => self.seen.accept(0, replied.sequence, replied.value),
+            None => self.wrong += 1,
+        }
+    }
+
+    fn finish(self) -> Asked {
+        let mut verified = verdict(&self.seen, self.stamper.sent, self.wrong);
+        verified.received += self.doubled;
+        verified.duplicated += self.doubled;
+        Asked { verified, ..self.asked }
+    }
+}
+
+/// The verdict on one sender's messages, `wrong` of which came as something else.
+fn verdict(seen: &SequenceDigest, sent: SentDigest, wrong: u64) -> Verified {
+    let mut verified = seen.verdict_against(&[sent]);
+    verified.received += wrong;
+    verified.corrupt += wrong;
+    verified.lost = verified.lost.saturating_sub(wrong);
+    verified
+}
+
+async fn exchange(socket: &Socket, request: Bytes) -> Result<Bytes, SocketError> {
+    match socket {
+        Socket::Req(req) => req.ask(request).await,
+        pair => {
+            pair.send(request).await?;
+            pair.recv().await
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn client(expect: Option<&'static str>) -> Client {
+        let order = Order {
+            size: 32,
+            expect: expect.map(Bytes::from),
+            deadline: Duration::from_secs(1),
+            until: None,
+            seed: 1,
+            begun: Instant::now(),
+        };
+        Client::new(0, order)
+    }
+
+    /// What a peer makes of each of three requests, and the six counts that come of it.
+    fn counts(peer: impl Fn(usize, &[Bytes]) -> Bytes) -> [u64; 6] {
+        let mut client = client(None);
+        let mut requests = Vec::new();
+        for at in 0..3 {
+            let (stamp, request) = client.stamper.stamp();
+            requests.push(request);
+            let reply = peer(at, &requests);
+            client.check(stamp, &reply, Instant::now());
+        }
+        client.finish().verified.to_words()
+    }
+
+    #[test]
+    fn an_echo_is_right_and_everything_else_is_found_out() {
+        assert_eq!(counts(|at, requests| requests[at].clone()), [3, 3, 0, 0, 0, 0]);
+        // The first reply again and again: two duplicates, two lost.
+        assert_eq!(counts(|_, requests| requests[0].clone()), [3, 3, 2, 2, 0, 0]);
+        let garbage = |_: usize, _: &[Bytes]| Bytes::from_static(b"pong");
+        assert_eq!(counts(garbage), [3, 3, 0, 0, 0, 3]);
+        let truncated = |at: usize, requests: &[Bytes]| requests[at].slice(..31);
+        assert_eq!(counts(truncated), [3, 3, 0, 0, 0, 3]);
+    }
+
+    #[test]
+    fn a_fixed_reply_is_held_against_what_it_must_be() {
+        let mut client = client(Some("pong"));
+        for reply in [b"pong", b"ping"] {
+            let (stamp, _) = client.stamper.stamp();
+            client.check(stamp, reply, Instant::now());
+        }
+        assert_eq!(client.finish().verified.to_words(), [2, 2, 0, 0, 0, 1]);
+    }
+}

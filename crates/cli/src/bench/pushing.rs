@@ -1,0 +1,167 @@
+//! Clients that push to `wigwag bench serve`, which then says what came of it.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+use wigwag_lab::digest::{SentDigest, Verified};
+
+use super::orders::{self, Answer, Order};
+use super::payload::Stamper;
+use super::seconds::Seconds;
+use crate::exit::{Code, Failed};
+use crate::socket::Socket;
+
+/// Time for the account: what is on its way fills the buffers of two kernels at most.
+const ACCOUNT_TIME: Duration = Duration::from_secs(60);
+
+/// An address that can be pushed to.
+pub(super) struct Target {
+    run: u64,
+    pub(super) address: String,
+}
+
+/// What became of what was pushed.
+pub(super) struct Pushed {
+    pub(super) verified: Verified,
+    pub(super) seconds: Seconds,
+}
+
+/// Asks for an address to push to; `None` when the peer only echoes.
+pub(super) async fn target(
+    control: &Socket,
+    url: &str,
+    clients: usize,
+    size: usize,
+    limit: Duration,
+) -> Result<Option<Target>, Failed> {
+    let order = orders::write(&Order::Pull { clients, size });
+    let Socket::Req(req) = control else { return Ok(None) };
+    let reply = tokio::time::timeout(limit, req.ask(order)).await.map_err(|_| {
+        let what = format!("no reply came within {limit:?}");
+        let mend = "check that something answers there: wigwag bench serve, or an echo";
+        Failed::told(Code::NoAnswer, &what, url, mend)
+    })??;
+    match orders::read(&reply) {
+        Some(Answer::Pull { run, address }) => {
+            Ok(Some(Target { run, address: reachable(url, &address) }))
+        }
+        Some(Answer::Refused { why }) => {
+            let what = format!("the service refused the run: {why}");
+            Err(Failed::told(Code::Refused, &what, url, "ask for less"))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Lets every socket push its share of `count` until all are done, `until` has come or `stop` is
+/// raised, and has it accounted for.
+pub(super) async fn push_all(
+    control: &Socket,
+    target: &Target,
+    sockets: Vec<Socket>,
+    plan: Plan,
+    stop: &watch::Receiver<bool>,
+) -> Result<Pushed, Failed> {
+    let clients = sockets.len() as u64;
+    let mut tasks = JoinSet::new();
+    for (number, socket) in (0..).zip(sockets) {
+        let share = plan.count.map(|count| count / clients + u64::from(number < count % clients));
+        let stamper = Stamper::new(number as u32, plan.size, plan.seed);
+        let digest = push(socket, stamper, share, plan, stop.clone());
+        tasks.spawn(async move {
+            digest.await.map(|(digest, socket)| (number as usize, digest, socket))
+        });
+    }
+    let mut sent = vec![SentDigest::default(); clients as usize];
+    // They stay open until all is accounted for: what waits in them is not to be cut off.
+    let mut open = Vec::new();
+    while let Some(ended) = tasks.join_next().await {
+        let (number, digest, socket) =
+            ended.map_err(|error| Failed::new(Code::Internal, error))??;
+        sent[number] = digest;
+        open.push(socket);
+    }
+    let order = orders::write(&Order::Account { run: target.run, sent });
+    let Socket::Req(req) = control else { return Err(no_account(&target.address)) };
+    let reply = tokio::time::timeout(ACCOUNT_TIME, req.ask(order)).await;
+    let reply = reply.map_err(|_| no_account(&target.address))??;
+    match orders::read(&reply) {
+        Some(Answer::Account { verified, seconds }) => Ok(Pushed {
+            verified: Verified::from_words(verified),
+            seconds: Seconds::from_vec(seconds),
+        }),
+        _ => Err(no_account(&target.address)),
+    }
+}
+
+/// How much is pushed.
+#[derive(Clone, Copy)]
+pub(super) struct Plan {
+    pub(super) size: usize,
+    pub(super) count: Option<u64>,
+    pub(super) until: Option<Instant>,
+    /// How long there may be no room for a message.
+    pub(super) deadline: Duration,
+    pub(super) seed: u64,
+}
+
+async fn push(
+    socket: Socket,
+    mut stamper: Stamper,
+    share: Option<u64>,
+    plan: Plan,
+    mut stop: watch::Receiver<bool>,
+) -> Result<(SentDigest, Socket), Failed> {
+    while share.is_none_or(|share| stamper.sent.count < share) {
+        if plan.until.is_some_and(|until| Instant::now() >= until) {
+            break;
+        }
+        let before = stamper.sent;
+        let (_, message) = stamper.stamp();
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => {
+                stamper.sent = before;
+                break;
+            }
+            sent = tokio::time::timeout(plan.deadline, socket.send(message)) => {
+                sent.map_err(|_| stuck(plan.deadline))??;
+            }
+        }
+    }
+    Ok((stamper.sent, socket))
+}
+
+fn stuck(limit: Duration) -> Failed {
+    let what = format!("there was no room for a message within {limit:?}");
+    Failed::told(Code::NoAnswer, &what, "bench throughput", "look at the service, and run again")
+}
+
+/// The address as we reach it: a host that stands for every interface is the one that we dialled.
+fn reachable(url: &str, address: &str) -> String {
+    let port = address.strip_prefix("tcp://0.0.0.0:").or(address.strip_prefix("tcp://[::]:"));
+    match (port, url.rsplit_once(':')) {
+        (Some(port), Some((host, _))) => format!("{host}:{port}"),
+        _ => address.to_owned(),
+    }
+}
+
+fn no_account(at: &str) -> Failed {
+    let what = "the service did not say what came of the messages";
+    Failed::told(Code::NoAnswer, what, at, "look at the service, and run again")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_interface_is_the_host_that_was_dialled() {
+        let reachable = |address| reachable("tcp://10.0.0.1:7001", address);
+        assert_eq!(reachable("tcp://0.0.0.0:41234"), "tcp://10.0.0.1:41234");
+        assert_eq!(reachable("tcp://[::]:41234"), "tcp://10.0.0.1:41234");
+        assert_eq!(reachable("tcp://127.0.0.1:5"), "tcp://127.0.0.1:5");
+        assert_eq!(reachable("ipc:///tmp/a.1"), "ipc:///tmp/a.1");
+    }
+}

@@ -1,0 +1,29 @@
+//! `wigwag req`, `rep`, `pub` and the others: an SP socket from the shell.
+//!
+//! [`arguments`] says what may be typed and [`start`] what comes of it; [`role`] is what a socket can
+//! be, [`place`] where it is. [`connect`] connects it, [`work`] is what each role does then, and
+//! [`session`] is around all of it until [`summary`] sums up.
+
+mod any;
+mod arguments;
+mod connect;
+mod exec;
+mod format;
+mod input;
+mod jobs;
+mod news;
+mod place;
+mod role;
+mod session;
+mod start;
+mod summary;
+mod work;
+
+pub(crate) use any::Socket;
+pub(crate) use arguments::Command;
+pub(crate) use connect::{Endpoint, Plan, WAIT};
+pub(crate) use news::{Loudness, News};
+pub(crate) use place::{How, Place};
+pub(crate) use role::Role;
+pub(crate) use session::Interrupt;
+pub(crate) use summary::{in_microseconds, percentiles};

@@ -1,0 +1,240 @@
+//! What may be typed behind `wigwag req` and the others. What comes of it is in `start.rs`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::format::Format;
+use crate::units;
+
+/// Commands of `--exec` that may run at once: each is a process with two pipes.
+const JOBS_MAX: u64 = 256;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Ask, and print the replies
+    #[command(after_help = REQ, override_usage = "wigwag req [OPTIONS] URL... [TEXT]")]
+    Req(Asks),
+    /// Answer requests
+    #[command(after_help = REP, override_usage = "wigwag rep [OPTIONS] URL... [TEXT]")]
+    Rep(Answers),
+    /// Send to every subscriber
+    #[command(after_help = PUB, override_usage = "wigwag pub [OPTIONS] URL... [TEXT]")]
+    Pub(Sends),
+    /// Print what begins with a topic
+    #[command(after_help = SUB, override_usage = "wigwag sub [OPTIONS] URL... [TOPIC]...")]
+    Sub(Receives),
+    /// Send each message to one of the pullers
+    #[command(after_help = PUSH, override_usage = "wigwag push [OPTIONS] URL... [TEXT]")]
+    Push(Sends),
+    /// Print what is pushed
+    #[command(after_help = PULL, override_usage = "wigwag pull [OPTIONS] URL...")]
+    Pull(Receives),
+    /// Ask everybody, and print the answers that come in time
+    #[command(after_help = SURVEY, override_usage = "wigwag survey [OPTIONS] URL... [TEXT]")]
+    Survey(Asks),
+    /// Answer surveys
+    #[command(after_help = RESPOND, override_usage = "wigwag respond [OPTIONS] URL... [TEXT]")]
+    Respond(Answers),
+    /// Talk to one peer
+    #[command(after_help = PAIR, override_usage = "wigwag pair [OPTIONS] URL... [TEXT]")]
+    Pair(Pairs),
+    /// Talk to all who are connected
+    #[command(after_help = BUS, override_usage = "wigwag bus [OPTIONS] URL... [TEXT]")]
+    Bus(Talks),
+    /// Talk to all, and pass on what comes
+    #[command(after_help = STAR, override_usage = "wigwag star [OPTIONS] URL... [TEXT]")]
+    Star(Talks),
+}
+
+const REQ: &str = "Examples:
+  wigwag req tcp://127.0.0.1:7001 hello                      one request, and its reply
+  wigwag req tcp://127.0.0.1:7001 < requests.txt             one for each line
+  wigwag req tcp://127.0.0.1:7001 ping --interval 1s -v      until Ctrl-C
+  wigwag req tcp://127.0.0.1:7001 '{\"a\":2}' --json           the reply as a document";
+const REP: &str = "Examples:
+  wigwag rep tcp://:7001 --echo                 every request is its own reply
+  wigwag rep tcp://:7001 --exec 'jq .a+.b'      a command answers; WIGWAG_SEQ and, with one
+                                                peer, WIGWAG_PEER are in its environment
+  wigwag rep tcp://:7001 OK --format line       always the same, and requests are printed
+A request whose command fails gets no reply, and the command says so.";
+const PUB: &str = "Examples:
+  tail -f weather.log | wigwag pub tcp://:7003           a message for each line
+  wigwag pub tcp://:7003 'weather. rain' --interval 1s   the same one, every second
+It waits for the first subscriber; --wait 0 does not.";
+const SUB: &str = "Examples:
+  wigwag sub tcp://127.0.0.1:7003 weather. news.    two topics
+  wigwag sub tcp://127.0.0.1:7003 | head -3         everything, three times";
+const PUSH: &str = "Examples:
+  wigwag push tcp://127.0.0.1:7002 < jobs.txt       a message for each line
+  wigwag push tcp://127.0.0.1:7002 --file job.bin   a file as one message";
+const PULL: &str = "Examples:
+  wigwag pull tcp://:7002                           print what comes
+  wigwag pull tcp://:7002 --exec ./work --jobs 4    a command for each, four at once
+  wigwag pull --dial tcp://127.0.0.1:7002           where the pusher listens";
+const SURVEY: &str = "Examples:
+  wigwag survey tcp://127.0.0.1:7004 'who?' --deadline 200ms
+  wigwag survey --listen tcp://:7004 'who?'         where the respondents dial";
+const RESPOND: &str = "Examples:
+  wigwag respond tcp://:7004 --exec hostname
+  wigwag respond --dial tcp://127.0.0.1:7004 'me'   where the surveyor listens";
+const PAIR: &str = "Examples:
+  wigwag pair --listen tcp://:7005                  a chat: lines in, lines out
+  wigwag pair tcp://127.0.0.1:7005
+  wigwag pair --v0 tcp://127.0.0.1:7005 hi --count 0   with nanomsg; say it and go";
+const BUS: &str = "Examples:
+  wigwag bus --listen tcp://:7006
+  wigwag bus tcp://127.0.0.1:7006 hi --count 1      say it, and print the first message
+  wigwag bus tcp://127.0.0.1:7006 --and-listen tcp://:7007";
+const STAR: &str = "Examples:
+  wigwag star --listen tcp://:7008
+  wigwag star tcp://127.0.0.1:7008 hi --count 0     say it and go";
+
+/// What all of them take.
+#[derive(Args)]
+pub(crate) struct Common {
+    /// Addresses (tcp://HOST:PORT, ipc://PATH), and behind them what is sent or subscribed to
+    #[arg(value_name = "URL", required_unless_present_any = ["and_listen", "and_dial"])]
+    pub(super) words: Vec<String>,
+    /// Listen there [rep, pull, pub and respond do]; without a host, on every interface
+    #[arg(long, visible_alias = "bind", conflicts_with = "dial")]
+    pub(super) listen: bool,
+    /// Dial there [all others do]; without a host, this machine
+    #[arg(long, visible_alias = "connect")]
+    pub(super) dial: bool,
+    /// Listen there besides
+    #[arg(long, value_name = "URL")]
+    pub(super) and_listen: Vec<String>,
+    /// Dial there besides
+    #[arg(long, value_name = "URL")]
+    pub(super) and_dial: Vec<String>,
+    /// Time for a peer to come up [default: 1s to be dialled, any to come to us; 0: send to nobody]
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    pub(super) wait: Option<Duration>,
+    /// Bytes that a received message may have
+    #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
+    pub(super) receive_limit: usize,
+    /// Messages until it ends
+    #[arg(long, value_name = "N")]
+    pub(super) count: Option<u64>,
+    /// Time that one send, reply, survey, wait for a message or --exec may take
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    pub(super) deadline: Option<Duration>,
+    /// A JSON document for each message, and one on standard error at the end
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Say nothing but errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub(super) quiet: bool,
+    /// Say who comes and goes
+    #[arg(short, long)]
+    pub(super) verbose: bool,
+}
+
+/// What is sent.
+#[derive(Args)]
+pub(crate) struct Outgoing {
+    /// Send this text [default: each line of standard input]
+    #[arg(long, value_name = "TEXT")]
+    pub(super) data: Option<String>,
+    /// Send this file as one message
+    #[arg(long, value_name = "FILE", conflicts_with = "data")]
+    pub(super) file: Option<PathBuf>,
+    /// Send all of standard input as one message
+    #[arg(long, conflicts_with_all = ["data", "file"])]
+    pub(super) whole: bool,
+    /// Time between two messages; a text or file is sent again and again then
+    #[arg(long, value_name = "TIME", value_parser = units::time)]
+    pub(super) interval: Option<Duration>,
+}
+
+/// How messages are printed.
+#[derive(Args)]
+pub(crate) struct Incoming {
+    /// How messages are printed [default: line; rep and respond print nothing]
+    #[arg(long, value_enum, conflicts_with = "json")]
+    pub(super) format: Option<Format>,
+}
+
+#[derive(Args)]
+pub(crate) struct Asks {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) outgoing: Outgoing,
+    #[command(flatten)]
+    pub(super) incoming: Incoming,
+}
+
+#[derive(Args)]
+pub(crate) struct Answers {
+    #[command(flatten)]
+    pub(super) common: Common,
+    /// Answer with what this command of the shell prints when it reads the request
+    #[arg(long, value_name = "COMMAND")]
+    pub(super) exec: Option<String>,
+    /// Commands that may run at once
+    #[arg(long, value_name = "N", requires = "exec", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=JOBS_MAX))]
+    pub(super) jobs: u64,
+    /// A line end that closes the command's output belongs to the reply
+    #[arg(long, requires = "exec")]
+    pub(super) keep_line_end: bool,
+    /// Answer with the request
+    #[arg(long, conflicts_with = "exec")]
+    pub(super) echo: bool,
+    /// Answer with this text
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["exec", "echo"])]
+    pub(super) data: Option<String>,
+    /// Answer with this file
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["exec", "echo", "data"])]
+    pub(super) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) incoming: Incoming,
+}
+
+#[derive(Args)]
+pub(crate) struct Sends {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) outgoing: Outgoing,
+}
+
+#[derive(Args)]
+pub(crate) struct Receives {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) incoming: Incoming,
+    /// Give each message to this command of the shell instead of printing it
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["format", "json"])]
+    pub(super) exec: Option<String>,
+    /// Commands that may run at once; with more than one, each one's output is printed at its end
+    #[arg(long, value_name = "N", requires = "exec", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u64).range(1..=JOBS_MAX))]
+    pub(super) jobs: u64,
+}
+
+#[derive(Args)]
+pub(crate) struct Talks {
+    #[command(flatten)]
+    pub(super) common: Common,
+    #[command(flatten)]
+    pub(super) outgoing: Outgoing,
+    #[command(flatten)]
+    pub(super) incoming: Incoming,
+    /// Send back what comes
+    #[arg(long, conflicts_with_all = ["data", "file", "whole"])]
+    pub(super) echo: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Pairs {
+    #[command(flatten)]
+    pub(super) talks: Talks,
+    /// Pair of version 0, the only one that nanomsg has
+    #[arg(long)]
+    pub(super) v0: bool,
+}

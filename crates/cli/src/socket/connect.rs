@@ -1,0 +1,181 @@
+//! Dials and listens, and says why it could not in words that end with what to type.
+
+use std::time::{Duration, Instant};
+
+use wigwag::{Address, Header, HeaderError, NetError, NetErrorKind, ProtocolNumber};
+
+use super::any::Socket;
+use super::news::News;
+use super::place::{How, Place};
+use super::role::Role;
+use crate::exit::{Code, Failed};
+
+/// How long a peer that is dialled may take to come up, unless something else is asked for.
+pub(crate) const WAIT: Duration = Duration::from_secs(1);
+
+/// Pauses between two dials: as long as those of the library between redials.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
+
+/// What can be connected: a socket, raw or not.
+pub(crate) trait Endpoint {
+    /// Dials once, and keeps the address dialled if that succeeds.
+    async fn dial(&self, address: &str) -> Result<(), NetError>;
+
+    /// Listens, and says where it really does.
+    async fn listen(&self, address: &str) -> Result<Address, NetError>;
+}
+
+/// What a socket is to be connected to.
+pub(crate) struct Plan<'a> {
+    pub(crate) role: Role,
+    pub(crate) places: &'a [Place],
+    /// How long somebody may take to listen where we dial.
+    pub(crate) wait: Duration,
+    /// What is sent, for the command that a mend offers.
+    pub(crate) text: &'a str,
+}
+
+impl Plan<'_> {
+    /// Connects the socket to every place.
+    pub(crate) async fn open(&self, socket: &impl Endpoint, news: &News) -> Result<(), Failed> {
+        for Place { how, address } in self.places {
+            match how {
+                How::Listen => {
+                    let bound = socket.listen(address).await?;
+                    let (role, partner) = (self.role, self.role.partner());
+                    news.say(&format!(
+                        "listening  {bound}  {}  (any {} {} can dial)",
+                        role.number(),
+                        role.peers(),
+                        partner.number()
+                    ));
+                }
+                How::Dial => self.dial(socket, address).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Dials until somebody listens there. Nothing tells us when that is, so it is tried.
+    async fn dial(&self, socket: &impl Endpoint, address: &str) -> Result<(), Failed> {
+        let (begun, mut tries, mut pause) = (Instant::now(), 0, PAUSE_MIN);
+        loop {
+            tries += 1;
+            let error = match socket.dial(address).await {
+                Ok(()) => return Ok(()),
+                Err(error) => error,
+            };
+            let left = self.wait.saturating_sub(begun.elapsed());
+            if !matches!(error.kind, NetErrorKind::NobodyListens) {
+                return Err(self.refused(address, error));
+            }
+            if left.is_zero() {
+                return Err(self.nobody(address, tries, begun.elapsed()));
+            }
+            tokio::time::sleep(pause.min(left)).await;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
+    }
+
+    fn nobody(&self, address: &str, tries: u32, took: Duration) -> Failed {
+        let tried = if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
+        let what = format!("nobody listens there ({tried} in {:.1} s)", took.as_secs_f64());
+        let start = self.role.partner().command(How::Listen, address, "hello");
+        let mend = format!("start one:  {start}     or wait for it:  --wait 30s");
+        Failed::told(Code::CannotConnect, &what, address, &mend)
+    }
+
+    fn refused(&self, address: &str, error: NetError) -> Failed {
+        match error.kind {
+            NetErrorKind::Header(HeaderError::WrongProtocol { theirs, .. }) => {
+                self.wrong_protocol(address, theirs)
+            }
+            _ => error.into(),
+        }
+    }
+
+    fn wrong_protocol(&self, address: &str, theirs: ProtocolNumber) -> Failed {
+        let (ours, ours_partner) = (self.role.number(), self.role.partner().number());
+        let what = format!("peer is a {theirs} socket, {ours} can only talk to {ours_partner}");
+        let bytes = Header { protocol: theirs }.to_bytes().map(|byte| format!("{byte:02x}"));
+        let at = format!("{address} (SP header {})", bytes.join(" "));
+        let start_theirs = format!("start the peer as {ours_partner}");
+        let mend = match Role::of(theirs) {
+            Some(role) => {
+                let command = role.partner().command(How::Dial, address, self.text);
+                format!("{command}        (or {start_theirs})")
+            }
+            None => start_theirs,
+        };
+        Failed::told(Code::WrongPeer, &what, &at, &mend)
+    }
+}
+
+/// Waits until a peer is connected, for `limit` at most.
+pub(crate) async fn peer(
+    socket: &Socket,
+    news: &News,
+    limit: Option<Duration>,
+    at: &str,
+) -> Result<(), Failed> {
+    let mut changes = news.changes();
+    let connected = async {
+        while socket.statistics().pipes_open == 0 {
+            // The sender lives as long as we do, so there is no error.
+            let _ = changes.changed().await;
+        }
+    };
+    let Some(limit) = limit else {
+        connected.await;
+        return Ok(());
+    };
+    match tokio::time::timeout(limit, connected).await {
+        Ok(()) => Ok(()),
+        Err(_) => Err(match news.wrong_peer() {
+            Some(wrong) => {
+                let what =
+                    format!("no peer came within {limit:?} but one that was refused: {wrong}");
+                Failed::told(Code::WrongPeer, &what, at, "use the partner's socket type there")
+            }
+            None => {
+                let what = format!("no peer came within {limit:?}");
+                Failed::told(
+                    Code::NoAnswer,
+                    &what,
+                    at,
+                    "start the peer, or wait longer with --wait",
+                )
+            }
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_peer_is_answered_with_the_command_that_talks_to_it() {
+        let plan = |role| Plan { role, places: &[], wait: WAIT, text: "hi" };
+        let told = |role, theirs| plan(role).wrong_protocol("tcp://127.0.0.1:7002", theirs);
+        assert_eq!(
+            told(Role::Req, ProtocolNumber::PULL).to_string(),
+            "peer is a PULL socket, REQ can only talk to REP\n   \
+             at: tcp://127.0.0.1:7002 (SP header 00 53 50 00 00 51 00 00)\n \
+             mend: wigwag push tcp://127.0.0.1:7002 hi        (or start the peer as REP)"
+        );
+        let pair = told(Role::Pair, ProtocolNumber::PAIR0).to_string();
+        assert!(pair.contains("wigwag pair --v0 tcp://127.0.0.1:7002 hi"), "{pair}");
+        let unknown = told(Role::Req, ProtocolNumber(0x60)).to_string();
+        assert!(unknown.ends_with("mend: start the peer as REP"), "{unknown}");
+    }
+
+    #[test]
+    fn nobody_there_is_answered_with_the_command_that_would_be() {
+        let plan = Plan { role: Role::Sub, places: &[], wait: WAIT, text: "" };
+        let told = plan.nobody("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
+        assert!(told.contains("3 tries in 1.0 s"), "{told}");
+        assert!(told.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{told}");
+    }
+}

@@ -1,0 +1,99 @@
+//! How a received message is printed.
+
+use clap::ValueEnum;
+use serde_json::Value;
+
+/// The formats. nanocat and nngcat have quoted and msgpack alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// As it is, and a line end
+    Line,
+    /// As it is, and nothing between two messages
+    Raw,
+    /// In double quotes, with escapes as in C; a line each
+    Quoted,
+    /// Two hexadecimal digits for a byte; a line each
+    Hex,
+    /// As a MessagePack byte string, so that a program can tell where each ends
+    Msgpack,
+    /// On one line, as the JSON that it is; what is no JSON as a JSON string
+    Json,
+}
+
+impl Format {
+    /// The bytes to print.
+    pub(crate) fn of(self, body: &[u8]) -> Vec<u8> {
+        match self {
+            Format::Line => [body, b"\n"].concat(),
+            Format::Raw => body.to_vec(),
+            Format::Quoted => quoted(body).into_bytes(),
+            Format::Hex => (hex(body) + "\n").into_bytes(),
+            Format::Msgpack => packed(body),
+            Format::Json => {
+                let value = serde_json::from_slice(body);
+                let text = || Value::String(String::from_utf8_lossy(body).into_owned());
+                format!("{}\n", value.unwrap_or_else(|_| text())).into_bytes()
+            }
+        }
+    }
+}
+
+/// Hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn quoted(body: &[u8]) -> String {
+    let mut text = String::from("\"");
+    for byte in body {
+        match byte {
+            b'\n' => text += "\\n",
+            b'\r' => text += "\\r",
+            b'\\' | b'"' => text.extend(['\\', char::from(*byte)]),
+            b' '..=b'~' => text.push(char::from(*byte)),
+            _ => text += &format!("\\x{byte:02x}"),
+        }
+    }
+    text + "\"\n"
+}
+
+/// MessagePack's bin family: a byte for the width of the length, the length, the bytes.
+fn packed(body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let mut bytes = match (u8::try_from(length), u16::try_from(length)) {
+        (Ok(short), _) => vec![0xc4, short],
+        (_, Ok(middle)) => [&[0xc5], &middle.to_be_bytes()[..]].concat(),
+        // A message of 4 GiB is beyond every receive limit that a machine bears.
+        _ => [&[0xc6], &u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes()[..]].concat(),
+    };
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_prints_what_it_promises() {
+        let body = b"a\"\n\xff";
+        assert_eq!(Format::Line.of(body), b"a\"\n\xff\n");
+        assert_eq!(Format::Raw.of(body), body);
+        assert_eq!(Format::Quoted.of(body), b"\"a\\\"\\n\\xff\"\n");
+        assert_eq!(Format::Hex.of(body), b"61220aff\n");
+        assert_eq!(Format::Msgpack.of(body), b"\xc4\x04a\"\n\xff");
+    }
+
+    #[test]
+    fn json_is_put_on_one_line_and_other_text_becomes_a_string() {
+        assert_eq!(Format::Json.of(b"{ \"a\":\n 1 }"), b"{\"a\":1}\n");
+        assert_eq!(Format::Json.of(b"hello"), b"\"hello\"\n");
+        assert_eq!(Format::Json.of(b""), b"\"\"\n");
+    }
+
+    #[test]
+    fn the_length_of_a_byte_string_takes_as_many_bytes_as_it_needs() {
+        assert_eq!(Format::Msgpack.of(&[0; 256])[..3], [0xc5, 1, 0]);
+        assert_eq!(Format::Msgpack.of(&[0; 65_536])[..5], [0xc6, 0, 1, 0, 0]);
+    }
+}

@@ -1,0 +1,269 @@
+//! What happens to the connections of this process's sockets, said when it happens.
+//!
+//! A socket answers the calls of its user; that a peer of the wrong kind knocked, or that a peer
+//! went away and cannot be dialled again, is no answer to any call. The library tells it as
+//! `tracing` events, and the command passes them on at once: a person who waits must know why.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::{self, Debug};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Level, Metadata, Subscriber};
+
+use crate::print;
+
+/// Where the events of sockets come from.
+const SOURCE: &str = "wigwag_net::socket";
+
+/// Peers that are remembered by name. With more of them nobody asks which one it was.
+const NAMES_MAX: usize = 64;
+
+/// Different sentences that are remembered, so that none is said all the time.
+const SENTENCES_MAX: usize = 64;
+
+/// A sentence is not said again within this time: somebody who keeps knocking is told of now and
+/// then, not once a try.
+const SENTENCE_PAUSE: Duration = Duration::from_secs(5);
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Loudness {
+    /// Errors alone.
+    Quiet,
+    /// What a person has to know.
+    #[default]
+    Normal,
+    /// Every connection, too.
+    Verbose,
+}
+
+/// What is known of the connections.
+#[derive(Clone)]
+pub(crate) struct News(Arc<Inner>);
+
+struct Inner {
+    loudness: Loudness,
+    state: Mutex<State>,
+    /// Counts events, so that whoever waits looks again.
+    changed: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Open connections by the peer's address.
+    open: BTreeMap<String, usize>,
+    /// There were more names than are remembered.
+    crowded: bool,
+    said: HashMap<String, Instant>,
+    /// What kept the last peer out that was of the wrong kind.
+    wrong: Option<String>,
+}
+
+impl News {
+    /// Listens to the sockets of this process from now on; once in a process.
+    pub(crate) fn start(loudness: Loudness) -> News {
+        let inner = Inner { loudness, state: Mutex::default(), changed: watch::Sender::default() };
+        let news = News(Arc::new(inner));
+        // Only if somebody listens already; then what it would say is in good hands.
+        let _ = tracing::subscriber::set_global_default(Ear(news.clone()));
+        news
+    }
+
+    /// Wakes when anything happens to a connection.
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changed.subscribe()
+    }
+
+    /// The peer, when there is exactly one.
+    pub(crate) fn only_peer(&self) -> Option<String> {
+        let state = self.state();
+        let mut open = state.open.iter();
+        match (open.next(), open.next()) {
+            (Some((peer, 1)), None) if !state.crowded => Some(peer.clone()),
+            _ => None,
+        }
+    }
+
+    /// Why the last peer of the wrong kind was not let in.
+    pub(crate) fn wrong_peer(&self) -> Option<String> {
+        self.state().wrong.clone()
+    }
+
+    /// Says something on standard error that is no error, unless quiet was asked for.
+    pub(crate) fn say(&self, text: &str) {
+        if self.0.loudness >= Loudness::Normal {
+            print::error(text);
+        }
+    }
+
+    /// Says what only the curious want to know.
+    pub(crate) fn mention(&self, text: &str) {
+        if self.0.loudness >= Loudness::Verbose {
+            print::error(text);
+        }
+    }
+
+    /// Says `text` unless a sentence of the same `kind` was said a moment ago.
+    pub(crate) fn say_now_and_then(&self, kind: &str, text: &str) {
+        let now = Instant::now();
+        {
+            let mut state = self.state();
+            let last = state.said.get(kind);
+            if last.is_some_and(|last| now.duration_since(*last) < SENTENCE_PAUSE) {
+                return;
+            }
+            if state.said.len() >= SENTENCES_MAX {
+                state.said.clear();
+            }
+            state.said.insert(kind.to_owned(), now);
+        }
+        self.say(text);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self, happened: &Happened) {
+        let peer = happened.peer.as_str();
+        let why = happened.why.as_str();
+        match happened.what.as_str() {
+            "pipe opened" => {
+                self.state().open(peer);
+                self.mention(&format!("connected  {peer}"));
+            }
+            "pipe closed" | "pipe lost" => {
+                self.state().close(peer);
+                match why {
+                    "" => self.mention(&format!("gone  {peer}")),
+                    why if !happened.loud => self.mention(&format!("gone  {peer}: {why}")),
+                    why => self.say(&format!("closed  {peer}: {why}")),
+                }
+            }
+            "pipe refused" => self.say_now_and_then(why, &format!("refused  {peer}: {why}")),
+            "handshake failed" => {
+                self.state().wrong = Some(why.to_owned());
+                self.say_now_and_then(why, &format!("refused  {peer}: {why}"));
+            }
+            "dial failed" => {
+                let kind = format!("{peer} {why}");
+                self.say_now_and_then(&kind, &format!("no peer  {peer}: {why}; dialling again"));
+            }
+            "cannot accept" => self.say_now_and_then(why, &format!("cannot accept  {peer}: {why}")),
+            _ => {}
+        }
+        self.0.changed.send_modify(|count| *count = count.wrapping_add(1));
+    }
+}
+
+impl State {
+    fn open(&mut self, peer: &str) {
+        if self.open.len() >= NAMES_MAX && !self.open.contains_key(peer) {
+            self.crowded = true;
+            return;
+        }
+        *self.open.entry(peer.to_owned()).or_default() += 1;
+    }
+
+    fn close(&mut self, peer: &str) {
+        if let Some(count) = self.open.get_mut(peer) {
+            *count -= 1;
+            if *count == 0 {
+                self.open.remove(peer);
+            }
+        }
+    }
+}
+
+/// An event's words.
+#[derive(Default)]
+struct Happened {
+    what: String,
+    peer: String,
+    why: String,
+    /// The library thinks that somebody must know of it.
+    loud: bool,
+}
+
+impl Visit for Happened {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        let text = format!("{value:?}");
+        match field.name() {
+            "message" => self.what = text,
+            "peer" | "address" | "at" => self.peer = text,
+            "error" | "reason" | "fault" | "why" => self.why = text,
+            _ => {}
+        }
+    }
+}
+
+/// Hears the events of sockets and nothing else.
+struct Ear(News);
+
+impl Subscriber for Ear {
+    fn enabled(&self, metadata: &Metadata<'_>) -> bool {
+        metadata.is_event()
+            && metadata.target().starts_with(SOURCE)
+            && *metadata.level() <= Level::DEBUG
+    }
+
+    fn event(&self, event: &Event<'_>) {
+        let loud = *event.metadata().level() <= Level::WARN;
+        let mut happened = Happened { loud, ..Happened::default() };
+        event.record(&mut happened);
+        self.0.take(&happened);
+    }
+
+    fn new_span(&self, _span: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _span: &Id, _values: &Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn enter(&self, _span: &Id) {}
+
+    fn exit(&self, _span: &Id) {}
+}
+
+impl Debug for News {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("News").field("loudness", &self.0.loudness).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_peer_is_named_while_it_is_the_only_one() {
+        let mut state = State::default();
+        state.open("tcp://a:1");
+        let inner = Inner {
+            loudness: Loudness::Quiet,
+            state: Mutex::new(state),
+            changed: Default::default(),
+        };
+        let news = News(Arc::new(inner));
+        assert_eq!(news.only_peer().as_deref(), Some("tcp://a:1"));
+        news.state().open("tcp://b:2");
+        assert_eq!(news.only_peer(), None);
+        news.state().close("tcp://a:1");
+        assert_eq!(news.only_peer().as_deref(), Some("tcp://b:2"));
+        news.state().open("tcp://b:2");
+        assert_eq!(news.only_peer(), None, "two connections from one address are two peers");
+    }
+
+    #[test]
+    fn names_beyond_the_limit_are_not_kept() {
+        let mut state = State::default();
+        (0..NAMES_MAX + 5).for_each(|number| state.open(&number.to_string()));
+        assert_eq!((state.open.len(), state.crowded), (NAMES_MAX, true));
+    }
+}

@@ -1,0 +1,128 @@
+//! What a socket of the command can be, who its partner is, and which command starts it.
+
+use wigwag::ProtocolNumber;
+
+use super::place::{How, quoted};
+
+/// One end of a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Req,
+    Rep,
+    Pub,
+    Sub,
+    Push,
+    Pull,
+    Survey,
+    Respond,
+    Pair,
+    /// Pair of version 0, the only one that nanomsg has.
+    Pair0,
+    Bus,
+    Star,
+}
+
+const ROLES: [(Role, ProtocolNumber); 12] = [
+    (Role::Req, ProtocolNumber::REQ),
+    (Role::Rep, ProtocolNumber::REP),
+    (Role::Pub, ProtocolNumber::PUB),
+    (Role::Sub, ProtocolNumber::SUB),
+    (Role::Push, ProtocolNumber::PUSH),
+    (Role::Pull, ProtocolNumber::PULL),
+    (Role::Survey, ProtocolNumber::SURVEYOR),
+    (Role::Respond, ProtocolNumber::RESPONDENT),
+    (Role::Pair, ProtocolNumber::PAIR1),
+    (Role::Pair0, ProtocolNumber::PAIR0),
+    (Role::Bus, ProtocolNumber::BUS),
+    (Role::Star, ProtocolNumber::STAR),
+];
+
+impl Role {
+    /// The number that it announces on the wire.
+    pub(crate) fn number(self) -> ProtocolNumber {
+        let found = ROLES.iter().find(|(role, _)| *role == self);
+        found.map_or(ProtocolNumber(0), |(_, number)| *number)
+    }
+
+    /// The role that announces `number`.
+    pub(crate) fn of(number: ProtocolNumber) -> Option<Role> {
+        ROLES.iter().find(|(_, known)| *known == number).map(|(role, _)| *role)
+    }
+
+    /// The only one that it talks to.
+    pub(crate) fn partner(self) -> Role {
+        self.number().partner().and_then(Role::of).unwrap_or(self)
+    }
+
+    /// The rule: whoever serves listens, and whoever comes to be served dials.
+    pub(crate) fn how(self) -> How {
+        match self {
+            Role::Rep | Role::Pull | Role::Pub | Role::Respond => How::Listen,
+            _ => How::Dial,
+        }
+    }
+
+    /// The words behind `wigwag`.
+    fn words(self) -> &'static str {
+        match self {
+            Role::Req => "req",
+            Role::Rep => "rep",
+            Role::Pub => "pub",
+            Role::Sub => "sub",
+            Role::Push => "push",
+            Role::Pull => "pull",
+            Role::Survey => "survey",
+            Role::Respond => "respond",
+            Role::Pair => "pair",
+            Role::Pair0 => "pair --v0",
+            Role::Bus => "bus",
+            Role::Star => "star",
+        }
+    }
+
+    /// Whose programs can be at the other end.
+    pub(crate) fn peers(self) -> &'static str {
+        match self {
+            Role::Pair => "NNG or mangos",
+            Role::Star => "mangos",
+            _ => "nanomsg, NNG or mangos",
+        }
+    }
+
+    /// The command that plays this role at `address`; `text` is what it sends, if it sends.
+    pub(crate) fn command(self, how: How, address: &str, text: &str) -> String {
+        let mut command = format!("wigwag {}", self.words());
+        if how != self.how() {
+            command += if how == How::Dial { " --dial" } else { " --listen" };
+        }
+        command += &format!(" {}", quoted(address));
+        match self {
+            Role::Rep | Role::Respond => command += " --echo",
+            Role::Sub | Role::Pull => {}
+            _ => command += &format!(" {}", quoted(text)),
+        }
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_role_has_a_number_and_a_partner_that_has_it_as_partner() {
+        for (role, number) in ROLES {
+            assert_eq!((role.number(), Role::of(number)), (number, Some(role)));
+            assert_eq!(role.partner().partner(), role);
+            assert_eq!(role.number().partner(), Some(role.partner().number()));
+        }
+    }
+
+    #[test]
+    fn the_command_says_who_dials_only_when_it_is_not_the_rule() {
+        let command = |role: Role, how| role.command(how, "tcp://127.0.0.1:7001", "a b");
+        assert_eq!(command(Role::Push, How::Dial), "wigwag push tcp://127.0.0.1:7001 'a b'");
+        assert_eq!(command(Role::Rep, How::Listen), "wigwag rep tcp://127.0.0.1:7001 --echo");
+        assert_eq!(command(Role::Pull, How::Dial), "wigwag pull --dial tcp://127.0.0.1:7001");
+    }
+}

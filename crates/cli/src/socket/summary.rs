@@ -1,0 +1,202 @@
+//! What a socket has done, said when it ends: as a line, or as a document of `socket-1.json`.
+
+use std::cell::Cell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wigwag::socket::Statistics;
+use wigwag_lab::numbers::{grouped, microseconds};
+use wigwag_lab::statistics::Percentiles;
+use wigwag_lab::times::Times;
+
+use super::role::Role;
+use crate::exit::Code;
+
+/// The schema of the documents that the commands of sockets write.
+pub(crate) const SCHEMA: &str = "wigwag.socket/1";
+
+/// Counts while the socket works.
+pub(crate) struct Tally {
+    role: Role,
+    /// Messages that were sent; whoever sends beside the one who receives counts here too.
+    pub(crate) sent: Rc<Cell<u64>>,
+    /// Messages that were received.
+    pub(crate) received: u64,
+    errors: u64,
+    /// What the first error says to the shell.
+    code: Option<Code>,
+    times: Times,
+}
+
+impl Tally {
+    pub(crate) fn new(role: Role) -> Tally {
+        Tally { role, sent: Rc::default(), received: 0, errors: 0, code: None, times: Times::new() }
+    }
+
+    /// An error after which the socket went on.
+    pub(crate) fn failed(&mut self, code: Code) {
+        self.errors += 1;
+        self.code = self.code.or(Some(code));
+    }
+
+    /// An exchange took so long.
+    pub(crate) fn took(&mut self, time: Duration) {
+        self.times.take(time);
+    }
+
+    /// What all of it says to the shell.
+    pub(crate) fn code(&self) -> Code {
+        self.code.unwrap_or(Code::Ok)
+    }
+
+    /// Whether a single exchange went well: then the result says it all.
+    pub(crate) fn goes_without_saying(&self, statistics: &Statistics) -> bool {
+        self.errors == 0
+            && self.sent.get() <= 1
+            && self.received <= 1
+            && losses(statistics).is_empty()
+    }
+
+    /// The line for a person.
+    pub(crate) fn line(&self, statistics: &Statistics) -> String {
+        let words = |count, one: &str, many: &str| {
+            format!("{} {}", grouped(count), if count == 1 { one } else { many })
+        };
+        let [sent, received] = self.nouns();
+        let mut parts = Vec::new();
+        let answers = matches!(self.role, Role::Rep | Role::Respond);
+        let mut both = [(self.sent.get(), sent), (self.received, received)];
+        if answers {
+            both.reverse();
+        }
+        for (count, noun) in both {
+            if let Some((one, many)) = noun {
+                parts.push(words(count, one, many));
+            }
+        }
+        parts.push(words(self.errors, "error", "errors"));
+        parts.push(words(statistics.pipes_opened, "peer", "peers"));
+        for (name, count) in losses(statistics) {
+            parts.push(format!("{} {}", grouped(count), name.replace('_', " ")));
+        }
+        parts.extend(self.times.percentiles().map(percentiles));
+        parts.join(" · ")
+    }
+
+    /// The same for a program.
+    pub(crate) fn document(&self, statistics: &Statistics, interrupted: bool) -> Value {
+        let times = self.times.percentiles().map(|times| in_microseconds(&times));
+        let drops: serde_json::Map<String, Value> = losses(statistics)
+            .into_iter()
+            .map(|(name, count)| (name.into(), count.into()))
+            .collect();
+        json!({
+            "schema": SCHEMA,
+            "kind": "summary",
+            "protocol": self.role.number().to_string(),
+            "sent": self.sent.get(),
+            "received": self.received,
+            "errors": self.errors,
+            "peers": statistics.pipes_opened,
+            "handshakes_failed": statistics.handshakes_failed,
+            "lost": drops,
+            "time_us": times,
+            "interrupted": interrupted,
+        })
+    }
+
+    /// What is sent and what is received, in the singular and the plural.
+    fn nouns(&self) -> [Option<(&'static str, &'static str)>; 2] {
+        let sent = Some(("message sent", "messages sent"));
+        let received = Some(("message received", "messages received"));
+        match self.role {
+            Role::Req => [Some(("request", "requests")), Some(("reply", "replies"))],
+            Role::Rep => [Some(("reply", "replies")), Some(("request", "requests"))],
+            Role::Survey => [Some(("survey", "surveys")), Some(("answer", "answers"))],
+            Role::Respond => [Some(("answer", "answers")), Some(("survey", "surveys"))],
+            Role::Pub | Role::Push => [sent, None],
+            Role::Sub | Role::Pull => [None, received],
+            Role::Pair | Role::Pair0 | Role::Bus | Role::Star => [sent, received],
+        }
+    }
+}
+
+/// Messages that did not get where they were to go, by reason. Those of an earlier request are left
+/// out: whoever asks again does not want them.
+pub(crate) fn losses(statistics: &Statistics) -> Vec<(&'static str, u64)> {
+    let counters = &statistics.counters;
+    let all = [
+        ("dropped_too_many_hops", counters.dropped_too_many_hops),
+        ("dropped_malformed", counters.dropped_malformed),
+        ("dropped_late", counters.dropped_late),
+        ("dropped_unexpected", counters.dropped_unexpected),
+        ("dropped_pipe_gone", counters.dropped_pipe_gone),
+        ("dropped_overflow", counters.dropped_overflow),
+        ("dropped_peer_slow", counters.dropped_peer_slow),
+        ("dropped_abandoned", counters.dropped_abandoned),
+        ("cut_off", statistics.messages_cut_off),
+    ];
+    all.into_iter().filter(|(_, count)| *count > 0).collect()
+}
+
+/// Percentiles in microseconds, for a document.
+pub(crate) fn in_microseconds(times: &Percentiles) -> Value {
+    let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+    json!({
+        "samples": times.samples,
+        "p50": us(times.p50),
+        "p90": times.p90.map(us),
+        "p99": times.p99.map(us),
+        "p999": times.p999.map(us),
+        "max": us(times.max),
+    })
+}
+
+/// Percentiles for a person: none that too few samples bear.
+pub(crate) fn percentiles(times: Percentiles) -> String {
+    let us = |nanoseconds: u64| microseconds(nanoseconds as f64 / 1e3);
+    let borne = [("p90", times.p90), ("p99", times.p99), ("p99.9", times.p999)];
+    let mut text = format!("p50 {}", us(times.p50));
+    for (name, time) in borne {
+        if let Some(time) = time {
+            text += &format!("  {name} {}", us(time));
+        }
+    }
+    text + &format!("  max {}", us(times.max))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_counts_in_the_words_of_the_protocol() {
+        let mut tally = Tally::new(Role::Rep);
+        tally.sent.set(1);
+        tally.received = 12_004;
+        tally.failed(Code::Internal);
+        (0..20).for_each(|_| tally.took(Duration::from_micros(30)));
+        let mut statistics = Statistics::default();
+        statistics.pipes_opened = 1;
+        statistics.counters.dropped_abandoned = 2;
+        let line = tally.line(&statistics);
+        let start = "12,004 requests · 1 reply · 1 error · 1 peer · 2 dropped abandoned · p50 30";
+        assert!(line.starts_with(start), "{line}");
+        assert!(!line.contains("p90"), "{line}: 20 samples do not bear it");
+        assert_eq!(tally.code(), Code::Internal);
+    }
+
+    #[test]
+    fn one_exchange_without_a_fault_goes_without_saying() {
+        let mut tally = Tally::new(Role::Req);
+        tally.sent.set(1);
+        tally.received = 1;
+        let mut statistics = Statistics::default();
+        assert!(tally.goes_without_saying(&statistics));
+        statistics.messages_cut_off = 1;
+        assert!(!tally.goes_without_saying(&statistics));
+        tally.sent.set(2);
+        assert!(!tally.goes_without_saying(&Statistics::default()));
+    }
+}

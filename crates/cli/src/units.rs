@@ -1,0 +1,87 @@
+//! Times and sizes as they are typed: `200ms`, `1.5s`, `64k`.
+
+use std::time::Duration;
+
+/// Longest time that may be typed: a year, far beyond any wait and far below what a clock overflows
+/// at.
+const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
+
+const TIMES: [(&str, f64); 8] = [
+    ("ns", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("ms", 1e-3),
+    ("s", 1.0),
+    ("min", 60.0),
+    ("m", 60.0),
+    ("h", 3_600.0),
+];
+
+/// A time; without a unit it is in seconds.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || "it wants a time with a unit, like 200ms, 5s or 2m".to_owned();
+    let (number, unit) = split(text);
+    let scale = match unit {
+        "" => 1.0,
+        unit => TIMES.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1,
+    };
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let time = Duration::try_from_secs_f64(number * scale).map_err(|_| wrong())?;
+    if time > TIME_MAX {
+        return Err("it is longer than a year".to_owned());
+    }
+    Ok(time)
+}
+
+/// Bytes; a `k` is 1,024 of them.
+pub(crate) fn size(text: &str) -> Result<usize, String> {
+    let wrong = || "it wants a number of bytes, like 64, 64k or 16MiB".to_owned();
+    let (number, unit) = split(text);
+    let scale: usize = match unit {
+        "" | "B" => 1,
+        "k" | "K" | "KiB" => 1 << 10,
+        "m" | "M" | "MiB" => 1 << 20,
+        "g" | "G" | "GiB" => 1 << 30,
+        _ => return Err(wrong()),
+    };
+    let number: usize = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(scale).ok_or_else(wrong)
+}
+
+/// The number, and the unit behind it.
+fn split(text: &str) -> (&str, &str) {
+    let text = text.trim();
+    let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
+    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
+    (number, unit.trim_start())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units_and_are_seconds_without() {
+        for (text, milliseconds) in
+            [("200ms", 200), ("0.5", 500), ("2 s", 2_000), ("1.5m", 90_000), ("1h", 3_600_000)]
+        {
+            assert_eq!(time(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        assert_eq!(time("3µs"), Ok(Duration::from_micros(3)));
+        assert_eq!(time("0"), Ok(Duration::ZERO));
+        for text in ["", "ms", "-1s", "1 day", "1e3", "inf", "9999h9", "99999h", "1.2.3"] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_count_in_powers_of_two() {
+        for (text, bytes) in [("0", 0), ("64", 64), ("64k", 65_536), ("1MiB", 1 << 20)] {
+            assert_eq!(size(text), Ok(bytes), "{text}");
+        }
+        for text in ["", "k", "1.5k", "1kb", "-1", "99999999999999999999", "18446744073709551615k"]
+        {
+            assert!(size(text).is_err(), "{text}");
+        }
+    }
+}

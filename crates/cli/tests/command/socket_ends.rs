@@ -1,0 +1,60 @@
+//! How a socket command ends: Ctrl-C, a reader that went away, and what is left behind.
+
+use std::process::{Command, Stdio};
+
+use crate::process::{catches_interrupts, children_of, eventually, is_gone, signal};
+use crate::running::Running;
+
+#[test]
+fn ctrl_c_is_130_and_still_sums_up_in_every_role() {
+    for (words, line) in [
+        (&["rep", "tcp://127.0.0.1:0", "--echo"][..], "0 requests · 0 replies"),
+        (&["pull", "tcp://127.0.0.1:0"], "0 messages received"),
+        (&["pub", "tcp://127.0.0.1:0"], "0 messages sent"),
+        (&["survey", "--listen", "tcp://127.0.0.1:0", "x"], "0 surveys · 0 answers"),
+        (&["bus", "--listen", "tcp://127.0.0.1:0"], "0 messages sent · 0 messages received"),
+    ] {
+        let (running, _) = Running::listening(words, b"");
+        let said = running.interrupt();
+        assert_eq!(said.code, Some(130), "{words:?} {said:?}");
+        assert!(said.err.contains(line), "{words:?} {said:?}");
+    }
+}
+
+#[test]
+fn the_wish_to_end_is_heard_like_ctrl_c_and_before_anybody_has_come() {
+    let waiting = Running::start(&["req", "tcp://127.0.0.1:1", "x", "--wait", "1h"], b"");
+    eventually("it listens to signals", || catches_interrupts(waiting.pid()));
+    signal(waiting.pid(), "TERM");
+    assert_eq!(waiting.end().code, Some(130));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_it_without_a_word_of_complaint() {
+    let (publisher, at) =
+        Running::listening(&["pub", "tcp://127.0.0.1:0", "line", "--interval", "1ms"], b"");
+    let program = env!("CARGO_BIN_EXE_wigwag");
+    let script = format!("{{ {program} sub {at} -q; echo code $? >&2; }} | head -3");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script]).stdin(Stdio::null());
+    let said = Running::of(shell, b"").end();
+    assert_eq!((said.out.as_str(), said.err.as_str()), ("line\nline\nline\n", "code 0\n"));
+    drop(publisher);
+}
+
+#[test]
+fn a_command_of_exec_does_not_outlive_ctrl_c() {
+    let (pull, at) =
+        Running::listening(&["pull", "tcp://127.0.0.1:0", "--exec", "sleep 600 | cat"], b"");
+    let push = Running::start(&["push", &at, "x"], b"");
+    let mut children = Vec::new();
+    eventually("the command runs", || {
+        children = children_of(pull.pid()).iter().flat_map(|shell| children_of(*shell)).collect();
+        children.len() == 2
+    });
+    drop(push);
+    assert_eq!(pull.interrupt().code, Some(130));
+    for child in children {
+        eventually("the command is gone", || is_gone(child));
+    }
+}

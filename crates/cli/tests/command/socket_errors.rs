@@ -1,0 +1,160 @@
+//! Every way in which a socket command fails: its exit code, and what, where and mend.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use crate::process::{Said, run};
+use crate::running::Running;
+use crate::sockets::document;
+
+/// The failure went to standard error with what happened, where, and what mends it.
+fn failed(said: &Said, code: i32, what: &str) {
+    assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{said:?}");
+    let mut lines = said.err.lines().skip_while(|line| !line.starts_with("error: "));
+    let mut line = || lines.next().unwrap_or_default();
+    let (error, at, mend) = (line(), line(), line());
+    assert!(error.contains(what), "{said:?}");
+    assert!(at.starts_with("   at: ") && mend.starts_with(" mend: "), "{said:?}");
+}
+
+fn free_port() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    format!("tcp://{}", listener.local_addr().expect("bound"))
+}
+
+/// An address at which `answer` talks to whoever comes.
+fn stranger(answer: fn(TcpStream)) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let place = listener.local_addr().expect("bound");
+    thread::spawn(move || listener.incoming().flatten().for_each(answer));
+    format!("tcp://{place}")
+}
+
+#[test]
+fn nobody_there_is_exit_3_with_the_tries_and_the_command_that_would_be() {
+    let at = free_port();
+    let said = run(["req", &at, "hi"]);
+    failed(&said, 3, "nobody listens there (");
+    assert!(said.err.contains(&format!("wigwag rep {at} --echo")), "{said:?}");
+    assert!(said.err.contains("--wait 30s"), "{said:?}");
+    failed(&run(["sub", &at, "--wait", "0"]), 3, "1 try");
+    failed(&run(["push", "ipc:///nowhere/at/all", "x", "--wait", "0"]), 3, "nobody listens");
+}
+
+#[test]
+fn a_dialer_waits_for_its_peer_as_long_as_it_is_told() {
+    let at = free_port();
+    let req = Running::start(&["req", &at, "hi", "--wait", "10s"], b"");
+    let _rep = Running::listening(&["rep", &at, "late"], b"");
+    let said = req.end();
+    assert_eq!((said.code, said.out.as_str()), (Some(0), "late\n"), "{said:?}");
+}
+
+#[test]
+fn an_address_in_use_is_exit_3() {
+    let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
+    failed(&run(["pull", &at]), 3, "in use");
+}
+
+/// RFC sp-tcp-mapping-01: the header names the protocol; PULL is 0x51.
+#[test]
+fn a_peer_of_the_wrong_kind_is_exit_5_with_the_command_that_talks_to_it() {
+    let (_pull, at) = Running::listening(&["pull", "tcp://127.0.0.1:0"], b"");
+    let said = run(["req", &at, "hi"]);
+    failed(&said, 5, "peer is a PULL socket, REQ can only talk to REP");
+    assert!(said.err.contains(&format!("{at} (SP header 00 53 50 00 00 51 00 00)")), "{said:?}");
+    let line = said.err.lines().find(|line| line.starts_with(" mend: ")).unwrap();
+    assert_eq!(line, format!(" mend: wigwag push {at} hi        (or start the peer as REP)"));
+    // What it says is true: the very command works.
+    let words: Vec<&str> = line.split_whitespace().skip(2).take(3).collect();
+    assert_eq!(run(words).code, Some(0));
+}
+
+#[test]
+fn a_peer_that_speaks_something_else_is_exit_5() {
+    let web = stranger(|mut stream| {
+        let _ = stream.read(&mut [0; 8]);
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    });
+    failed(&run(["req", &web, "hi"]), 5, "HTTP");
+}
+
+#[test]
+fn whoever_knocks_with_the_wrong_protocol_is_told_of_at_once() {
+    let (rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo", "--json"], b"");
+    assert_eq!(run(["push", &at, "x"]).code, Some(5));
+    let line = rep.until_err("refused  ");
+    assert!(line.contains("PUSH") && line.contains("REP"), "{line}");
+    let ended = rep.interrupt();
+    let summary = document(ended.err.lines().next_back().unwrap());
+    assert_eq!(summary["handshakes_failed"], 1, "{summary}");
+    let (push, at) =
+        Running::listening(&["push", "--listen", "tcp://127.0.0.1:0", "x", "--wait", "2s"], b"");
+    assert_eq!(run(["req", &at, "x"]).code, Some(5));
+    failed(&push.end(), 5, "but one that was refused");
+}
+
+#[test]
+fn no_reply_no_answer_and_no_message_are_exit_4() {
+    let silent = stranger(|mut stream| {
+        let _ = stream.write_all(b"\0SP\0\0\x31\0\0");
+        let _ = stream.read_to_end(&mut Vec::new());
+    });
+    failed(&run(["req", &silent, "hi", "--deadline", "100ms"]), 4, "no reply came within 100ms");
+    let (_respond, at) =
+        Running::listening(&["respond", "tcp://127.0.0.1:0", "--exec", "exit 1"], b"");
+    let said = run(["survey", &at, "who?", "--deadline", "200ms"]);
+    failed(&said, 4, "nobody answered within 200ms");
+    failed(&run(["pull", "tcp://127.0.0.1:0", "--deadline", "50ms"]), 4, "no message came");
+    let said = run(["push", "--listen", "tcp://127.0.0.1:0", "x", "--wait", "50ms"]);
+    failed(&said, 4, "no peer came within 50ms");
+}
+
+#[test]
+fn a_peer_that_goes_away_is_told_of() {
+    let (rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
+    let req = Running::start(&["req", &at, "x", "--interval", "10ms", "--deadline", "500ms"], b"");
+    req.until_out("x");
+    drop(rep);
+    let line = req.until_err("no peer  ");
+    assert!(line.contains(&at) && line.contains("nobody listens there"), "{line}");
+    req.until_err("no reply came within 500ms, and no peer is connected any more");
+    let ended = req.interrupt();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+}
+
+#[test]
+fn what_cannot_be_meant_is_exit_2() {
+    for (words, what) in [
+        (&["req", "hello"][..], "begins with a scheme"),
+        (&["req", "gopher://127.0.0.1:1", "x"], "no transport"),
+        (&["req", "tcp://127.0.0.1", "x"], "a port"),
+        (&["req", "tcp://127.0.0.1:1", "a", "b"], "2 words"),
+        (&["req", "tcp://127.0.0.1:1", "a", "--data", "b"], "what to send"),
+        (&["req", "tcp://127.0.0.1:1", "--file", "/nowhere/at/all"], "cannot be read"),
+        (&["rep", "tcp://127.0.0.1:0"], "how to answer"),
+        (&["rep", "tcp://127.0.0.1:0", "x", "--echo"], "how to answer"),
+        (&["pull", "tcp://127.0.0.1:0", "topic"], "1 words"),
+    ] {
+        failed(&run(words.iter().copied()), 2, what);
+    }
+    for words in [
+        &["req"][..],
+        &["req", "tcp://127.0.0.1:1", "x", "--deadline", "soon"],
+        &["rep", "tcp://127.0.0.1:0", "--listen", "--dial", "--echo"],
+        &["pull", "tcp://127.0.0.1:0", "--jobs", "2"],
+        &["sub", "tcp://127.0.0.1:0", "--json", "--format", "hex"],
+    ] {
+        assert_eq!(run(words.iter().copied()).code, Some(2), "{words:?}");
+    }
+}
+
+#[test]
+fn a_message_above_the_receive_limit_is_told_of() {
+    let (pull, at) =
+        Running::listening(&["pull", "tcp://127.0.0.1:0", "--receive-limit", "16"], b"");
+    let _ = run(["push", &at, "far more than sixteen bytes"]);
+    let line = pull.until_err("closed  ");
+    assert!(line.contains("16"), "{line}");
+}
