@@ -63,7 +63,8 @@ pub async fn two_workers_share_the_work(room: &Room) {
                 loop {
                     let work = pull.recv().await.expect("work");
                     if work.is_empty() {
-                        return done;
+                        // His socket stays open: without a peer the next end could not be sent.
+                        return (done, pull);
                     }
                     done.push(u32::from_be_bytes(work[..].try_into().expect("a number")));
                 }
@@ -74,15 +75,16 @@ pub async fn two_workers_share_the_work(room: &Room) {
         push.send(number.to_be_bytes().to_vec()).await.expect("sent");
     }
     // One end for each: they take turns, since both are idle by then or equally busy.
-    let mut done = Vec::new();
+    let (mut done, mut open) = (Vec::new(), Vec::new());
     for worker in working {
         while !worker.is_finished() {
             push.send("").await.expect("sent");
             pause().await;
         }
-        let part = worker.await.expect("worked");
+        let (part, pull) = worker.await.expect("worked");
         assert!(!part.is_empty() && part.is_sorted());
         done.extend(part);
+        open.push(pull);
     }
     done.sort_unstable();
     assert!(done.into_iter().eq(0..MESSAGES), "each exactly once");
