@@ -195,9 +195,10 @@ fn bus_and_star_reach_all_and_a_star_passes_on() {
         Running::listening(&["bus", "--listen", "tcp://127.0.0.1:0", "--count", "1"], b"");
     ok(&run(["bus", &at, "hi", "--count", "0"]), "");
     assert_eq!(bus.end().out, "hi\n");
-    let (_star, at) = Running::listening(&["star", "--listen", "tcp://127.0.0.1:0"], b"");
-    let far = Running::start(&["star", &at, "--count", "1", "-v"], b"");
-    far.until_err("connected");
+    let (star, at) = Running::listening(&["star", "--listen", "tcp://127.0.0.1:0", "-v"], b"");
+    let far = Running::start(&["star", &at, "--count", "1"], b"");
+    // The one in the middle must know of it, or has nobody to pass anything on to.
+    star.until_err("connected");
     ok(&run(["star", &at, "hi", "--count", "0"]), "");
     assert_eq!(far.end().out, "hi\n");
 }

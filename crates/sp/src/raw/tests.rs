@@ -132,8 +132,18 @@ fn requests_over_the_limit_of_hops_are_dropped() {
     }
     // A reply comes back over every hop that its request has come.
     let mut req = connected(RawKind::Req, &[FIRST]);
-    assert_eq!(req.receive(FIRST, request(16), NOW), Received::Queued);
-    assert_eq!(req.receive(FIRST, request(17), NOW), Received::Dropped(DropReason::TooManyHops));
+    let most = usize::from(REPLY_WORDS_MAX);
+    assert_eq!(req.receive(FIRST, request(most), NOW), Received::Queued);
+    let over = req.receive(FIRST, request(most + 1), NOW);
+    assert_eq!(over, Received::Dropped(DropReason::TooManyHops));
+    // The number of hops is one byte, and counted up once more.
+    let mut far = Raw::with_hops(RawKind::Pair1, Hops::MAX);
+    far.open(FIRST, NOW).unwrap();
+    let at = |hops: u8| Bytes::copy_from_slice(&[0, 0, 0, hops]);
+    assert_eq!(far.receive(FIRST, at(254), NOW), Received::Queued);
+    assert_eq!(far.recv_raw(NOW).unwrap().header, at(255));
+    let over = far.receive(FIRST, at(255), NOW);
+    assert_eq!(over, Received::Dropped(DropReason::TooManyHops));
     for (kind, last) in [(RawKind::Pair1, 8), (RawKind::Pair1Many, 8), (RawKind::Star, 7)] {
         let mut raw = connected(kind, &[FIRST]);
         let at = |hops: u8| Bytes::copy_from_slice(&[0, 0, 0, hops]);
