@@ -12,7 +12,3 @@ mod shell;
 mod outside_sp;
 mod calls;
 mod demo;
-mod lab;
-mod known_bad;
-mod lab_example;
-mod lab_http;

@@ -82,6 +82,7 @@ fn word(random: &mut u64) -> String {
 /// No verdict looks at a name, and none knows that it must find somebody out.
 #[test]
 fn every_bad_participant_is_found_out_under_a_name_that_tells_nothing() {
+    let _alone = crate::alone();
     let peers = Peers::new("names");
     let seed = u64::from(std::process::id()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     eprintln!("seed {seed}");
@@ -113,6 +114,7 @@ fn every_bad_participant_is_found_out_under_a_name_that_tells_nothing() {
 /// open at once, and what was left unread.
 #[test]
 fn fixed_payloads_hide_nobody_who_reads_a_quarter() {
+    let _alone = crate::alone();
     let peers = Peers::new("fixed");
     peers.add("quarter", "fixed", "broken-one-byte", &["pingpong.server"]);
     peers.add("unread", "fixed", "broken-nibble", &["pingpong.client"]);
@@ -153,6 +155,7 @@ impl Drop for Load {
 /// It is a result that there was no quiet window, and not the participant's fault.
 #[test]
 fn under_a_foreign_load_no_window_is_quiet_and_the_run_succeeds() {
+    let _alone = crate::alone();
     let load = Load::start();
     let words = ["lab", "run", "counter", "--quick", "--runs", "1", "--peers", "raw"];
     let said = run(words.into_iter().chain(["--json", "-"]));

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use crate::lab::{Peers, rows};
 use crate::process::run;
+use crate::runs::{Peers, rows};
 
 const CONTRACT: &str = include_str!("../../../../docs/lab-contract.md");
 
@@ -19,6 +19,7 @@ fn block(after: &str, language: &str) -> &'static str {
 /// Needs python3: runs when `WIGWAG_OUTSIDE=1` is set, and then a missing one is a failure.
 #[test]
 fn the_contracts_example_is_a_participant() {
+    let _alone = crate::alone();
     if std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1") {
         let peers = Peers::new("example");
         let folder = std::path::Path::new(peers.path()).join("mine");

@@ -1,8 +1,8 @@
 //! The workload `http`: honest servers and clients get numbers, and each known-bad one is found out
 //! under a name that says nothing, for what it did.
 
-use crate::lab::{Peers, has_no_number, roles, rows};
 use crate::process::run;
+use crate::runs::{Peers, has_no_number, roles, rows};
 
 /// Who is bad, its role, and words that its reasons must have.
 const BAD: [(&str, &str, &[&str]); 17] = [
@@ -40,6 +40,7 @@ fn names(count: usize) -> Vec<String> {
 
 #[test]
 fn every_bad_server_and_client_of_http_is_found_out_for_what_it_did() {
+    let _alone = crate::alone();
     let peers = Peers::new("http");
     let names = names(BAD.len());
     for ((bad, role, _), name) in BAD.iter().zip(&names) {
@@ -67,6 +68,7 @@ fn every_bad_server_and_client_of_http_is_found_out_for_what_it_did() {
 
 #[test]
 fn honest_ones_get_numbers_under_any_name_and_one_that_stalls_is_flagged() {
+    let _alone = crate::alone();
     let peers = Peers::new("http-honest");
     let names = names(3);
     peers.add(&names[0], &roles("reference", &["http.server"]));
