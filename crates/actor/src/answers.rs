@@ -169,5 +169,11 @@ mod tests {
         other.push(&of(5));
         one.take_from(&mut other);
         assert_eq!(all(&mut one), [Ok(of(5))]);
+        // What was taken already stays where it is.
+        one.push(&of(1));
+        (6..8).for_each(|length| other.push(&of(length)));
+        assert_eq!(other.take(), Some(Taken::Short(&of(6))));
+        one.take_from(&mut other);
+        assert_eq!(all(&mut one), [Ok(of(1)), Ok(of(7))]);
     }
 }

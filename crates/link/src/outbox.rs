@@ -372,6 +372,9 @@ impl Default for Outbox {
 
 #[cfg(test)]
 mod tests {
+    use wigwag_wire::call::Calls;
+    use wigwag_wire::run::Joiner;
+
     use super::*;
     use crate::write;
 
@@ -487,6 +490,28 @@ mod tests {
             }
             assert_eq!((frames, outbox.waiting_bytes()), (400, 0));
         }
+    }
+
+    #[test]
+    fn a_turn_of_runs_is_cut_between_them_and_each_item_has_a_number() {
+        let mut outbox = Outbox::for_peer(&Limits { batch_max: 8192, ..Limits::default() });
+        let (mut joiner, mut turn) = (Joiner::default(), Buffer::new());
+        joiner.told(1, 1);
+        for _ in 0..1000 {
+            assert!(joiner.tell(&mut turn, 1, 1, |_, at| Some(at + 40)));
+        }
+        joiner.close(&mut turn);
+        outbox.publish(&mut turn, 1000);
+        let (mut taken, mut next, mut pieces) = (Taken::default(), 0, 0);
+        while !outbox.is_idle() {
+            outbox.take(0, &mut taken);
+            let bytes = taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec());
+            let held = Calls::new(&bytes.collect::<Vec<u8>>()).count() as u64;
+            assert_eq!((taken.first_seq, taken.frames), (next, held));
+            (next, pieces) = (next + held, pieces + 1);
+        }
+        assert_eq!(next, 1000);
+        assert!(pieces > 5, "{pieces}");
     }
 
     #[test]

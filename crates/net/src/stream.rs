@@ -61,47 +61,33 @@ pub(crate) fn name(address: &UnixAddress) -> Option<String> {
     Some(format!("ipc://{}", String::from_utf8_lossy(path.as_os_str().as_bytes())))
 }
 
-struct TcpOutlet(tcp::OwnedWriteHalf);
+macro_rules! outlet {
+    ($name:ident: $half:ty) => {
+        struct $name($half);
 
-impl Outlet for TcpOutlet {
-    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(parts)
-    }
+        impl Outlet for $name {
+            fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
+                self.0.try_write_vectored(parts)
+            }
 
-    fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.as_ref().poll_write_ready(context)
-    }
+            fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+                self.0.as_ref().poll_write_ready(context)
+            }
 
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-        write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
-    }
+            fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
+                write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
+            }
 
-    fn close(&self) {
-        // The peer may be gone already; then there is nothing left to end.
-        let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
-    }
+            fn close(&self) {
+                // The peer may be gone already; then there is nothing left to end.
+                let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
+            }
+        }
+    };
 }
 
-struct UnixOutlet(unix::OwnedWriteHalf);
-
-impl Outlet for UnixOutlet {
-    fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(parts)
-    }
-
-    fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.as_ref().poll_write_ready(context)
-    }
-
-    fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize> {
-        write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
-    }
-
-    fn close(&self) {
-        // The peer may be gone already; then there is nothing left to end.
-        let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
-    }
-}
+outlet!(TcpOutlet: tcp::OwnedWriteHalf);
+outlet!(UnixOutlet: unix::OwnedWriteHalf);
 
 /// Writes `bytes` with the calling thread until all are gone, the limit is over, or an error.
 fn write_blocking(socket: SockRef<'_>, bytes: &[u8], limit: Duration) -> io::Result<usize> {
