@@ -142,7 +142,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
         now: bool,
     ) -> Attempt<Answer<'a, I, R>> {
         let sent = match &target.place {
-            Place::Remote(route) => match route.ask(message, ticket, waker, now) {
+            Place::Remote(route, _) => match route.ask(message, ticket, waker, now) {
                 Attempt::Sent(slot) => Attempt::Sent(Waiting::There(slot)),
                 Attempt::Full => Attempt::Full,
                 Attempt::Failed(error) => Attempt::Failed(error),
@@ -168,7 +168,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     /// stays out of the way.
     #[inline(always)]
     fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
-        if let (Waiting::There(slot), Place::Remote(route)) = (&self.place, &self.target.place) {
+        if let (Waiting::There(slot), Place::Remote(route, _)) = (&self.place, &self.target.place) {
             let mut small = [0; SMALL_REPLY_BYTES];
             if let Some(length) = route.take_reply(*slot, &mut small) {
                 self.place = Waiting::Over;
@@ -192,7 +192,8 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
                     detail,
                 }),
             },
-            (Waiting::There(slot), Place::Remote(route)) => match route.poll_reply(*slot, waker) {
+            (Waiting::There(slot), Place::Remote(route, _)) => match route.poll_reply(*slot, waker)
+            {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes))
                     .map_err(|why| bad_reply(route.target(), &why)),
@@ -222,7 +223,7 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
         match (&self.place, &self.target.place) {
             (Waiting::Over, _) => {}
             (Waiting::Here(place), _) => place.abandon(),
-            (Waiting::There(slot), Place::Remote(route)) => route.cancel(*slot),
+            (Waiting::There(slot), Place::Remote(route, _)) => route.cancel(*slot),
             (Waiting::There(_), Place::Local(_)) => {}
         }
     }

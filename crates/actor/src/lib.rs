@@ -11,6 +11,7 @@ pub mod error;
 pub mod schema;
 pub mod interface;
 pub mod turn;
+pub mod at_hand;
 pub mod parked;
 pub mod reply;
 mod one_shot;

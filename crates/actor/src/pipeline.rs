@@ -13,6 +13,7 @@ use wigwag_wire::Reader;
 
 use crate::answers::{Answers, Taken};
 use crate::ask::bad_reply;
+use crate::at_hand::{self, Borrower};
 use crate::call::{Answerable, Call, Limit, full, refused};
 use crate::error::{CallError, CallErrorKind, Refused, Unsent};
 use crate::interface::Interface;
@@ -55,7 +56,7 @@ pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
 
 enum Way<I: Interface, R> {
     Here(VecDeque<Arc<OneShot<R>>>),
-    There { asks: Box<dyn Asks<I>>, answers: Answers },
+    There { asks: Box<dyn Asks<I>>, borrower: Borrower, answers: Answers },
 }
 
 impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
@@ -63,9 +64,10 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         let most = most.max(1);
         let (way, most) = match &target.place {
             Place::Local(_) => (Way::Here(VecDeque::new()), most),
-            Place::Remote(route) => {
+            Place::Remote(route, _) => {
                 let (asks, most) = route.clone().pipeline(most)?;
-                (Way::There { asks, answers: Answers::default() }, most)
+                let borrower = Borrower::new(&*asks);
+                (Way::There { asks, borrower, answers: Answers::default() }, most)
             }
         };
         Ok(Pipeline { target: target.clone(), way, contexts: VecDeque::new(), most })
@@ -101,6 +103,25 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// call may meet; `NoSuchActor` when the call is one of another reference.
     #[inline(always)]
     pub fn try_push(
+        &mut self,
+        call: Call<'_, I, R>,
+        context: C,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        if let Way::There { borrower, .. } = &self.way
+            && !self.is_full()
+            && self.target.is_same(call.target)
+            && at_hand::add(*borrower, &call.message)
+        {
+            self.contexts.push_back(context);
+            return Ok(());
+        }
+        self.try_push_alone(call, context)
+    }
+
+    /// An ask that is not added to those before it. Apart, so that the way of nearly all asks of a
+    /// busy pipeline is short.
+    #[inline(never)]
+    fn try_push_alone(
         &mut self,
         call: Call<'_, I, R>,
         context: C,
@@ -173,7 +194,6 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     }
 
     /// A call knows its own way; it must be ours.
-    #[inline(always)]
     fn leads_to(&self, target: &Ref<I>) -> Result<(), Box<CallError>> {
         if self.target.is_same(target) { Ok(()) } else { Err(self.elsewhere(target)) }
     }
@@ -185,7 +205,6 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         Box::new(error.with_detail(text))
     }
 
-    #[inline(always)]
     fn send(
         &mut self,
         message: &mut Option<I::Message>,
@@ -206,7 +225,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
                 }
                 attempt
             }
-            (Way::Here(_), Place::Remote(_)) => Attempt::Full,
+            (Way::Here(_), Place::Remote(..)) => Attempt::Full,
         }
     }
 
@@ -254,7 +273,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
         let target = self.target.target();
         let (asks, answers) = match &mut self.way {
-            Way::There { asks, answers } => (asks, answers),
+            Way::There { asks, answers, .. } => (asks, answers),
             Way::Here(places) => {
                 let Some(place) = places.front() else { return Poll::Pending };
                 let Poll::Ready(outcome) = place.poll(waker) else { return Poll::Pending };

@@ -8,6 +8,7 @@ use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 
+use crate::at_hand::{self, Borrower};
 use crate::call::Answerable;
 use crate::error::{CallError, CallErrorKind};
 use crate::interface::Interface;
@@ -107,7 +108,8 @@ pub struct Ref<I: Interface> {
 
 pub(crate) enum Place<I: Interface> {
     Local(Arc<Local<I>>),
-    Remote(Arc<dyn Route<I>>),
+    /// Its route, and the route as one who borrows the run at hand.
+    Remote(Arc<dyn Route<I>>, Borrower),
 }
 
 /// The local references to one actor; the last one lets the actor end.
@@ -158,7 +160,8 @@ pub(crate) fn send<I: Interface>(
 impl<I: Interface> Ref<I> {
     /// A reference to an actor that lives elsewhere.
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
-        Ref { place: Place::Remote(route) }
+        let borrower = Borrower::new(&*route);
+        Ref { place: Place::Remote(route, borrower) }
     }
 
     pub(crate) fn local(local: Arc<Local<I>>) -> Ref<I> {
@@ -174,7 +177,7 @@ impl<I: Interface> Ref<I> {
     pub fn target(&self) -> &Arc<str> {
         match &self.place {
             Place::Local(local) => &local.target,
-            Place::Remote(route) => route.target(),
+            Place::Remote(route, _) => route.target(),
         }
     }
 
@@ -182,7 +185,7 @@ impl<I: Interface> Ref<I> {
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
         match &self.place {
             Place::Local(local) => Some(local.clone()),
-            Place::Remote(_) => None,
+            Place::Remote(..) => None,
         }
     }
 
@@ -191,9 +194,7 @@ impl<I: Interface> Ref<I> {
     pub(crate) fn is_same(&self, other: &Ref<I>) -> bool {
         match (&self.place, &other.place) {
             (Place::Local(one), Place::Local(other)) => Arc::ptr_eq(one, other),
-            (Place::Remote(one), Place::Remote(other)) => {
-                std::ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other))
-            }
+            (Place::Remote(_, one), Place::Remote(_, other)) => one == other,
             _ => false,
         }
     }
@@ -207,6 +208,15 @@ impl<I: Interface> Ref<I> {
         Pipeline::new(self, most)
     }
 
+    /// Adds a tell to the run at hand, if that is one of tells to this actor. False: it must be told.
+    #[inline(always)]
+    pub(crate) fn add(&self, message: &I::Message) -> bool {
+        match &self.place {
+            Place::Local(_) => false,
+            Place::Remote(_, borrower) => at_hand::add(*borrower, message),
+        }
+    }
+
     #[inline]
     pub(crate) fn tell(
         &self,
@@ -216,14 +226,14 @@ impl<I: Interface> Ref<I> {
     ) -> Attempt<()> {
         match &self.place {
             Place::Local(local) => send(local, message, ReplySlot::Nobody, ticket, waker),
-            Place::Remote(route) => route.tell(message, ticket, waker),
+            Place::Remote(route, _) => route.tell(message, ticket, waker),
         }
     }
 
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
         match &self.place {
             Place::Local(local) => local.mailbox.leave(ticket),
-            Place::Remote(route) => route.leave(ticket),
+            Place::Remote(route, _) => route.leave(ticket),
         }
     }
 }
@@ -246,7 +256,7 @@ impl<I: Interface> Clone for Ref<I> {
     fn clone(&self) -> Ref<I> {
         let place = match &self.place {
             Place::Local(local) => Place::Local(local.clone()),
-            Place::Remote(route) => Place::Remote(route.clone()),
+            Place::Remote(route, borrower) => Place::Remote(route.clone(), *borrower),
         };
         Ref { place }
     }

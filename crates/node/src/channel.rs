@@ -17,7 +17,7 @@ use wigwag_wire::small::Window;
 
 use crate::limits::PILE_BYTES;
 use crate::link::{Link, Sending};
-use crate::turns::{self, Encoded};
+use crate::turns::{self, Encoded, Lend};
 
 /// A channel; dropping it detaches.
 pub(crate) struct Channel {
@@ -65,6 +65,7 @@ impl Channel {
     #[inline(always)]
     pub(crate) fn tell(
         &self,
+        lend: Option<&Lend<'_>>,
         method: u32,
         arguments: &impl Arguments,
         ticket: &mut Ticket,
@@ -74,7 +75,7 @@ impl Channel {
             let small = |window: &mut Window, place| arguments.encode_small(window, place);
             joiner.tell(out, self.number, method, small)
         };
-        if !ticket.is_parked() && turns::join(&self.link, self.number, join) {
+        if !ticket.is_parked() && turns::join(&self.link, self.number, lend, join) {
             return Attempt::Sent(());
         }
         self.tell_alone(method, arguments, ticket, waker)
@@ -104,6 +105,7 @@ impl Channel {
     #[inline(always)]
     pub(crate) fn ask_from(
         &self,
+        lend: &Lend<'_>,
         asker: (u32, u32),
         method: u32,
         arguments: &impl Arguments,
@@ -114,7 +116,7 @@ impl Channel {
             let small = |window: &mut Window, place| arguments.encode_small(window, place);
             joiner.ask(out, self.number, asker, method, small)
         };
-        if !ticket.is_parked() && turns::join(&self.link, self.number, join) {
+        if !ticket.is_parked() && turns::join(&self.link, self.number, Some(lend), join) {
             return Attempt::Sent(());
         }
         self.ask_from_alone(asker, method, arguments, ticket, waker)

@@ -67,7 +67,7 @@ impl Dynamic {
         poll_fn(|context| {
             let waker = Some(context.waker());
             let ticket = &mut parked.ticket;
-            match self.channel.tell(number, &Encoded(arguments), ticket, waker) {
+            match self.channel.tell(None, number, &Encoded(arguments), ticket, waker) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
                 Attempt::Full => Poll::Pending,
                 Attempt::Failed(error) => Poll::Ready(Err(*error)),

@@ -6,6 +6,7 @@ use std::task::{Poll, Waker};
 
 use bytes::Bytes;
 use wigwag_actor::answers::Answers;
+use wigwag_actor::at_hand::Borrower;
 use wigwag_actor::pipeline::Asks;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
@@ -16,6 +17,7 @@ use wigwag_actor::{
 use crate::channel::Channel;
 use crate::described::Described;
 use crate::ring::Ring;
+use crate::turns::{self, Lend};
 
 /// A route to an actor whose interface both sides know.
 pub(crate) struct Remote<I> {
@@ -50,8 +52,6 @@ impl<I: Interface> Remote<I> {
 struct Pipelined<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
-    /// The number of the next ask.
-    next: u64,
 }
 
 impl<I: Interface> Asks<I> for Pipelined<I> {
@@ -69,14 +69,22 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let asker = self.ring.asker(self.next);
-        self.ring.set_sent(self.next + 1);
-        let sent = self.remote.channel.ask_from(asker, number, call, ticket, waker);
+        // Those that were added to the run at hand count too.
+        turns::settle();
+        let next = self.ring.sent();
+        self.ring.set_sent(next + 1);
+        let most = self.ring.ahead(next);
+        let lend = Lend {
+            borrower: Borrower::new(self),
+            method: call.method(),
+            ring: Some((&self.ring, most)),
+        };
+        let asker = self.ring.asker(next);
+        let sent = self.remote.channel.ask_from(&lend, asker, number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
-            self.next += 1;
             *message = None;
         } else {
-            self.ring.set_sent(self.next);
+            self.ring.set_sent(next);
         }
         sent
     }
@@ -96,6 +104,7 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
 
 impl<I> Drop for Pipelined<I> {
     fn drop(&mut self) {
+        turns::settle();
         if self.ring.leave() {
             self.remote.channel.link.close_ring(&self.ring);
         }
@@ -122,7 +131,8 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let sent = self.channel.tell(number, call, ticket, waker);
+        let lend = Lend { borrower: Borrower::new(self), method: call.method(), ring: None };
+        let sent = self.channel.tell(Some(&lend), number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
         }
@@ -171,7 +181,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
         let most = most.min(ring.places() as usize);
-        Ok((Box::new(Pipelined { remote: self, ring, next: 0 }), most))
+        Ok((Box::new(Pipelined { remote: self, ring }), most))
     }
 
     fn cancel(&self, slot: Slot) {

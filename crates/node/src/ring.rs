@@ -85,6 +85,11 @@ impl Ring {
         (self.first + place, (number >> self.bits) as u32)
     }
 
+    /// Asks behind `number` whose slots follow its own, one after the other.
+    pub(crate) fn ahead(&self, number: u64) -> usize {
+        (self.places() - 1 - (number as u32 & (self.places() - 1))) as usize
+    }
+
     /// The first ask from `from` on that has this slot.
     pub(crate) fn number(&self, slot: u32, from: u64) -> u64 {
         let ahead = slot.wrapping_sub(self.asker(from).0) & (self.places() - 1);

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::task::Waker;
 
+use wigwag_actor::at_hand::{self, Borrower};
 use wigwag_actor::{CallErrorKind, turn};
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
@@ -20,6 +21,7 @@ use crate::limits::{
     UNACKED_ANSWER_BYTES_MAX,
 };
 use crate::link::Link;
+use crate::ring::Ring;
 
 /// What this thread's turn has for one link.
 struct Turned {
@@ -27,6 +29,8 @@ struct Turned {
     encoded: Buffer,
     frames: u64,
     joiner: Joiner,
+    /// Whose asks the run at hand is of.
+    ring: Option<Arc<Ring>>,
     /// The channel that was called last, and the credit leased for it.
     channel: u64,
     left: u64,
@@ -44,15 +48,57 @@ struct Turned {
 struct Places {
     /// The turn is open and will publish at its end.
     armed: bool,
+    /// The first place's buffer is with those who call: it ends in the run at hand.
+    lent: bool,
     places: Vec<Turned>,
 }
 
 thread_local! {
     static PLACES: RefCell<Places> =
-        const { RefCell::new(Places { armed: false, places: Vec::new() }) };
+        const { RefCell::new(Places { armed: false, lent: false, places: Vec::new() }) };
+}
+
+/// Who may add calls to the run that a call was joined to.
+pub(crate) struct Lend<'a> {
+    pub(crate) borrower: Borrower,
+    /// The method, by the number that the caller's own schema gives it.
+    pub(crate) method: u32,
+    /// Those calls are asks from these slots; and how many more may follow.
+    pub(crate) ring: Option<(&'a Arc<Ring>, usize)>,
 }
 
 impl Places {
+    /// Takes back what was lent. False: this is an encoder that itself sends, and it has it.
+    #[inline(always)]
+    fn settle(&mut self) -> bool {
+        !self.lent || self.settle_now()
+    }
+
+    fn settle_now(&mut self) -> bool {
+        let Some(place) = self.places.first_mut() else { return true };
+        let Some(added) = at_hand::take_back(&mut place.encoded) else { return false };
+        self.lent = false;
+        place.joiner.added(added);
+        place.frames += added as u64;
+        place.left = place.left.saturating_sub(added as u64);
+        if let Some(ring) = place.ring.take() {
+            ring.set_sent(ring.sent() + added as u64);
+        }
+        true
+    }
+
+    /// Lends the run that a call was just joined to, if there is room in it.
+    fn lend(&mut self, lend: &Lend<'_>) {
+        let Some(place) = self.places.first_mut() else { return };
+        let most = lend.ring.map_or(usize::MAX, |(_, most)| most);
+        let room = place.joiner.room().min(place.left as usize).min(most);
+        if room > 0 {
+            at_hand::lend(lend.borrower, lend.method, room, &mut place.encoded);
+            place.ring = lend.ring.map(|(ring, _)| ring.clone());
+            self.lent = true;
+        }
+    }
+
     /// The place for `link`; `None` outside a turn.
     #[inline]
     fn find(&mut self, link: &Arc<Link>) -> Option<&mut Turned> {
@@ -84,7 +130,10 @@ impl Places {
 /// itself sends.
 #[inline(always)]
 fn with<T>(link: &Arc<Link>, work: impl FnOnce(&mut Turned) -> T) -> Option<T> {
-    PLACES.with(|places| places.try_borrow_mut().ok()?.find(link).map(work))
+    PLACES.with(|places| {
+        let mut places = places.try_borrow_mut().ok()?;
+        if places.settle() { places.find(link).map(work) } else { None }
+    })
 }
 
 /// What encoding a call into the turn came to.
@@ -97,16 +146,20 @@ pub(crate) enum Encoded<T> {
 }
 
 /// Joins a call to those that this turn has sent just before, if it is of their kind, and they have
-/// left credit for it. False: it is still to be sent.
+/// left credit for it; those that follow need not come here. False: it is still to be sent.
 #[inline(always)]
 pub(crate) fn join(
     link: &Arc<Link>,
     channel: u64,
+    lend: Option<&Lend<'_>>,
     join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
 ) -> bool {
     PLACES.with(|places| {
         // Outside a turn no place has a channel at hand.
         let Ok(mut places) = places.try_borrow_mut() else { return false };
+        if !places.settle() {
+            return false;
+        }
         let Some(place) = places.places.first_mut() else { return false };
         let at_hand = Arc::ptr_eq(&place.link, link) && place.channel == channel && place.left > 0;
         if !at_hand || !join(&mut place.joiner, &mut place.encoded) {
@@ -114,8 +167,16 @@ pub(crate) fn join(
         }
         place.left -= 1;
         place.written();
+        if let Some(lend) = lend {
+            places.lend(lend);
+        }
         true
     })
+}
+
+/// Takes back what was lent, so that what was added is counted.
+pub(crate) fn settle() {
+    PLACES.with(|places| places.try_borrow_mut().is_ok_and(|mut places| places.settle()));
 }
 
 /// Encodes a call: `encode` appends the frame and gives what its body measures, and `note` says what
@@ -228,6 +289,8 @@ pub(crate) fn publish_all() {
         let Ok(mut places) = places.try_borrow_mut() else {
             return;
         };
+        // Between two turns nobody encodes.
+        places.settle();
         places.armed = false;
         // The links stay here: the next turn of the thread most likely sends to the same.
         places.places.retain_mut(|place| {
@@ -247,6 +310,7 @@ impl Turned {
             encoded: Buffer::new(),
             frames: 0,
             joiner: Joiner::default(),
+            ring: None,
             channel: u64::MAX,
             left: 0,
             leases: Vec::new(),

@@ -94,12 +94,11 @@ impl Buffer {
     /// that the length stays, and keeps it in a register from one store to the next.
     #[inline(always)]
     pub fn place<const N: usize>(&mut self) -> &mut [u8; N] {
-        let place = self.length..self.length + N;
-        if self.memory.get(place.clone()).is_none() {
-            grow(&mut self.memory, place.end);
+        if self.memory.len().wrapping_sub(self.length) < N {
+            grow(&mut self.memory, self.length + N);
         }
         self.memory
-            .get_mut(place)
+            .get_mut(self.length..)
             .and_then(|free| free.first_chunk_mut())
             .expect("memory was grown to hold it")
     }

@@ -96,6 +96,16 @@ impl<'a> Run<'a> {
     }
 }
 
+/// Where the content of an item begins, in the window behind what was written before.
+pub const ITEM_BEGIN: usize = 1;
+
+/// Makes an item of a content that lies from [`ITEM_BEGIN`] to `end`. False: it is too long for one.
+#[inline(always)]
+pub fn end_item(window: &mut Window, end: usize) -> bool {
+    store(window, 0, [end.wrapping_sub(ITEM_BEGIN) as u8]);
+    end <= ITEM_BEGIN + ITEM_BYTES_MAX
+}
+
 /// True for the kinds that are runs.
 #[inline(always)]
 pub fn is_run(kind: u8) -> bool {
@@ -215,6 +225,17 @@ impl Joiner {
         self.next = word(asker).wrapping_add(NEXT_SLOT);
     }
 
+    /// Items that may be added to the open run with [`end_item`].
+    pub fn room(&self) -> usize {
+        self.room
+    }
+
+    /// So many were added, each from the slot behind the last one's.
+    pub fn added(&mut self, items: usize) {
+        self.room = self.room.saturating_sub(items);
+        self.next = self.next.wrapping_add(NEXT_SLOT.wrapping_mul(items as u64));
+    }
+
     #[inline(always)]
     fn item(
         &mut self,
@@ -222,18 +243,15 @@ impl Joiner {
         small: impl FnOnce(&mut Window, usize) -> Option<usize>,
     ) -> bool {
         let window = out.place();
-        match small(window, 1) {
-            Some(end) if end <= 1 + ITEM_BYTES_MAX => {
-                store(window, 0, [(end - 1) as u8]);
-                out.advance(end);
-                self.room -= 1;
-                true
-            }
-            _ => {
-                self.close(out);
-                false
-            }
+        if let Some(end) = small(window, ITEM_BEGIN)
+            && end_item(window, end)
+        {
+            out.advance(end);
+            self.room -= 1;
+            return true;
         }
+        self.close(out);
+        false
     }
 
     #[cold]
