@@ -11,6 +11,7 @@ use wigwag_wire::{Buffer, DecodeError, Reader};
 use crate::limits::ActorOptions;
 use crate::reference::Ref;
 use crate::reply::Reply;
+use crate::run::SameCalls;
 use crate::schema::Schema;
 
 /// The calls that an actor understands. A caller needs no more than this.
@@ -64,6 +65,19 @@ pub trait Actor: Interface {
         Ok(message.map(|message| self.handle(message, reply)))
     }
 
+    /// Handles calls of method `method` that follow each other, until none is left or one is not
+    /// understood or has an `async` handler; what it gives is about that one. The macros write this
+    /// one, because the method is looked up once then.
+    #[inline]
+    fn handle_run(
+        &mut self,
+        method: u32,
+        calls: &mut SameCalls<'_, '_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Option<Handled<Self::Message>>, DecodeError> {
+        one_by_one(self, method, calls, reply)
+    }
+
     /// Runs an `async` handler to its end. The next call waits for it.
     fn handle_later(
         &mut self,
@@ -88,6 +102,22 @@ pub trait Actor: Interface {
     fn spawn_with(self, options: ActorOptions) -> Self::Ref {
         crate::worker::spawn(self, options).into()
     }
+}
+
+/// Handles calls that follow each other as if each had come alone.
+pub fn one_by_one<A: Actor>(
+    actor: &mut A,
+    method: u32,
+    calls: &mut SameCalls<'_, '_>,
+    reply: &mut Reply<'_>,
+) -> Result<Option<Handled<A::Message>>, DecodeError> {
+    while let Some(arguments) = calls.next(reply) {
+        match actor.handle_encoded(method, &mut Reader::new(arguments), reply)? {
+            Some(Handled::Done) => reply.end(),
+            other => return Ok(other),
+        }
+    }
+    Ok(Some(Handled::Done))
 }
 
 /// What [`Actor::handle`] did with a call.

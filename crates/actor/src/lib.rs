@@ -25,7 +25,7 @@ pub mod answers;
 pub mod pipeline;
 mod block;
 mod stage;
-mod run;
+pub mod run;
 mod worker;
 
 pub use ask::{Answer, Ask};

@@ -145,8 +145,17 @@ impl<'r> Reply<'r> {
     }
 
     /// True when somebody waits: false for a tell.
+    #[inline]
     pub fn is_wanted(&self) -> bool {
         !matches!(self.slot, ReplySlot::Nobody)
+    }
+
+    /// The call was handled: whoever still waits hears that there is no answer.
+    #[inline(always)]
+    pub(crate) fn end(&mut self) {
+        if self.is_wanted() {
+            self.fail_now(CallErrorKind::ReplyDropped, None);
+        }
     }
 
     /// The same way, for the next call.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::vec::Drain;
 
-use wigwag_wire::call::Calls;
+use wigwag_wire::call::{CallRun, Calls};
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::error::CallErrorKind;
@@ -87,27 +87,26 @@ impl<'a> Arrived<'a> {
 impl<A: Actor> Source<A> for Arrived<'_> {
     fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
         loop {
-            // Nearly all tells of a busy session come in runs: they are asked for first.
-            let (method, arguments, asker) = match self.calls.next_of_tells() {
-                Some((method, arguments)) => (method, arguments, None),
-                None => {
-                    let call = self.calls.next()?;
-                    (call.method, call.arguments, call.asker)
+            // Nearly all calls of a busy session come in runs: they are asked for first.
+            let (method, handled) = if let Some(run) = self.calls.run() {
+                let method = run.method();
+                (method, actor.handle_run(method, &mut SameCalls(run), reply))
+            } else {
+                let call = self.calls.next()?;
+                // A tell finds the reply as the call before left it: nobody waits.
+                if let Some((slot, generation)) = call.asker {
+                    reply.renew(ReplySlot::Remote { slot, generation });
                 }
+                let mut arguments = Reader::new(call.arguments);
+                (call.method, actor.handle_encoded(call.method, &mut arguments, reply))
             };
-            // A tell finds the reply as the call before left it: nobody waits.
-            if let Some((slot, generation)) = asker {
-                reply.renew(ReplySlot::Remote { slot, generation });
-            }
-            match actor.handle_encoded(method, &mut Reader::new(arguments), reply) {
+            match handled {
                 Ok(Some(Handled::Done)) => {}
                 Ok(Some(Handled::Later(message))) => return Some(message),
                 Ok(None) => self.not_understood::<A>(method, None, reply),
                 Err(error) => self.not_understood::<A>(method, Some(error), reply),
             }
-            if asker.is_some() && reply.is_wanted() {
-                reply.fail(CallErrorKind::ReplyDropped, "");
-            }
+            reply.end();
         }
     }
 
@@ -117,6 +116,40 @@ impl<A: Actor> Source<A> for Arrived<'_> {
 
     fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>) {
         refuse_calls(std::mem::take(&mut self.calls), owner);
+    }
+}
+
+/// Calls of one method that follow each other, as [`Actor::handle_run`] gets them.
+#[derive(Debug)]
+pub struct SameCalls<'c, 'a>(CallRun<'c, 'a>);
+
+impl<'a> SameCalls<'_, 'a> {
+    /// The arguments of the next call, whose asker `reply` leads to then.
+    #[inline(always)]
+    pub fn next(&mut self, reply: &mut Reply<'_>) -> Option<&'a [u8]> {
+        let (slot, arguments) = self.0.next()?;
+        if let Some(generation) = self.0.generation() {
+            reply.renew(ReplySlot::Remote { slot, generation });
+        }
+        Some(arguments)
+    }
+
+    /// Has `handle` read the arguments of one call after the other, and handle it. After an error the
+    /// one that it is about was the last.
+    ///
+    /// # Errors
+    /// What `handle` gives.
+    #[inline(always)]
+    pub fn each<M>(
+        &mut self,
+        reply: &mut Reply<'_>,
+        mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
+    ) -> Result<Option<Handled<M>>, DecodeError> {
+        while let Some(arguments) = self.next(reply) {
+            handle(&mut Reader::new(arguments), reply)?;
+            reply.end();
+        }
+        Ok(Some(Handled::Done))
     }
 }
 

@@ -7,7 +7,7 @@ use syn::ext::IdentExt;
 
 use crate::definition::{Definition, local, locals};
 use crate::kind;
-use crate::message::arm;
+use crate::message::{arm, body};
 use crate::method::{Method, Shape, at};
 
 /// `impl Interface`.
@@ -77,6 +77,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
         }
     });
     let encoded = handle_encoded(definition);
+    let same = handle_run(definition);
     let nothing = TokenStream::new();
     let run_later = later.iter().map(|method| run(definition, method, &nothing));
     // The worker hands over only what `handle` gave back, so the rest is never taken.
@@ -104,6 +105,8 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
             }
 
             #encoded
+
+            #same
 
             async fn handle_later(
                 &mut self,
@@ -152,6 +155,36 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
             match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
                 #(#arms)*
                 _ => ::core::result::Result::Ok(::core::option::Option::None),
+            }
+        }
+    }
+}
+
+/// The same for calls of one method that follow each other. Those with `async` handlers go one by
+/// one.
+fn handle_run(definition: &Definition) -> TokenStream {
+    let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
+    let (calls, message) = (local("calls"), &definition.message);
+    let arms = definition.methods.iter().zip(0u32..).filter(|(one, _)| !one.is_async);
+    let arms = arms.map(|(one, at)| {
+        let run = call(definition, one, true);
+        let body = body(one, true, &quote!({ #run }));
+        quote!(#at => #calls.each(#reply, |#reader, #reply| #body),)
+    });
+    quote! {
+        #[inline]
+        fn handle_run(
+            &mut self,
+            #method: ::core::primitive::u32,
+            #calls: &mut ::wigwag::__private::SameCalls<'_, '_>,
+            #reply: &mut ::wigwag::__private::Reply<'_>,
+        ) -> ::core::result::Result<
+            ::core::option::Option<::wigwag::__private::Handled<#message>>,
+            ::wigwag::__private::DecodeError,
+        > {
+            match #method.wrapping_sub(::wigwag::__private::FIRST_METHOD) {
+                #(#arms)*
+                _ => ::wigwag::__private::one_by_one(self, #method, #calls, #reply),
             }
         }
     }

@@ -143,6 +143,14 @@ fn decode(definition: &Definition) -> TokenStream {
 /// The arm for method number `at`: reads its arguments into locals, and `then`. `lend`: texts and
 /// bytes are borrowed from what is read.
 pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> TokenStream {
+    let body = body(method, lend, then);
+    quote! {
+        #at => #body.map(::core::option::Option::Some),
+    }
+}
+
+/// Reads the arguments of a call into locals, and `then`; the value is a `Result`.
+pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStream {
     let (reader, count) = (local("reader"), local("count"));
     let required = method.required();
     let takes = (0..).zip(&method.arguments).zip(locals(method)).map(|((at, argument), local)| {
@@ -156,12 +164,11 @@ pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> T
     });
     let check = check(&count, required, "argument");
     quote! {
-        #at => ::wigwag::__private::nested(#reader, |#reader, #count| {
+        ::wigwag::__private::nested(#reader, |#reader, #count| {
             let _ = #count;
             #check
             #(#takes)*
             ::core::result::Result::Ok(#then)
         })
-        .map(::core::option::Option::Some),
     }
 }

@@ -77,10 +77,13 @@ pub struct Call<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct Calls<'a> {
     rest: &'a [u8],
-    /// What is left of a run, the method of its calls, and who asks next in it.
+    /// What is left of a run, and the method of its calls.
     items: Items<'a>,
     method: u32,
-    asker: Option<(u32, u32)>,
+    /// Its calls are asks: who asks next.
+    asks: bool,
+    slot: u32,
+    generation: u32,
 }
 
 impl<'a> Calls<'a> {
@@ -89,13 +92,14 @@ impl<'a> Calls<'a> {
         Calls { rest: bytes, ..Calls::default() }
     }
 
-    /// The next call if it is one of a run of tells: its method and its arguments.
-    #[inline(always)]
-    pub fn next_of_tells(&mut self) -> Option<(u32, &'a [u8])> {
-        if self.asker.is_some() {
+    /// What is left of a run that was begun, to be taken out call by call.
+    #[inline]
+    pub fn run(&mut self) -> Option<CallRun<'_, 'a>> {
+        if self.items.rest().is_empty() {
             return None;
         }
-        Some((self.method, self.items.next()?))
+        let (items, slot) = (self.items, self.slot);
+        Some(CallRun { items, slot, calls: self })
     }
 
     #[inline(never)]
@@ -124,7 +128,8 @@ impl<'a> Calls<'a> {
     fn begin(&mut self, run: Run<'a>, rest: &'a [u8]) -> Option<Call<'a>> {
         self.rest = rest;
         self.items = run.items;
-        self.asker = run.asker;
+        self.asks = run.asker.is_some();
+        (self.slot, self.generation) = run.asker.unwrap_or_default();
         self.method = u32::try_from(run.method).unwrap_or(u32::MAX);
         self.item()
     }
@@ -133,11 +138,49 @@ impl<'a> Calls<'a> {
     #[inline(always)]
     fn item(&mut self) -> Option<Call<'a>> {
         let arguments = self.items.next()?;
-        let call = Call { method: self.method, asker: self.asker, arguments };
-        if let Some((slot, _)) = &mut self.asker {
-            *slot = slot.wrapping_add(1);
-        }
-        Some(call)
+        let asker = self.asks.then_some((self.slot, self.generation));
+        self.slot = self.slot.wrapping_add(1);
+        Some(Call { method: self.method, asker, arguments })
+    }
+}
+
+/// Calls of one method that follow each other. However the taking ends, by a panic of who takes
+/// them too, those that were not taken are left to the [`Calls`] that they come from.
+#[derive(Debug)]
+pub struct CallRun<'c, 'a> {
+    items: Items<'a>,
+    slot: u32,
+    calls: &'c mut Calls<'a>,
+}
+
+impl<'a> CallRun<'_, 'a> {
+    /// The method of all of them.
+    #[inline(always)]
+    pub fn method(&self) -> u32 {
+        self.calls.method
+    }
+
+    /// The next call: the slot of its asker if they are asks, and the arguments.
+    #[inline(always)]
+    pub fn next(&mut self) -> Option<(u32, &'a [u8])> {
+        let arguments = self.items.next()?;
+        let slot = self.slot;
+        self.slot = slot.wrapping_add(1);
+        Some((slot, arguments))
+    }
+
+    /// The generation of the slots of all askers; `None` when they are tells.
+    #[inline(always)]
+    pub fn generation(&self) -> Option<u32> {
+        self.calls.asks.then_some(self.calls.generation)
+    }
+}
+
+impl Drop for CallRun<'_, '_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.calls.items = self.items;
+        self.calls.slot = self.slot;
     }
 }
 
