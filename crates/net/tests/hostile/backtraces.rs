@@ -44,11 +44,13 @@ fn unending(bytes: usize) -> Act {
 fn over_eight_hops(ours: Ours) -> Vec<Row> {
     let mut rows = Vec::new();
     for length in [0, 1, 2, 3, 4, 5, 8, 27, 28, 31] {
-        let row = Row::partner(format!("{length} bytes without an end"), ours, vec![unending(length)]);
+        let row =
+            Row::partner(format!("{length} bytes without an end"), ours, vec![unending(length)]);
         rows.push(row.moves("dropped_malformed", 1));
     }
     for length in [32, 33, 1024, 1024 * 1024] {
-        let row = Row::partner(format!("{length} bytes without an end"), ours, vec![unending(length)]);
+        let row =
+            Row::partner(format!("{length} bytes without an end"), ours, vec![unending(length)]);
         rows.push(row.moves("dropped_too_many_hops", 1));
     }
     for hops in 1..=8 {

@@ -48,8 +48,7 @@ fn torn(ours: Ours) -> Vec<Row> {
     let bodies: Vec<String> =
         (0..60).map(|number| format!("sound {number}{}", "-".repeat(number))).collect();
     let acts: Vec<Act> = bodies.iter().map(message).collect();
-    let paused: Vec<Act> =
-        acts.iter().take(9).flat_map(|act| [act.clone(), Act::Pause]).collect();
+    let paused: Vec<Act> = acts.iter().take(9).flat_map(|act| [act.clone(), Act::Pause]).collect();
     let row = |name: &str, acts: Vec<Act>| Row::partner(name, ours, acts);
     let mut rows = vec![row("message, pause, message", paused).delivers(&bodies[..9])];
     let manners =

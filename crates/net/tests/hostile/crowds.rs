@@ -154,8 +154,7 @@ async fn what_is_announced_allocates_nothing() {
         let mut peers = Vec::new();
         for _ in 0..PEERS {
             let mut peer = Peer::connect(&served.address).await;
-            let said =
-                [header(ProtocolNumber::PUSH), place.claim(CLAIM), vec![7; 10_000]].concat();
+            let said = [header(ProtocolNumber::PUSH), place.claim(CLAIM), vec![7; 10_000]].concat();
             peer.say(&said).await;
             peers.push(peer);
         }

@@ -60,8 +60,12 @@ fn at_the_limit() -> Vec<Row> {
         pull("nothing, where nothing is allowed", 0).limit(0).delivers([b""]),
         pull("a byte, where nothing is allowed", 1).limit(0).punished(TOO_LONG),
         // Header and body together are what the limit is about.
-        Row::partner("a request as long as the limit", Ours::Rep, vec![Act::Message(asked.clone())])
-            .delivers([body(LIMIT - 4)]),
+        Row::partner(
+            "a request as long as the limit",
+            Ours::Rep,
+            vec![Act::Message(asked.clone())],
+        )
+        .delivers([body(LIMIT - 4)]),
         Row::partner(
             "a request whose header is over the limit",
             Ours::Rep,
@@ -97,7 +101,8 @@ fn types() -> Vec<Row> {
             let name = format!("message type {kind}");
             let row = Row::partner(name, ours, vec![Act::Say(frame)]);
             rows.push(row.only_at(Place::Ipc).punished("only 1 is known"));
-            let alone = Row::partner(format!("type {kind} alone"), ours, vec![Act::Say(vec![kind])]);
+            let alone =
+                Row::partner(format!("type {kind} alone"), ours, vec![Act::Say(vec![kind])]);
             rows.push(alone.only_at(Place::Ipc).punished("only 1 is known"));
         }
     }

@@ -96,12 +96,7 @@ impl Row {
     }
 
     /// Whoever connects, from its first byte on.
-    pub(crate) fn stranger(
-        name: impl Into<String>,
-        ours: Ours,
-        acts: Vec<Act>,
-        end: End,
-    ) -> Row {
+    pub(crate) fn stranger(name: impl Into<String>, ours: Ours, acts: Vec<Act>, end: End) -> Row {
         let name = format!("{ours:?}: {}", name.into());
         let was_pipe = !matches!(end, End::ShownOut | End::NeverCame);
         let sound = if ours.is_exclusive() && was_pipe { Sound::After } else { Sound::Beside };
