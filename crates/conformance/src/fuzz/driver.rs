@@ -114,7 +114,7 @@ impl Driver {
             }
             1 => {
                 if let Some(byte) = input.get_mut(place) {
-                    *byte = [0, 1, 0x7f, 0x80, 0xff, chance.next() as u8][chance.below(6)];
+                    *byte = [0, 1, 2, 0x7f, 0x80, 0xff, chance.next() as u8][chance.below(7)];
                 }
             }
             2 => input.truncate(place),

@@ -272,6 +272,28 @@ async fn a_client_that_never_reads_holds_up_no_other() {
     }
 }
 
+/// Ids count up, so whoever was asked once can tell the next: a reply to what somebody else was asked
+/// is dropped and counted, and the true one is taken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_of_a_peer_that_was_never_asked_is_dropped() {
+    for place in PLACES {
+        let req = Req::new();
+        let address = req.listen(&place.address()).await.unwrap().to_string();
+        let mut asked = Peer::connect(&address).await;
+        asked.say(&header(ProtocolNumber::REP)).await;
+        req.send("whom?").await.unwrap();
+        let question = timeout(AT_ONCE, asked.hear()).await.unwrap().unwrap();
+        let mut forger = Peer::connect(&address).await;
+        let forged = [&question[..4], b"me"].concat();
+        let said = [header(ProtocolNumber::REP), place.framed(&forged)].concat();
+        forger.say(&said).await;
+        eventually("the forged reply", || req.statistics().counters.dropped_late == 1).await;
+        asked.say(&place.framed(&[&question[..4], b"you"].concat())).await;
+        assert_eq!(timeout(AT_ONCE, req.recv()).await.unwrap().unwrap(), "you");
+        assert_eq!(req.statistics().counters.dropped(), 1);
+    }
+}
+
 /// A socket is closed while strangers are at its door and torn messages in its pipes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_waits_for_no_hostile_peer() {
