@@ -11,10 +11,10 @@ mod memory;
 use std::env;
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use wigwag_net::Redial;
@@ -88,7 +88,7 @@ impl Held {
 
 /// Sockets that nobody closes until the end: numbered messages pass all the while.
 struct Traffic {
-    over: Arc<AtomicBool>,
+    over: oneshot::Sender<()>,
     sending: JoinHandle<u64>,
     receiving: JoinHandle<u64>,
 }
@@ -98,15 +98,13 @@ impl Traffic {
         let (pull, push) = (Pull::new(), Push::new());
         let address = pull.listen(&place.address("traffic")).await.unwrap().to_string();
         push.dial(&address).await.unwrap();
-        let over = Arc::new(AtomicBool::new(false));
-        let stop = over.clone();
+        let (over, mut stop) = oneshot::channel();
         let sending = tokio::spawn(async move {
             let mut sent = 0_u64;
-            // Pairs with the store in `end`; nothing else hangs on it.
-            while !stop.load(Ordering::Relaxed) {
+            while stop.try_recv().is_err() {
                 push.send(sent.to_be_bytes().to_vec()).await.unwrap();
                 sent += 1;
-                if sent % 16 == 0 {
+                if sent.is_multiple_of(16) {
                     // Traffic, and not all there is room for.
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
@@ -131,7 +129,7 @@ impl Traffic {
     }
 
     async fn end(self) -> u64 {
-        self.over.store(true, Ordering::Relaxed);
+        self.over.send(()).unwrap();
         let (sent, heard) = (self.sending.await.unwrap(), self.receiving.await.unwrap());
         assert_eq!(sent, heard);
         heard
@@ -170,7 +168,7 @@ async fn churn(place: Place, server: &Server, number: u32) {
     let req = Req::new();
     req.dial(&server.address).await.unwrap();
     let question = number.to_string();
-    if number % 3 == 0 {
+    if number.is_multiple_of(3) {
         req.send(question).await.unwrap();
         drop(req);
     } else {
@@ -187,7 +185,7 @@ async fn churn(place: Place, server: &Server, number: u32) {
     }
     publisher.send("heard").await.unwrap();
     assert_eq!(sub.recv().await.unwrap(), "heard");
-    if number % 2 == 0 {
+    if number.is_multiple_of(2) {
         within_promise(publisher.close(), "pub").await;
         within_promise(sub.close(), "sub").await;
     } else {
@@ -264,7 +262,7 @@ async fn ten_thousand_openings_and_closings_leave_nothing_behind() {
         heard += traffic.end().await;
     }
     nothing.comes_back_to("everything").await;
-    println!(
+    eprintln!(
         "{openings} openings in {:?}, {heard} messages beside them, {grown} KiB more",
         begun.elapsed()
     );

@@ -27,7 +27,7 @@ impl Chance {
     }
 
     /// The next one.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -36,7 +36,7 @@ impl Chance {
 
     /// One of `count` numbers from 0; 0 where there are none.
     pub fn below(&mut self, count: usize) -> usize {
-        if count == 0 { 0 } else { (self.next() % count as u64) as usize }
+        if count == 0 { 0 } else { (self.number() % count as u64) as usize }
     }
 }
 
@@ -82,7 +82,7 @@ impl Driver {
         let mut chance = Chance::new(self.seed ^ run.wrapping_mul(0xd134_2543_de82_ef95));
         let mut input = match self.seeds.get(chance.below(self.seeds.len())) {
             Some(seed) => seed.clone(),
-            None => (0..chance.below(64)).map(|_| chance.next() as u8).collect(),
+            None => (0..chance.below(64)).map(|_| chance.number() as u8).collect(),
         };
         for _ in 0..chance.below(CHANGES_MAX + 1) {
             self.change(&mut input, &mut chance);
@@ -114,7 +114,7 @@ impl Driver {
             }
             1 => {
                 if let Some(byte) = input.get_mut(place) {
-                    *byte = [0, 1, 2, 0x7f, 0x80, 0xff, chance.next() as u8][chance.below(7)];
+                    *byte = [0, 1, 2, 0x7f, 0x80, 0xff, chance.number() as u8][chance.below(7)];
                 }
             }
             2 => input.truncate(place),
@@ -151,7 +151,7 @@ impl Driver {
 
     fn word(&self, chance: &mut Chance) -> Vec<u8> {
         let word = self.dictionary.get(chance.below(self.dictionary.len()));
-        word.cloned().unwrap_or_else(|| vec![chance.next() as u8])
+        word.cloned().unwrap_or_else(|| vec![chance.number() as u8])
     }
 }
 

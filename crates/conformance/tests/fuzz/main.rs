@@ -37,7 +37,7 @@ fn plan() -> (u64, std::ops::Range<u64>) {
 fn hunt(name: &str) {
     let target: &Target = TARGETS.iter().find(|target| target.name == name).expect("a target");
     let (seed, runs) = plan();
-    println!("{name}: seed {seed}, {} runs", runs.end - runs.start);
+    eprintln!("{name}: seed {seed}, {} runs", runs.end - runs.start);
     for input in (target.seeds)() {
         assert_eq!((target.check)(&input), Ok(()), "the seed {input:02x?}");
     }

@@ -14,7 +14,6 @@ use crate::{RUNS, SEED};
 /// It is found with seeds and dictionary, and its input made as small as `smallest`.
 fn is_found(check: impl Fn(&[u8]) -> Verdict, seeds: Vec<Vec<u8>>, smallest: usize) {
     let found = Driver::new(SEED, seeds).hunt(0..RUNS, &check).expect("the planted bug");
-    println!("{found}");
     assert!(found.input.len() <= smallest, "{found}");
     assert!(judge(&check, &found.input).is_err(), "what is reported is what fails");
 }

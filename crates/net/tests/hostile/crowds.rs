@@ -12,7 +12,8 @@ use wigwag_wire::machine::HANDSHAKE_MAX;
 
 use crate::memory::{Memory, status};
 use crate::peer::{Peer, Place, header};
-use crate::row::{AT_ONCE, pause};
+use crate::row::AT_ONCE;
+use crate::stage::pause;
 use crate::subject::{Ours, Subject};
 
 /// A loaded machine may take so many times what is promised.

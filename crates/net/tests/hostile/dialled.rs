@@ -6,7 +6,8 @@ use wigwag_net::{NetErrorKind, transport};
 use wigwag_wire::{HeaderError, ProtocolNumber};
 
 use crate::peer::{Door, Peer, Place, header};
-use crate::row::{AT_ONCE, losses};
+use crate::row::AT_ONCE;
+use crate::stage::losses;
 use crate::subject::{Ours, Subject};
 
 /// What whoever listens there says, and what the dialer is told.

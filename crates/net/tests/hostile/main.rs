@@ -9,6 +9,7 @@
 mod peer;
 mod subject;
 mod row;
+mod stage;
 mod strangers;
 mod lengths;
 mod backtraces;
@@ -42,16 +43,17 @@ fn rows() -> Vec<Row> {
 async fn play_all(place: Place) {
     let memory = Memory::of_self();
     let rows: Vec<Row> = rows().into_iter().filter(|row| row.is_played_at(place)).collect();
-    assert!(rows.len() >= ROWS_MIN, "{} rows", rows.len());
+    let count = rows.len();
+    assert!(count >= ROWS_MIN, "{count} rows");
     let mut failed = 0;
-    for row in rows.iter().cloned() {
+    for row in rows {
         // A row that fails has said why; the others are played all the same.
         failed += u32::from(tokio::spawn(async move { row.play(place).await }).await.is_err());
     }
-    assert_eq!(failed, 0, "rows failed of {}", rows.len());
+    assert_eq!(failed, 0, "rows failed of {count}");
     dialled::play_all(place).await;
     memory.check("the whole table");
-    println!("{} rows over {place:?}", rows.len());
+    eprintln!("{count} rows over {place:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -17,7 +17,7 @@ pub(crate) enum Place {
 }
 
 /// Names given so far, so that no two sockets meet.
-static NAMES: AtomicU32 = AtomicU32::new(0);
+static NAMES: Mutex<u32> = Mutex::new(0);
 
 impl Place {
     pub(crate) fn framing(self) -> Framing {
@@ -49,8 +49,11 @@ impl Place {
 }
 
 fn fresh_path() -> PathBuf {
-    // Pairs with nothing: only the number counts.
-    let number = NAMES.fetch_add(1, Ordering::Relaxed);
+    let number = {
+        let mut names = NAMES.lock().unwrap();
+        *names += 1;
+        *names
+    };
     std::env::temp_dir().join(format!("wigwag-hostile-{}-{number}", std::process::id()))
 }
 
