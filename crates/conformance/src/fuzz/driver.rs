@@ -225,7 +225,7 @@ mod tests {
         let driver = Driver::new(7, vec![b"seed".to_vec()]);
         let inputs: Vec<Vec<u8>> = (0..50).map(|run| driver.input(run)).collect();
         assert_eq!(driver.clone().input(31), inputs[31]);
-        assert_ne!(inputs[30], inputs[31]);
+        assert!(inputs.iter().any(|input| *input != inputs[0]));
     }
 
     #[test]
