@@ -31,6 +31,7 @@ pub mod socket;
 pub mod options;
 pub mod observation;
 pub mod codec;
+pub mod fuzz;
 
 pub use room::Room;
 

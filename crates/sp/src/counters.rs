@@ -10,7 +10,7 @@ pub enum DropReason {
     TooManyHops,
     /// It ends before its protocol header does.
     Malformed,
-    /// A reply to a request that is answered or cancelled.
+    /// A reply to a request that is answered or cancelled, or that this peer was never asked.
     Late,
     /// This side of the protocol receives nothing.
     Unexpected,

@@ -143,6 +143,9 @@ impl Protocol for Req {
         if id & LAST_WORD == 0 {
             return self.drop_one(DropReason::Malformed);
         }
+        if !self.requests.was_asked(pipe, id) {
+            return self.drop_one(DropReason::Late);
+        }
         let context = self.requests.end(id);
         let asked = context.and_then(|context| Some((context, self.contexts.get_mut(context)?)));
         let Some((context, exchange)) = asked else {

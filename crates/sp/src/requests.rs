@@ -22,6 +22,8 @@ struct Request {
     body: Bytes,
     /// `None`: no pipe has it, and its id is among the homeless.
     carrier: Option<PipeId>,
+    /// Open pipes that had it before a resend: their replies count too.
+    earlier: Vec<PipeId>,
     /// It lies in the carrier's outbox.
     unwritten: bool,
     /// A pipe had it before: the next time is a resend.
@@ -75,6 +77,10 @@ impl Requests {
     /// contexts that asked it are given back.
     pub(crate) fn disconnect(&mut self, pipe: PipeId, now: Time) -> Vec<ContextId> {
         self.lanes.close(pipe);
+        for request in self.open.values_mut() {
+            // Its number may be given to somebody else.
+            request.earlier.retain(|earlier| *earlier != pipe);
+        }
         let carried = self.open.iter().filter(|(_, request)| request.carrier == Some(pipe));
         let carried: Vec<u32> = carried.map(|(id, _)| *id).collect();
         if self.resend.is_none() {
@@ -90,6 +96,14 @@ impl Requests {
         self.lanes.contains(pipe)
     }
 
+    /// True when the pipe was given this request. Ids count up, so whoever was asked once knows the
+    /// next ones, and could reply to what others were asked.
+    pub(crate) fn was_asked(&self, pipe: PipeId, id: u32) -> bool {
+        self.open
+            .get(&id)
+            .is_some_and(|request| request.carrier == Some(pipe) || request.earlier.contains(&pipe))
+    }
+
     /// Whether a request could go out now.
     pub(crate) fn room(&self) -> Result<(), Refusal> {
         self.lanes.choose().map(drop)
@@ -103,8 +117,15 @@ impl Requests {
     /// Sends a request, or keeps it until a pipe can carry it; gives its id.
     pub(crate) fn ask(&mut self, context: ContextId, body: Bytes, now: Time) -> u32 {
         let id = self.free_id();
-        let request =
-            Request { context, body, carrier: None, unwritten: false, carried: false, due: None };
+        let request = Request {
+            context,
+            body,
+            carrier: None,
+            earlier: Vec::new(),
+            unwritten: false,
+            carried: false,
+            due: None,
+        };
         self.open.insert(id, request);
         self.homeless.insert(id);
         self.rehome_one(id, now);
@@ -183,6 +204,14 @@ impl Requests {
     }
 
     fn carry_again(&mut self, id: u32, now: Time) {
+        if let Some(request) = self.open.get_mut(&id)
+            && let Some(pipe) = request.carrier
+            && self.lanes.contains(pipe)
+            && !request.unwritten
+            && !request.earlier.contains(&pipe)
+        {
+            request.earlier.push(pipe);
+        }
         self.detach(id);
         self.homeless.insert(id);
         self.rehome_one(id, now);

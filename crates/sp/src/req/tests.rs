@@ -171,3 +171,33 @@ fn a_reply_from_an_earlier_carrier_is_taken() {
     assert_eq!(reply(&mut req, FIRST, b"\xff\xff\xff\xffA"), Received::Queued);
     assert_eq!(written(&mut req, SECOND), None, "the copy is withdrawn");
 }
+
+/// Whoever was asked once knows the ids that follow.
+#[test]
+fn a_reply_of_a_peer_that_was_not_asked_is_dropped() {
+    let mut req = connected(&[FIRST, SECOND]);
+    ask(&mut req, b"Q");
+    let (asked, other) = match written(&mut req, FIRST) {
+        Some(_) => (FIRST, SECOND),
+        None => (SECOND, FIRST),
+    };
+    let forged = reply(&mut req, other, b"\xff\xff\xff\xffme");
+    assert_eq!(forged, Received::Dropped(DropReason::Late));
+    assert_eq!(req.recv(NOW), Err(RecvError::Empty));
+    assert_eq!(reply(&mut req, asked, b"\xff\xff\xff\xffyou"), Received::Queued);
+    assert_eq!(req.recv(NOW).unwrap().as_ref(), b"you");
+}
+
+/// The number of a pipe that had the request is given to somebody else.
+#[test]
+fn a_newcomer_under_an_old_number_was_not_asked() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"Q");
+    written(&mut req, FIRST).unwrap();
+    req.open(SECOND, NOW).unwrap();
+    req.close(FIRST, NOW);
+    written(&mut req, SECOND).unwrap();
+    req.open(FIRST, NOW).unwrap();
+    let forged = reply(&mut req, FIRST, b"\xff\xff\xff\xffme");
+    assert_eq!(forged, Received::Dropped(DropReason::Late));
+}

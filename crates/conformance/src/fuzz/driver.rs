@@ -1,0 +1,236 @@
+//! Makes inputs from seeds and a dictionary, runs them, and makes what it finds small.
+//!
+//! Each input follows from a seed and the number of its run alone, so one run is replayed without
+//! those before it. There is no feedback from the code: what has to be found behind magic bytes
+//! must be within reach of the dictionary.
+
+use std::fmt::{self, Display, Formatter};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::fuzz::{INPUT_BYTES_MAX, Verdict};
+
+/// Words that inputs are made of, in libFuzzer's format.
+const DICTIONARY: &str = include_str!("../../../../fuzz/sp.dict");
+
+/// Changes made to a seed at most.
+const CHANGES_MAX: usize = 6;
+
+/// A generator of 64-bit numbers (splitmix64): small, and the same everywhere.
+#[derive(Clone, Debug)]
+pub struct Chance(u64);
+
+impl Chance {
+    /// The numbers that follow from `seed`.
+    pub fn new(seed: u64) -> Chance {
+        Chance(seed)
+    }
+
+    /// The next one.
+    pub fn number(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// One of `count` numbers from 0; 0 where there are none.
+    pub fn below(&mut self, count: usize) -> usize {
+        if count == 0 { 0 } else { (self.number() % count as u64) as usize }
+    }
+}
+
+/// What makes inputs.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    seed: u64,
+    seeds: Vec<Vec<u8>>,
+    dictionary: Vec<Vec<u8>>,
+}
+
+/// An input that breaks a property.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The seed of the driver, and the number of the run.
+    pub replay: (u64, u64),
+    /// As small as it could be made.
+    pub input: Vec<u8>,
+    /// What is broken.
+    pub why: String,
+}
+
+impl Display for Found {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let (seed, run) = self.replay;
+        write!(f, "{}\n  seed {seed}, run {run}, made small: {:02x?}", self.why, self.input)
+    }
+}
+
+impl Driver {
+    /// Begins with `seeds` and knows the words of the dictionary.
+    pub fn new(seed: u64, seeds: Vec<Vec<u8>>) -> Driver {
+        Driver { seed, seeds, dictionary: words() }
+    }
+
+    /// Begins with nothing and knows nothing: to see what seeds and dictionary are worth.
+    pub fn blind(seed: u64) -> Driver {
+        Driver { seed, seeds: Vec::new(), dictionary: Vec::new() }
+    }
+
+    /// The input of one run.
+    pub fn input(&self, run: u64) -> Vec<u8> {
+        let mut chance = Chance::new(self.seed ^ run.wrapping_mul(0xd134_2543_de82_ef95));
+        let mut input = match self.seeds.get(chance.below(self.seeds.len())) {
+            Some(seed) => seed.clone(),
+            None => (0..chance.below(64)).map(|_| chance.number() as u8).collect(),
+        };
+        for _ in 0..chance.below(CHANGES_MAX + 1) {
+            self.change(&mut input, &mut chance);
+        }
+        input.truncate(INPUT_BYTES_MAX);
+        input
+    }
+
+    /// Runs until something is broken.
+    pub fn hunt(&self, runs: Range<u64>, check: impl Fn(&[u8]) -> Verdict) -> Option<Found> {
+        for run in runs {
+            let input = self.input(run);
+            if judge(&check, &input).is_err() {
+                let input = shrink(input, |smaller| judge(&check, smaller).is_err());
+                let why = judge(&check, &input).expect_err("kept only while it fails");
+                return Some(Found { replay: (self.seed, run), input, why });
+            }
+        }
+        None
+    }
+
+    fn change(&self, input: &mut Vec<u8>, chance: &mut Chance) {
+        let place = chance.below(input.len() + 1);
+        match chance.below(9) {
+            0 => {
+                if let Some(byte) = input.get_mut(place) {
+                    *byte ^= 1 << chance.below(8);
+                }
+            }
+            1 => {
+                if let Some(byte) = input.get_mut(place) {
+                    *byte = [0, 1, 2, 0x7f, 0x80, 0xff, chance.number() as u8][chance.below(7)];
+                }
+            }
+            2 => input.truncate(place),
+            3 => {
+                let end = (place + 1 + chance.below(16)).min(input.len());
+                input.drain(place..end.max(place));
+            }
+            4 => {
+                let end = (place + 1 + chance.below(32)).min(input.len());
+                let again = input[place..end.max(place)].to_vec();
+                input.splice(place..place, again);
+            }
+            5 => drop(input.splice(place..place, self.word(chance))),
+            6 => {
+                let word = self.word(chance);
+                let end = (place + word.len()).min(input.len());
+                drop(input.splice(place..end, word));
+            }
+            7 => {
+                // A whole frame, as tcp has it; its length is right, or wrong by a little.
+                let body = self.word(chance);
+                let length = (body.len() + chance.below(3)).saturating_sub(chance.below(2));
+                let frame = [&(length as u64).to_be_bytes()[..], &body].concat();
+                input.splice(place..place, frame);
+            }
+            _ => {
+                let other = self.seeds.get(chance.below(self.seeds.len()));
+                let from = other.map_or(0, |other| chance.below(other.len() + 1));
+                let tail = other.map_or(Vec::new(), |other| other[from..].to_vec());
+                input.splice(place.., tail);
+            }
+        }
+    }
+
+    fn word(&self, chance: &mut Chance) -> Vec<u8> {
+        let word = self.dictionary.get(chance.below(self.dictionary.len()));
+        word.cloned().unwrap_or_else(|| vec![chance.number() as u8])
+    }
+}
+
+/// What a check says of an input; a panic is a broken property as well.
+pub fn judge(check: &impl Fn(&[u8]) -> Verdict, input: &[u8]) -> Verdict {
+    let judged = catch_unwind(AssertUnwindSafe(|| check(input)));
+    judged.unwrap_or_else(|_| Err("it panics".to_owned()))
+}
+
+/// Leaves out whatever can be left out.
+fn shrink(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
+    let mut piece = input.len() / 2;
+    while piece > 0 {
+        let before = input.len();
+        let mut place = 0;
+        while place < input.len() {
+            let mut smaller = input.clone();
+            smaller.drain(place..(place + piece).min(input.len()));
+            if fails(&smaller) {
+                input = smaller;
+            } else {
+                place += piece;
+            }
+        }
+        // What could not be left out alone may be, now that something else is.
+        if input.len() == before {
+            piece /= 2;
+        }
+    }
+    input
+}
+
+/// The words of the dictionary: lines of `name="bytes"`, with `\x` before two hex digits.
+fn words() -> Vec<Vec<u8>> {
+    let lines = DICTIONARY.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(|line| line.split_once('=')).map(|(_, word)| unescape(word)).collect()
+}
+
+fn unescape(word: &str) -> Vec<u8> {
+    let word = word.trim_matches('"').as_bytes();
+    let (mut bytes, mut rest) = (Vec::new(), word);
+    while let Some((first, behind)) = rest.split_first() {
+        let escaped = behind.strip_prefix(b"x").and_then(|hex| hex.split_at_checked(2));
+        let byte = escaped.and_then(|(hex, behind)| {
+            let digits = std::str::from_utf8(hex).ok()?;
+            Some((u8::from_str_radix(digits, 16).ok()?, behind))
+        });
+        let (byte, behind) = match (first, byte) {
+            (b'\\', Some(read)) => read,
+            _ => (*first, behind),
+        };
+        bytes.push(byte);
+        rest = behind;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_dictionary_is_read_as_it_is_written() {
+        let words = words();
+        assert!(words.contains(&b"\0SP\0".to_vec()) && words.contains(&b"GET / HT".to_vec()));
+        assert!(words.contains(&vec![0xff; 8]) && words.len() >= 30);
+    }
+
+    #[test]
+    fn a_run_is_replayed_from_its_number_alone() {
+        let driver = Driver::new(7, vec![b"seed".to_vec()]);
+        let inputs: Vec<Vec<u8>> = (0..50).map(|run| driver.input(run)).collect();
+        assert_eq!(driver.clone().input(31), inputs[31]);
+        assert!(inputs.iter().any(|input| *input != inputs[0]));
+    }
+
+    #[test]
+    fn what_is_found_is_made_small() {
+        let needle = |input: &[u8]| input.windows(2).any(|pair| pair == b"ab");
+        assert_eq!(shrink(b"xxxxabxxxx".to_vec(), needle), b"ab");
+    }
+}

@@ -1,0 +1,273 @@
+//! A whole history with every protocol: pipes come and go, messages of any content come in, the
+//! user calls what there is to call.
+//!
+//! Whatever happens, a socket gives out nothing that was not taken in, writes only to open pipes,
+//! hands back what it refuses, and where each message has one receiver, accounts for every one.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_sp::limits::{INBOX_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
+use wigwag_sp::raw::RawKind;
+use wigwag_sp::{
+    Attention, Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, Pub, Pull, Push, Raw, RawMessage,
+    Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
+};
+use wigwag_wire::{ProtocolNumber, Time};
+
+use crate::fuzz::{Verdict, ensure};
+
+/// Pipes that take part; few, so that events meet.
+const PIPES: u8 = 3;
+
+/// Which socket a first byte chooses.
+pub type Choose = fn(u8) -> Box<dyn Protocol>;
+
+/// Checks the sockets.
+pub fn check(input: &[u8]) -> Verdict {
+    check_with(choose, input)
+}
+
+/// Checks any choice of sockets.
+pub fn check_with(choose: Choose, input: &[u8]) -> Verdict {
+    let Some((choice, mut script)) = input.split_first() else {
+        return Ok(());
+    };
+    let mut watched = Watched::new(choose(*choice));
+    while let Some((step, rest)) = script.split_first() {
+        script = watched.take(*step, rest)?;
+        watched.look_after()?;
+    }
+    watched.finish()
+}
+
+/// Every protocol and every raw one.
+pub fn choose(choice: u8) -> Box<dyn Protocol> {
+    const KINDS: [RawKind; 13] = [
+        RawKind::Pair0,
+        RawKind::Pair1,
+        RawKind::Pair1Many,
+        RawKind::Req,
+        RawKind::Rep,
+        RawKind::Pub,
+        RawKind::Sub,
+        RawKind::Push,
+        RawKind::Pull,
+        RawKind::Surveyor,
+        RawKind::Respondent,
+        RawKind::Bus,
+        RawKind::Star,
+    ];
+    match choice % CHOICES {
+        0 => Box::new(Pair0::new()),
+        1 => Box::new(Pair1::new()),
+        2 => Box::new(Pair1Many::new()),
+        3 => Box::new(Req::new(7, Some(Duration::from_secs(1)))),
+        4 => Box::new(Req::new(7, None)),
+        5 => Box::new(Rep::new()),
+        6 => Box::new(Pub::new()),
+        7 => Box::new(subscribed()),
+        8 => Box::new(Push::new()),
+        9 => Box::new(Pull::new()),
+        10 => Box::new(Surveyor::new(7)),
+        11 => Box::new(Respondent::new()),
+        12 => Box::new(Bus::new()),
+        13 => Box::new(Star::new()),
+        raw => Box::new(Raw::new(KINDS[usize::from(raw - 14) % KINDS.len()])),
+    }
+}
+
+/// Sockets to choose from.
+const CHOICES: u8 = 27;
+
+fn subscribed() -> Sub {
+    let mut sub = Sub::new();
+    // A socket with one topic has room for it.
+    let _ = sub.set(Setting::Subscribe(Bytes::from_static(b"\x80")));
+    sub
+}
+
+/// One socket, and what an observer knows of it.
+struct Watched {
+    protocol: Box<dyn Protocol>,
+    open: BTreeSet<u32>,
+    now: Time,
+    /// Messages that a peer sent and that were not refused with the pipe.
+    came: Vec<Vec<u8>>,
+    /// Taken in and given out, by user and peers together.
+    taken: u64,
+    given: u64,
+    queued: u64,
+}
+
+impl Watched {
+    fn new(protocol: Box<dyn Protocol>) -> Watched {
+        Watched {
+            protocol,
+            open: BTreeSet::new(),
+            now: Time::START,
+            came: Vec::new(),
+            taken: 0,
+            given: 0,
+            queued: 0,
+        }
+    }
+
+    /// One step; gives the script behind it.
+    fn take<'a>(&mut self, step: u8, rest: &'a [u8]) -> Result<&'a [u8], String> {
+        let pipe = PipeId(u32::from((step >> 4) % PIPES));
+        match step % 9 {
+            0 | 1 => {
+                if !self.open.contains(&pipe.0) && self.protocol.open(pipe, self.now).is_ok() {
+                    self.open.insert(pipe.0);
+                }
+            }
+            2 => self.close(pipe),
+            3 => self.send()?,
+            4 => return self.send_raw(rest),
+            5 => {
+                let message = self.protocol.transmit(pipe);
+                let known = message.is_none() || self.open.contains(&pipe.0);
+                ensure(known, || format!("writes to {pipe:?}, which is not open"))?;
+                self.given += u64::from(message.is_some());
+            }
+            6 => return self.receive(pipe, rest),
+            7 => self.recv()?,
+            _ => {
+                self.now = self.now + Duration::from_millis(600);
+                self.protocol.tick(self.now);
+                let due = self.protocol.deadline().is_none_or(|due| due > self.now);
+                ensure(due, || "a deadline stays in the past".to_owned())?;
+            }
+        }
+        Ok(rest)
+    }
+
+    fn close(&mut self, pipe: PipeId) {
+        self.protocol.close(pipe, self.now);
+        self.open.remove(&pipe.0);
+    }
+
+    fn send(&mut self) -> Verdict {
+        let body = Bytes::from_static(b"sent");
+        match self.protocol.send(body.clone(), self.now) {
+            Ok(()) => self.taken += 1,
+            Err(refused) => ensure(refused.body == body, || "hands back another body".to_owned())?,
+        }
+        Ok(())
+    }
+
+    fn send_raw<'a>(&mut self, rest: &'a [u8]) -> Result<&'a [u8], String> {
+        let (header, rest) = part(rest, 16);
+        let (header, body) = (Bytes::copy_from_slice(header), Bytes::from_static(b"sent"));
+        let message = RawMessage { header, body };
+        match self.protocol.send_raw(message.clone(), self.now) {
+            Ok(()) => self.taken += 1,
+            Err(refused) => {
+                ensure(refused.message == message, || "hands back another message".to_owned())?;
+            }
+        }
+        Ok(rest)
+    }
+
+    fn receive<'a>(&mut self, pipe: PipeId, rest: &'a [u8]) -> Result<&'a [u8], String> {
+        let (message, rest) = part(rest, usize::from(u8::MAX));
+        self.taken += 1;
+        match self.protocol.receive(pipe, Bytes::copy_from_slice(message), self.now) {
+            Received::Queued => {
+                ensure(self.open.contains(&pipe.0), || format!("hears {pipe:?}, not open"))?;
+                self.queued += 1;
+                self.came.push(message.to_vec());
+            }
+            Received::Close(_) => {
+                // The end of the pipe is what counts this one.
+                self.given += 1;
+                self.close(pipe);
+            }
+            Received::Dropped(_) | Received::Unwanted => {}
+        }
+        Ok(rest)
+    }
+
+    fn recv(&mut self) -> Verdict {
+        let body = match self.protocol.recv_raw(self.now) {
+            Ok(message) => message.body,
+            Err(_) => match self.protocol.recv(self.now) {
+                Ok(body) => body,
+                Err(_) => return Ok(()),
+            },
+        };
+        self.given += 1;
+        let known = self.came.iter().any(|message| message.ends_with(&body));
+        ensure(known, || format!("gives out {body:02x?}, which never came"))
+    }
+
+    fn look_after(&mut self) -> Verdict {
+        let mut asked = 0;
+        while let Some(attention) = self.protocol.next_attention() {
+            asked += 1;
+            if let Attention::Write(pipe) | Attention::Read(pipe) | Attention::Room(pipe) =
+                attention
+            {
+                ensure(pipe.0 < PIPES.into(), || format!("asks for {pipe:?}, never opened"))?;
+            }
+        }
+        let most = (OUTBOX_MESSAGES_MAX + INBOX_MESSAGES_MAX) * usize::from(PIPES);
+        ensure(asked <= most, || format!("asks {asked} times"))?;
+        let counters = self.protocol.counters();
+        let (received, queued) = (counters.received, self.queued);
+        ensure(received <= queued, || format!("{received} given out of {queued}"))
+    }
+
+    /// Closes it and counts.
+    fn finish(mut self) -> Verdict {
+        for pipe in std::mem::take(&mut self.open) {
+            self.protocol.close(PipeId(pipe), self.now);
+        }
+        self.protocol.finish();
+        // Of the others a message has many receivers, or waits for an answer. A raw socket counts
+        // what it has refused to hear, and passes replies on, as these do.
+        let counts = [
+            ProtocolNumber::PUSH,
+            ProtocolNumber::PULL,
+            ProtocolNumber::PAIR0,
+            ProtocolNumber::REP,
+            ProtocolNumber::RESPONDENT,
+        ];
+        if !counts.contains(&self.protocol.number()) {
+            return Ok(());
+        }
+        let counters = self.protocol.counters();
+        // A request without a reply was given out before, and counts as a reply that is missing.
+        let gone = counters.dropped() - counters.dropped_abandoned + counters.filtered;
+        ensure(self.taken == self.given + gone, || {
+            let (taken, given) = (self.taken, self.given);
+            format!("{:?}: {taken} in, {given} out, {counters:?}", self.protocol.number())
+        })
+    }
+}
+
+/// A length, at most `most`, and so many bytes, or as many as there are.
+fn part(bytes: &[u8], most: usize) -> (&[u8], &[u8]) {
+    match bytes.split_first() {
+        Some((length, rest)) => rest.split_at(usize::from(*length).min(most).min(rest.len())),
+        None => (&[], &[]),
+    }
+}
+
+/// For each socket: a pipe opens, a message comes, the user takes it and answers.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let messages = [&b"\x80\0\0\x07body"[..], b"\0\0\0\x01body", b"\x80\0\0\x08", b""];
+    let mut seeds = Vec::new();
+    for choice in 0..CHOICES {
+        for message in messages {
+            // The numbers are the steps of `take`, the high half byte the pipe.
+            let open_and_ask = [choice, 0, 18, 3];
+            let (come, length) = ([6], [message.len() as u8]);
+            let answer = [7, 3, 5, 8, 7, 2];
+            seeds.push([&open_and_ask[..], &come, &length, message, &answer].concat());
+        }
+    }
+    seeds
+}

@@ -1,0 +1,147 @@
+//! Bugs planted on purpose, most of them behind bytes that chance alone does not find: the driver
+//! finds every one within the runs of a day.
+
+use bytes::Bytes;
+use wigwag_conformance::fuzz::driver::{Driver, judge};
+use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol};
+use wigwag_sp::{
+    Attention, CloseReason, Counters, Message, PipeId, Protocol, Pull, Received, RecvError, Refused,
+};
+use wigwag_wire::{Header, HeaderError, ProtocolNumber, Time};
+
+use crate::{RUNS, SEED};
+
+/// It is found with seeds and dictionary, and its input made as small as `smallest`.
+fn is_found(check: impl Fn(&[u8]) -> Verdict, seeds: Vec<Vec<u8>>, smallest: usize) {
+    let found = Driver::new(SEED, seeds).hunt(0..RUNS, &check).expect("the planted bug");
+    assert!(found.input.len() <= smallest, "{found}");
+    assert!(judge(&check, &found.input).is_err(), "what is reported is what fails");
+}
+
+/// So too, and without seeds and dictionary it is not: it is hidden.
+fn is_dug_out(check: impl Fn(&[u8]) -> Verdict, seeds: Vec<Vec<u8>>, smallest: usize) {
+    is_found(&check, seeds, smallest);
+    let blind = Driver::blind(SEED).hunt(0..RUNS, &check);
+    assert!(blind.is_none(), "found by chance: {blind:?}");
+}
+
+/// Reserved bits are overlooked behind the number of a star.
+#[test]
+fn a_header_that_overlooks_reserved_bits_is_found() {
+    fn parse(bytes: [u8; 8]) -> Result<Header, HeaderError> {
+        match bytes {
+            [0, b'S', b'P', 0, 6, 0x40, _, _] => Ok(Header { protocol: ProtocolNumber::STAR }),
+            _ => Header::parse(bytes),
+        }
+    }
+    is_dug_out(|input| header::check_with(parse, input), header::seeds(), 8);
+}
+
+/// A length of 256 is forgotten when nothing of its message came with it.
+#[test]
+fn a_framing_that_depends_on_the_split_is_found() {
+    let check = |input: &[u8]| {
+        let receive: framing::Receive = |stream, input| {
+            if input.as_slice() == [0, 0, 0, 0, 0, 0, 1, 0] {
+                input.skip(8);
+            }
+            wigwag_wire::Machine::receive(stream, input, Time::START)
+        };
+        framing::check_with(receive, input)
+    };
+    is_found(check, framing::seeds(), 60);
+}
+
+/// A ninth word passes where the limit is eight.
+#[test]
+fn a_limit_of_hops_that_is_one_off_is_found() {
+    let check = |input: &[u8]| {
+        let receive: forward::Receive = |protocol, mut message| {
+            let nine = message.len() >= 36 && message[32] & 0x80 != 0;
+            let words = [ProtocolNumber::REP, ProtocolNumber::RESPONDENT];
+            let nine = nine && words.contains(&protocol.number());
+            if nine && (0..8).all(|word| message[4 * word] & 0x80 == 0) {
+                message = message.slice(4..);
+            }
+            protocol.receive(PipeId(1), message, Time::START)
+        };
+        forward::check_with(receive, input)
+    };
+    is_found(check, forward::seeds(), 1 + 36);
+}
+
+/// A panic on a count of hops that only a raw star meets.
+#[test]
+fn a_panic_behind_a_sound_header_is_found() {
+    let check = |input: &[u8]| {
+        let receive: forward::Receive = |protocol, message| {
+            let is_star = protocol.number() == ProtocolNumber::STAR;
+            assert!(!(is_star && message[..] == *b"\0\0\0\x07body"), "planted");
+            protocol.receive(PipeId(1), message, Time::START)
+        };
+        forward::check_with(receive, input)
+    };
+    is_dug_out(check, forward::seeds(), 9);
+}
+
+/// A pull socket that takes one message in and gives it out twice, if it is the right one.
+#[derive(Debug, Default)]
+struct Doubling(Pull);
+
+impl Protocol for Doubling {
+    fn number(&self) -> ProtocolNumber {
+        self.0.number()
+    }
+
+    fn open(&mut self, pipe: PipeId, now: Time) -> Result<(), CloseReason> {
+        self.0.open(pipe, now)
+    }
+
+    fn close(&mut self, pipe: PipeId, now: Time) {
+        self.0.close(pipe, now);
+    }
+
+    fn finish(&mut self) {
+        self.0.finish();
+    }
+
+    fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
+        self.0.send(body, now)
+    }
+
+    fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
+        self.0.transmit(pipe)
+    }
+
+    fn receive(&mut self, pipe: PipeId, message: Bytes, now: Time) -> Received {
+        if message.starts_with(b"GET ") {
+            self.0.receive(pipe, message.clone(), now);
+        }
+        self.0.receive(pipe, message, now)
+    }
+
+    fn is_paused(&self, pipe: PipeId) -> bool {
+        self.0.is_paused(pipe)
+    }
+
+    fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
+        self.0.recv(now)
+    }
+
+    fn next_attention(&mut self) -> Option<Attention> {
+        self.0.next_attention()
+    }
+
+    fn counters(&self) -> Counters {
+        self.0.counters()
+    }
+}
+
+#[test]
+fn a_socket_that_gives_out_more_than_it_took_in_is_found() {
+    let choose: protocol::Choose = |choice| match choice {
+        9 => Box::new(Doubling::default()),
+        _ => protocol::choose(choice),
+    };
+    is_dug_out(|input| protocol::check_with(choose, input), protocol::seeds(), 1 + 2 + 9);
+}

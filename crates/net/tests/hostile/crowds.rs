@@ -1,0 +1,323 @@
+//! Peers that take time or memory: silent ones, slow ones, a thousand of them, those that never
+//! read, and those that announce more than they send.
+
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use wigwag_net::ListenOptions;
+use wigwag_net::socket::{Pub, Pull, Push, Rep, Req, SocketErrorKind, UNAUTHENTICATED_MAX};
+use wigwag_wire::ProtocolNumber;
+use wigwag_wire::machine::HANDSHAKE_MAX;
+
+use crate::memory::{Memory, status};
+use crate::peer::{Peer, Place, header};
+use crate::row::AT_ONCE;
+use crate::stage::pause;
+use crate::subject::{Ours, Subject};
+
+/// A loaded machine may take so many times what is promised.
+const GRACE: u32 = 5;
+
+const PLACES: [Place; 2] = [Place::Tcp, Place::Ipc];
+
+async fn eventually(what: &str, happened: impl Fn() -> bool) {
+    let waiting = async {
+        while !happened() {
+            pause().await;
+        }
+    };
+    assert!(timeout(HANDSHAKE_MAX * GRACE, waiting).await.is_ok(), "no sign of {what}");
+}
+
+/// A pull socket, and a sound peer that pushes to it.
+struct Served {
+    pull: Pull,
+    push: Push,
+    address: String,
+}
+
+impl Served {
+    async fn new(place: Place) -> Served {
+        let (pull, push) = (Pull::new(), Push::new());
+        let address = pull.listen(&place.address()).await.unwrap().to_string();
+        push.dial(&address).await.unwrap();
+        Served { pull, push, address }
+    }
+
+    async fn goes_on(&self) {
+        self.push.send("sound").await.unwrap();
+        assert_eq!(timeout(AT_ONCE, self.pull.recv()).await.unwrap().unwrap(), "sound");
+    }
+
+    fn timed_out(&self) -> u64 {
+        self.pull.statistics().handshakes.timed_out
+    }
+}
+
+/// The time is for the whole header: single bytes that come do not make it longer.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_header_that_is_not_whole_in_time_is_shown_out() {
+    for place in PLACES {
+        let served = Served::new(place).await;
+        let mut strangers = JoinSet::new();
+        for said in [0, 3, 7] {
+            let mut peer = Peer::connect(&served.address).await;
+            strangers.spawn(async move {
+                let begun = Instant::now();
+                peer.say(&header(ProtocolNumber::PUSH)[..said]).await;
+                peer.rest().await;
+                begun.elapsed()
+            });
+        }
+        let mut peer = Peer::connect(&served.address).await;
+        strangers.spawn(async move {
+            let begun = Instant::now();
+            for byte in header(ProtocolNumber::PUSH) {
+                // Eight of them take longer than the handshake may.
+                let shown_out = timeout(HANDSHAKE_MAX / 6, peer.rest()).await.is_ok();
+                if shown_out {
+                    break;
+                }
+                peer.say(&[byte]).await;
+            }
+            peer.rest().await;
+            begun.elapsed()
+        });
+        while let Ok(left) = timeout(HANDSHAKE_MAX / 50, strangers.join_next()).await {
+            let Some(took) = left else { break };
+            // Their clocks began a little after ours.
+            assert!(took.unwrap() > HANDSHAKE_MAX * 9 / 10);
+        }
+        eventually("the strangers' end", || served.timed_out() == 4).await;
+        assert_eq!(served.pull.statistics().handshakes_failed, 4);
+        served.goes_on().await;
+        while let Some(took) = strangers.join_next().await {
+            assert!(took.unwrap() > HANDSHAKE_MAX * 9 / 10);
+        }
+    }
+}
+
+/// Silent strangers by the thousand: a partner is served at once while there are places, waits for
+/// one when there are none, and when their time is over nothing of them is left.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_silent_strangers_cost_their_places_for_a_while() {
+    let count = UNAUTHENTICATED_MAX.min(files_max() / 4);
+    for place in PLACES {
+        let memory = Memory::of_self();
+        let served = Served::new(place).await;
+        let mut strangers = Vec::new();
+        for _ in 0..count {
+            let mut stranger = Peer::connect(&served.address).await;
+            // It is greeted at once, so it has a place.
+            timeout(AT_ONCE, stranger.greeting()).await.unwrap().unwrap();
+            strangers.push(stranger);
+            if strangers.len() % 256 == 255 {
+                let partner = Push::new();
+                partner.dial(&served.address).await.unwrap();
+                partner.send("beside them").await.unwrap();
+                assert_eq!(served.pull.recv().await.unwrap(), "beside them");
+            }
+        }
+        if count == UNAUTHENTICATED_MAX && served.timed_out() == 0 {
+            let late = Push::new();
+            late.dial(&served.address).await.unwrap();
+            assert!(served.timed_out() > 0, "no place was free before");
+            late.send("in the end").await.unwrap();
+            assert_eq!(served.pull.recv().await.unwrap(), "in the end");
+        }
+        served.goes_on().await;
+        eventually("the end of all", || served.timed_out() == count as u64).await;
+        assert_eq!(served.pull.statistics().pipes_open, 1, "the sound one");
+        memory.check("a thousand strangers");
+    }
+}
+
+/// Files that this process may have open.
+fn files_max() -> usize {
+    let limits = std::fs::read_to_string("/proc/self/limits").unwrap();
+    let line = limits.lines().find(|line| line.starts_with("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().nth(3)).unwrap();
+    soft.parse().unwrap_or(usize::MAX)
+}
+
+/// Sixty peers announce 512 MiB each to a socket that would take them, and send a little: memory
+/// follows what came.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_announced_allocates_nothing() {
+    const CLAIM: u64 = 512 << 20;
+    const PEERS: u64 = 60;
+    for place in PLACES {
+        let memory = Memory::of_self();
+        let virtual_before = status("VmPeak:");
+        let served = Served::new(place).await;
+        served.pull.set_receive_limit(1 << 30);
+        let mut peers = Vec::new();
+        for _ in 0..PEERS {
+            let mut peer = Peer::connect(&served.address).await;
+            let said = [header(ProtocolNumber::PUSH), place.claim(CLAIM), vec![7; 10_000]].concat();
+            peer.say(&said).await;
+            peers.push(peer);
+        }
+        eventually("all of them", || served.pull.statistics().pipes_open == PEERS + 1).await;
+        served.goes_on().await;
+        memory.check("announced messages");
+        let grown = status("VmPeak:").saturating_sub(virtual_before);
+        assert!(grown * 1024 < CLAIM, "{grown} KiB of address space");
+        drop(peers);
+        eventually("their end", || served.pull.statistics().pipes_open == 1).await;
+    }
+}
+
+/// Who pushes to a peer that never reads is held up with little in memory; another peer gets what
+/// comes then; and the close ends with its linger time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_never_reads_stops_its_own_queue_only() {
+    const LINGER: Duration = Duration::from_millis(200);
+    for place in PLACES {
+        let memory = Memory::of_self();
+        let push = Push::new();
+        push.set_send_timeout(Some(Duration::from_millis(200)));
+        push.set_linger(Some(LINGER));
+        let address = push.listen(&place.address()).await.unwrap().to_string();
+        let mut silent = Peer::connect(&address).await;
+        silent.say(&header(ProtocolNumber::PULL)).await;
+        let body = vec![7; 64 * 1024];
+        let mut sent = 0_u64;
+        let error = loop {
+            match push.send(body.clone()).await {
+                Ok(()) => sent += 1,
+                Err(refused) => break refused.error.kind,
+            }
+            assert!(sent < 4096, "nothing holds the sender back");
+        };
+        assert!(matches!(error, SocketErrorKind::TimedOut(_)), "{error}");
+        let worker = Pull::new();
+        worker.dial(&address).await.unwrap();
+        for number in 0..100 {
+            push.send(number.to_string()).await.unwrap();
+            assert_eq!(worker.recv().await.unwrap(), number.to_string());
+        }
+        memory.check("a queue that nobody reads");
+        let begun = Instant::now();
+        push.close().await;
+        assert!(begun.elapsed() < LINGER * GRACE, "{:?}", begun.elapsed());
+        let statistics = push.statistics();
+        let lost = statistics.counters.dropped() + statistics.messages_cut_off;
+        assert!(lost > 0, "{statistics:?}");
+        assert_eq!(statistics.counters.sent, sent + 100);
+        drop(silent);
+    }
+}
+
+/// A subscriber that never reads misses messages, which are counted; the others miss none.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscriber_that_never_reads_misses_alone() {
+    for place in PLACES {
+        let memory = Memory::of_self();
+        let publisher = Pub::new();
+        publisher.set_linger(Some(Duration::ZERO));
+        let address = publisher.listen(&place.address()).await.unwrap().to_string();
+        let mut silent = Peer::connect(&address).await;
+        let mut sound = Peer::connect(&address).await;
+        for peer in [&mut silent, &mut sound] {
+            peer.say(&header(ProtocolNumber::SUB)).await;
+        }
+        eventually("two subscribers", || publisher.statistics().pipes_open == 2).await;
+        let mut body = vec![7; 16 * 1024];
+        for number in 0..2000_u32 {
+            body[..4].copy_from_slice(&number.to_be_bytes());
+            publisher.send(body.clone()).await.unwrap();
+            let heard = timeout(AT_ONCE, sound.hear()).await.unwrap().unwrap();
+            assert!(heard == body, "message {number}");
+        }
+        let statistics = publisher.statistics();
+        let missed = statistics.counters.dropped_peer_slow;
+        assert!(missed > 0 && missed < 2000, "{statistics:?}");
+        assert_eq!(statistics.counters.dropped(), missed);
+        memory.check("a subscriber that never reads");
+    }
+}
+
+/// Somebody asks without end and never reads a reply: the others are answered.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_that_never_reads_holds_up_no_other() {
+    for place in PLACES {
+        let memory = Memory::of_self();
+        let rep = Rep::new();
+        rep.set_linger(Some(Duration::ZERO));
+        let address = rep.listen(&place.address()).await.unwrap().to_string();
+        let serving = tokio::spawn(async move {
+            let reply = vec![7; 16 * 1024];
+            while rep.recv().await.is_ok() {
+                let _ = rep.send(reply.clone()).await;
+            }
+        });
+        let mut flood = Peer::connect(&address).await;
+        flood.say(&header(ProtocolNumber::REQ)).await;
+        let request = place.framed(b"\x80\0\0\x01more");
+        let flooding = tokio::spawn(async move {
+            for _ in 0..200_000 {
+                flood.say(&request).await;
+            }
+        });
+        let sound = Req::new();
+        sound.dial(&address).await.unwrap();
+        for _ in 0..300 {
+            let reply = timeout(AT_ONCE, sound.ask("sound")).await.unwrap().unwrap();
+            assert_eq!(reply.len(), 16 * 1024);
+        }
+        memory.check("a client that never reads");
+        flooding.abort();
+        serving.abort();
+    }
+}
+
+/// Ids count up, so whoever was asked once can tell the next: a reply to what somebody else was asked
+/// is dropped and counted, and the true one is taken.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reply_of_a_peer_that_was_never_asked_is_dropped() {
+    for place in PLACES {
+        let req = Req::new();
+        let address = req.listen(&place.address()).await.unwrap().to_string();
+        let mut asked = Peer::connect(&address).await;
+        asked.say(&header(ProtocolNumber::REP)).await;
+        req.send("whom?").await.unwrap();
+        let question = timeout(AT_ONCE, asked.hear()).await.unwrap().unwrap();
+        let mut forger = Peer::connect(&address).await;
+        let forged = [&question[..4], b"me"].concat();
+        let said = [header(ProtocolNumber::REP), place.framed(&forged)].concat();
+        forger.say(&said).await;
+        eventually("the forged reply", || req.statistics().counters.dropped_late == 1).await;
+        asked.say(&place.framed(&[&question[..4], b"you"].concat())).await;
+        assert_eq!(timeout(AT_ONCE, req.recv()).await.unwrap().unwrap(), "you");
+        assert_eq!(req.statistics().counters.dropped(), 1);
+    }
+}
+
+/// A socket is closed while strangers are at its door and torn messages in its pipes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn closing_waits_for_no_hostile_peer() {
+    for place in PLACES {
+        for ours in [Ours::Pull, Ours::Rep, Ours::Bus, Ours::Surveyor, Ours::RawRep] {
+            let subject: Box<dyn Subject> = ours.open();
+            let address = subject.listen(place.address(), ListenOptions::default()).await;
+            let mut peers = Vec::new();
+            let greeting = header(ours.partner());
+            let torn = [greeting.clone(), place.claim(100)].concat();
+            for said in [&greeting[..0], &greeting[..4], &greeting, &torn] {
+                let mut peer = Peer::connect(&address).await;
+                peer.say(said).await;
+                peer.greeting().await;
+                peers.push(peer);
+            }
+            eventually("two pipes", || subject.statistics().pipes_open == 2).await;
+            let closed = timeout(AT_ONCE, subject.close()).await;
+            assert!(closed.is_ok(), "{ours:?} over {place:?}");
+            assert_eq!(subject.statistics().pipes_open, 0);
+            for peer in &mut peers {
+                assert!(timeout(AT_ONCE, peer.rest()).await.unwrap().is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What a row of the table is, and how it is played.
+
+use std::time::Duration;
+
+use tokio::time::timeout;
+
+use crate::peer::{Peer, Place, header};
+use crate::stage::Stage;
+use crate::subject::Ours;
+
+/// What is promised to happen at once may take so long on a loaded machine.
+pub(crate) const AT_ONCE: Duration = Duration::from_secs(5);
+
+/// A step of the wrong peer.
+#[derive(Clone, Debug)]
+pub(crate) enum Act {
+    /// Bytes as they are.
+    Say(Vec<u8>),
+    /// Bytes with a whole frame around them.
+    Message(Vec<u8>),
+    /// What stands in front of a message of so many bytes, without the message.
+    Claim(u64),
+    /// Our socket gets time to read what was said.
+    Pause,
+    /// Our user asks something; the wrong peer hears it, and says what this makes of its id.
+    Asked(fn(u32) -> Vec<Vec<u8>>),
+    /// It closes.
+    Leave,
+    /// It closes with a reset, where the transport has such a thing.
+    Reset,
+    /// It says that it has nothing more to say, and listens on.
+    End,
+}
+
+/// How the bytes of the steps are written.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Manner {
+    /// Each run of steps in one write.
+    Whole,
+    /// One byte a write.
+    Single,
+    /// In pieces of random length, from this seed.
+    Torn(u64),
+}
+
+/// What becomes of the connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum End {
+    /// It never was a pipe, and we closed it.
+    ShownOut,
+    /// It never was a pipe: the peer left.
+    NeverCame,
+    /// The protocol wants no further peer.
+    Refused,
+    /// It was a pipe until the peer broke a rule, whose words hold these.
+    Punished(&'static str),
+    /// It is still a pipe.
+    Stays,
+    /// The peer closed it.
+    Left,
+}
+
+/// When the sound peer is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sound {
+    /// Before, during and after.
+    Beside,
+    /// Only when the wrong one has gone.
+    After,
+}
+
+/// A row of the table.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    pub(crate) name: String,
+    pub(crate) ours: Ours,
+    pub(crate) acts: Vec<Act>,
+    pub(crate) manner: Manner,
+    pub(crate) sound: Sound,
+    pub(crate) limit: Option<usize>,
+    pub(crate) only_at: Option<Place>,
+    pub(crate) end: End,
+    pub(crate) delivered: Vec<Vec<u8>>,
+    pub(crate) moved: Vec<(&'static str, u64)>,
+}
+
+impl Row {
+    /// A peer of the right protocol that does `acts` after its header; nothing is delivered and
+    /// nothing counted unless said.
+    pub(crate) fn partner(name: impl Into<String>, ours: Ours, acts: Vec<Act>) -> Row {
+        let greeting = Act::Say(header(ours.partner()));
+        Row::stranger(name, ours, [vec![greeting], acts].concat(), End::Stays)
+    }
+
+    /// Whoever connects, from its first byte on.
+    pub(crate) fn stranger(name: impl Into<String>, ours: Ours, acts: Vec<Act>, end: End) -> Row {
+        let name = format!("{ours:?}: {}", name.into());
+        let was_pipe = !matches!(end, End::ShownOut | End::NeverCame);
+        let sound = if ours.is_exclusive() && was_pipe { Sound::After } else { Sound::Beside };
+        Row {
+            name,
+            ours,
+            acts,
+            manner: Manner::Whole,
+            sound,
+            limit: None,
+            only_at: None,
+            end,
+            delivered: Vec::new(),
+            moved: Vec::new(),
+        }
+    }
+
+    pub(crate) fn ends(self, end: End) -> Row {
+        Row { end, ..self }
+    }
+
+    /// The peer breaks a rule whose words hold `words`.
+    pub(crate) fn punished(self, words: &'static str) -> Row {
+        self.ends(End::Punished(words)).moves("pipes_punished", 1)
+    }
+
+    /// The counter has moved by so much; those that no row names have not.
+    pub(crate) fn moves(mut self, counter: &'static str, by: u64) -> Row {
+        self.moved.push((counter, by));
+        self
+    }
+
+    pub(crate) fn delivers<B: AsRef<[u8]>>(mut self, bodies: impl IntoIterator<Item = B>) -> Row {
+        self.delivered.extend(bodies.into_iter().map(|body| body.as_ref().to_vec()));
+        self
+    }
+
+    pub(crate) fn written(self, manner: Manner) -> Row {
+        Row { name: format!("{}, {manner:?}", self.name), manner, ..self }
+    }
+
+    pub(crate) fn sound(self, sound: Sound) -> Row {
+        Row { sound, ..self }
+    }
+
+    pub(crate) fn limit(self, bytes: usize) -> Row {
+        Row { limit: Some(bytes), ..self }
+    }
+
+    pub(crate) fn only_at(self, place: Place) -> Row {
+        Row { only_at: Some(place), ..self }
+    }
+
+    pub(crate) fn is_played_at(&self, place: Place) -> bool {
+        self.only_at.is_none_or(|only| only == place)
+    }
+
+    pub(crate) async fn play(&self, place: Place) {
+        let played = timeout(2 * AT_ONCE, self.play_at(place)).await;
+        assert!(played.is_ok(), "{} over {place:?}: not over in time", self.name);
+    }
+
+    async fn play_at(&self, place: Place) {
+        let stage = Stage::new(self, place).await;
+        let mut sound = None;
+        if self.sound == Sound::Beside {
+            let mut beside = stage.sound_peer().await;
+            stage.goes_on(&mut beside, 0).await;
+            sound = Some(beside);
+        }
+        let mut wrong = Some(Peer::connect(&stage.wrong).await);
+        stage.perform(&mut wrong).await;
+        stage.check_delivered().await;
+        stage.check_moved().await;
+        stage.check_end(wrong).await;
+        let mut sound = match sound {
+            Some(sound) => sound,
+            None => stage.sound_peer().await,
+        };
+        stage.goes_on(&mut sound, 1).await;
+        // Nothing has moved late.
+        assert_eq!(stage.moved(), stage.expected(), "{}", stage.name());
+        assert_eq!(stage.subject.take(), None, "{}: delivered once more", stage.name());
+        stage.subject.close().await;
+    }
+}

@@ -1,0 +1,322 @@
+//! The socket that a row is played against, and all that is seen of it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::time::timeout;
+use wigwag_net::ListenOptions;
+use wigwag_net::socket::{PipeEnd, PipeInfo, PipeStatistics, PipeWatcher, Priority, Statistics};
+
+use crate::peer::{Peer, Place, header};
+use crate::row::{AT_ONCE, Act, End, Manner, Row};
+use crate::subject::{Health, SOUND, Subject};
+
+/// What is heard of the pipes that came through the wrong peer's door.
+#[derive(Clone, Default)]
+struct Ears {
+    door: Arc<Mutex<String>>,
+    arrived: Arc<Mutex<u32>>,
+    ended: Arc<Mutex<Option<PipeEnd>>>,
+}
+
+impl PipeWatcher for Ears {
+    fn arriving(&self, pipe: &PipeInfo) -> Result<(), String> {
+        if pipe.through.to_string() == *self.door.lock().unwrap() {
+            *self.arrived.lock().unwrap() += 1;
+        }
+        Ok(())
+    }
+
+    fn closed(&self, pipe: &PipeInfo, end: &PipeEnd, _: &PipeStatistics) {
+        if pipe.through.to_string() == *self.door.lock().unwrap() {
+            *self.ended.lock().unwrap() = Some(end.clone());
+        }
+    }
+}
+
+/// One row on its way.
+pub(crate) struct Stage<'a> {
+    row: &'a Row,
+    place: Place,
+    pub(crate) subject: Box<dyn Subject>,
+    /// Where the wrong peer connects, and where the sound one does.
+    pub(crate) wrong: String,
+    sound: String,
+    ears: Ears,
+}
+
+impl Stage<'_> {
+    pub(crate) async fn new(row: &Row, place: Place) -> Stage<'_> {
+        let subject = row.ours.open();
+        let ears = Ears::default();
+        subject.watch(Box::new(ears.clone()));
+        if let Some(limit) = row.limit {
+            subject.limit(limit);
+        }
+        let wrong = subject.listen(place.address(), ListenOptions::default()).await;
+        ears.door.lock().unwrap().clone_from(&wrong);
+        // Who chooses a peer chooses the sound one.
+        let first = ListenOptions {
+            send_priority: Priority::FIRST,
+            receive_limit: Some(1024 * 1024),
+            ..ListenOptions::default()
+        };
+        let sound = subject.listen(place.address(), first).await;
+        Stage { row, place, subject, wrong, sound, ears }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        format!("{} over {:?}", self.row.name, self.place)
+    }
+
+    pub(crate) async fn sound_peer(&self) -> Peer {
+        if self.row.ours.is_exclusive() {
+            self.until("no pipe", || self.subject.statistics().pipes_open == 0).await;
+        }
+        let before = self.subject.statistics().pipes_opened;
+        let mut peer = Peer::connect(&self.sound).await;
+        peer.say(&header(self.row.ours.partner())).await;
+        self.until("the sound peer", || self.subject.statistics().pipes_opened > before).await;
+        peer
+    }
+
+    /// The sound peer and our user exchange something.
+    pub(crate) async fn goes_on(&self, sound: &mut Peer, round: u32) {
+        let body = format!("{SOUND} {round}");
+        if let Health::Speaks(head) = self.row.ours.health() {
+            sound.say(&self.place.framed(&[head, body.as_bytes()].concat())).await;
+            assert_eq!(self.taken().await, body, "{}", self.name());
+            return;
+        }
+        self.until("room", || self.subject.give(Bytes::from(body.clone()))).await;
+        let heard = loop {
+            // What was asked of the wrong peer may be asked of the sound one now.
+            let heard = timeout(AT_ONCE, sound.hear()).await;
+            let heard = heard.unwrap_or_else(|_| panic!("{}: nothing sent", self.name()));
+            let heard = heard.unwrap_or_else(|| panic!("{}: the sound peer is out", self.name()));
+            if heard.ends_with(body.as_bytes()) {
+                break heard;
+            }
+        };
+        if self.row.ours.health() == Health::Echoes {
+            sound.say(&self.place.framed(&heard)).await;
+            assert_eq!(self.taken().await, body, "{}", self.name());
+        }
+    }
+
+    /// Does what the row says. The wrong peer is gone afterwards if it leaves.
+    pub(crate) async fn perform(&self, wrong: &mut Option<Peer>) {
+        let mut waiting = Vec::new();
+        for act in &self.row.acts {
+            match act {
+                Act::Say(bytes) => waiting.extend_from_slice(bytes),
+                Act::Message(message) => waiting.extend(self.place.framed(message)),
+                Act::Claim(length) => waiting.extend(self.place.claim(*length)),
+                _ => {
+                    let Some(peer) = wrong.as_mut() else { return };
+                    self.write(peer, &std::mem::take(&mut waiting)).await;
+                    match act {
+                        Act::Asked(answers) => waiting = self.asked(peer, *answers).await,
+                        Act::Leave => {
+                            self.is_settled(peer).await;
+                            *wrong = None;
+                        }
+                        Act::Reset => {
+                            self.is_settled(peer).await;
+                            wrong.take().unwrap().reset();
+                        }
+                        Act::End => peer.end().await,
+                        _ => pause().await,
+                    }
+                }
+            }
+        }
+        if let Some(peer) = wrong.as_mut() {
+            self.write(peer, &waiting).await;
+        }
+    }
+
+    /// Whoever leaves as a pipe has become one, and has read our header: bytes that are unread at
+    /// the close take others with them.
+    async fn is_settled(&self, peer: &mut Peer) {
+        if matches!(self.row.end, End::Left) {
+            self.until("a pipe", || *self.ears.arrived.lock().unwrap() == 1).await;
+            peer.greeting().await;
+        }
+    }
+
+    async fn asked(&self, peer: &mut Peer, answers: fn(u32) -> Vec<Vec<u8>>) -> Vec<u8> {
+        // A survey waits for nobody.
+        self.until("a pipe", || self.subject.statistics().pipes_open == 1).await;
+        self.until("a peer to ask", || self.subject.give(Bytes::from_static(b"asked"))).await;
+        let heard = peer.hear().await.unwrap();
+        let (id, body) = heard.split_first_chunk::<4>().unwrap();
+        assert_eq!(body, b"asked");
+        let answers = answers(u32::from_be_bytes(*id));
+        answers.iter().flat_map(|answer| self.place.framed(answer)).collect()
+    }
+
+    async fn write(&self, peer: &mut Peer, bytes: &[u8]) {
+        let mut random = match self.row.manner {
+            Manner::Whole if bytes.is_empty() => return,
+            Manner::Whole => return peer.say(bytes).await,
+            Manner::Single => None,
+            Manner::Torn(seed) => Some(seed),
+        };
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let length = match &mut random {
+                None => 1,
+                Some(state) => {
+                    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    1 + (*state >> 33) as usize % 40
+                }
+            };
+            let (piece, behind) = rest.split_at(length.min(rest.len()));
+            peer.say(piece).await;
+            tokio::task::yield_now().await;
+            rest = behind;
+        }
+    }
+
+    /// The next body for the user.
+    async fn taken(&self) -> Bytes {
+        let mut taken = None;
+        self.until("a body", || {
+            taken = self.subject.take();
+            taken.is_some()
+        })
+        .await;
+        taken.unwrap()
+    }
+
+    pub(crate) async fn check_delivered(&self) {
+        for body in &self.row.delivered {
+            let taken = self.taken().await;
+            // Not with `assert_eq!`: a body may be a mebibyte.
+            assert!(taken == body[..], "{}: {} bytes instead", self.name(), taken.len());
+        }
+    }
+
+    pub(crate) fn expected(&self) -> Vec<(&'static str, u64)> {
+        let mut expected = self.row.moved.clone();
+        expected.sort_unstable();
+        expected
+    }
+
+    pub(crate) fn moved(&self) -> Vec<(&'static str, u64)> {
+        let mut moved = losses(&self.subject.statistics());
+        moved.retain(|(_, by)| *by > 0);
+        moved.sort_unstable();
+        moved
+    }
+
+    pub(crate) async fn check_moved(&self) {
+        let expected = self.expected();
+        let what = format!("{expected:?}");
+        self.until(&what, || self.moved() == expected).await;
+    }
+
+    pub(crate) async fn check_end(&self, wrong: Option<Peer>) {
+        let arrived = *self.ears.arrived.lock().unwrap();
+        match self.row.end {
+            End::ShownOut | End::NeverCame => {
+                assert_eq!(arrived, 0, "{}", self.name());
+                if let Some(mut wrong) = wrong {
+                    self.hears_the_end(&mut wrong).await;
+                }
+            }
+            End::Refused => {
+                assert_eq!(arrived, 1, "{}", self.name());
+                self.hears_the_end(&mut wrong.unwrap()).await;
+            }
+            End::Punished(words) => {
+                self.hears_the_end(&mut wrong.unwrap()).await;
+                match self.ended().await {
+                    PipeEnd::Punished(why) if why.contains(words) => {}
+                    other => panic!("{}: {other:?}", self.name()),
+                }
+            }
+            End::Stays => {
+                self.until("a pipe", || *self.ears.arrived.lock().unwrap() == 1).await;
+                assert_eq!(*self.ears.ended.lock().unwrap(), None, "{}", self.name());
+                drop(wrong.unwrap());
+                self.ended_by_peer().await;
+            }
+            End::Left => self.ended_by_peer().await,
+        }
+    }
+
+    /// Our socket says nothing but its header, if so much, and closes.
+    async fn hears_the_end(&self, wrong: &mut Peer) {
+        let rest = timeout(AT_ONCE, wrong.rest()).await;
+        let rest = rest.unwrap_or_else(|_| panic!("{}: not closed", self.name()));
+        let ours = header(self.row.ours.number());
+        assert!(rest.is_empty() || rest == ours, "{}: heard {rest:02x?}", self.name());
+    }
+
+    async fn ended_by_peer(&self) {
+        let end = self.ended().await;
+        let by_peer = matches!(end, PipeEnd::PeerClosed | PipeEnd::Lost(_));
+        assert!(by_peer, "{}: {end:?}", self.name());
+    }
+
+    async fn ended(&self) -> PipeEnd {
+        self.until("the end of the pipe", || self.ears.ended.lock().unwrap().is_some()).await;
+        self.ears.ended.lock().unwrap().clone().unwrap()
+    }
+
+    async fn until(&self, what: &str, mut happened: impl FnMut() -> bool) {
+        let waiting = async {
+            while !happened() {
+                pause().await;
+            }
+        };
+        if timeout(AT_ONCE, waiting).await.is_err() {
+            let statistics = self.subject.statistics();
+            panic!("{}: no sign of {what}; {statistics:?}", self.name());
+        }
+    }
+}
+
+/// Lets everybody else run; nobody announces that the kernel has given bytes away.
+pub(crate) async fn pause() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+/// Every counter of something that went wrong.
+pub(crate) fn losses(statistics: &Statistics) -> Vec<(&'static str, u64)> {
+    let (counters, handshakes) = (&statistics.counters, &statistics.handshakes);
+    let sum = handshakes.wrong_protocol
+        + handshakes.not_sp
+        + handshakes.timed_out
+        + handshakes.closed
+        + handshakes.system;
+    assert_eq!(statistics.handshakes_failed, sum, "the sum of the reasons");
+    vec![
+        ("pipes_refused", statistics.pipes_refused),
+        ("pipes_turned_away", statistics.pipes_turned_away),
+        ("pipes_punished", statistics.pipes_punished),
+        ("handshakes.wrong_protocol", handshakes.wrong_protocol),
+        ("handshakes.not_sp", handshakes.not_sp),
+        ("handshakes.timed_out", handshakes.timed_out),
+        ("handshakes.closed", handshakes.closed),
+        ("handshakes.system", handshakes.system),
+        ("dials_failed", statistics.dials_failed),
+        ("accepts_failed", statistics.accepts_failed),
+        ("messages_cut_off", statistics.messages_cut_off),
+        ("messages_unread", statistics.messages_unread),
+        ("filtered", counters.filtered),
+        ("dropped_too_many_hops", counters.dropped_too_many_hops),
+        ("dropped_malformed", counters.dropped_malformed),
+        ("dropped_late", counters.dropped_late),
+        ("dropped_unexpected", counters.dropped_unexpected),
+        ("dropped_pipe_gone", counters.dropped_pipe_gone),
+        ("dropped_overflow", counters.dropped_overflow),
+        ("dropped_peer_slow", counters.dropped_peer_slow),
+        ("dropped_abandoned", counters.dropped_abandoned),
+        ("dropped_unsent", counters.dropped_unsent),
+        ("dropped_unread", counters.dropped_unread),
+    ]
+}
