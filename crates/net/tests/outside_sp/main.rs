@@ -13,3 +13,5 @@ mod many;
 mod forward;
 mod names;
 mod sizes;
+mod exchanges;
+mod hops;

@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -176,6 +176,12 @@ pub(crate) fn dial<T>(dial: impl Fn() -> Result<T, wigwag_net::NetError>) {
         }
     }
     panic!("the program does not listen");
+}
+
+/// A name inside this process that nobody has used.
+pub(crate) fn inproc() -> String {
+    static USED: AtomicU32 = AtomicU32::new(0);
+    format!("inproc://outside-{}", USED.fetch_add(1, Relaxed))
 }
 
 /// Waits until something holds that no call can wait for.
