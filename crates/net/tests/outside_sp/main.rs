@@ -15,3 +15,4 @@ mod names;
 mod sizes;
 mod exchanges;
 mod hops;
+mod restart;
