@@ -33,13 +33,13 @@ macro_rules! written {
     ($socket:ident, $partner:expr, $count:expr) => {{
         let place = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("tcp://{}", place.local_addr().unwrap());
-        let partner: u16 = $partner;
+        let (partner, count): (u16, usize) = ($partner, $count);
         let [high, low] = partner.to_be_bytes();
         let reading = thread::spawn(move || {
             let (mut peer, _) = place.accept().unwrap();
             peer.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
             peer.write_all(&[0, b'S', b'P', 0, high, low, 0, 0]).unwrap();
-            let mut bytes = vec![0; $count];
+            let mut bytes = vec![0; count];
             peer.read_exact(&mut bytes).unwrap();
             bytes
         });

@@ -4,8 +4,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -145,11 +144,10 @@ impl Folder {
     /// Where a program can listen: it cannot tell which port it got, so it is told one that was
     /// free a moment ago, on a loopback address that no other test uses.
     fn theirs(&self, scheme: &str) -> String {
-        static USED: AtomicU8 = AtomicU8::new(0);
         match scheme {
             "tcp" => {
                 let [.., high, low] = std::process::id().to_be_bytes();
-                let host = Ipv4Addr::new(127, 64 | (high & 63), low, USED.fetch_add(1, Relaxed));
+                let host = Ipv4Addr::new(127, 64 | (high & 63), low, fresh() as u8);
                 let probe = TcpListener::bind((host, 0)).expect("a free port");
                 format!("tcp://{}", probe.local_addr().expect("bound"))
             }
@@ -180,8 +178,15 @@ pub(crate) fn dial<T>(dial: impl Fn() -> Result<T, wigwag_net::NetError>) {
 
 /// A name inside this process that nobody has used.
 pub(crate) fn inproc() -> String {
-    static USED: AtomicU32 = AtomicU32::new(0);
-    format!("inproc://outside-{}", USED.fetch_add(1, Relaxed))
+    format!("inproc://outside-{}", fresh())
+}
+
+/// A number that no other test of this process has.
+fn fresh() -> u32 {
+    static USED: Mutex<u32> = Mutex::new(0);
+    let mut used = USED.lock().expect("nothing panics under it");
+    *used += 1;
+    *used
 }
 
 /// Waits until something holds that no call can wait for.
