@@ -20,6 +20,7 @@ mod dependencies;
 mod step;
 mod tally;
 mod setup;
+mod python;
 mod test;
 mod check;
 mod nightly;

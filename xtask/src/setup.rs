@@ -2,11 +2,13 @@
 //!
 //! One table. A program that is there is left alone; one that is missing is installed from the
 //! system's package registry. When it is still missing after that, the run fails: a test that
-//! silently did not run is worse than a red one.
+//! silently did not run is worse than a red one. What comes as Python packages is in `python.rs`.
 
 use std::env;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use crate::python;
 
 /// A program that tests start.
 struct Need {
@@ -38,10 +40,16 @@ const NEEDS: &[Need] = &[
         why: "a live nanomsg peer for the SP sockets",
     },
     Need { program: "nngcat", package: "nng-utils", why: "a live nng peer for the SP sockets" },
+    Need { program: "python3", package: "python3-venv", why: "runs pynng, another live nng peer" },
 ];
 
 /// Installs what is missing, a line for each. Says nothing when all is there.
 pub(crate) fn install() -> Result<(), String> {
+    install_programs()?;
+    python::install()
+}
+
+fn install_programs() -> Result<(), String> {
     let missing: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need.program)).collect();
     if missing.is_empty() {
         return Ok(());
@@ -51,12 +59,17 @@ pub(crate) fn install() -> Result<(), String> {
     }
     let mut packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
     packages.dedup();
-    run(apt_get(&["update"]))?;
-    run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(&packages))?;
+    install_packages(&packages)?;
     match missing.iter().find(|need| !is_there(need.program)) {
         None => Ok(()),
         Some(need) => Err(format!("{} is missing though {} is in", need.program, need.package)),
     }
+}
+
+/// Installs packages of the system, whether they are there or not.
+pub(crate) fn install_packages(packages: &[&str]) -> Result<(), String> {
+    run(apt_get(&["update"]))?;
+    run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
 fn is_there(program: &str) -> bool {
@@ -84,7 +97,7 @@ fn is_root() -> bool {
 }
 
 /// Quiet while it works; on failure its own words are the best explanation.
-fn run(mut command: impl std::borrow::BorrowMut<Command>) -> Result<(), String> {
+pub(crate) fn run(mut command: impl std::borrow::BorrowMut<Command>) -> Result<(), String> {
     let command = command.borrow_mut();
     let line = crate::step::line_of(command);
     let output = command

@@ -6,3 +6,24 @@ mod options {}
 
 #[doc = include_str!("../../../docs/transports.md")]
 mod transports {}
+
+#[doc = include_str!("../../../docs/protocols/pair.md")]
+mod pair {}
+
+#[doc = include_str!("../../../docs/protocols/request-reply.md")]
+mod request_reply {}
+
+#[doc = include_str!("../../../docs/protocols/publish-subscribe.md")]
+mod publish_subscribe {}
+
+#[doc = include_str!("../../../docs/protocols/pipeline.md")]
+mod pipeline {}
+
+#[doc = include_str!("../../../docs/protocols/survey.md")]
+mod survey {}
+
+#[doc = include_str!("../../../docs/protocols/bus.md")]
+mod bus {}
+
+#[doc = include_str!("../../../docs/protocols/star.md")]
+mod star {}

@@ -8,7 +8,7 @@ use std::time::Duration;
 use wigwag_net::socket::raw::{self, End};
 use wigwag_net::socket::{Forwarder, Pair, PairMany, Rep, Req, Respondent, Surveyor};
 
-use crate::peer::{ALL, PATIENCE, Peer, dial, each};
+use crate::peer::{ALL, NEWER, OURS, PATIENCE, Peer, dial, each};
 
 /// Runs a forwarder beside the test, until one of its sockets is dropped.
 fn forwarding(front: impl Into<End>, back: impl Into<End>) {
@@ -16,7 +16,7 @@ fn forwarding(front: impl Into<End>, back: impl Into<End>) {
     thread::spawn(move || forwarder.blocking_run());
 }
 
-/// Each of the three asks each of the three; the forwarder listens on one side and dials the other,
+/// Each of them asks each of them; the forwarder listens on one side and dials the other,
 /// and then the other way round.
 #[test]
 fn their_req_reaches_their_rep() {
@@ -97,7 +97,7 @@ fn their_surveyor_hears_their_respondent() {
 
 #[test]
 fn their_pairs_and_buses_hear_each_other() {
-    each("forward-pair", &["nngcat", "mangos"], |program, ours, theirs| {
+    each("forward-pair", &NEWER, |program, ours, theirs| {
         let (front, back) = (raw::Pair::new(), raw::Pair::new());
         let address = front.blocking_listen(ours).unwrap().to_string();
         let more = ["--data", "listener", "--interval", "1"];
@@ -121,10 +121,10 @@ fn their_pairs_and_buses_hear_each_other() {
     });
 }
 
-/// mangos has devices of its own: ours on either side of it, many questions at once.
+/// mangos and NNG have devices of their own: ours on either side of it, many questions at once.
 #[test]
 fn our_req_reaches_our_rep_through_their_device() {
-    each("device", &["mangos"], |program, ours, theirs| {
+    each("device", &OURS, |program, ours, theirs| {
         let rep = Rep::new();
         let workers = rep.blocking_listen(ours).unwrap().to_string();
         let more = ["--front", "rep", "--back", "req", "--back-connect", &workers];
@@ -157,7 +157,7 @@ fn our_req_reaches_our_rep_through_their_device() {
 
 #[test]
 fn our_survey_passes_their_device_and_our_forwarder() {
-    each("device-survey", &["mangos"], |program, ours, theirs| {
+    each("device-survey", &OURS, |program, ours, theirs| {
         let (front, back) = (raw::Respondent::new(), raw::Surveyor::new());
         let respondents = back.blocking_listen("inproc://behind-their-device").unwrap();
         let middle = front.blocking_listen(ours).unwrap().to_string();
@@ -189,7 +189,7 @@ fn our_survey_passes_their_device_and_our_forwarder() {
 /// Two of theirs at once, each with one peer; the wire shows nothing of our having many.
 #[test]
 fn our_pair_of_many_talks_to_several_of_theirs() {
-    each("many", &["nngcat", "mangos"], |program, ours, theirs| {
+    each("many", &NEWER, |program, ours, theirs| {
         let hub = PairMany::new();
         hub.set_receive_timeout(Some(PATIENCE));
         let address = hub.blocking_listen(ours).unwrap().to_string();

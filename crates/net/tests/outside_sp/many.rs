@@ -107,7 +107,9 @@ fn our_respondent_answers_their_survey() {
                 let address = respondent.blocking_listen(ours).unwrap().to_string();
                 Peer::start(program, "surveyor", true, &address, &more)
             } else {
-                let peer = Peer::start(program, "surveyor", false, theirs, &more);
+                // A survey that nobody hears is waited for all the same: let us connect first.
+                let later = [&more[..], &["--delay", "1"]].concat();
+                let peer = Peer::start(program, "surveyor", false, theirs, &later);
                 dial(|| respondent.blocking_dial(theirs));
                 peer
             };

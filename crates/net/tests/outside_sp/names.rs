@@ -8,7 +8,7 @@ use std::net::TcpListener;
 
 use wigwag_net::socket::{Rep, Req};
 
-use crate::peer::{PATIENCE, Peer, dial, wanted};
+use crate::peer::{NEWER, PATIENCE, Peer, dial, wanted};
 
 /// The program asks us at `ours`, and we ask it at `theirs`; each address in our spelling first and
 /// then in the program's.
@@ -34,10 +34,10 @@ fn abstract_names_are_the_same_to_nng_and_mangos() {
     if !wanted() {
         return;
     }
-    for program in ["nngcat", "mangos"] {
+    for program in NEWER {
         let name = format!("wigwag-outside-{program}-{}", std::process::id());
         let spelled = |name: &str| match program {
-            "nngcat" => format!("abstract://{name}"),
+            "nngcat" | "pynng" => format!("abstract://{name}"),
             _ => format!("ipc://@{name}"),
         };
         let (ours, theirs) = (format!("{name}-ours"), format!("{name}-theirs"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use wigwag_net::NetErrorKind;
 use wigwag_net::socket::{Pair, Pair0, Pull, Push, Rep, Req};
 
-use crate::peer::{ALL, PATIENCE, Peer, dial, each};
+use crate::peer::{ALL, NEWER, PATIENCE, Peer, dial, each};
 
 #[test]
 fn their_req_asks_our_rep() {
@@ -104,7 +104,7 @@ fn their_push_feeds_our_pull() {
 
 #[test]
 fn our_pair_talks_to_theirs() {
-    each("pair", &["nngcat", "mangos"], |program, ours, theirs| {
+    each("pair", &NEWER, |program, ours, theirs| {
         let more = ["--data", "theirs", "--interval", "1"];
         let pair = Pair::new();
         pair.set_receive_timeout(Some(PATIENCE));

@@ -1,10 +1,10 @@
 //! Programs of others, and where we meet them.
 
-use std::io::{BufRead, BufReader};
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader, Read};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -13,13 +13,17 @@ use wigwag_net::NetErrorKind;
 /// A peer that says nothing for this long is not going to.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-pub(crate) const ALL: [&str; 3] = ["nanocat", "nngcat", "mangos"];
+pub(crate) const ALL: [&str; 4] = ["nanocat", "nngcat", "mangos", "pynng"];
+/// Those that have more than nanomsg: pair version 1, abstract names.
+pub(crate) const NEWER: [&str; 3] = ["nngcat", "mangos", "pynng"];
+/// Those that are programs of ours around their library, with options of our choice.
+pub(crate) const OURS: [&str; 2] = ["mangos", "pynng"];
 const SCHEMES: [&str; 2] = ["tcp", "ipc"];
 
 pub(crate) fn wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
     if !wanted {
-        eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat, nngcat and mangos");
+        eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat, nngcat, mangos and pynng");
     }
     wanted
 }
@@ -43,10 +47,11 @@ impl Peer {
         // push and pub receive nothing, and nanocat does not start with options for it.
         let receives: &[&str] = match role {
             "push" | "pub" => &[],
+            _ if more.contains(&"--raw") => &["--recv-timeout", &patience],
+            _ if OURS.contains(&program) => &[],
             _ => &["--quoted", "--recv-timeout", &patience],
         };
-        let program = if program == "mangos" { mangos() } else { program };
-        let mut child = Command::new(program)
+        let mut child = command(program)
             .arg(format!("--{role}"))
             .arg(if connect { "--connect" } else { "--bind" })
             .arg(address)
@@ -65,6 +70,14 @@ impl Peer {
         self.lines.read_line(&mut line).expect("text");
         line.trim().trim_matches('"').to_owned()
     }
+
+    /// The next `size` bytes that the program has printed, for those that print messages as they
+    /// are.
+    pub(crate) fn bytes(&mut self, size: usize) -> Vec<u8> {
+        let mut bytes = vec![0; size];
+        self.lines.read_exact(&mut bytes).expect("as many bytes as were sent");
+        bytes
+    }
 }
 
 impl Drop for Peer {
@@ -72,6 +85,26 @@ impl Drop for Peer {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn command(program: &str) -> Command {
+    match program {
+        "mangos" => Command::new(mangos()),
+        "pynng" => {
+            let mut command = Command::new(python());
+            command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/outside_sp/pynng/peer.py"));
+            command
+        }
+        other => Command::new(other),
+    }
+}
+
+/// pynng is a Python package, and lies where `cargo xtask test` has put it.
+fn python() -> &'static str {
+    let python = concat!(env!("CARGO_TARGET_TMPDIR"), "/pynng/bin/python");
+    let there = std::path::Path::new(python).exists();
+    assert!(there, "{python} is missing\n mend: cargo xtask test");
+    python
 }
 
 /// mangos is a Go library: a small program of ours speaks for it, built once.
@@ -109,11 +142,13 @@ impl Folder {
     }
 
     /// Where a program can listen: it cannot tell which port it got, so it is told one that was
-    /// free a moment ago.
+    /// free a moment ago, on a loopback address that no other test uses.
     fn theirs(&self, scheme: &str) -> String {
         match scheme {
             "tcp" => {
-                let probe = TcpListener::bind("127.0.0.1:0").expect("a free port");
+                let [.., high, low] = std::process::id().to_be_bytes();
+                let host = Ipv4Addr::new(127, 64 | (high & 63), low, fresh() as u8);
+                let probe = TcpListener::bind((host, 0)).expect("a free port");
                 format!("tcp://{}", probe.local_addr().expect("bound"))
             }
             _ => format!("ipc://{}/theirs", self.0.display()),
@@ -139,6 +174,31 @@ pub(crate) fn dial<T>(dial: impl Fn() -> Result<T, wigwag_net::NetError>) {
         }
     }
     panic!("the program does not listen");
+}
+
+/// A name inside this process that nobody has used.
+pub(crate) fn inproc() -> String {
+    format!("inproc://outside-{}", fresh())
+}
+
+/// A number that no other test of this process has.
+fn fresh() -> u32 {
+    static USED: Mutex<u32> = Mutex::new(0);
+    let mut used = USED.lock().expect("nothing panics under it");
+    *used += 1;
+    *used
+}
+
+/// Waits until something holds that no call can wait for.
+#[track_caller]
+pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
+    for _ in 0..PATIENCE.as_millis() / 5 {
+        if holds() {
+            return;
+        }
+        thread::sleep(Duration::from_millis(5));
+    }
+    panic!("it has not come to hold within {PATIENCE:?}");
 }
 
 /// Runs `test` for each program and scheme with our address and theirs.

@@ -1,10 +1,14 @@
 // A mangos socket on the command line, in the manner of nanocat and nngcat: --ROLE, --connect or
 // --bind ADDRESS, --data TEXT, --interval SECONDS, --subscribe TOPIC. What it receives it prints, a
-// line each, in quotes. --device joins two raw sockets: --front and --back name their protocols, and
-// --back-connect is where the second one dials. The tests of the SP sockets talk to it.
+// line each, in quotes. --echo answers with what came, --hold takes and never answers, --limit BYTES
+// bounds what may come (0: nothing does), --body SIZE sends so many bytes. --sizes 0,1,7 makes a req ask with bodies of those sizes
+// and say whether they came back the same. --device joins two raw sockets: --front and --back name
+// their protocols, and --back-connect is where the second one dials. The tests of the SP sockets
+// talk to it.
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"strconv"
@@ -24,6 +28,7 @@ import (
 	"go.nanomsg.org/mangos/v3/protocol/star"
 	"go.nanomsg.org/mangos/v3/protocol/sub"
 	"go.nanomsg.org/mangos/v3/protocol/surveyor"
+	"go.nanomsg.org/mangos/v3/protocol/xpair1"
 	"go.nanomsg.org/mangos/v3/protocol/xrep"
 	"go.nanomsg.org/mangos/v3/protocol/xreq"
 	"go.nanomsg.org/mangos/v3/protocol/xrespondent"
@@ -40,8 +45,8 @@ var makers = map[string]func() (mangos.Socket, error){
 }
 
 var rawMakers = map[string]func() (mangos.Socket, error){
-	"rep": xrep.NewSocket, "req": xreq.NewSocket, "respondent": xrespondent.NewSocket,
-	"surveyor": xsurveyor.NewSocket,
+	"pair1": xpair1.NewSocket, "rep": xrep.NewSocket, "req": xreq.NewSocket,
+	"respondent": xrespondent.NewSocket, "surveyor": xsurveyor.NewSocket,
 }
 
 func check(err error) {
@@ -53,6 +58,48 @@ func check(err error) {
 
 func show(message []byte) {
 	fmt.Println(strconv.Quote(string(message)))
+}
+
+// Bytes that differ from place to place and from size to size; 251 divides no power of two.
+func body(size int) []byte {
+	bytes := make([]byte, size)
+	for place := range bytes {
+		bytes[place] = byte((size + place) % 251)
+	}
+	return bytes
+}
+
+func askSizes(socket mangos.Socket, sizes string) {
+	for _, word := range strings.Split(sizes, ",") {
+		size, err := strconv.Atoi(word)
+		check(err)
+		check(socket.Send(body(size)))
+		reply, err := socket.Recv()
+		check(err)
+		said := "changed"
+		if bytes.Equal(reply, body(size)) {
+			said = "same"
+		}
+		fmt.Println(said, size)
+	}
+}
+
+// Answers with what came or with data, or never does.
+func answer(socket mangos.Socket, option map[string]string) {
+	_, echo := option["echo"]
+	_, hold := option["hold"]
+	for {
+		message, err := socket.Recv()
+		check(err)
+		if echo {
+			check(socket.Send(message))
+			continue
+		}
+		show(message)
+		if !hold {
+			check(socket.Send([]byte(option["data"])))
+		}
+	}
 }
 
 // Sends data once, or again and again.
@@ -98,7 +145,10 @@ func main() {
 	words := os.Args[2:]
 	for at := 0; at < len(words); at++ {
 		name := strings.TrimPrefix(words[at], "--")
-		if name != "quoted" {
+		switch name {
+		case "quoted", "echo", "hold":
+			option[name] = ""
+		default:
 			at++
 			option[name] = words[at]
 		}
@@ -109,10 +159,20 @@ func main() {
 	socket, err := makers[role]()
 	check(err)
 	data := []byte(option["data"])
+	if size, there := option["body"]; there {
+		bytes, err := strconv.Atoi(size)
+		check(err)
+		data = body(bytes)
+	}
 	seconds, _ := strconv.Atoi(option["interval"])
 	every := time.Duration(seconds) * time.Second
 	if topic, there := option["subscribe"]; there {
 		check(socket.SetOption(mangos.OptionSubscribe, []byte(topic)))
+	}
+	if limit, there := option["limit"]; there {
+		bytes, err := strconv.Atoi(limit)
+		check(err)
+		check(socket.SetOption(mangos.OptionMaxRecvSize, bytes))
 	}
 	if role == "surveyor" {
 		check(socket.SetOption(mangos.OptionSurveyTime, 10*time.Second))
@@ -124,6 +184,13 @@ func main() {
 	}
 	// Nobody is connected yet where we listen, and mangos throws away what nobody hears.
 	time.Sleep(100 * time.Millisecond)
+	if _, there := option["echo"]; there {
+		answer(socket, option)
+	}
+	if sizes, there := option["sizes"]; there {
+		askSizes(socket, sizes)
+		select {}
+	}
 	switch role {
 	case "push", "pub":
 		send(socket, data, every)
@@ -133,12 +200,7 @@ func main() {
 		check(socket.Send(data))
 		receive(socket)
 	case "rep", "respondent":
-		for {
-			message, err := socket.Recv()
-			check(err)
-			show(message)
-			check(socket.Send(data))
-		}
+		answer(socket, option)
 	case "surveyor":
 		// Each survey is heard for as long as the next one waits.
 		go send(socket, data, every)
