@@ -112,16 +112,30 @@ impl Plan<'_> {
     }
 }
 
+/// Which peer is enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// One that is connected now: something is to be sent.
+    Here,
+    /// One that was connected once: what it has said is there, though it is gone.
+    Ever,
+}
+
 /// Waits until a peer is connected, for `limit` at most.
 pub(crate) async fn peer(
     socket: &Socket,
+    wanted: Wanted,
     news: &News,
     limit: Option<Duration>,
     at: &str,
 ) -> Result<(), Failed> {
     let mut changes = news.changes();
+    let is_there = || {
+        let statistics = socket.statistics();
+        statistics.pipes_open > 0 || (wanted == Wanted::Ever && statistics.pipes_closed > 0)
+    };
     let connected = async {
-        while socket.statistics().pipes_open == 0 {
+        while !is_there() {
             // The sender lives as long as we do, so there is no error.
             let _ = changes.changed().await;
         }
@@ -153,7 +167,10 @@ pub(crate) async fn peer(
 
 #[cfg(test)]
 mod tests {
+    use wigwag::Bus;
+
     use super::*;
+    use crate::socket::news::Loudness;
 
     #[test]
     fn a_wrong_peer_is_answered_with_the_command_that_talks_to_it() {
@@ -177,5 +194,23 @@ mod tests {
         let told = plan.nobody("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
         assert!(told.contains("3 tries in 1.0 s"), "{told}");
         assert!(told.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{told}");
+    }
+
+    /// What it said is in the socket; whoever waits for a peer to be there would wait for ever.
+    #[tokio::test]
+    async fn a_peer_that_came_and_went_is_enough_for_who_receives() {
+        let socket = Socket::new(Role::Bus);
+        let Socket::Bus(bus) = &socket else { panic!("it is one") };
+        let at = bus.listen("tcp://127.0.0.1:0").await.expect("the port is free").to_string();
+        let theirs = Bus::new();
+        theirs.dial(&at).await.expect("we listen");
+        theirs.close().await;
+        let news = News::start(Loudness::Quiet);
+        while socket.statistics().pipes_closed == 0 {
+            tokio::task::yield_now().await;
+        }
+        let limit = Some(Duration::from_millis(1));
+        assert!(peer(&socket, Wanted::Ever, &news, limit, &at).await.is_ok());
+        assert!(peer(&socket, Wanted::Here, &news, limit, &at).await.is_err());
     }
 }

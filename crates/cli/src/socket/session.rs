@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use wigwag::{Bytes, SocketError};
 
 use super::any::Socket;
-use super::connect::{self, Plan};
+use super::connect::{self, Plan, Wanted};
 use super::format::{Format, hex};
 use super::news::News;
 use super::role::Role;
@@ -70,8 +70,6 @@ pub(super) struct Session {
     show: Show,
     /// Messages that were printed.
     shown: u64,
-    /// Time for the first peer to come; `None`: any time.
-    wait: Option<Duration>,
     /// How long a call may take; `None`: as long as it likes.
     pub(super) deadline: Option<Duration>,
 }
@@ -84,6 +82,8 @@ pub(super) struct Outbound {
     /// Where the socket is, for errors.
     pub(super) at: String,
     limit: Option<Duration>,
+    /// Time for the first peer to come; `None`: any time.
+    wait: Option<Duration>,
     sent: Rc<Cell<u64>>,
 }
 
@@ -103,8 +103,8 @@ impl Session {
         let Settings { role, socket, news, show, wait, deadline, at } = settings;
         let tally = Tally::new(role);
         let (socket, sent) = (Arc::new(socket), tally.sent.clone());
-        let out = Outbound { socket, news: news.clone(), at, limit: deadline, sent };
-        Session { role, out, news, tally, show, shown: 0, wait, deadline }
+        let out = Outbound { socket, news: news.clone(), at, limit: deadline, wait, sent };
+        Session { role, out, news, tally, show, shown: 0, deadline }
     }
 
     /// Connects, works, closes, and sums up.
@@ -136,14 +136,6 @@ impl Session {
         socket.close().await;
         self.sum_up(interrupted);
         Ok(code)
-    }
-
-    /// Waits for the first peer, unless no time is to be spent on it.
-    pub(super) async fn peer(&self) -> Result<(), Failed> {
-        if self.wait.is_some_and(|wait| wait.is_zero()) {
-            return Ok(());
-        }
-        connect::peer(&self.out.socket, &self.news, self.wait, &self.out.at).await
     }
 
     /// The next message, or `None` when none comes within the deadline.
@@ -235,6 +227,14 @@ impl Session {
 }
 
 impl Outbound {
+    /// Waits for the first peer, unless no time is to be spent on it.
+    pub(super) async fn peer(&self, wanted: Wanted) -> Result<(), Failed> {
+        if self.wait.is_some_and(|wait| wait.is_zero()) {
+            return Ok(());
+        }
+        connect::peer(&self.socket, wanted, &self.news, self.wait, &self.at).await
+    }
+
     /// Sends a message within the deadline; without one, says when it takes long.
     pub(super) async fn send(&self, body: Bytes) -> Result<(), Failed> {
         let sending = self.socket.send(body);

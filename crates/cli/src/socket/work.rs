@@ -7,6 +7,7 @@ use wigwag::Bytes;
 use wigwag::socket::SocketErrorKind;
 
 use super::any::Socket;
+use super::connect::Wanted;
 use super::exec::{Exec, Occasion, Printed};
 use super::input::Input;
 use super::session::{Outbound, Pace, Session, Stop};
@@ -29,7 +30,7 @@ pub(super) async fn ask(
     mut input: Input,
     mut pace: Pace,
 ) -> Result<(), Stop> {
-    session.peer().await?;
+    session.out.peer(Wanted::Here).await?;
     let limit = session.deadline.unwrap_or(Duration::MAX);
     let socket = session.out.socket.clone();
     let Socket::Req(req) = &*socket else { return Ok(()) };
@@ -58,7 +59,7 @@ pub(super) async fn survey(
     mut input: Input,
     mut pace: Pace,
 ) -> Result<(), Stop> {
-    session.peer().await?;
+    session.out.peer(Wanted::Here).await?;
     let socket = session.out.socket.clone();
     let Socket::Survey(surveyor) = &*socket else { return Ok(()) };
     while let Some(question) = input.next().await? {
@@ -120,7 +121,7 @@ pub(super) async fn answer(
 
 /// pub and push: every message is sent.
 pub(super) async fn send(session: &mut Session, input: Input, pace: Pace) -> Result<(), Stop> {
-    session.peer().await?;
+    session.out.peer(Wanted::Here).await?;
     Ok(send_all(&session.out, input, pace).await?)
 }
 
@@ -172,11 +173,13 @@ pub(super) async fn talk(
     echo: bool,
     count: Option<u64>,
 ) -> Result<(), Stop> {
-    session.peer().await?;
     let out = session.out.clone();
     if count == Some(0) {
+        out.peer(Wanted::Here).await?;
         return Ok(send_all(&out, input, pace).await?);
     }
+    // Whoever has said something and has gone was a peer too.
+    out.peer(Wanted::Ever).await?;
     let finishes = input.ends_by_itself();
     let sending = send_all(&out, input, pace);
     let receiving = listen(session, echo, count);
@@ -216,8 +219,13 @@ async fn listen(session: &mut Session, echo: bool, count: Option<u64>) -> Result
     Ok(())
 }
 
+/// Sends to the peers that are there, once there is one.
 async fn send_all(out: &Outbound, mut input: Input, mut pace: Pace) -> Result<(), Failed> {
+    let mut waited = false;
     while let Some(body) = input.next().await? {
+        if !std::mem::replace(&mut waited, true) {
+            out.peer(Wanted::Here).await?;
+        }
         pace.due().await;
         pace.gone();
         out.send(body).await?;

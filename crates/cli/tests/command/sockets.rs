@@ -1,8 +1,11 @@
 //! Sockets from the shell: two commands that talk to each other, in every protocol and format.
 
+use std::io::Write as _;
+use std::net::{Shutdown, TcpStream};
+
 use serde_json::Value;
 
-use crate::process::{Said, run};
+use crate::process::{Said, run, signal};
 use crate::running::{Running, with_input};
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/socket-1.json");
@@ -201,6 +204,19 @@ fn bus_and_star_reach_all_and_a_star_passes_on() {
     star.until_err("connected");
     ok(&run(["star", &at, "hi", "--count", "0"]), "");
     assert_eq!(far.end().out, "hi\n");
+}
+
+/// All that the peer does is over before the command looks up.
+#[test]
+fn what_a_peer_said_before_it_went_is_received() {
+    let (bus, at) =
+        Running::listening(&["bus", "--listen", "tcp://127.0.0.1:0", "--count", "1"], b"");
+    signal(bus.pid(), "STOP");
+    let mut peer = TcpStream::connect(at.trim_start_matches("tcp://")).unwrap();
+    peer.write_all(b"\0SP\0\0\x70\0\0\0\0\0\0\0\0\0\x02hi").unwrap();
+    peer.shutdown(Shutdown::Write).unwrap();
+    signal(bus.pid(), "CONT");
+    assert_eq!(bus.end().out, "hi\n");
 }
 
 #[test]
