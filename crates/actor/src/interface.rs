@@ -111,7 +111,7 @@ pub fn one_by_one<A: Actor>(
     calls: &mut SameCalls<'_, '_>,
     reply: &mut Reply<'_>,
 ) -> Result<Option<Handled<A::Message>>, DecodeError> {
-    while let Some(arguments) = calls.next(reply) {
+    while let Some(arguments) = calls.take(reply) {
         match actor.handle_encoded(method, &mut Reader::new(arguments), reply)? {
             Some(Handled::Done) => reply.end(),
             other => return Ok(other),

@@ -126,8 +126,8 @@ pub struct SameCalls<'c, 'a>(CallRun<'c, 'a>);
 impl<'a> SameCalls<'_, 'a> {
     /// The arguments of the next call, whose asker `reply` leads to then.
     #[inline(always)]
-    pub fn next(&mut self, reply: &mut Reply<'_>) -> Option<&'a [u8]> {
-        let (slot, arguments) = self.0.next()?;
+    pub fn take(&mut self, reply: &mut Reply<'_>) -> Option<&'a [u8]> {
+        let (slot, arguments) = self.0.take()?;
         if let Some(generation) = self.0.generation() {
             reply.renew(ReplySlot::Remote { slot, generation });
         }
@@ -145,7 +145,7 @@ impl<'a> SameCalls<'_, 'a> {
         reply: &mut Reply<'_>,
         mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
     ) -> Result<Option<Handled<M>>, DecodeError> {
-        while let Some(arguments) = self.next(reply) {
+        while let Some(arguments) = self.take(reply) {
             handle(&mut Reader::new(arguments), reply)?;
             reply.end();
         }

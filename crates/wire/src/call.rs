@@ -162,7 +162,7 @@ impl<'a> CallRun<'_, 'a> {
 
     /// The next call: the slot of its asker if they are asks, and the arguments.
     #[inline(always)]
-    pub fn next(&mut self) -> Option<(u32, &'a [u8])> {
+    pub fn take(&mut self) -> Option<(u32, &'a [u8])> {
         let arguments = self.items.next()?;
         let slot = self.slot;
         self.slot = slot.wrapping_add(1);
