@@ -15,7 +15,6 @@ use crate::interface::Interface;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
 use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
-use crate::reply::ReplySlot;
 
 /// An ask: waits for room, then for the reply.
 #[must_use = "futures do nothing unless they are awaited"]
@@ -149,8 +148,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
             },
             Place::Local(local) => {
                 let place = Arc::new(OneShot::new());
-                let reply = ReplySlot::Local(place.clone());
-                match send(local, message, reply, ticket, waker) {
+                match send(local, message, Some(place.clone()), ticket, waker) {
                     Attempt::Sent(()) => Attempt::Sent(Waiting::Here(place)),
                     Attempt::Full => Attempt::Full,
                     Attempt::Failed(error) => Attempt::Failed(error),

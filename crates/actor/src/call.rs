@@ -61,10 +61,10 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// lock for each, neither for a local actor (from the second message on) nor for a remote one.
     #[inline]
     pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
-        if self.target.add(&self.message) {
-            return Ok(());
+        match self.target.add(self.message) {
+            Ok(()) => Ok(()),
+            Err(message) => try_tell_alone(self.target, message),
         }
-        try_tell_alone(self.target, self.message)
     }
 
     /// Sends the message, waiting for room.
@@ -195,15 +195,27 @@ impl<I: Interface> Unpin for Tell<'_, I> {}
 impl<I: Interface> Future for Tell<'_, I> {
     type Output = Result<(), Refused<I::Message>>;
 
-    #[inline]
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
         // Whoever is parked has his turn in the queue of those who wait.
-        if !this.ticket.is_parked() && this.message.as_ref().is_some_and(|one| this.target.add(one))
+        if !self.ticket.is_parked()
+            && let Some(message) = self.message.take()
         {
-            this.message = None;
-            return Poll::Ready(Ok(()));
+            match self.target.add(message) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(message) => self.message = Some(message),
+            }
         }
+        self.poll_alone(context)
+    }
+}
+
+impl<I: Interface> Tell<'_, I> {
+    /// A tell that is not added to those before it. Apart, so that the way of nearly all tells of a
+    /// busy turn is short.
+    #[inline(never)]
+    fn poll_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refused<I::Message>>> {
+        let this = self;
         match this.target.tell(&mut this.message, &mut this.ticket, Some(context.waker())) {
             Attempt::Sent(()) => Poll::Ready(Ok(())),
             Attempt::Failed(error) => Poll::Ready(Err(refused(this.message.take(), *error))),
@@ -220,7 +232,7 @@ impl<I: Interface> Future for Tell<'_, I> {
 }
 
 impl<I: Interface> Drop for Tell<'_, I> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if self.ticket.is_parked() {
             self.target.leave(&mut self.ticket);
@@ -233,6 +245,21 @@ impl<I: Interface> Drop for Tell<'_, I> {
 pub(crate) struct Limit {
     limit: Option<Duration>,
     timer: Option<Box<Timer>>,
+}
+
+impl Drop for Limit {
+    /// Nearly no call has waited: it pays for one comparison.
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            forget_timer(timer);
+        }
+    }
+}
+
+#[cold]
+fn forget_timer(timer: Box<Timer>) {
+    drop(timer);
 }
 
 struct Timer {

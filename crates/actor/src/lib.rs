@@ -16,6 +16,7 @@ pub mod parked;
 pub mod reply;
 mod one_shot;
 mod mailbox;
+mod mails;
 mod queue;
 pub mod lane;
 pub mod reference;

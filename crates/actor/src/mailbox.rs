@@ -13,9 +13,10 @@ use wigwag_wire::call::Calls;
 
 use crate::error::CallErrorKind;
 use crate::lane::LaneOwner;
+use crate::mails::{Asker, Mails, Taking as TakingMails};
 use crate::parked::Ticket;
-use crate::queue::{Chunk, Mail, Pushed, Queue};
-use crate::reply::{Reply, ReplySlot};
+use crate::queue::{Chunk, Pushed, Queue};
+use crate::reply::Reply;
 
 /// All the mail of one actor.
 pub(crate) struct Mailbox<M> {
@@ -52,11 +53,11 @@ impl<M> Mailbox<M> {
     pub(crate) fn push(
         &self,
         message: &mut Option<M>,
-        reply: ReplySlot,
+        asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
-        let pushed = self.local.push(message, reply, ticket, waker);
+        let pushed = self.local.push(message, asker, ticket, waker);
         if let Pushed::In { list: true } = pushed {
             self.list(&self.local);
         }
@@ -65,7 +66,7 @@ impl<M> Mailbox<M> {
 
     /// What a turn of a local sender has staged; gives the places that it may fill next, of the
     /// `want` that it asks for. Those that it leased and did not use go back.
-    pub(crate) fn publish(&self, mails: &mut Vec<Mail<M>>, unused: usize, want: usize) -> usize {
+    pub(crate) fn publish(&self, mails: &mut Mails<M>, unused: usize, want: usize) -> usize {
         if mails.is_empty() && unused == 0 && want == 0 {
             return 0;
         }
@@ -73,7 +74,7 @@ impl<M> Mailbox<M> {
         match pushed {
             Pushed::In { list: true } => self.list(&self.local),
             Pushed::In { list: false } | Pushed::Full => {}
-            Pushed::Closed => refuse_mails(mails.drain(..), None),
+            Pushed::Closed => refuse_askers(&mut mails.drain()),
         }
         leased
     }
@@ -171,18 +172,13 @@ impl<M> Mailbox<M> {
 /// Tells everybody who waits for an answer to one of the calls that the actor has stopped.
 pub(crate) fn refuse<M>(chunk: Chunk<M>, owner: Option<&Arc<dyn LaneOwner>>) {
     match chunk {
-        Chunk::Mails(mails) => refuse_mails(mails, owner),
+        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain()),
         Chunk::Frames(frames) => refuse_calls(Calls::new(&frames.bytes), owner),
     }
 }
 
-pub(crate) fn refuse_mails<M>(
-    mails: impl IntoIterator<Item = Mail<M>>,
-    owner: Option<&Arc<dyn LaneOwner>>,
-) {
-    for mail in mails {
-        Reply::new(mail.reply, owner).fail(CallErrorKind::ActorStopped, "");
-    }
+pub(crate) fn refuse_askers<M>(mails: &mut TakingMails<'_, M>) {
+    mails.askers().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
 }
 
 pub(crate) fn refuse_calls(calls: Calls<'_>, owner: Option<&Arc<dyn LaneOwner>>) {

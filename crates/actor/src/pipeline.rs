@@ -20,7 +20,6 @@ use crate::interface::Interface;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
 use crate::reference::{Attempt, Place, Ref, send};
-use crate::reply::ReplySlot;
 
 /// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
 /// no answer yet.
@@ -218,8 +217,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
             (Way::There { asks, .. }, _) => asks.ask(message, ticket, waker),
             (Way::Here(places), Place::Local(local)) => {
                 let place = Arc::new(OneShot::new());
-                let reply = ReplySlot::Local(place.clone());
-                let attempt = send(local, message, reply, ticket, waker);
+                let attempt = send(local, message, Some(place.clone()), ticket, waker);
                 if let Attempt::Sent(()) = attempt {
                     places.push_back(place);
                 }

@@ -11,14 +11,8 @@ use std::task::Waker;
 
 use crate::lane::LaneOwner;
 use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
+use crate::mails::{Asker, Mails};
 use crate::parked::{Parked, Ticket, Wakers};
-use crate::reply::ReplySlot;
-
-/// A call of a local sender as it waits.
-pub(crate) struct Mail<M> {
-    pub(crate) message: M,
-    pub(crate) reply: ReplySlot,
-}
 
 /// Calls of a session as they came.
 #[derive(Default)]
@@ -39,7 +33,7 @@ impl Frames {
 
 /// Up to [`RUN_CALLS_MAX`] calls of one sender group, in order.
 pub(crate) enum Chunk<M> {
-    Mails(Vec<Mail<M>>),
+    Mails(Mails<M>),
     Frames(Frames),
 }
 
@@ -106,10 +100,10 @@ struct State<M> {
 }
 
 impl<M> State<M> {
-    fn empty_mails(&mut self) -> Vec<Mail<M>> {
+    fn empty_mails(&mut self) -> Mails<M> {
         match self.spare.pop() {
             Some(Chunk::Mails(mails)) => mails,
-            _ => Vec::new(),
+            _ => Mails::with_askers(),
         }
     }
 }
@@ -127,12 +121,12 @@ impl<M> Queue<M> {
         Queue { state: Mutex::new(state), owner, capacity }
     }
 
-    /// Takes the message and reply out of `mail` when it is let in. One lock, no allocation in
+    /// Takes the message out of its `Option` when it is let in. One lock, no allocation in
     /// steady state.
     pub(crate) fn push(
         &self,
         message: &mut Option<M>,
-        reply: ReplySlot,
+        asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
@@ -150,12 +144,13 @@ impl<M> Queue<M> {
         let Some(message) = message.take() else {
             return Pushed::In { list: false };
         };
-        let mail = Mail { message, reply };
         match state.chunks.back_mut() {
-            Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(mail),
+            Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => {
+                last.push(message, asker);
+            }
             _ => {
                 let mut mails = state.empty_mails();
-                mails.push(mail);
+                mails.push(message, asker);
                 state.chunks.push_back(Chunk::Mails(mails));
             }
         }
@@ -169,7 +164,7 @@ impl<M> Queue<M> {
     /// to `want` new ones. When the actor has stopped, the mails stay with the caller.
     pub(crate) fn publish_staged(
         &self,
-        mails: &mut Vec<Mail<M>>,
+        mails: &mut Mails<M>,
         unused: usize,
         want: usize,
     ) -> (Pushed, usize) {
@@ -284,9 +279,8 @@ mod tests {
     #[test]
     fn a_turn_leases_only_what_those_who_wait_do_not_need() {
         let queue = Queue::new(None, 8);
-        let push = |ticket: &mut Ticket| {
-            queue.push(&mut Some(7), ReplySlot::Nobody, ticket, Some(Waker::noop()))
-        };
+        let push =
+            |ticket: &mut Ticket| queue.push(&mut Some(7), None, ticket, Some(Waker::noop()));
         for _ in 0..8 {
             assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
         }
@@ -296,7 +290,7 @@ mod tests {
         }
         assert!(queue.take().is_some());
         let mut leased = 0;
-        while let (_, more @ 1..) = queue.publish_staged(&mut Vec::new(), 0, RUN_CALLS_MAX) {
+        while let (_, more @ 1..) = queue.publish_staged(&mut Mails::default(), 0, RUN_CALLS_MAX) {
             leased += more;
         }
         assert_eq!(leased, 6);
@@ -305,7 +299,7 @@ mod tests {
         }
         assert!(matches!(push(&mut Ticket::default()), Pushed::Full));
         // What was not used comes back.
-        queue.publish_staged(&mut Vec::new(), leased, 0);
+        queue.publish_staged(&mut Mails::default(), leased, 0);
         assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
     }
 }

@@ -14,10 +14,10 @@ use crate::error::{CallError, CallErrorKind};
 use crate::interface::Interface;
 use crate::lane::{Exported, Lane, LaneOwner, TypedLane};
 use crate::mailbox::Mailbox;
+use crate::mails::Asker;
 use crate::parked::Ticket;
 use crate::pipeline::{Asks, Pipeline};
 use crate::queue::Pushed;
-use crate::reply::ReplySlot;
 use crate::schema::Schema;
 use crate::{stage, turn};
 
@@ -128,11 +128,11 @@ impl<I: Interface> Local<I> {
     pub(crate) fn push(
         &self,
         message: &mut Option<I::Message>,
-        reply: ReplySlot,
+        asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        match self.mailbox.push(message, reply, ticket, waker) {
+        match self.mailbox.push(message, asker, ticket, waker) {
             Pushed::In { .. } => Attempt::Sent(()),
             Pushed::Full => Attempt::Full,
             Pushed::Closed => {
@@ -147,14 +147,14 @@ impl<I: Interface> Local<I> {
 pub(crate) fn send<I: Interface>(
     local: &Arc<Local<I>>,
     message: &mut Option<I::Message>,
-    reply: ReplySlot,
+    asker: Asker,
     ticket: &mut Ticket,
     waker: Option<&Waker>,
 ) -> Attempt<()> {
     if turn::is_open() {
-        return stage::push(local, message, reply, ticket, waker);
+        return stage::push(local, message, asker, ticket, waker);
     }
-    local.push(message, reply, ticket, waker)
+    local.push(message, asker, ticket, waker)
 }
 
 impl<I: Interface> Ref<I> {
@@ -208,12 +208,16 @@ impl<I: Interface> Ref<I> {
         Pipeline::new(self, most)
     }
 
-    /// Adds a tell to the run at hand, if that is one of tells to this actor. False: it must be told.
+    /// Adds a tell to those that the turn has sent to this actor just before, if it has.
+    ///
+    /// # Errors
+    /// The message, which must be told.
     #[inline(always)]
-    pub(crate) fn add(&self, message: &I::Message) -> bool {
+    pub(crate) fn add(&self, message: I::Message) -> Result<(), I::Message> {
         match &self.place {
-            Place::Local(_) => false,
-            Place::Remote(_, borrower) => at_hand::add(*borrower, message),
+            Place::Local(local) => stage::add(local, message),
+            Place::Remote(_, borrower) if at_hand::add(*borrower, &message) => Ok(()),
+            Place::Remote(..) => Err(message),
         }
     }
 
@@ -225,7 +229,7 @@ impl<I: Interface> Ref<I> {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         match &self.place {
-            Place::Local(local) => send(local, message, ReplySlot::Nobody, ticket, waker),
+            Place::Local(local) => send(local, message, None, ticket, waker),
             Place::Remote(route, _) => route.tell(message, ticket, waker),
         }
     }

@@ -5,7 +5,6 @@
 //! because the runtime goes while a handler waits, those who wait for an answer hear of it.
 
 use std::sync::Arc;
-use std::vec::Drain;
 
 use wigwag_wire::call::{CallRun, Calls};
 use wigwag_wire::{DecodeError, Reader};
@@ -13,8 +12,9 @@ use wigwag_wire::{DecodeError, Reader};
 use crate::error::CallErrorKind;
 use crate::interface::{Actor, Handled};
 use crate::lane::LaneOwner;
-use crate::mailbox::{refuse_calls, refuse_mails};
-use crate::queue::{Frames, Mail};
+use crate::mailbox::{refuse_askers, refuse_calls};
+use crate::mails::Taking;
+use crate::queue::Frames;
 use crate::reply::{Reply, ReplySlot};
 
 /// Where the calls come from.
@@ -30,26 +30,27 @@ pub(crate) trait Source<A: Actor> {
     fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>);
 }
 
-impl<A: Actor> Source<A> for Drain<'_, Mail<A::Message>> {
+impl<A: Actor> Source<A> for Taking<'_, A::Message> {
     fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
-        for mail in self {
-            reply.renew(mail.reply);
-            if let Handled::Later(message) = actor.handle(mail.message, reply) {
+        for (message, asker) in self {
+            // A tell finds the reply as the call before left it: nobody waits.
+            if let Some(asker) = asker {
+                reply.renew(ReplySlot::Local(asker));
+            }
+            if let Handled::Later(message) = actor.handle(message, reply) {
                 return Some(message);
             }
-            if reply.is_wanted() {
-                reply.fail(CallErrorKind::ReplyDropped, "");
-            }
+            reply.end();
         }
         None
     }
 
     fn left(&self) -> usize {
-        self.len()
+        Taking::left(self)
     }
 
-    fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>) {
-        refuse_mails(self, owner);
+    fn refuse(&mut self, _: Option<&Arc<dyn LaneOwner>>) {
+        refuse_askers(self);
     }
 }
 

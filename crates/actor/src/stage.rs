@@ -3,21 +3,22 @@
 //! The first message of a turn to an actor goes straight into its mailbox; who sends a second one
 //! likely sends many. From then on places are leased some at a time and messages gather in a chunk
 //! of this thread, which is moved into the mailbox when it is full and when the turn ends: one lock
-//! and at most one wake for all of them.
+//! and at most one wake for all of them. The chunk that was used last lies where [`add`] finds it at
+//! once; everything else that is done here takes it back before.
 
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::Waker;
 
 use crate::interface::Interface;
 use crate::limits::RUN_CALLS_MAX;
+use crate::mails::{Asker, Mails};
 use crate::parked::Ticket;
-use crate::queue::Mail;
 use crate::reference::{Attempt, Local};
-use crate::reply::ReplySlot;
 
 thread_local! {
+    static AT_HAND: Cell<Option<Box<dyn Publish>>> = const { Cell::new(None) };
     static STAGES: RefCell<Stages> =
         const { RefCell::new(Stages { recent: 0, stages: Vec::new() }) };
 }
@@ -26,15 +27,14 @@ thread_local! {
 struct Stages {
     /// Where the actor lives that was sent to last, directly; 0 for none. Only compared.
     recent: usize,
-    /// With the address of each one's actor, which the stage keeps alive.
-    stages: Vec<(usize, Box<dyn Publish>)>,
+    stages: Vec<Box<dyn Publish>>,
 }
 
 /// What one turn has for one mailbox.
 struct Stage<I: Interface> {
     /// Keeps the actor from ending before it has got what was sent to it.
     local: Arc<Local<I>>,
-    mails: Vec<Mail<I::Message>>,
+    mails: Mails<I::Message>,
     /// Places that are ours and not used yet.
     room: usize,
 }
@@ -42,6 +42,19 @@ struct Stage<I: Interface> {
 /// A stage whose messages are of any type.
 trait Publish: Any {
     fn publish(&mut self);
+
+    /// Where the actor lives, which the stage keeps alive.
+    fn address(&self) -> usize;
+}
+
+/// The stage as what it is, if it is one for that actor.
+#[inline(always)]
+fn of<'a, I: Interface>(
+    stage: &'a mut dyn Publish,
+    local: &Arc<Local<I>>,
+) -> Option<&'a mut Stage<I>> {
+    let any: &mut dyn Any = stage;
+    any.downcast_mut().filter(|stage: &&mut Stage<I>| Arc::ptr_eq(&stage.local, local))
 }
 
 impl<I: Interface> Publish for Stage<I> {
@@ -49,37 +62,29 @@ impl<I: Interface> Publish for Stage<I> {
         self.local.mailbox.publish(&mut self.mails, self.room, 0);
         self.room = 0;
     }
+
+    fn address(&self) -> usize {
+        Arc::as_ptr(&self.local).addr()
+    }
 }
 
 impl Stages {
-    /// The stage for `local`; there is one from the second message on.
-    #[inline(always)]
-    fn find<I: Interface>(&mut self, local: &Arc<Local<I>>) -> Option<&mut Stage<I>> {
-        let wanted = Arc::as_ptr(local).addr();
-        let at = match self.stages.first() {
-            Some((first, _)) if *first == wanted => 0,
-            _ => self.find_or_begin(local, wanted)?,
-        };
-        let (_, stage) = self.stages.get_mut(at)?;
-        let any: &mut dyn Any = &mut **stage;
-        any.downcast_mut()
+    /// Takes back what is at hand.
+    fn settle(&mut self) {
+        self.stages.extend(AT_HAND.take());
     }
 
-    #[cold]
-    fn find_or_begin<I: Interface>(
-        &mut self,
-        local: &Arc<Local<I>>,
-        wanted: usize,
-    ) -> Option<usize> {
-        if let Some(at) = self.stages.iter().position(|(address, _)| *address == wanted) {
-            return Some(at);
+    /// The stage for `local`; there is one from the second message on.
+    fn find<I: Interface>(&mut self, local: &Arc<Local<I>>) -> Option<Box<dyn Publish>> {
+        self.settle();
+        let wanted = Arc::as_ptr(local).addr();
+        if let Some(at) = self.stages.iter().position(|one| one.address() == wanted) {
+            return Some(self.stages.swap_remove(at));
         }
         if std::mem::replace(&mut self.recent, wanted) != wanted {
             return None;
         }
-        let stage = Stage { local: local.clone(), mails: Vec::new(), room: 0 };
-        self.stages.push((wanted, Box::new(stage)));
-        Some(self.stages.len() - 1)
+        Some(Box::new(Stage { local: local.clone(), mails: Mails::default(), room: 0 }))
     }
 }
 
@@ -92,12 +97,34 @@ impl<I: Interface> Stage<I> {
     }
 }
 
+/// Adds a tell to the chunk at hand, if that is one for this actor and has room.
+///
+/// # Errors
+/// The message, which must be sent.
+#[inline(always)]
+pub(crate) fn add<I: Interface>(
+    local: &Arc<Local<I>>,
+    message: I::Message,
+) -> Result<(), I::Message> {
+    let Some(mut at_hand) = AT_HAND.take() else { return Err(message) };
+    let mut left = Some(message);
+    if let Some(stage) = of(&mut *at_hand, local)
+        && stage.room > 0
+        && let Some(message) = left.take()
+    {
+        stage.mails.push(message, None);
+        stage.room -= 1;
+    }
+    // Nothing is there now: nobody else's code ran in between. So there is nothing to drop.
+    std::mem::forget(AT_HAND.replace(Some(at_hand)));
+    left.map_or(Ok(()), Err)
+}
+
 /// Sends within a turn.
-#[inline]
 pub(crate) fn push<I: Interface>(
     local: &Arc<Local<I>>,
     message: &mut Option<I::Message>,
-    mut reply: ReplySlot,
+    mut asker: Asker,
     ticket: &mut Ticket,
     waker: Option<&Waker>,
 ) -> Attempt<()> {
@@ -106,22 +133,25 @@ pub(crate) fn push<I: Interface>(
         let Ok(mut stages) = stages.try_borrow_mut() else {
             return false;
         };
-        let Some(stage) = stages.find(local) else {
+        let Some(mut found) = stages.find(local) else {
             return false;
         };
-        if ticket.is_parked() || stage.room == 0 && !stage.renew() {
-            stage.publish();
-            return false;
-        }
-        if let Some(message) = message.take() {
-            let reply = std::mem::replace(&mut reply, ReplySlot::Nobody);
-            stage.mails.push(Mail { message, reply });
-            stage.room -= 1;
-        }
-        true
+        let staged = of(&mut *found, local).is_some_and(|stage| {
+            if ticket.is_parked() || stage.room == 0 && !stage.renew() {
+                stage.publish();
+                return false;
+            }
+            if let Some(message) = message.take() {
+                stage.mails.push(message, asker.take());
+                stage.room -= 1;
+            }
+            true
+        });
+        AT_HAND.set(Some(found));
+        staged
     });
     if !staged {
-        return local.push(message, reply, ticket, waker);
+        return local.push(message, asker, ticket, waker);
     }
     Attempt::Sent(())
 }
@@ -133,11 +163,12 @@ pub(crate) fn publish_all() {
             return;
         };
         stages.recent = 0;
+        stages.settle();
         if stages.stages.is_empty() {
             return;
         }
         let mut done = std::mem::take(&mut stages.stages);
         drop(stages);
-        done.iter_mut().for_each(|(_, stage)| stage.publish());
+        done.iter_mut().for_each(|stage| stage.publish());
     });
 }

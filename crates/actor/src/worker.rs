@@ -83,7 +83,7 @@ async fn handle_chunk<A: Actor>(
         (Chunk::Frames(_), None) => true,
         (Chunk::Mails(mails), owner) => {
             let calls = mails.len();
-            handle_run(actor, Run::new(mails.drain(..), calls, owner), owner, gathered).await
+            handle_run(actor, Run::new(mails.drain(), calls, owner), owner, gathered).await
         }
     };
     if sound {
