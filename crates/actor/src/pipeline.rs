@@ -243,18 +243,40 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<(C, Result<R, CallError>)>> {
-        // What is short and there is decoded where the caller wants it; all else is rarer and stays
-        // out of the way.
-        if let Way::There { answers, .. } = &mut self.way
-            && let Some(value) = answers.take_short()
-            && let Some(given) = self.contexts.pop_front()
-        {
-            return match R::decode(&mut Reader::new(value)) {
-                Ok(reply) => Poll::Ready(Some((given, Ok(reply)))),
-                Err(why) => Poll::Ready(Some((given, Err(bad_reply(self.target.target(), &why))))),
-            };
+        match self.take_short() {
+            Some(answer) => Poll::Ready(Some(answer)),
+            None => self.poll_answer_slowly(context.waker()),
         }
-        self.poll_answer_slowly(context.waker())
+    }
+
+    /// The same if it is there; `None` when it has not come, or when there is none to come.
+    ///
+    /// What was asked is sent before, at the latest when the answers that are there were taken:
+    /// outside of a turn at once, inside of one at its end.
+    #[inline(always)]
+    pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
+        self.take_short().or_else(|| self.try_answer_slowly())
+    }
+
+    /// What is short and there is decoded where the caller wants it; all else is rarer and stays out
+    /// of the way.
+    #[inline(always)]
+    fn take_short(&mut self) -> Option<(C, Result<R, CallError>)> {
+        let Way::There { answers, .. } = &mut self.way else { return None };
+        let value = answers.take_short()?;
+        let given = self.contexts.pop_front()?;
+        match R::decode(&mut Reader::new(value)) {
+            Ok(reply) => Some((given, Ok(reply))),
+            Err(why) => Some((given, Err(bad_reply(self.target.target(), &why)))),
+        }
+    }
+
+    #[inline(never)]
+    fn try_answer_slowly(&mut self) -> Option<(C, Result<R, CallError>)> {
+        match self.poll_answer_slowly(Waker::noop()) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => None,
+        }
     }
 
     #[inline(never)]
