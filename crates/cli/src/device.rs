@@ -229,8 +229,7 @@ impl Device {
         ends.extend(back.as_ref().map(|back| (second, back.statistics())));
         let counts = forwarder.counts();
         if self.json {
-            // A reader that went away has seen enough.
-            let _ = print::line(&self.document(counts, &ends, ended.is_none()).to_string());
+            print::line(&self.document(counts, &ends, ended.is_none()).to_string());
         } else if !self.quiet {
             let peers: u64 = ends.iter().map(|(_, statistics)| statistics.pipes_opened).sum();
             print::error(&format!(
