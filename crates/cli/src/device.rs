@@ -5,14 +5,19 @@
 
 use std::time::Duration;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
-use wigwag::socket::Statistics;
+use serde_json::{Value, json};
+use wigwag::socket::{Forwarded, Statistics};
 use wigwag::{Address, Forwarder, NetError, raw};
 use wigwag_lab::numbers::grouped;
 
 use crate::exit::{Code, Failed};
 use crate::socket::{Endpoint, How, Interrupt, Loudness, News, Place, Plan, Role, WAIT};
 use crate::{calls, print, units};
+
+/// The schema of the document that `--json` writes.
+const SCHEMA: &str = "wigwag.device/1";
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
@@ -36,6 +41,9 @@ pub(crate) struct Device {
     /// Bytes that a message may have
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
     receive_limit: usize,
+    /// A JSON document on standard output at the end
+    #[arg(long)]
+    json: bool,
     /// Say nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
@@ -217,10 +225,13 @@ impl Device {
         if let Some(Err(failed)) = ended {
             return Err(failed);
         }
-        let peers = front.statistics().pipes_opened
-            + back.as_ref().map_or(0, |back| back.statistics().pipes_opened);
+        let mut ends = vec![(first, front.statistics())];
+        ends.extend(back.as_ref().map(|back| (second, back.statistics())));
         let counts = forwarder.counts();
-        if !self.quiet {
+        if self.json {
+            print::line(&self.document(counts, &ends, ended.is_none()).to_string());
+        } else if !self.quiet {
+            let peers: u64 = ends.iter().map(|(_, statistics)| statistics.pipes_opened).sum();
             print::error(&format!(
                 "{} messages passed on · {} dropped · {peers} peers",
                 grouped(counts.forwarded),
@@ -228,6 +239,30 @@ impl Device {
             ));
         }
         Ok(if ended.is_none() { Code::Interrupted } else { Code::Ok })
+    }
+
+    /// The end for a program: a document of `device-1.json`.
+    fn document(&self, counts: Forwarded, ends: &[(Role, Statistics)], interrupted: bool) -> Value {
+        let ends: Vec<Value> = ends
+            .iter()
+            .map(|(role, statistics)| {
+                json!({
+                    "protocol": role.number().to_string(),
+                    "peers": statistics.pipes_opened,
+                    "handshakes_failed": statistics.handshakes_failed,
+                })
+            })
+            .collect();
+        let pair = self.pair.to_possible_value();
+        json!({
+            "schema": SCHEMA,
+            "kind": "summary",
+            "pair": pair.as_ref().map(PossibleValue::get_name),
+            "forwarded": counts.forwarded,
+            "dropped": counts.dropped,
+            "ends": ends,
+            "interrupted": interrupted,
+        })
     }
 
     async fn open(

@@ -8,6 +8,7 @@ mod demo;
 mod lab;
 mod calls;
 mod arguments;
+mod variables;
 mod condition;
 mod units;
 mod shell;
@@ -78,7 +79,10 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match variables::arguments() {
+        Ok(arguments) => arguments,
+        Err(failed) => return failed.report(),
+    };
     let outcome = match arguments.command {
         Command::Socket(socket) => socket.run(),
         Command::Device(device) => device.run(),

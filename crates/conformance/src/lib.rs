@@ -23,6 +23,7 @@ pub mod spread;
 pub mod survey;
 pub mod everybody;
 pub mod contexts;
+pub mod closing;
 pub mod raw;
 pub mod many;
 pub mod forwarders;
@@ -149,6 +150,10 @@ macro_rules! protocol_conformance {
                 surveys_run_side_by_side
                 each_context_hears_its_own_topics
                 contexts_are_bounded_and_end_with_their_socket;
+            closing:
+                closing_ends_the_contexts_that_wait
+                closing_ends_the_sockets_own_calls
+                closing_ends_threads_at_work;
             raw:
                 a_raw_socket_shows_the_way_back
                 a_raw_reply_to_a_peer_that_left_is_counted

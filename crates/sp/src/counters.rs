@@ -10,7 +10,8 @@ pub enum DropReason {
     TooManyHops,
     /// It ends before its protocol header does.
     Malformed,
-    /// A reply to a request that is answered or cancelled, or that this peer was never asked.
+    /// A reply to a request that is answered or cancelled, or that this peer was never asked; an
+    /// answer to a survey that is over, or that was sent before this peer connected.
     Late,
     /// This side of the protocol receives nothing.
     Unexpected,

@@ -2,7 +2,9 @@
 //!
 //! A survey carries a word with the top bit set in front of its body, and each answer the same word,
 //! as with req. It goes to every peer that is connected then, best effort; answers count until the
-//! survey's time is over, which [`recv`](Protocol::recv) says once. A new survey ends the one
+//! survey's time is over, which [`recv`](Protocol::recv) says once. Only those count that were
+//! connected when it was sent: ids count up, so whoever comes later could guess one and answer what
+//! it was never asked. A new survey ends the one
 //! before: what it had not given out is abandoned, and answers to it are late. Each context has a
 //! survey of its own, with its own time and its own queue of answers.
 
@@ -40,6 +42,8 @@ struct Asker {
     survey: Survey,
     /// The survey's id, top bit set; it means something while there is a survey.
     id: u32,
+    /// How many surveys the socket had sent when it had sent this one.
+    number: u64,
     round: u64,
     /// `None`: a survey has no end but the next one.
     time: Option<Duration>,
@@ -50,7 +54,7 @@ struct Asker {
 impl Asker {
     fn new(context: ContextId) -> Asker {
         let (survey, tray) = (Survey::None, Tray::new(context));
-        Asker { survey, id: 0, round: 0, time: Some(SURVEY_TIME), tray }
+        Asker { survey, id: 0, number: 0, round: 0, time: Some(SURVEY_TIME), tray }
     }
 
     fn is_open(&self, now: Time) -> bool {
@@ -70,6 +74,8 @@ pub struct Surveyor {
     asked: BTreeMap<u32, ContextId>,
     /// When they end, those without end left out.
     ends: BTreeSet<(Time, u32)>,
+    /// How many surveys had been sent when each open pipe opened: it was asked only later ones.
+    missed: BTreeMap<PipeId, u64>,
     last_id: u32,
     attention: VecDeque<Attention>,
     counters: Counters,
@@ -83,6 +89,7 @@ impl Surveyor {
             contexts: Contexts::new(Asker::new(ContextId::SOCKET)),
             asked: BTreeMap::new(),
             ends: BTreeSet::new(),
+            missed: BTreeMap::new(),
             last_id: first_id | LAST_WORD,
             attention: VecDeque::new(),
             counters: Counters::default(),
@@ -125,11 +132,14 @@ impl Protocol for Surveyor {
         }
         tray.pipes().open(pipe);
         self.lanes.open(pipe);
+        self.missed.insert(pipe, self.counters.sent);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
         self.lanes.close_and_count(pipe, &mut self.counters);
+        // Its number may be given to somebody else.
+        self.missed.remove(&pipe);
         self.contexts.own_mut().tray.pipes().close(pipe);
     }
 
@@ -139,6 +149,7 @@ impl Protocol for Surveyor {
 
     fn finish(&mut self) {
         self.lanes.finish(&mut self.counters);
+        self.missed.clear();
         for asker in self.contexts.all_mut() {
             asker.tray.finish(&mut self.counters);
         }
@@ -165,8 +176,11 @@ impl Protocol for Surveyor {
         let Some(asker) = asker.filter(|asker| asker.is_open(now)) else {
             return self.drop_one(DropReason::Late);
         };
-        if !self.lanes.contains(pipe) {
+        let Some(missed) = self.missed.get(&pipe) else {
             return self.drop_one(DropReason::PipeGone);
+        };
+        if asker.number <= *missed {
+            return self.drop_one(DropReason::Late);
         }
         message.advance(4);
         let taken = asker.tray.take_in(pipe, message, &mut self.counters);
@@ -223,14 +237,14 @@ impl Protocol for Surveyor {
         self.attention.extend(core::iter::from_fn(|| asker.tray.next_attention()));
         let end = asker.time.map(|time| now + time);
         let before = (asker.id, core::mem::replace(&mut asker.survey, Survey::Open(end)));
-        asker.id = id;
+        self.counters.sent += 1;
+        (asker.id, asker.number) = (id, self.counters.sent);
         asker.round += 1;
         self.forget(before.0, before.1);
         self.asked.insert(id, context);
         self.ends.extend(end.map(|end| (end, id)));
         // Whoever waits for the survey before hears that it is over.
         self.attention.push_back(context.receivers());
-        self.counters.sent += 1;
         let message = Message { head: Head::Word(id), body };
         self.lanes.broadcast(&message, &mut self.counters, |_| true);
         Ok(())

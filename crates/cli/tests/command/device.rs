@@ -1,12 +1,21 @@
 //! `wigwag device`: what is joined talks as if it were connected, and its end is told.
 
+use serde_json::Value;
+
 use crate::process::run;
 use crate::running::{Running, with_input};
 
+const SCHEMA: &str = include_str!("../../../../docs/schema/device-1.json");
+
 /// A device that listens at both ends, with the addresses where it does.
 fn device(pair: &str) -> (Running, String, String) {
+    device_with(pair, &[])
+}
+
+fn device_with(pair: &str, more: &[&str]) -> (Running, String, String) {
     let any = "tcp://127.0.0.1:0";
-    let device = Running::start(&["device", any, any, "--pair", pair, "--listen", "-v"], b"");
+    let words = [&["device", any, any, "--pair", pair, "--listen", "-v"], more].concat();
+    let device = Running::start(&words, b"");
     let mut addresses = Vec::new();
     crate::process::eventually("it listens twice", || {
         let said = device.said();
@@ -29,6 +38,26 @@ fn requests_go_through_and_the_end_counts_them() {
     let ended = device.interrupt();
     assert_eq!(ended.code, Some(130));
     assert!(ended.err.contains("4 messages passed on · 0 dropped · 2 peers"), "{ended:?}");
+}
+
+#[test]
+fn the_end_is_one_document_for_a_program() {
+    let (device, first, second) = device_with("pushpull", &["--json"]);
+    let pull = Running::start(&["pull", "--dial", &second, "--count", "3"], b"");
+    assert_eq!(run(["push", &first, "x", "--count", "3"]).code, Some(0));
+    assert_eq!(pull.end().out, "x\nx\nx\n");
+    let ended = device.interrupt();
+    assert_eq!(ended.code, Some(130), "{ended:?}");
+    assert!(!ended.err.contains("passed on"), "it is said once: {ended:?}");
+    let document: Value = serde_json::from_str(&ended.out).expect("one document and no more");
+    let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
+    assert_eq!(wigwag_lab::bench::schema::faults_against(&schema, &document), [""; 0]);
+    assert_eq!((&document["forwarded"], &document["dropped"]), (&3.into(), &0.into()));
+    assert_eq!(document["interrupted"], true);
+    for (end, protocol) in ["PULL", "PUSH"].into_iter().enumerate() {
+        let end = &document["ends"][end];
+        assert_eq!((&end["protocol"], &end["peers"]), (&protocol.into(), &1.into()), "{end}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ mod sockets;
 mod socket_ends;
 mod socket_errors;
 mod device;
+mod variables;
 mod bench;
 mod shell;
 mod outside_sp;

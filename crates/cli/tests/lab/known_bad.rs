@@ -71,6 +71,27 @@ fn rows(said: &Said) -> Vec<Row> {
     serde_json::from_value(document["rows"].clone()).expect("rows")
 }
 
+/// How often a participant is run before the machine is to blame.
+const RUNS_MAX: usize = 3;
+
+/// Whether other programs have kept the lab from looking: the only thing that is said about the row
+/// is that the machine was not quiet. Its number is no acquittal then, and its participant is run
+/// again.
+fn was_disturbed(row: &Row) -> bool {
+    let quiet = |reason: &&String| !reason.starts_with("no quiet window");
+    row.verdict == Verdict::Flagged
+        && !is_found_out(row)
+        && row.reasons.iter().filter(quiet).count() < row.reasons.len()
+}
+
+/// Other programs load the machine so much that a test proves nothing.
+fn never_quiet(disturbed: &[&Row]) -> ! {
+    panic!(
+        "no quiet window in {RUNS_MAX} runs, so some faults were not looked for: other programs load \
+         the machine; run the test again when they do not: {disturbed:?}"
+    )
+}
+
 /// A word that tells nothing, another one in every run.
 fn word(random: &mut u64) -> String {
     *random ^= *random << 13;
@@ -99,14 +120,41 @@ fn every_bad_participant_is_found_out_under_a_name_that_tells_nothing() {
     let list: Vec<&str> = names.iter().map(|(name, _)| name.as_str()).collect();
     let said = peers.quick("all", &list.join(","));
     assert_eq!(said.code, Some(6), "{said:?}");
-    let rows = rows(&said);
+    let first = rows(&said);
     for (name, played) in &names {
-        let theirs: Vec<&Row> = rows.iter().filter(|row| row.participant == *name).collect();
+        let theirs: Vec<&Row> = first.iter().filter(|row| row.participant == *name).collect();
         assert!(!theirs.is_empty(), "{played} stands nowhere");
-        for row in theirs {
-            let verdict = row.verdict;
-            assert_eq!(is_found_out(row), *played != "raw", "{played}: {verdict:?} {row:?}");
+        if played == &"raw" {
+            assert!(theirs.iter().all(|row| !is_found_out(row)), "{theirs:?}");
+            continue;
         }
+        let hidden = theirs.into_iter().filter(|row| !is_found_out(row)).cloned().collect();
+        look_again(&peers, name, played, hidden);
+    }
+}
+
+/// Runs a participant again for as long as there are rows in which the machine hid it. Each must
+/// find it out in the end; one that the lab could look at and found nothing is a failure at once.
+fn look_again(peers: &Peers, name: &str, played: &str, mut hidden: Vec<Row>) {
+    for run in 1.. {
+        let escaped = hidden.iter().find(|row| !was_disturbed(row));
+        assert!(escaped.is_none(), "{played}: {escaped:?}");
+        if hidden.is_empty() {
+            return;
+        }
+        if run == RUNS_MAX {
+            never_quiet(&hidden.iter().collect::<Vec<_>>());
+        }
+        eprintln!("{played} is run again: {}", hidden[0].reasons.join("; "));
+        let again = rows(&peers.quick("all", &format!("{name},eve")));
+        for row in &mut hidden {
+            let is_same = |it: &&Row| {
+                it.participant == name && it.workload == row.workload && it.cell == row.cell
+            };
+            let same = again.iter().find(is_same);
+            *row = same.unwrap_or_else(|| panic!("{played} stands nowhere: {again:?}")).clone();
+        }
+        hidden.retain(|row| !is_found_out(row));
     }
 }
 
@@ -120,16 +168,27 @@ fn fixed_payloads_hide_nobody_who_reads_a_quarter() {
     peers.add("unread", "fixed", "broken-nibble", &["pingpong.client"]);
     peers.add("honest", "fixed", "raw", &["pingpong.server"]);
     peers.add("driver", "fixed", "raw", &["pingpong.client"]);
-    let said = peers.quick("pingpong", "quarter,unread,honest,driver");
-    let rows = rows(&said);
-    let row = |name: &str| rows.iter().find(|row| row.participant == name).expect("a row");
-    let reasons = |name: &str| row(name).reasons.join("; ");
-    assert!(reasons("quarter").contains("before their request was sent"), "{rows:?}");
-    let unread = reasons("unread");
-    assert!(unread.contains("in flight") && unread.contains("were reset"), "{unread}");
-    for honest in ["honest", "driver"] {
-        assert!(!is_found_out(row(honest)), "{rows:?}");
-        assert!(row(honest).rate.is_some(), "{rows:?}");
+    for run in 1..=RUNS_MAX {
+        let rows = rows(&peers.quick("pingpong", "quarter,unread,honest,driver"));
+        let row = |name: &str| rows.iter().find(|row| row.participant == name).expect("a row");
+        for honest in ["honest", "driver"] {
+            assert!(!is_found_out(row(honest)), "{rows:?}");
+            assert!(row(honest).rate.is_some(), "{rows:?}");
+        }
+        let bad = [row("quarter"), row("unread")];
+        let disturbed: Vec<&Row> = bad.into_iter().filter(|row| was_disturbed(row)).collect();
+        if !disturbed.is_empty() {
+            eprintln!("run {run}: no quiet window for {disturbed:?}");
+            if run == RUNS_MAX {
+                never_quiet(&disturbed);
+            }
+            continue;
+        }
+        let reasons = |name: &str| row(name).reasons.join("; ");
+        assert!(reasons("quarter").contains("before their request was sent"), "{rows:?}");
+        let unread = reasons("unread");
+        assert!(unread.contains("in flight") && unread.contains("were reset"), "{unread}");
+        return;
     }
 }
 

@@ -84,6 +84,31 @@ fn what_is_no_answer_is_counted() {
     assert_eq!(gone, Received::Dropped(DropReason::PipeGone));
 }
 
+/// Ids count up, so one who was asked before can guess the next: it comes back, under the number
+/// that it had, and answers what was asked in between.
+#[test]
+fn an_answer_of_a_peer_that_was_not_asked_is_late() {
+    let mut surveyor = surveyor();
+    let context = surveyor.open_context().unwrap();
+    ask(&mut surveyor, at(0));
+    surveyor.open(PipeId(3), at(1)).unwrap();
+    surveyor.close(PipeId(2), at(1));
+    surveyor.open(PipeId(2), at(2)).unwrap();
+    for stranger in [2, 3] {
+        let guessed = answer(&mut surveyor, stranger, ID, b"guessed", at(3));
+        assert_eq!(guessed, Received::Dropped(DropReason::Late));
+    }
+    assert_eq!(answer(&mut surveyor, 1, ID, b"I", at(3)), Received::Queued);
+    // The next survey asks all three, in whichever context; the one before goes on without them.
+    surveyor.send_in(context, Bytes::from_static(b"and now?"), at(4)).unwrap();
+    for pipe in [1, 2, 3] {
+        assert_eq!(answer(&mut surveyor, pipe, ID + 1, b"I", at(5)), Received::Queued);
+    }
+    let still = answer(&mut surveyor, 3, ID, b"guessed", at(6));
+    assert_eq!(still, Received::Dropped(DropReason::Late));
+    assert_eq!(surveyor.counters().dropped_late, 3);
+}
+
 /// Two contexts ask at once: each hears its own answers, in its own time.
 #[test]
 fn contexts_survey_side_by_side() {
