@@ -12,6 +12,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 use wigwag::{Actor, ActorOptions, Node};
 
 use crate::actors::{Counter, CounterRef, Sum, SumRef, verdict};
+use crate::asking::Asking;
 use crate::digest::{Moved, SentDigest, Verified};
 use crate::raw;
 use crate::service::{Service, raw_stream};
@@ -205,46 +206,8 @@ impl Driver {
     pub async fn ask(&mut self) -> Result<Measured, Failure> {
         let seed = self.random.draw();
         self.cell(async |driver, _| {
-            let sum = driver.sum.clone();
-            wigwag::spawn(async move {
-                let (mut random, mut wrong, mut received) = (SplitMix64::new(seed), 0, 0);
-                let begun = Instant::now();
-                let mut sums = sum.pipeline(IN_FLIGHT)?;
-                for sent in 0..=ASKS {
-                    if sent == ASKS || sums.is_full() {
-                        // The oldest half, in order; the rest is on its way meanwhile.
-                        let keep = if sent == ASKS { 0 } else { IN_FLIGHT / 2 };
-                        while sums.len() > keep {
-                            // All that have come; then one that must be waited for.
-                            while sums.len() > keep
-                                && let Some((expected, reply)) = sums.try_answer()
-                            {
-                                wrong += u64::from(reply? != expected);
-                                received += 1;
-                            }
-                            if sums.len() > keep
-                                && let Some((expected, reply)) = sums.answer().await
-                            {
-                                wrong += u64::from(reply? != expected);
-                                received += 1;
-                            }
-                        }
-                    }
-                    if sent == ASKS {
-                        break;
-                    }
-                    let (a, b) = (random.draw() as i64, random.draw() as i64);
-                    if let Err(unsent) = sums.try_push(sum.add(a, b), a.wrapping_add(b)) {
-                        // No room now: wait for it.
-                        let call = sum.call(unsent.refused.message);
-                        sums.push(call, unsent.context).await?;
-                    }
-                }
-                let lost = ASKS - received;
-                let verified = Verified::from_words([ASKS, received, lost, 0, 0, wrong]);
-                Ok::<Moved, Failure>(Moved::since(begun, verified))
-            })
-            .await?
+            let asking = Asking::new(&driver.sum, ASKS, IN_FLIGHT, seed)?;
+            wigwag::spawn(asking.run()).await?
         })
         .await
     }

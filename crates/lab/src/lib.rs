@@ -25,6 +25,7 @@ pub mod times;
 pub mod numbers;
 pub mod actors;
 pub mod service;
+mod asking;
 pub mod cells;
 pub mod report;
 pub mod demo;
