@@ -243,10 +243,13 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<(C, Result<R, CallError>)>> {
-        match self.take_short() {
-            Some(answer) => Poll::Ready(Some(answer)),
-            None => self.poll_answer_slowly(context.waker()),
+        if let Some((value, given)) = self.take_short() {
+            return match R::decode(&mut Reader::new(value)) {
+                Ok(reply) => Poll::Ready(Some((given, Ok(reply)))),
+                Err(why) => Poll::Ready(Some((given, Err(bad_reply(self.target.target(), &why))))),
+            };
         }
+        self.poll_answer_slowly(context.waker())
     }
 
     /// The same if it is there; `None` when it has not come, or when there is none to come.
@@ -255,20 +258,23 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// outside of a turn at once, inside of one at its end.
     #[inline(always)]
     pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
-        self.take_short().or_else(|| self.try_answer_slowly())
+        // As in `poll_answer`: a value that is passed on as a whole is stored in parts and loaded
+        // at once, for which a processor must wait.
+        if let Some((value, given)) = self.take_short() {
+            return match R::decode(&mut Reader::new(value)) {
+                Ok(reply) => Some((given, Ok(reply))),
+                Err(why) => Some((given, Err(bad_reply(self.target.target(), &why)))),
+            };
+        }
+        self.try_answer_slowly()
     }
 
     /// What is short and there is decoded where the caller wants it; all else is rarer and stays out
     /// of the way.
     #[inline(always)]
-    fn take_short(&mut self) -> Option<(C, Result<R, CallError>)> {
+    fn take_short(&mut self) -> Option<(&[u8], C)> {
         let Way::There { answers, .. } = &mut self.way else { return None };
-        let value = answers.take_short()?;
-        let given = self.contexts.pop_front()?;
-        match R::decode(&mut Reader::new(value)) {
-            Ok(reply) => Some((given, Ok(reply))),
-            Err(why) => Some((given, Err(bad_reply(self.target.target(), &why)))),
-        }
+        Some((answers.take_short()?, self.contexts.pop_front()?))
     }
 
     #[inline(never)]

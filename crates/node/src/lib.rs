@@ -155,6 +155,7 @@ mod answering;
 mod reading;
 mod control;
 mod lanes;
+mod turned;
 mod turns;
 mod channel;
 mod described;
