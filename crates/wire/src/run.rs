@@ -39,6 +39,24 @@ impl<'a> Items<'a> {
 
     /// How many there are; `None` when the bytes are no items, none, or more than a run may have.
     pub fn checked_count(self) -> Option<usize> {
+        self.count_equal().or_else(|| self.count_any())
+    }
+
+    /// The count of items that are all of one length, as nearly all are. Where each lies is known
+    /// beforehand then, so a processor need not have read one to find the next.
+    #[inline]
+    fn count_equal(self) -> Option<usize> {
+        let first = *self.rest.first()?;
+        let whole = self.rest.chunks_exact(1 + usize::from(first));
+        let equal = whole.remainder().is_empty()
+            && usize::from(first) <= ITEM_BYTES_MAX
+            && whole.len() <= RUN_ITEMS_MAX
+            && whole.clone().all(|item| item.first() == Some(&first));
+        equal.then(|| whole.len())
+    }
+
+    #[inline(never)]
+    fn count_any(self) -> Option<usize> {
         let (mut rest, mut count) = (self.rest, 0);
         while let Some((length, bytes)) = rest.split_first() {
             let length = Some(usize::from(*length)).filter(|length| *length <= ITEM_BYTES_MAX)?;
@@ -386,5 +404,10 @@ mod tests {
         assert_eq!(count(&[0; RUN_ITEMS_MAX + 1]), None);
         assert_eq!(count(&[ITEM_BYTES_MAX as u8; ITEM_BYTES_MAX + 1]), Some(1));
         assert_eq!(count(&[ITEM_BYTES_MAX as u8 + 1; ITEM_BYTES_MAX + 2]), None);
+        assert_eq!(count(&[1, 7, 1, 8, 1]), None, "the last one is cut off");
+        assert_eq!(count(&[1, 7, 1, 8, 0]), Some(3));
+        assert_eq!(count(&[1, 7, 0, 8]), None, "the third is longer than what is there");
+        assert_eq!(count(&[1, 1].repeat(RUN_ITEMS_MAX)), Some(RUN_ITEMS_MAX));
+        assert_eq!(count(&[1, 1].repeat(RUN_ITEMS_MAX + 1)), None);
     }
 }
