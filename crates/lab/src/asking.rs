@@ -26,7 +26,7 @@ impl Asking {
         Ok(Asking { sum, sums, random: SplitMix64::new(seed), unsent: count, wrong: 0 })
     }
 
-    /// Asks, and takes the older half of the answers whenever no more asks may be under way.
+    /// Asks, and takes the oldest eighth of the answers whenever no more asks may be under way.
     pub(crate) async fn run(mut self) -> Result<Moved, Failure> {
         let (count, begun) = (self.unsent, Instant::now());
         let mut received = 0;
@@ -36,7 +36,7 @@ impl Asking {
                 self.sums.push(self.sum.call(refused.message), context).await?;
                 continue;
             }
-            let keep = if self.unsent == 0 { 0 } else { self.sums.capacity() / 2 };
+            let keep = if self.unsent == 0 { 0 } else { self.sums.capacity() / 8 * 7 };
             while self.sums.len() > keep {
                 let before = self.sums.len();
                 self.take(keep)?;
