@@ -7,22 +7,24 @@
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use wigwag_wire::Buffer;
 use wigwag_wire::run::{ITEM_BEGIN, end_item};
 
 use crate::interface::Message;
 
-/// Who may add calls: a route or a pipeline. Its address says which, as long as it lives; whoever
-/// lent the run takes it back before that ends.
+/// Who may add calls: a route or a pipeline. No two of a process are the same, not even one after
+/// the other: what was lent to one that another thread has dropped is nobody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Borrower(usize);
+pub struct Borrower(u64);
 
 impl Borrower {
-    /// The one that `place` is.
-    #[inline(always)]
-    pub fn new<T: ?Sized>(place: &T) -> Borrower {
-        Borrower(std::ptr::from_ref(place).cast::<()>().addr())
+    /// One that there was not before.
+    #[expect(clippy::new_without_default, reason = "each is another one")]
+    pub fn new() -> Borrower {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Borrower(LAST.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -149,8 +151,7 @@ mod tests {
     }
 
     fn lent(room: usize) -> Borrower {
-        let place = [0_u64; 2];
-        let borrower = Borrower::new(&place);
+        let borrower = Borrower::new();
         let mut bytes = Buffer::new();
         bytes.push(7);
         lend(borrower, 16, room, &mut bytes);
@@ -167,7 +168,7 @@ mod tests {
     #[test]
     fn what_the_borrower_adds_comes_back_with_what_was_there() {
         let borrower = lent(2);
-        assert!(!add(Borrower::new(&0_u8), &One::Byte(1)));
+        assert!(!add(Borrower::new(), &One::Byte(1)));
         assert!(add(borrower, &One::Byte(2)));
         assert!(!add(borrower, &One::TooLong));
         assert!(add(borrower, &One::Byte(3)));
@@ -179,9 +180,9 @@ mod tests {
 
     #[test]
     fn another_method_does_not_join() {
-        let place = 0_u64;
-        lend(Borrower::new(&place), 17, 9, &mut Buffer::new());
-        assert!(!add(Borrower::new(&place), &One::Byte(1)));
+        let borrower = Borrower::new();
+        lend(borrower, 17, 9, &mut Buffer::new());
+        assert!(!add(borrower, &One::Byte(1)));
         assert_eq!(back(), (0, vec![]));
     }
 

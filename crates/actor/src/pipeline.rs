@@ -24,9 +24,10 @@ use crate::reference::{Attempt, Place, Ref, send};
 /// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
 /// no answer yet.
 pub trait Asks<I: Interface>: Send {
-    /// Sends the next ask. With a waker the sender is parked when there is no room.
+    /// Sends ask `number`; they are counted from 0 on. With a waker the sender is parked when there is no room.
     fn ask(
         &mut self,
+        number: u64,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
@@ -36,6 +37,12 @@ pub trait Asks<I: Interface>: Send {
     /// least one. Flushes what waits if there is none. An error stands for every ask that has no
     /// answer yet.
     fn poll_answers(&mut self, into: &mut Answers, waker: &Waker) -> Poll<Result<(), CallError>>;
+
+    /// The asker goes away, after so many asks.
+    fn leave(&mut self, asked: u64);
+
+    /// Who this is when it borrows the run at hand.
+    fn borrower(&self) -> Borrower;
 }
 
 /// Many asks of one actor under way at once.
@@ -51,6 +58,9 @@ pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
     /// What the caller gave beside each ask whose answer he has not taken.
     contexts: VecDeque<C>,
     most: usize,
+    /// Asks that were sent. Here and not where they are sent from: a pipeline may go to another
+    /// thread while the first one's turn still holds some.
+    asked: u64,
 }
 
 enum Way<I: Interface, R> {
@@ -65,11 +75,11 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
             Place::Local(_) => (Way::Here(VecDeque::new()), most),
             Place::Remote(route, _) => {
                 let (asks, most) = route.clone().pipeline(most)?;
-                let borrower = Borrower::new(&*asks);
+                let borrower = asks.borrower();
                 (Way::There { asks, borrower, answers: Answers::default() }, most)
             }
         };
-        Ok(Pipeline { target: target.clone(), way, contexts: VecDeque::new(), most })
+        Ok(Pipeline { target: target.clone(), way, contexts: VecDeque::new(), most, asked: 0 })
     }
 
     /// Asks whose answers were not taken yet.
@@ -111,7 +121,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
             && self.target.is_same(call.target)
             && at_hand::add(*borrower, &call.message)
         {
-            self.contexts.push_back(context);
+            self.note(context);
             return Ok(());
         }
         self.try_push_alone(call, context)
@@ -132,7 +142,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         };
         let refused = match attempt {
             Attempt::Sent(()) => {
-                self.contexts.push_back(context);
+                self.note(context);
                 return Ok(());
             }
             Attempt::Full => full(&self.target, message),
@@ -185,11 +195,18 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         });
         match sent.await {
             Ok(()) => {
-                self.contexts.push_back(context);
+                self.note(context);
                 Ok(())
             }
             Err(error) => Err(Unsent { refused: refused(message, error), context }),
         }
+    }
+
+    /// An ask was sent.
+    #[inline(always)]
+    fn note(&mut self, context: C) {
+        self.contexts.push_back(context);
+        self.asked += 1;
     }
 
     /// A call knows its own way; it must be ours.
@@ -214,7 +231,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
             return Attempt::Full;
         }
         match (&mut self.way, &self.target.place) {
-            (Way::There { asks, .. }, _) => asks.ask(message, ticket, waker),
+            (Way::There { asks, .. }, _) => asks.ask(self.asked, message, ticket, waker),
             (Way::Here(places), Place::Local(local)) => {
                 let place = Arc::new(OneShot::new());
                 let attempt = send(local, message, Some(place.clone()), ticket, waker);
@@ -254,8 +271,8 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
 
     /// The same if it is there; `None` when it has not come, or when there is none to come.
     ///
-    /// What was asked is sent before, at the latest when the answers that are there were taken:
-    /// outside of a turn at once, inside of one at its end.
+    /// Inside a turn what was asked is sent at the turn's end: whoever calls this again and again
+    /// there, without awaiting anything, waits for ever.
     #[inline(always)]
     pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
         // As in `poll_answer`: a value that is passed on as a whole is stored in parts and loaded
@@ -334,8 +351,9 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
 
 impl<I: Interface, R: Answerable, C> Drop for Pipeline<I, R, C> {
     fn drop(&mut self) {
-        if let Way::Here(places) = &self.way {
-            places.iter().for_each(|place| place.abandon());
+        match &mut self.way {
+            Way::Here(places) => places.iter().for_each(|place| place.abandon()),
+            Way::There { asks, .. } => asks.leave(self.asked),
         }
     }
 }

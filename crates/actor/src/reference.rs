@@ -99,6 +99,9 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// Who is called, for errors.
     fn target(&self) -> &Arc<str>;
+
+    /// Who this is when it borrows the run at hand.
+    fn borrower(&self) -> Borrower;
 }
 
 /// A reference to an actor with interface `I`. Clones reach the same actor.
@@ -160,7 +163,7 @@ pub(crate) fn send<I: Interface>(
 impl<I: Interface> Ref<I> {
     /// A reference to an actor that lives elsewhere.
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
-        let borrower = Borrower::new(&*route);
+        let borrower = route.borrower();
         Ref { place: Place::Remote(route, borrower) }
     }
 

@@ -17,13 +17,14 @@ use wigwag_actor::{
 use crate::channel::Channel;
 use crate::described::Described;
 use crate::ring::Ring;
-use crate::turns::{self, Lend};
+use crate::turns::Lend;
 
 /// A route to an actor whose interface both sides know.
 pub(crate) struct Remote<I> {
     channel: Channel,
     /// The receiver's number of each of our methods, where the schemas differ.
     numbers: Option<Vec<Option<u32>>>,
+    borrower: Borrower,
     interface: PhantomData<fn() -> I>,
 }
 
@@ -31,7 +32,7 @@ impl<I: Interface> Remote<I> {
     /// `described` is given when the peer's schema differs from ours.
     pub(crate) fn new(channel: Channel, described: Option<&Described>) -> Remote<I> {
         let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
-        Remote { channel, numbers, interface: PhantomData }
+        Remote { channel, numbers, borrower: Borrower::new(), interface: PhantomData }
     }
 
     #[inline]
@@ -52,12 +53,14 @@ impl<I: Interface> Remote<I> {
 struct Pipelined<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
+    borrower: Borrower,
 }
 
 impl<I: Interface> Asks<I> for Pipelined<I> {
     #[inline]
     fn ask(
         &mut self,
+        next: u64,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
@@ -69,15 +72,12 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        // Those that were added to the run at hand count too.
-        turns::settle();
-        let next = self.ring.sent();
         self.ring.set_sent(next + 1);
         let most = self.ring.ahead(next);
         let lend = Lend {
-            borrower: Borrower::new(self),
+            borrower: self.borrower,
             method: call.method(),
-            ring: Some((&self.ring, most)),
+            ring: Some((&self.ring, next + 1, most)),
         };
         let asker = self.ring.asker(next);
         let sent = self.remote.channel.ask_from(&lend, asker, number, call, ticket, waker);
@@ -100,14 +100,17 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
             CallError::new(kind, &self.remote.channel.target).with_detail(&why)
         }))
     }
-}
 
-impl<I> Drop for Pipelined<I> {
-    fn drop(&mut self) {
-        turns::settle();
+    fn leave(&mut self, asked: u64) {
+        // Those that a turn still holds count too: their answers come.
+        self.ring.set_sent(asked);
         if self.ring.leave() {
             self.remote.channel.link.close_ring(&self.ring);
         }
+    }
+
+    fn borrower(&self) -> Borrower {
+        self.borrower
     }
 }
 
@@ -131,7 +134,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let lend = Lend { borrower: Borrower::new(self), method: call.method(), ring: None };
+        let lend = Lend { borrower: self.borrower, method: call.method(), ring: None };
         let sent = self.channel.tell(Some(&lend), number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
@@ -181,7 +184,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
         let most = most.min(ring.places() as usize);
-        Ok((Box::new(Pipelined { remote: self, ring }), most))
+        Ok((Box::new(Pipelined { remote: self, ring, borrower: Borrower::new() }), most))
     }
 
     fn cancel(&self, slot: Slot) {
@@ -194,5 +197,9 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn target(&self) -> &Arc<str> {
         &self.channel.target
+    }
+
+    fn borrower(&self) -> Borrower {
+        self.borrower
     }
 }

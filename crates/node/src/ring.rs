@@ -102,6 +102,11 @@ impl Ring {
         self.sent.store(number, Ordering::Release);
     }
 
+    /// The same, unless more are known to be sent: the asker may be ahead on another thread.
+    pub(crate) fn raise_sent(&self, number: u64) {
+        self.sent.fetch_max(number, Ordering::AcqRel);
+    }
+
     /// Asks that were sent.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::Acquire)

@@ -23,8 +23,8 @@ pub(crate) struct Turned {
     pub(crate) encoded: Buffer,
     pub(crate) frames: u64,
     pub(crate) joiner: Joiner,
-    /// Whose asks the run at hand is of.
-    pub(crate) ring: Option<Arc<Ring>>,
+    /// Whose asks the run at hand is of, and the number of the first that may be added.
+    pub(crate) ring: Option<(Arc<Ring>, u64)>,
     /// The channel that was called last, and the credit leased for it.
     pub(crate) channel: u64,
     pub(crate) left: u64,

@@ -37,8 +37,8 @@ pub(crate) struct Lend<'a> {
     pub(crate) borrower: Borrower,
     /// The method, by the number that the caller's own schema gives it.
     pub(crate) method: u32,
-    /// Those calls are asks from these slots; and how many more may follow.
-    pub(crate) ring: Option<(&'a Arc<Ring>, usize)>,
+    /// Those calls are asks from these slots: the number of the next one, and how many may follow.
+    pub(crate) ring: Option<(&'a Arc<Ring>, u64, usize)>,
 }
 
 impl Places {
@@ -55,8 +55,8 @@ impl Places {
         place.joiner.added(added);
         place.frames += added as u64;
         place.left = place.left.saturating_sub(added as u64);
-        if let Some(ring) = place.ring.take() {
-            ring.set_sent(ring.sent() + added as u64);
+        if let Some((ring, first)) = place.ring.take() {
+            ring.raise_sent(first + added as u64);
         }
         true
     }
@@ -64,11 +64,11 @@ impl Places {
     /// Lends the run that a call was just joined to, if there is room in it.
     fn lend(&mut self, lend: &Lend<'_>) {
         let Some(place) = self.places.first_mut() else { return };
-        let most = lend.ring.map_or(usize::MAX, |(_, most)| most);
+        let most = lend.ring.map_or(usize::MAX, |(_, _, most)| most);
         let room = place.joiner.room().min(place.left as usize).min(most);
         if room > 0 {
             at_hand::lend(lend.borrower, lend.method, room, &mut place.encoded);
-            place.ring = lend.ring.map(|(ring, _)| ring.clone());
+            place.ring = lend.ring.map(|(ring, next, _)| (ring.clone(), next));
             self.lent = true;
         }
     }
@@ -146,11 +146,6 @@ pub(crate) fn join(
         }
         true
     })
-}
-
-/// Takes back what was lent, so that what was added is counted.
-pub(crate) fn settle() {
-    PLACES.with(|places| places.try_borrow_mut().is_ok_and(|mut places| places.settle()));
 }
 
 /// Encodes a call: `encode` appends the frame and gives what its body measures, and `note` says what

@@ -209,3 +209,50 @@ async fn pipelines_that_find_no_places_are_refused_and_single_asks_go_on() {
     pipelines.pop();
     assert!(echo.pipeline::<u64, ()>(64).is_ok());
 }
+
+/// The turn that has begun it still holds asks when another thread goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pipeline_that_changes_its_thread_within_a_turn_mixes_nothing_up() {
+    let (_service, _client, echo) = remote("tcp://127.0.0.1:0").await;
+    for _ in 0..50 {
+        let echo = echo.clone();
+        let turn = wigwag::spawn(async move {
+            let mut doubles = echo.pipeline(1000).unwrap();
+            for number in 0..10_u64 {
+                doubles.try_push(echo.double(number), number).unwrap();
+            }
+            let other = std::thread::spawn(move || {
+                for number in 10..20_u64 {
+                    wigwag::block_on(doubles.push(echo.double(number), number)).unwrap();
+                }
+                doubles
+            });
+            // Without awaiting: the turn goes on until the other thread has asked.
+            other.join().unwrap()
+        });
+        let mut doubles = turn.await.unwrap();
+        for number in 0..20 {
+            let (asked, reply) = doubles.answer().await.unwrap();
+            assert_eq!((asked, reply.unwrap()), (number, 2 * number));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_there_is_taken_without_waiting() {
+    let (_service, _client, there) = remote("inproc://try-answer").await;
+    for echo in [Echo.spawn(), there] {
+        let mut doubles = echo.pipeline(10).unwrap();
+        assert!(doubles.try_answer().is_none());
+        doubles.push(echo.double(4), 'a').await.unwrap();
+        doubles.push(echo.double(5), 'b').await.unwrap();
+        let mut taken = Vec::new();
+        while taken.len() < 2 {
+            match doubles.try_answer() {
+                Some((given, reply)) => taken.push((given, reply.unwrap())),
+                None => tokio::task::yield_now().await,
+            }
+        }
+        assert_eq!(taken, [('a', 8), ('b', 10)]);
+    }
+}
