@@ -36,6 +36,7 @@ enum Way {
 /// One of the situations in which every call is tried.
 #[derive(Clone, Copy, Debug)]
 struct Case {
+    number: usize,
     form: Form,
     way: Way,
     /// A peer is connected, which says nothing.
@@ -49,7 +50,9 @@ fn cases(ways: &[Way]) -> Vec<Case> {
     for form in [Form::Async, Form::Blocking] {
         for way in ways.iter().copied() {
             for peer in [true, false] {
-                all.extend([true, false].map(|waits| Case { form, way, peer, waits }));
+                for waits in [true, false] {
+                    all.push(Case { number: all.len(), form, way, peer, waits });
+                }
             }
         }
     }
@@ -83,7 +86,9 @@ macro_rules! joined {
     ($room:expr, $case:expr, $socket:ident, $peer:ident) => {{
         let (socket, peer) = ($socket::new(), $peer::new());
         if $case.peer {
-            let address = socket.listen(&$room.address()).await.expect("listens");
+            // Nobody can wait until a dropped socket has let go of its address.
+            let name = format!("{}-{}", stringify!($socket), $case.number);
+            let address = socket.listen(&$room.other(&name)).await.expect("listens");
             peer.dial(&address.to_string()).await.expect("dials");
             while socket.statistics().pipes_open == 0 {
                 pause().await;

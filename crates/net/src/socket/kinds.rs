@@ -148,6 +148,9 @@ macro_rules! socket {
             /// Closes the socket: waiting calls end, what was accepted is written for at most
             /// [`LINGER_MAX`](super::LINGER_MAX) or what was set, and then its addresses are free. A dropped
             /// future changes nothing of that.
+            ///
+            /// A socket that is dropped closes in the same way, and nobody can wait for it: who
+            /// needs its address again closes it.
             pub async fn close(&self) {
                 self.0.0.begin_close();
                 self.0.0.reached(Phase::Gone).await;
