@@ -40,8 +40,10 @@ struct AtHand {
 }
 
 thread_local! {
-    /// A box, so that it is taken out and put back as one word.
-    static AT_HAND: Cell<Option<Box<AtHand>>> = const { Cell::new(None) };
+    /// A box, so that it is taken out and put back as one word. Nothing is lent between turns, so
+    /// there is nothing to drop when the thread ends; so no call need ask whether it has ended.
+    static AT_HAND: Cell<ManuallyDrop<Option<Box<AtHand>>>> =
+        const { Cell::new(ManuallyDrop::new(None)) };
     static SPARE: Cell<Option<Box<AtHand>>> = const { Cell::new(None) };
 }
 
@@ -59,7 +61,7 @@ impl Drop for Taken {
 
 #[cold]
 fn put_back(place: Box<AtHand>) {
-    AT_HAND.set(Some(place));
+    AT_HAND.set(ManuallyDrop::new(Some(place)));
 }
 
 /// Lends the run at the end of `bytes`, which has room for so many calls more: of this method, by
@@ -71,13 +73,13 @@ pub fn lend(borrower: Borrower, method: u32, room: usize, bytes: &mut Buffer) {
     (place.borrower, place.method) = (borrower, method);
     (place.room, place.lent) = (room, room);
     std::mem::swap(&mut place.bytes, bytes);
-    AT_HAND.set(Some(place));
+    AT_HAND.set(ManuallyDrop::new(Some(place)));
 }
 
 /// Takes back what was lent: its bytes go to `bytes`, and the number of calls that were added is
 /// given. `None`: one is being encoded this moment, and its encoder asks for this.
 pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
-    let mut place = AT_HAND.take()?;
+    let mut place = ManuallyDrop::into_inner(AT_HAND.take())?;
     std::mem::swap(&mut place.bytes, bytes);
     let added = place.lent - place.room;
     SPARE.set(Some(place));
@@ -87,11 +89,10 @@ pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
 /// Adds a call to the run at hand. False: it must go the way of all calls.
 #[inline(always)]
 pub(crate) fn add<M: Message>(borrower: Borrower, message: &M) -> bool {
-    let mut taken = Taken(ManuallyDrop::new(AT_HAND.take()));
+    let mut taken = Taken(AT_HAND.take());
     let added = taken.0.as_mut().is_some_and(|place| place.add(borrower, message));
-    // Nothing is there now: it was taken out by us, and nobody lends before he has taken back. So
-    // there is nothing to drop, and no code need ask.
-    std::mem::forget(AT_HAND.replace(taken.0.take()));
+    // Nothing is there now: it was taken out by us, and nobody lends before he has taken back.
+    AT_HAND.set(ManuallyDrop::new(taken.0.take()));
     added
 }
 

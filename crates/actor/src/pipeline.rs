@@ -9,7 +9,7 @@ use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use wigwag_wire::Reader;
+use wigwag_wire::{DecodeError, Reader};
 
 use crate::answers::{Answers, Taken};
 use crate::ask::bad_reply;
@@ -62,6 +62,11 @@ pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
     /// thread while the first one's turn still holds some.
     asked: u64,
 }
+
+/// An answer with what was given beside its ask. What comes on a road that is rarely taken comes in
+/// a box: were it written to the place of what the short road gives, that would live in memory too,
+/// stored in parts and loaded at once, for which a processor must wait.
+type Given<R, C> = (C, Result<R, CallError>);
 
 enum Way<I: Interface, R> {
     Here(VecDeque<Arc<OneShot<R>>>),
@@ -261,12 +266,12 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         context: &mut Context<'_>,
     ) -> Poll<Option<(C, Result<R, CallError>)>> {
         if let Some((value, given)) = self.take_short() {
-            return match R::decode(&mut Reader::new(value)) {
-                Ok(reply) => Poll::Ready(Some((given, Ok(reply)))),
-                Err(why) => Poll::Ready(Some((given, Err(bad_reply(self.target.target(), &why))))),
-            };
+            return Poll::Ready(Some(match R::decode(&mut Reader::new(value)) {
+                Ok(reply) => (given, Ok(reply)),
+                Err(why) => *self.misread(given, why),
+            }));
         }
-        self.poll_answer_slowly(context.waker())
+        self.poll_answer_slowly(context.waker()).map(|answer| answer.map(|answer| *answer))
     }
 
     /// The same if it is there; `None` when it has not come, or when there is none to come.
@@ -275,15 +280,13 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// there, without awaiting anything, waits for ever.
     #[inline(always)]
     pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
-        // As in `poll_answer`: a value that is passed on as a whole is stored in parts and loaded
-        // at once, for which a processor must wait.
         if let Some((value, given)) = self.take_short() {
-            return match R::decode(&mut Reader::new(value)) {
-                Ok(reply) => Some((given, Ok(reply))),
-                Err(why) => Some((given, Err(bad_reply(self.target.target(), &why)))),
-            };
+            return Some(match R::decode(&mut Reader::new(value)) {
+                Ok(reply) => (given, Ok(reply)),
+                Err(why) => *self.misread(given, why),
+            });
         }
-        self.try_answer_slowly()
+        self.try_answer_slowly().map(|answer| *answer)
     }
 
     /// What is short and there is decoded where the caller wants it; all else is rarer and stays out
@@ -294,8 +297,13 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         Some((answers.take_short()?, self.contexts.pop_front()?))
     }
 
+    #[cold]
+    fn misread(&self, given: C, why: DecodeError) -> Box<Given<R, C>> {
+        Box::new((given, Err(bad_reply(self.target.target(), &why))))
+    }
+
     #[inline(never)]
-    fn try_answer_slowly(&mut self) -> Option<(C, Result<R, CallError>)> {
+    fn try_answer_slowly(&mut self) -> Option<Box<Given<R, C>>> {
         match self.poll_answer_slowly(Waker::noop()) {
             Poll::Ready(answer) => answer,
             Poll::Pending => None,
@@ -303,14 +311,14 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     }
 
     #[inline(never)]
-    fn poll_answer_slowly(&mut self, waker: &Waker) -> Poll<Option<(C, Result<R, CallError>)>> {
+    fn poll_answer_slowly(&mut self, waker: &Waker) -> Poll<Option<Box<Given<R, C>>>> {
         if self.contexts.is_empty() {
             return Poll::Ready(None);
         }
         let Poll::Ready(reply) = self.poll_reply(waker) else {
             return Poll::Pending;
         };
-        Poll::Ready(self.contexts.pop_front().map(|given| (given, reply)))
+        Poll::Ready(self.contexts.pop_front().map(|given| Box::new((given, reply))))
     }
 
     fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {

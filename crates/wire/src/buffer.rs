@@ -94,12 +94,13 @@ impl Buffer {
     /// that the length stays, and keeps it in a register from one store to the next.
     #[inline(always)]
     pub fn place<const N: usize>(&mut self) -> &mut [u8; N] {
-        if self.memory.len().wrapping_sub(self.length) < N {
+        // The same words twice: so nothing is asked a second time when there is room.
+        if self.memory.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>).is_none() {
             grow(&mut self.memory, self.length + N);
         }
         self.memory
             .get_mut(self.length..)
-            .and_then(|free| free.first_chunk_mut())
+            .and_then(<[u8]>::first_chunk_mut::<N>)
             .expect("memory was grown to hold it")
     }
 

@@ -180,12 +180,17 @@ impl Whole {
     }
 }
 
-/// Reads a whole number of any width and either sign.
+/// Reads a whole number of any width and either sign, and gives what `fit` makes of it. That is asked
+/// on each road by itself: where roads join first, what is known on one of them is forgotten.
 #[inline(always)]
-fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, DecodeError> {
+fn take_whole<T>(
+    reader: &mut Reader<'_>,
+    expected: &'static str,
+    fit: impl Fn(Whole) -> Result<T, DecodeError>,
+) -> Result<T, DecodeError> {
     let marker = marker(reader, expected)?;
     if marker < 0x80 {
-        return Ok(Whole::unsigned(marker.into()));
+        return fit(Whole::unsigned(marker.into()));
     }
     // Of numbers of full width half are negative, which no processor foresees: one road for both.
     // 0xCF says that there is no sign, 0xD3, which is 4 more, that there may be one.
@@ -193,14 +198,22 @@ fn take_whole(reader: &mut Reader<'_>, expected: &'static str) -> Result<Whole, 
     if signed & !4 == 0 {
         let bits = u64::from_be_bytes(reader.array()?);
         let sign = (bits as i64 >> 63) & -i64::from(signed >> 2);
-        return Ok(Whole { bits, sign: sign as u64 });
+        return fit(Whole { bits, sign: sign as u64 });
     }
     if marker == 0xCE {
-        return Ok(Whole::unsigned(u32::from_be_bytes(reader.array()?).into()));
+        return fit(Whole::unsigned(u32::from_be_bytes(reader.array()?).into()));
     }
     let (whole, rest) = take_other_whole(reader.rest(), marker, expected)?;
     reader.go_on(rest);
-    Ok(Whole::signed(whole))
+    fit(Whole::signed(whole))
+}
+
+/// Apart and cold, so that the road of a number that fits is a branch never taken, and not a choice
+/// between two results.
+#[cold]
+#[inline(never)]
+fn out_of_range(expected: &'static str) -> DecodeError {
+    DecodeError::OutOfRange { expected }
 }
 
 #[inline(never)]
@@ -239,9 +252,12 @@ macro_rules! whole_numbers {
             #[inline(always)]
             fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
                 const EXPECTED: &str = stringify!($type);
-                let wide = take_whole(reader, EXPECTED)?.$take();
-                wide.and_then(|wide| <$type>::try_from(wide).ok())
-                    .ok_or(DecodeError::OutOfRange { expected: EXPECTED })
+                take_whole(reader, EXPECTED, |whole| {
+                    match whole.$take().map(<$type>::try_from) {
+                        Some(Ok(narrow)) => Ok(narrow),
+                        _ => Err(out_of_range(EXPECTED)),
+                    }
+                })
             }
         }
     )*};
@@ -310,7 +326,7 @@ impl<'a> Decode<'a> for f64 {
                 reader.u8()?;
                 Ok(f64::from_be_bytes(reader.array()?))
             }
-            _ => Ok(take_whole(reader, "a number")?.to_f64()),
+            _ => take_whole(reader, "a number", |whole| Ok(whole.to_f64())),
         }
     }
 }

@@ -82,25 +82,34 @@ pub fn put_u64(window: &mut Window, at: usize, value: u64) -> usize {
 /// Writes a number in its shortest form. No branch asks for the sign, which no processor foresees.
 #[inline(always)]
 pub fn put_i64(window: &mut Window, at: usize, value: i64) -> usize {
+    let sign = (value >> 63) as u64;
+    // The bits that differ from the sign. A negative number needs one more, for the sign itself.
+    let bits = value as u64 ^ sign;
+    let marker = 0xCC + (sign & 4) as u8;
+    if bits > 0xFFFF_FFFF {
+        return put_full(window, at, marker, value as u64);
+    }
     if (-32..0x80).contains(&value) {
         store(window, at, [value as u8]);
         return at + 1;
     }
-    let sign = (value >> 63) as u64;
-    // The bits that differ from the sign, and for a negative number one more for the sign itself.
-    let bits = (value as u64 ^ sign) << (sign & 1);
-    let marker = 0xCC + (sign & 4) as u8;
-    put_wide(window, at, marker, value as u64, bits)
+    put_wide(window, at, marker, value as u64, bits << (sign & 1))
+}
+
+/// The widest form: a marker, three above the narrowest one's, and eight bytes.
+#[inline(always)]
+fn put_full(window: &mut Window, at: usize, marker: u8, value: u64) -> usize {
+    store(window, at, [marker + 3]);
+    store(window, at + 1, value.to_be_bytes());
+    at + 9
 }
 
 /// A marker that counts up with the width, and so many bytes of `value`, highest first. `bits` says
 /// how many are needed.
 #[inline(always)]
 fn put_wide(window: &mut Window, at: usize, marker: u8, value: u64, bits: u64) -> usize {
-    store(window, at, [marker + 3]);
-    store(window, at + 1, value.to_be_bytes());
     if bits > 0xFFFF_FFFF {
-        return at + 9;
+        return put_full(window, at, marker, value);
     }
     if bits > 0xFFFF {
         store(window, at, [marker + 2]);
