@@ -14,13 +14,20 @@ use std::{
 use futures::{StreamExt, TryStreamExt, stream};
 use peer_common::{Payloads, Replies, Result, RoundTrips, Seen, order, say};
 use tarpc::{
-    client::Config,
+    client,
     context::{self, Context},
     serde_transport::tcp,
-    server::{BaseChannel, Channel},
+    server::{self, BaseChannel, Channel},
     tokio_serde::formats::Bincode,
 };
 use tokio::task::JoinSet;
+
+/// Requests and responses that wait for the connection. The documentation of
+/// `pending_request_buffer` warns that a low value costs throughput; 100 is the default of both.
+const PENDING_MAX: usize = 16_384;
+
+/// Tells in flight: the lab's `WINDOW` is for asks and leaves the pace of tells to the program.
+const TELLS_MAX: usize = 16_384;
 
 #[tarpc::service]
 trait Remote {
@@ -71,7 +78,9 @@ async fn server() -> Result<()> {
     peer_common::ready_and_stop_with_the_lab(incoming.local_addr().port())?;
     let server = Server { seen: Arc::new(Mutex::new(Seen::new(1))) };
     while let Some(transport) = incoming.next().await {
-        let requests = BaseChannel::with_defaults(transport?).execute(server.clone().serve());
+        let config = server::Config { pending_response_buffer: PENDING_MAX };
+        let channel = BaseChannel::new(config, transport?);
+        let requests = channel.execute(server.clone().serve());
         tokio::spawn(requests.for_each(|response| async move {
             tokio::spawn(response);
         }));
@@ -84,16 +93,17 @@ async fn client() -> Result<()> {
     let (messages, window) = (order::<u64>("MESSAGES")?, order::<usize>("WINDOW")?);
     let numbered = (0..messages).zip(Payloads::new(order("SEED")?, 0));
     let transport = tcp::connect((Ipv4Addr::LOCALHOST, port), Bincode::default).await?;
-    let mut config = Config::default();
+    let mut config = client::Config::default();
     // The window is the program's; the documentation of the field allows any value then.
     config.max_in_flight_requests = usize::MAX;
+    config.pending_request_buffer = PENDING_MAX;
     let client = RemoteClient::new(config, transport).spawn();
     peer_common::ready_and_wait_for_go()?;
     let account = match order::<String>("CELL")?.as_str() {
         "tell" => {
             stream::iter(numbered)
                 .map(|(number, payload)| client.tell(context::current(), number, payload))
-                .buffer_unordered(window)
+                .buffer_unordered(TELLS_MAX)
                 .try_for_each(async |()| Ok(()))
                 .await?;
             format!(r#"{{"sent": {messages}}}"#)

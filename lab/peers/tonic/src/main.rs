@@ -1,7 +1,7 @@
 //! tonic (gRPC): one client stream carries the tells, one bidirectional stream the asks.
 //!
 //! After tonic's examples, the `routeguide` tutorial ("Client-side streaming RPC", "Bidirectional
-//! streaming RPC").
+//! streaming RPC", whose request streams are made by `async-stream`).
 #![forbid(unsafe_code)]
 
 use std::{
@@ -18,7 +18,7 @@ use remote::{
     remote_client::RemoteClient,
     remote_server::{Remote, RemoteServer},
 };
-use tokio::sync::mpsc;
+use tokio::sync::{Semaphore, mpsc};
 use tokio_stream::{Stream, StreamExt, wrappers::ReceiverStream};
 use tonic::{
     Request, Response, Status, Streaming,
@@ -101,7 +101,7 @@ async fn server() -> Result<()> {
 
 async fn client() -> Result<()> {
     let port: u16 = order("PORT")?;
-    let (messages, window) = (order::<u64>("MESSAGES")?, order::<usize>("WINDOW")?);
+    let (messages, window) = (order::<u64>("MESSAGES")?, order::<u32>("WINDOW")?);
     let payloads = Payloads::new(order("SEED")?, 0);
     let numbered = (0..messages).zip(payloads).map(|(number, payload)| Number { number, payload });
     let mut client = RemoteClient::connect(format!("http://127.0.0.1:{port}")).await?;
@@ -152,41 +152,47 @@ async fn naive_ask(
     let unsent = numbered.clone();
     let asking = tokio::spawn(async move {
         for request in unsent {
-            sender.send(request).await?;
+            if sender.send(request).await.is_err() {
+                // The answers have ended and say why.
+                break;
+            }
         }
-        Ok::<(), mpsc::error::SendError<Number>>(())
     });
     let mut replies = Replies::default();
     for request in numbered {
         hold(&mut replies, &request, answers.message().await?)?;
     }
-    asking.await??;
+    asking.await?;
     Ok(replies.account(RoundTrips::default()))
 }
 
-/// Answers come in the order of the requests, so the numbers are drawn a second time to hold each
-/// answer against its own.
+/// The stream makes its requests itself, and those that may be made come back an eighth of the window
+/// at a time: refilled one by one, each request is an HTTP/2 frame of its own. Answers come in the
+/// order of the requests, so the numbers are drawn a second time to hold each against its own.
 async fn ask(
     client: &mut RemoteClient<Channel>,
-    numbered: impl Iterator<Item = Number> + Clone,
-    window: usize,
+    numbered: impl Iterator<Item = Number> + Clone + Send + 'static,
+    window: u32,
 ) -> Result<String> {
-    let (sender, requests) = mpsc::channel(window);
-    let mut answers = client.ask(ReceiverStream::new(requests)).await?.into_inner();
+    let part_permits = (window / 8).max(1);
+    let part = part_permits as usize;
+    let open = Arc::new(Semaphore::new(window.max(1) as usize));
+    let (unsent, may_send) = (numbered.clone(), open.clone());
+    let requests = async_stream::stream! {
+        for (at, request) in unsent.enumerate() {
+            if at % part == 0 {
+                let Ok(permits) = may_send.acquire_many(part_permits).await else { return };
+                permits.forget();
+            }
+            yield request;
+        }
+    };
+    let mut answers = client.ask(requests).await?.into_inner();
     let mut replies = Replies::default();
-    let mut asked = numbered.clone();
-    let mut unsent = numbered;
-    for request in unsent.by_ref().take(window) {
-        sender.send(request).await?;
-    }
-    for request in asked.by_ref() {
+    for (at, request) in numbered.enumerate() {
         hold(&mut replies, &request, answers.message().await?)?;
-        if let Some(request) = unsent.next()
-            && sender.send(request).await.is_err()
-        {
-            // The answers have ended and say why.
-            answers.message().await?;
-            return Err("the server took no more requests".into());
+        if (at + 1) % part == 0 {
+            open.add_permits(part);
         }
     }
     Ok(replies.account(RoundTrips::default()))
@@ -201,7 +207,8 @@ async fn ask_one_at_a_time(
     let (mut replies, mut round_trips) = (Replies::default(), RoundTrips::default());
     for request in numbered {
         let begun = Instant::now();
-        sender.send(request).await?;
+        // If the stream has ended, the answers say why.
+        let _ = sender.send(request).await;
         let answer = answers.message().await?;
         round_trips.push(begun.elapsed());
         hold(&mut replies, &request, answer)?;
