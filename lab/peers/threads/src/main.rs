@@ -85,8 +85,17 @@ fn converse(mut stream: TcpStream, payloads: Payloads, messages: usize) -> Resul
     Ok((replies, wrong))
 }
 
+/// A type of its own, so that it is moved in whole words and not put together from the halves that
+/// lie beside the variant's tag.
+struct Count {
+    amount: u64,
+    number: u64,
+    sender: u32,
+    payload: u32,
+}
+
 enum Message {
-    Count { amount: u64, sender: u32, number: u64, payload: u32 },
+    Count(Count),
     GetAndReset(mpsc::SyncSender<(u64, Seen)>),
 }
 
@@ -101,7 +110,7 @@ fn counter() -> Result<()> {
             let inbox = inbox.clone();
             thread::spawn(move || {
                 for (number, payload) in (0..each).zip(Payloads::new(seed, sender)) {
-                    inbox.send(Message::Count { amount, sender, number, payload })?;
+                    inbox.send(Message::Count(Count { amount, number, sender, payload }))?;
                 }
                 Ok::<(), mpsc::SendError<Message>>(())
             })
@@ -121,7 +130,7 @@ fn count(messages: mpsc::Receiver<Message>, senders: usize) {
     let mut seen = Seen::new(senders);
     for message in messages {
         match message {
-            Message::Count { amount, sender, number, payload } => {
+            Message::Count(Count { amount, number, sender, payload }) => {
                 total += amount;
                 seen.accept(sender, number, payload);
             }

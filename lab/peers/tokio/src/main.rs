@@ -85,8 +85,17 @@ async fn converse(
     Ok((replies, wrong))
 }
 
+/// A type of its own, so that it is moved in whole words and not put together from the halves that
+/// lie beside the variant's tag.
+struct Count {
+    amount: u64,
+    number: u64,
+    sender: u32,
+    payload: u32,
+}
+
 enum Message {
-    Count { amount: u64, sender: u32, number: u64, payload: u32 },
+    Count(Count),
     GetAndReset(oneshot::Sender<(u64, Seen)>),
 }
 
@@ -101,7 +110,7 @@ async fn counter() -> Result<()> {
         let inbox = inbox.clone();
         tasks.spawn(async move {
             for (number, payload) in (0..each).zip(Payloads::new(seed, sender)) {
-                inbox.send(Message::Count { amount, sender, number, payload }).await?;
+                inbox.send(Message::Count(Count { amount, number, sender, payload })).await?;
             }
             Ok::<(), mpsc::error::SendError<Message>>(())
         });
@@ -120,7 +129,7 @@ async fn count(mut messages: mpsc::Receiver<Message>, senders: usize) {
     let mut seen = Seen::new(senders);
     while let Some(message) = messages.recv().await {
         match message {
-            Message::Count { amount, sender, number, payload } => {
+            Message::Count(Count { amount, number, sender, payload }) => {
                 total += amount;
                 seen.accept(sender, number, payload);
             }
