@@ -23,6 +23,7 @@ mod setup;
 mod python;
 mod test;
 mod check;
+mod libfuzzer;
 mod nightly;
 
 const USAGE: &str = "\

@@ -1,10 +1,10 @@
 //! `cargo xtask nightly`: the runs that are too long for every push.
 //!
 //! The same tests, longer: those that have a longer form read `WIGWAG_NIGHTLY` and send more
-//! messages or try more seeds. There is no second set of tests that only the night knows.
+//! messages or try more seeds. What only the night has is libFuzzer over the targets of `fuzz/`.
 
 use crate::tally::Tally;
-use crate::{setup, step, test, workspace};
+use crate::{libfuzzer, setup, step, test, workspace};
 
 /// One run. All of them are cargo's, and all of them see `WIGWAG_NIGHTLY=1` and `WIGWAG_OUTSIDE=1`.
 struct Long {
@@ -33,5 +33,6 @@ pub(crate) fn run() -> bool {
         let heading = format!("{name} (about {minutes} min)");
         tally += step::timed(&heading, || test::counted(&mut command));
     }
+    tally += step::timed("libFuzzer", libfuzzer::run);
     test::sum_up(tally)
 }

@@ -42,25 +42,9 @@ fn protocols() -> Vec<Box<dyn Protocol>> {
         Box::new(Bus::new()),
         Box::new(Star::new()),
     ];
-    let raw = KINDS.map(|kind| Box::new(Raw::new(kind)) as Box<dyn Protocol>);
+    let raw = RawKind::ALL.map(|kind| Box::new(Raw::new(kind)) as Box<dyn Protocol>);
     cooked.into_iter().chain(raw).collect()
 }
-
-const KINDS: [RawKind; 13] = [
-    RawKind::Pair0,
-    RawKind::Pair1,
-    RawKind::Pair1Many,
-    RawKind::Req,
-    RawKind::Rep,
-    RawKind::Pub,
-    RawKind::Sub,
-    RawKind::Push,
-    RawKind::Pull,
-    RawKind::Surveyor,
-    RawKind::Respondent,
-    RawKind::Bus,
-    RawKind::Star,
-];
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -44,21 +44,6 @@ pub fn check_with(choose: Choose, input: &[u8]) -> Verdict {
 
 /// Every protocol and every raw one.
 pub fn choose(choice: u8) -> Box<dyn Protocol> {
-    const KINDS: [RawKind; 13] = [
-        RawKind::Pair0,
-        RawKind::Pair1,
-        RawKind::Pair1Many,
-        RawKind::Req,
-        RawKind::Rep,
-        RawKind::Pub,
-        RawKind::Sub,
-        RawKind::Push,
-        RawKind::Pull,
-        RawKind::Surveyor,
-        RawKind::Respondent,
-        RawKind::Bus,
-        RawKind::Star,
-    ];
     match choice % CHOICES {
         0 => Box::new(Pair0::new()),
         1 => Box::new(Pair1::new()),
@@ -74,12 +59,15 @@ pub fn choose(choice: u8) -> Box<dyn Protocol> {
         11 => Box::new(Respondent::new()),
         12 => Box::new(Bus::new()),
         13 => Box::new(Star::new()),
-        raw => Box::new(Raw::new(KINDS[usize::from(raw - 14) % KINDS.len()])),
+        raw => Box::new(Raw::new(RawKind::ALL[usize::from(raw - RAW) % RawKind::ALL.len()])),
     }
 }
 
+/// The first choice of a raw socket; those before it are the ordinary ones.
+const RAW: u8 = 14;
+
 /// Sockets to choose from.
-const CHOICES: u8 = 27;
+const CHOICES: u8 = RAW + RawKind::ALL.len() as u8;
 
 fn subscribed() -> Sub {
     let mut sub = Sub::new();

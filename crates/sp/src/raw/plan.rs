@@ -39,6 +39,25 @@ pub enum RawKind {
     Star,
 }
 
+impl RawKind {
+    /// All of them, in the order of their declaration.
+    pub const ALL: [RawKind; 13] = [
+        RawKind::Pair0,
+        RawKind::Pair1,
+        RawKind::Pair1Many,
+        RawKind::Req,
+        RawKind::Rep,
+        RawKind::Pub,
+        RawKind::Sub,
+        RawKind::Push,
+        RawKind::Pull,
+        RawKind::Surveyor,
+        RawKind::Respondent,
+        RawKind::Bus,
+        RawKind::Star,
+    ];
+}
+
 /// Where a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {

@@ -1,0 +1,93 @@
+//! libFuzzer over each target of `fuzz/`, some minutes each.
+//!
+//! It follows the branches of the code, as the driver of the tests does not. It needs a nightly
+//! toolchain, cargo-fuzz and a C++ compiler, which nothing else here does: nobody's machine gets
+//! them unasked, and where they are missing the night fails and says what to install.
+
+use std::fs;
+use std::process::Command;
+
+use crate::tally::Tally;
+use crate::{setup, step, workspace};
+
+/// Seconds that each target runs.
+const SECONDS: u32 = 180;
+
+const MEND: &str = "\
+ mend: rustup toolchain install nightly --profile minimal
+       cargo install cargo-fuzz --locked";
+
+/// A target counts as a test: passed when its time is over and nothing was found.
+pub(crate) fn run() -> Tally {
+    let targets = match ready().and_then(|()| targets()) {
+        Ok(targets) => targets,
+        Err(error) => {
+            println!("{error}");
+            return Tally::BROKEN;
+        }
+    };
+    let mut tally = Tally::default();
+    for target in targets {
+        let faults = step::timed(&format!("libFuzzer: {target}"), || hunt(&target));
+        for fault in &faults {
+            println!("{fault}");
+        }
+        let passed = Tally { passed: 1, ..Tally::default() };
+        tally += if faults.is_empty() { passed } else { Tally::BROKEN };
+    }
+    tally
+}
+
+fn ready() -> Result<(), String> {
+    for arguments in [&["--version"][..], &["fuzz", "--version"]] {
+        if let Err(error) = setup::run(nightly_cargo().args(arguments)) {
+            return Err(format!("libFuzzer cannot run: {error}\n{MEND}"));
+        }
+    }
+    Ok(())
+}
+
+/// Cargo of the nightly toolchain. The one that started us is another one, and says so to all it
+/// starts.
+fn nightly_cargo() -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo"]).current_dir(workspace::root());
+    for told in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(told);
+    }
+    command
+}
+
+/// A file for each.
+fn targets() -> Result<Vec<String>, String> {
+    let folder = workspace::root().join("fuzz/fuzz_targets");
+    let files = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let files = files.filter_map(|file| Some(file.ok()?.path()));
+    let stem = |file: std::path::PathBuf| Some(file.file_stem()?.to_str()?.to_owned());
+    let mut targets: Vec<String> = files.filter_map(stem).collect();
+    targets.sort();
+    Ok(targets)
+}
+
+/// Writes its seeds, then runs it; what it had found earlier lies beside the seeds.
+fn hunt(target: &str) -> Vec<String> {
+    let corpus = format!("fuzz/corpus/{target}");
+    let example = ["run", "--quiet", "--package", "wigwag-conformance", "--example", "fuzz_seeds"];
+    let seeds = step::run(workspace::cargo(&example).args([target, &corpus]));
+    if !seeds.is_empty() {
+        return seeds;
+    }
+    let time = format!("-max_total_time={SECONDS}");
+    let options = ["-dict=fuzz/sp.dict", "-max_len=4096", "-print_final_stats=1", &time];
+    step::run(nightly_cargo().args(["fuzz", "run", target, "--"]).args(options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_is_a_target() {
+        assert_eq!(targets().unwrap(), ["forward", "framing", "header", "protocol"]);
+    }
+}
