@@ -93,6 +93,12 @@ impl Answers {
         Some(value)
     }
 
+    /// The front, for whoever takes many.
+    #[inline(always)]
+    pub fn front(&mut self) -> Front<'_> {
+        Front { rest: self.bytes.as_slice().get(self.at..).unwrap_or_default(), at: &mut self.at }
+    }
+
     /// Takes the next one.
     pub fn take(&mut self) -> Option<Taken<'_>> {
         if self.bytes.as_slice().get(self.at) == Some(&ASIDE) {
@@ -118,6 +124,29 @@ impl Answers {
         self.bytes.clear();
         self.aside.clear();
         self.at = 0;
+    }
+}
+
+/// The front of what was not taken.
+#[derive(Debug)]
+pub struct Front<'a> {
+    rest: &'a [u8],
+    at: &'a mut usize,
+}
+
+impl<'a> Front<'a> {
+    /// The next one if it is a short value; it stays.
+    #[inline(always)]
+    pub fn short(&self) -> Option<&'a [u8]> {
+        let (length, behind) = self.rest.split_first()?;
+        behind.get(..usize::from(*length)).filter(|_| *length != ASIDE)
+    }
+
+    /// Takes the value that [`short`](Self::short) gave.
+    #[inline(always)]
+    pub fn take(&mut self, value: &[u8]) {
+        self.rest = self.rest.get(1 + value.len()..).unwrap_or_default();
+        *self.at += 1 + value.len();
     }
 }
 

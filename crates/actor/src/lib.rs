@@ -12,6 +12,7 @@ pub mod schema;
 pub mod interface;
 pub mod turn;
 pub mod at_hand;
+mod beside;
 pub mod parked;
 pub mod reply;
 mod one_shot;

@@ -4,16 +4,16 @@
 //! one actor does not need as many futures: a pipeline numbers its asks, keeps beside each what the
 //! caller gave it, and takes the answers that have come all at once.
 
+mod taking;
+
 use std::collections::VecDeque;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 
-use wigwag_wire::{DecodeError, Reader};
-
-use crate::answers::{Answers, Taken};
-use crate::ask::bad_reply;
+use crate::answers::Answers;
 use crate::at_hand::{self, Borrower};
+use crate::beside::Beside;
 use crate::call::{Answerable, Call, Limit, full, refused};
 use crate::error::{CallError, CallErrorKind, Refused, Unsent};
 use crate::interface::Interface;
@@ -56,17 +56,14 @@ pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
     target: Ref<I>,
     way: Way<I, R>,
     /// What the caller gave beside each ask whose answer he has not taken.
-    contexts: VecDeque<C>,
+    contexts: Beside<C>,
     most: usize,
     /// Asks that were sent. Here and not where they are sent from: a pipeline may go to another
     /// thread while the first one's turn still holds some.
     asked: u64,
+    /// Of these, asks whose answers were taken.
+    taken: u64,
 }
-
-/// An answer with what was given beside its ask. What comes on a road that is rarely taken comes in
-/// a box: were it written to the place of what the short road gives, that would live in memory too,
-/// stored in parts and loaded at once, for which a processor must wait.
-type Given<R, C> = (C, Result<R, CallError>);
 
 enum Way<I: Interface, R> {
     Here(VecDeque<Arc<OneShot<R>>>),
@@ -84,19 +81,26 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
                 (Way::There { asks, borrower, answers: Answers::default() }, most)
             }
         };
-        Ok(Pipeline { target: target.clone(), way, contexts: VecDeque::new(), most, asked: 0 })
+        Ok(Pipeline {
+            target: target.clone(),
+            way,
+            contexts: Beside::new(),
+            most,
+            asked: 0,
+            taken: 0,
+        })
     }
 
     /// Asks whose answers were not taken yet.
     #[inline]
     pub fn len(&self) -> usize {
-        self.contexts.len()
+        (self.asked - self.taken) as usize
     }
 
     /// True when all answers were taken.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.contexts.is_empty()
+        self.len() == 0
     }
 
     /// True when an answer must be taken before the next ask.
@@ -210,7 +214,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// An ask was sent.
     #[inline(always)]
     fn note(&mut self, context: C) {
-        self.contexts.push_back(context);
+        self.contexts.push(context);
         self.asked += 1;
     }
 
@@ -232,7 +236,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        if self.contexts.len() >= self.most {
+        if self.is_full() {
             return Attempt::Full;
         }
         match (&mut self.way, &self.target.place) {
@@ -246,113 +250,6 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
                 attempt
             }
             (Way::Here(_), Place::Remote(..)) => Attempt::Full,
-        }
-    }
-
-    /// The answer to the oldest ask whose answer was not taken, with what was given beside it;
-    /// `None` when there is none.
-    ///
-    /// # Cancellation
-    /// Dropped before it is ready, it has taken nothing.
-    #[inline(always)]
-    pub fn answer(&mut self) -> impl Future<Output = Option<(C, Result<R, CallError>)>> {
-        poll_fn(|context| self.poll_answer(context))
-    }
-
-    /// [`answer`](Self::answer) for a future written by hand.
-    #[inline(always)]
-    pub fn poll_answer(
-        &mut self,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<(C, Result<R, CallError>)>> {
-        if let Some((value, given)) = self.take_short() {
-            return Poll::Ready(Some(match R::decode(&mut Reader::new(value)) {
-                Ok(reply) => (given, Ok(reply)),
-                Err(why) => *self.misread(given, why),
-            }));
-        }
-        self.poll_answer_slowly(context.waker()).map(|answer| answer.map(|answer| *answer))
-    }
-
-    /// The same if it is there; `None` when it has not come, or when there is none to come.
-    ///
-    /// Inside a turn what was asked is sent at the turn's end: whoever calls this again and again
-    /// there, without awaiting anything, waits for ever.
-    #[inline(always)]
-    pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
-        if let Some((value, given)) = self.take_short() {
-            return Some(match R::decode(&mut Reader::new(value)) {
-                Ok(reply) => (given, Ok(reply)),
-                Err(why) => *self.misread(given, why),
-            });
-        }
-        self.try_answer_slowly().map(|answer| *answer)
-    }
-
-    /// What is short and there is decoded where the caller wants it; all else is rarer and stays out
-    /// of the way.
-    #[inline(always)]
-    fn take_short(&mut self) -> Option<(&[u8], C)> {
-        let Way::There { answers, .. } = &mut self.way else { return None };
-        Some((answers.take_short()?, self.contexts.pop_front()?))
-    }
-
-    #[cold]
-    fn misread(&self, given: C, why: DecodeError) -> Box<Given<R, C>> {
-        Box::new((given, Err(bad_reply(self.target.target(), &why))))
-    }
-
-    #[inline(never)]
-    fn try_answer_slowly(&mut self) -> Option<Box<Given<R, C>>> {
-        match self.poll_answer_slowly(Waker::noop()) {
-            Poll::Ready(answer) => answer,
-            Poll::Pending => None,
-        }
-    }
-
-    #[inline(never)]
-    fn poll_answer_slowly(&mut self, waker: &Waker) -> Poll<Option<Box<Given<R, C>>>> {
-        if self.contexts.is_empty() {
-            return Poll::Ready(None);
-        }
-        let Poll::Ready(reply) = self.poll_reply(waker) else {
-            return Poll::Pending;
-        };
-        Poll::Ready(self.contexts.pop_front().map(|given| Box::new((given, reply))))
-    }
-
-    fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
-        let target = self.target.target();
-        let (asks, answers) = match &mut self.way {
-            Way::There { asks, answers, .. } => (asks, answers),
-            Way::Here(places) => {
-                let Some(place) = places.front() else { return Poll::Pending };
-                let Poll::Ready(outcome) = place.poll(waker) else { return Poll::Pending };
-                places.pop_front();
-                return Poll::Ready(outcome.map_err(|(kind, detail)| CallError {
-                    kind,
-                    target: target.clone(),
-                    detail,
-                }));
-            }
-        };
-        if answers.is_empty() {
-            match asks.poll_answers(answers, waker) {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
-                Poll::Ready(Ok(())) => {}
-            }
-        }
-        let decode = |value: &[u8]| {
-            R::decode(&mut Reader::new(value)).map_err(|why| bad_reply(target, &why))
-        };
-        match answers.take() {
-            None => Poll::Pending,
-            Some(Taken::Short(value)) => Poll::Ready(decode(value)),
-            Some(Taken::Aside(Ok(value))) => Poll::Ready(decode(&value)),
-            Some(Taken::Aside(Err((kind, text)))) => {
-                Poll::Ready(Err(CallError::new(kind, target).with_detail(&text)))
-            }
         }
     }
 }

@@ -38,14 +38,13 @@ impl Asking {
             }
             let keep = if self.unsent == 0 { 0 } else { self.sums.capacity() / 8 * 7 };
             while self.sums.len() > keep {
-                let before = self.sums.len();
-                self.take(keep)?;
+                received += self.take(keep)?;
                 if self.sums.len() > keep
                     && let Some((expected, reply)) = self.sums.answer().await
                 {
+                    received += 1;
                     self.wrong += u64::from(reply? != expected);
                 }
-                received += (before - self.sums.len()) as u64;
             }
         }
         let verified = Verified::from_words([count, received, count - received, 0, 0, self.wrong]);
@@ -65,12 +64,13 @@ impl Asking {
     }
 
     /// Takes the answers that have come, as long as more than `keep` are due.
-    fn take(&mut self, keep: usize) -> Result<(), Failure> {
-        while self.sums.len() > keep
-            && let Some((expected, reply)) = self.sums.try_answer()
-        {
-            self.wrong += u64::from(reply? != expected);
-        }
-        Ok(())
+    fn take(&mut self, keep: usize) -> Result<u64, Failure> {
+        let (wrong, mut failed) = (&mut self.wrong, None);
+        let most = self.sums.len().saturating_sub(keep);
+        let taken = self.sums.take_ready(most, |expected, reply| match reply {
+            Ok(sum) => *wrong += u64::from(sum != expected),
+            Err(error) => failed = Some(error),
+        });
+        failed.map_or(Ok(taken as u64), |error| Err(error.into()))
     }
 }

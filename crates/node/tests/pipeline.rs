@@ -256,3 +256,96 @@ async fn an_answer_that_is_there_is_taken_without_waiting() {
         assert_eq!(taken, [('a', 8), ('b', 10)]);
     }
 }
+
+/// Takes until so many were taken, a few at once, and gives what came with them.
+async fn taken(
+    pipeline: &mut Pipeline<Echo, u64, u64>,
+    count: usize,
+) -> Vec<(u64, Result<u64, CallErrorKind>)> {
+    let mut all = Vec::new();
+    while all.len() < count {
+        let before = all.len();
+        let most = (count - before).min(7);
+        let said = pipeline.take_ready(most, |given, reply| {
+            all.push((given, reply.map_err(|error| error.kind)));
+        });
+        assert_eq!(said, all.len() - before);
+        assert!(said <= most);
+        if said == 0 {
+            tokio::task::yield_now().await;
+        }
+    }
+    all
+}
+
+#[tokio::test]
+async fn what_has_come_is_taken_a_few_at_once() {
+    let (_service, _client, there) = remote("inproc://take-ready").await;
+    for echo in [Echo.spawn(), there] {
+        let mut doubles = echo.pipeline(100).unwrap();
+        assert_eq!(doubles.take_ready(9, |_, _| unreachable!("nothing was asked")), 0);
+        for number in 0..60 {
+            let call = if number % 9 == 4 { echo.slow(number) } else { echo.double(number) };
+            doubles.push(call, number).await.unwrap();
+        }
+        doubles.push(echo.panic(60), 60).await.unwrap();
+        let first = taken(&mut doubles, 60).await;
+        assert!(first.iter().zip(0..).all(|(got, number)| *got == (number, Ok(2 * number))));
+        assert_eq!(taken(&mut doubles, 1).await, [(60, Err(CallErrorKind::Panicked))]);
+        assert_eq!(doubles.take_ready(1, |_, _| unreachable!("all were taken")), 0);
+        assert!(doubles.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_panic_over_an_answer_loses_no_other() {
+    let (_service, _client, there) = remote("inproc://take-panic").await;
+    for echo in [Echo.spawn(), there] {
+        let mut doubles = echo.pipeline(100).unwrap();
+        for number in 0..40 {
+            doubles.push(echo.double(number), number).await.unwrap();
+        }
+        let mut next = taken(&mut doubles, 5).await.len() as u64;
+        while next == 5 {
+            let taking = std::panic::AssertUnwindSafe(|| {
+                doubles.take_ready(9, |given, _| {
+                    next = given + 1;
+                    assert!(given != 5, "on purpose");
+                })
+            });
+            assert!(std::panic::catch_unwind(taking).is_err() || next == 5);
+            tokio::task::yield_now().await;
+        }
+        assert_eq!((next, doubles.len()), (6, 34));
+        let rest = taken(&mut doubles, 34).await;
+        assert!(rest.iter().zip(6..).all(|(got, number)| *got == (number, Ok(2 * number))));
+    }
+}
+
+/// However it is taken; and those before and behind it are as they should be.
+#[tokio::test]
+async fn an_answer_of_another_type_is_an_error_in_its_place() {
+    let (_service, _client, there) = remote("inproc://take-another").await;
+    for (echo, at_once) in [(Echo.spawn(), true), (there.clone(), true), (there, false)] {
+        let mut texts = echo.pipeline::<String, u64>(10).unwrap();
+        let other = echo.double(7).into_message();
+        texts.push(echo.text(2), 2).await.unwrap();
+        texts.push(echo.call(other), 0).await.unwrap();
+        texts.push(echo.text(3), 3).await.unwrap();
+        let mut all = Vec::new();
+        while !texts.is_empty() {
+            if at_once {
+                texts.take_ready(9, |given, reply| {
+                    all.push((given, reply.map_err(|error| error.kind)));
+                });
+                tokio::task::yield_now().await;
+            } else {
+                let (given, reply) = texts.answer().await.unwrap();
+                all.push((given, reply.map_err(|error| error.kind)));
+            }
+        }
+        let expected =
+            [(2, Ok("xx".into())), (0, Err(CallErrorKind::BadReply)), (3, Ok("xxx".into()))];
+        assert_eq!(all, expected);
+    }
+}

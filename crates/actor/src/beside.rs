@@ -1,0 +1,128 @@
+//! What a caller gave beside each of his asks, until the answer comes: a queue that is pushed to and
+//! taken from some thousand at a time.
+//!
+//! It lies in pages, the front one turned round: so both ends are the end of a `Vec`, which takes half
+//! of what a ring asks the processor for each value.
+
+use std::collections::VecDeque;
+use std::mem;
+
+/// Values in a page, but for the last one when it is needed early.
+const PAGE: usize = 512;
+/// Empty pages that are kept: what two batches leave behind.
+const SPARE_PAGES_MAX: usize = 16;
+
+/// The queue. It keeps no count: its owner has one.
+#[derive(Debug)]
+pub(crate) struct Beside<C> {
+    /// The oldest values, the first of them last.
+    front: Vec<C>,
+    /// Full pages.
+    pages: VecDeque<Vec<C>>,
+    /// The newest values; it has room whenever its length is not that of a page.
+    back: Vec<C>,
+    spare: Vec<Vec<C>>,
+}
+
+impl<C> Beside<C> {
+    pub(crate) fn new() -> Beside<C> {
+        Beside { front: Vec::new(), pages: VecDeque::new(), back: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Appends a value.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, value: C) {
+        if self.back.len() == self.back.capacity() {
+            self.turn_over();
+        }
+        self.back.push(value);
+    }
+
+    /// Takes the oldest value.
+    #[inline(always)]
+    pub(crate) fn pop(&mut self) -> Option<C> {
+        if self.front.is_empty() && !self.refill() {
+            return None;
+        }
+        self.front.pop()
+    }
+
+    /// The last page is full, or there is none.
+    #[cold]
+    #[inline(never)]
+    fn turn_over(&mut self) {
+        if self.back.len() < PAGE {
+            return self.back.reserve(PAGE.min(self.back.len().max(4)));
+        }
+        let fresh = self.spare.pop().unwrap_or_else(|| Vec::with_capacity(PAGE));
+        self.pages.push_back(mem::replace(&mut self.back, fresh));
+    }
+
+    /// The front page is used up. False when there is no other.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self) -> bool {
+        let page = self.pages.pop_front().unwrap_or_else(|| mem::take(&mut self.back));
+        let used = mem::replace(&mut self.front, page);
+        self.front.reverse();
+        if self.back.capacity() == 0 {
+            self.back = used;
+        } else if self.spare.len() < SPARE_PAGES_MAX && used.capacity() > 0 {
+            self.spare.push(used);
+        }
+        !self.front.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_come_out_as_they_went_in() {
+        let (mut beside, mut given, mut taken) = (Beside::new(), 0, 0);
+        // Every step of up to 3,000 values in an order that comes back to none now and then.
+        for step in 0..4000 {
+            for _ in 0..(step * 7919) % 3000 {
+                beside.push(given);
+                given += 1;
+            }
+            for _ in 0..(step * 6101) % 3200 {
+                let expected = (taken < given).then_some(taken);
+                assert_eq!(beside.pop(), expected);
+                taken += usize::from(expected.is_some());
+            }
+            assert!(beside.spare.len() <= SPARE_PAGES_MAX);
+            let pages = [&beside.front, &beside.back].into_iter().chain(&beside.pages);
+            assert!(pages.map(Vec::capacity).max() <= Some(PAGE));
+        }
+        assert!(taken > 5_000_000);
+    }
+
+    #[test]
+    fn a_few_values_take_the_room_of_a_few() {
+        let mut beside = Beside::new();
+        for value in 0..1000 {
+            beside.push(value);
+            assert_eq!(beside.pop(), Some(value));
+        }
+        assert!(beside.front.capacity() + beside.back.capacity() <= 8);
+    }
+
+    #[test]
+    fn values_without_size_are_counted_too() {
+        let mut beside = Beside::new();
+        (0..2000).for_each(|_| beside.push(()));
+        assert_eq!((0..).take_while(|_| beside.pop().is_some()).count(), 2000);
+    }
+
+    #[test]
+    fn what_nobody_took_is_dropped() {
+        let value = std::sync::Arc::new(());
+        let mut beside = Beside::new();
+        (0..1300).for_each(|_| beside.push(value.clone()));
+        (0..600).for_each(|_| drop(beside.pop()));
+        drop(beside);
+        assert_eq!(std::sync::Arc::strong_count(&value), 1);
+    }
+}
