@@ -61,6 +61,8 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
     let (mut guests, mut free) = (Vec::<Option<Guest>>::new(), Vec::new());
     let (mut witness, mut seen, mut date) = (Witness::default(), Vec::new(), Date::default());
     let is_witness = orders.cell == "client";
+    // One for all: to make it anew costs as much as to read the request.
+    let mut inbox = vec![0; INBOX];
     loop {
         for index in poll.wait(None)? {
             if index == LISTENER {
@@ -71,7 +73,7 @@ pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
             }
             let Some(place) = guests.get_mut(index as usize) else { continue };
             let Some(guest) = place else { continue };
-            let then = guest.answer(date.now(), &mut witness);
+            let then = guest.answer(&mut inbox, date.now(), &mut witness);
             let is_half_done = guest.count >= orders.messages.div_ceil(2).max(1);
             if then == Then::Ends
                 && let Some(guest) = place.take()
@@ -131,9 +133,8 @@ fn take_in(
 
 impl Guest {
     /// Reads what is there and answers what is whole.
-    fn answer(&mut self, date: &str, witness: &mut Witness) -> Then {
-        let mut inbox = [0; INBOX];
-        let read = match self.stream.read(&mut inbox) {
+    fn answer(&mut self, inbox: &mut [u8], date: &str, witness: &mut Witness) -> Then {
+        let read = match self.stream.read(inbox) {
             Ok(0) => return Then::Ends,
             Ok(read) => read,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Then::Stays,
@@ -206,11 +207,11 @@ impl Guest {
     }
 
     fn head(&mut self, status: &str, kind: &str, length: usize, date: &str) {
+        let unsent = &mut self.unsent;
+        for part in ["HTTP/1.1 ", status, "\r\nDate: ", date, "\r\nContent-Type: ", kind] {
+            unsent.extend_from_slice(part.as_bytes());
+        }
         // A vector takes whatever is written.
-        let _ = write!(
-            self.unsent,
-            "HTTP/1.1 {status}\r\nDate: {date}\r\nContent-Type: {kind}\r\n\
-             Content-Length: {length}\r\n"
-        );
+        let _ = write!(unsent, "\r\nContent-Length: {length}\r\n");
     }
 }
