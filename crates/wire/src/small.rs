@@ -174,6 +174,37 @@ mod tests {
         assert_eq!(<Option<(u64, alloc::string::String)> as Encode>::SMALL_BYTES, usize::MAX);
     }
 
+    /// As the format has it: fixed numbers, then 8, 16, 32 and 64 bits, those below zero signed.
+    #[test]
+    fn whole_numbers_take_their_shortest_form() {
+        let shortest = |value: i128| match value {
+            -32..0x80 => 1,
+            -0x80..0x100 => 2,
+            -0x8000..0x1_0000 => 3,
+            -0x8000_0000..0x1_0000_0000 => 5,
+            _ => 9,
+        };
+        let length = |write: &dyn Fn(&mut Buffer)| {
+            let mut out = Buffer::new();
+            write(&mut out);
+            out.len()
+        };
+        for shift in 0..64 {
+            for near in [-1, 0, 1] {
+                let bits = (1_u64 << shift).wrapping_add_signed(near);
+                for value in [bits as i64, (bits as i64).wrapping_neg()] {
+                    let found = length(&|out| Encode::encode(&value, out));
+                    assert_eq!(found, shortest(value.into()), "{value}");
+                }
+                assert_eq!(
+                    length(&|out| Encode::encode(&bits, out)),
+                    shortest(bits.into()),
+                    "{bits}"
+                );
+            }
+        }
+    }
+
     #[test]
     fn numbers_that_fit_eight_bytes_are_written_as_one() {
         let mut window = [7; WINDOW_BYTES];
