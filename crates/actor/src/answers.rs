@@ -87,9 +87,9 @@ impl Answers {
     /// Takes the next one if it is a short value.
     #[inline(always)]
     pub fn take_short(&mut self) -> Option<&[u8]> {
-        let (length, rest) = self.bytes.as_slice().get(self.at..)?.split_first()?;
-        let value = rest.get(..usize::from(*length)).filter(|_| *length != ASIDE)?;
-        self.at += 1 + value.len();
+        let mut front = self.front();
+        let value = front.short()?;
+        front.take(value);
         Some(value)
     }
 

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-/// Values in a page, but for the last one when it is needed early.
+/// Values in a page; the last one may be needed when it has fewer.
 const PAGE: usize = 512;
 /// Empty pages that are kept: what two batches leave behind.
 const SPARE_PAGES_MAX: usize = 16;
@@ -19,7 +19,7 @@ pub(crate) struct Beside<C> {
     front: Vec<C>,
     /// Full pages.
     pages: VecDeque<Vec<C>>,
-    /// The newest values; it has room whenever its length is not that of a page.
+    /// The newest values, up to a page of them.
     back: Vec<C>,
     spare: Vec<Vec<C>>,
 }
@@ -47,7 +47,7 @@ impl<C> Beside<C> {
         self.front.pop()
     }
 
-    /// The last page is full, or there is none.
+    /// There is no room: the last page is full, or still small.
     #[cold]
     #[inline(never)]
     fn turn_over(&mut self) {

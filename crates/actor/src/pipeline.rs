@@ -24,7 +24,8 @@ use crate::reference::{Attempt, Place, Ref, send};
 /// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
 /// no answer yet.
 pub trait Asks<I: Interface>: Send {
-    /// Sends ask `number`; they are counted from 0 on. With a waker the sender is parked when there is no room.
+    /// Sends ask `number`; they are counted from 0 on. With a waker the sender is parked when there
+    /// is no room.
     fn ask(
         &mut self,
         number: u64,
