@@ -15,6 +15,7 @@ use crate::interface::Interface;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
 use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
+use crate::watch::Watching;
 
 /// An ask: waits for room, then for the reply.
 #[must_use = "futures do nothing unless they are awaited"]
@@ -24,12 +25,20 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
     ticket: Ticket,
     limit: Limit,
     answer: Option<Answer<'a, I, R>>,
+    watching: Option<Watching<'a>>,
 }
 
 impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     #[inline]
     pub(crate) fn new(target: &'a Ref<I>, message: I::Message, limit: Limit) -> Ask<'a, I, R> {
-        Ask { target, message: Some(message), ticket: Ticket::default(), limit, answer: None }
+        Ask {
+            target,
+            message: Some(message),
+            ticket: Ticket::default(),
+            limit,
+            answer: None,
+            watching: None,
+        }
     }
 
     /// Waits only until the message is on its way; the answer is awaited later, and many may be
@@ -66,6 +75,14 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
+    /// An answer from elsewhere is looked for before the thread sleeps.
+    fn watch(&self) -> Option<Watching<'a>> {
+        match &self.target.place {
+            Place::Remote(route, _) => route.watch().begin(),
+            Place::Local(_) => None,
+        }
+    }
+
     /// The error of an ask that nobody waits for any longer.
     pub(crate) fn give_up(&mut self, limit: Duration) -> AskError<I::Message> {
         let error = CallError::new(CallErrorKind::Timeout(limit), self.target.target());
@@ -85,7 +102,10 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
         let this = &mut *self;
         if this.answer.is_none() {
             match this.poll_send(context, true) {
-                Poll::Ready(Ok(answer)) => this.answer = Some(answer),
+                Poll::Ready(Ok(answer)) => {
+                    this.watching = this.watch();
+                    this.answer = Some(answer);
+                }
                 Poll::Ready(Err(error)) => {
                     let refused = refused(this.message.take(), error);
                     return Poll::Ready(Err(AskError::Refused(refused)));
@@ -97,8 +117,12 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
             return Poll::Pending;
         };
         if let Poll::Ready(outcome) = answer.poll_reply(context.waker()) {
+            if let Some(watching) = this.watching.take() {
+                watching.found();
+            }
             return Poll::Ready(outcome.map_err(AskError::Failed));
         }
+        this.watching.take_if(|watching| !watching.again(context));
         this.limit.poll(context).map(|kind| {
             this.answer = None;
             Err(AskError::Failed(CallError::new(kind, this.target.target())))

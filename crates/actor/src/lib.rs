@@ -6,6 +6,7 @@
 //! comes in through a [`Lane`].
 #![forbid(unsafe_code)]
 
+mod sync;
 pub mod limits;
 pub mod error;
 pub mod schema;
@@ -22,6 +23,7 @@ mod queue;
 pub mod lane;
 pub mod reference;
 pub mod call;
+pub mod watch;
 pub mod ask;
 pub mod answers;
 pub mod pipeline;
@@ -42,3 +44,4 @@ pub use pipeline::Pipeline;
 pub use reference::{Attempt, Ref, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use reply::Reply;
 pub use schema::{Argument, Method, Schema};
+pub use watch::Watch;

@@ -28,6 +28,15 @@ pub const IDLE_REPLY_BYTES_MAX: usize = 256;
 /// that wait for each other would wait for ever; after this time one of them gets an error.
 pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// How long an asker looks for its answer before it sleeps: longer than a round trip over loopback
+/// takes when the answerer must be woken (60 µs on a virtual machine), and far below what anybody
+/// would notice.
+pub const ANSWER_WATCH: Duration = Duration::from_micros(100);
+
+/// Asks at most that do not look before one tries again whether looking pays: a try that fails
+/// costs [`ANSWER_WATCH`] of a processor, so it costs a tenth of a microsecond an ask at most.
+pub const WATCH_RESTS_MAX: u32 = 1024;
+
 /// How to start an actor.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]

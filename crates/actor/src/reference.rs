@@ -19,6 +19,7 @@ use crate::parked::Ticket;
 use crate::pipeline::{Asks, Pipeline};
 use crate::queue::Pushed;
 use crate::schema::Schema;
+use crate::watch::Watch;
 use crate::{stage, turn};
 
 /// What sending came to. The message is taken out of its `Option` only by `Sent`.
@@ -102,6 +103,9 @@ pub trait Route<I: Interface>: Send + Sync {
 
     /// Who this is when it borrows the run at hand.
     fn borrower(&self) -> Borrower;
+
+    /// Whether looking for an answer before sleeping pays here.
+    fn watch(&self) -> &Watch;
 }
 
 /// A reference to an actor with interface `I`. Clones reach the same actor.

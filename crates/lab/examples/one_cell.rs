@@ -31,6 +31,7 @@ async fn main() -> Result<(), Failure> {
             "local" => driver.local_tell().await?,
             "channel" => driver.local_channel().await?,
             "raw_tell" => driver.raw_tell(12).await?,
+            "raw_rtt" => driver.raw_ask([43, 31], 10_000, 1).await?,
             "raw_ask" => driver.raw_ask([25, 14], 500_000, 32_768).await?,
             other => return Err(format!("no cell {other}").into()),
         };

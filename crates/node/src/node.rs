@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
+use wigwag_actor::limits::ANSWER_WATCH;
 use wigwag_actor::{Interface, Ref};
 use wigwag_link::{Code, Identity, Limits, LinkError, features};
 use wigwag_net::{Address, Connection, ListenOptions};
@@ -51,6 +53,8 @@ pub(crate) struct Inner {
     pub(crate) handshakes: Arc<Semaphore>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
+    /// How long an asker looks for its answer before it sleeps.
+    watch: Mutex<Duration>,
 }
 
 /// What a node has to do with each of its peers.
@@ -90,6 +94,7 @@ impl Node {
             handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
             runtime,
             closed: AtomicBool::new(false),
+            watch: Mutex::new(ANSWER_WATCH),
         };
         let node = Node { inner: Arc::new(inner) };
         runtime::remember(&node.inner);
@@ -151,7 +156,8 @@ impl Node {
             let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
             let described =
                 if theirs == I::SCHEMA.hash { None } else { Some(describe(&channel).await?) };
-            let remote = Remote::<I>::new(channel, described.as_ref());
+            let watch = *lock(&self.inner.watch);
+            let remote = Remote::<I>::new(channel, described.as_ref(), watch);
             Ok(Ref::remote(Arc::new(remote)).into())
         });
         runtime::on(&self.inner.runtime, opening::bounded(address, search)).await
@@ -164,6 +170,17 @@ impl Node {
             Ok(Dynamic::new(channel).await?)
         });
         runtime::on(&self.inner.runtime, opening::bounded(address, search)).await
+    }
+
+    /// How long an asker looks for its answer before its thread sleeps, for references that are
+    /// fetched from now on. 100 µs unless it is set; zero: never.
+    ///
+    /// Who awaits one ask at a time sleeps between ask and answer, and to wake a processor costs more
+    /// than the rest of a round trip. So the asker lets everybody else of its runtime go first and
+    /// looks again, until this time is over. Where answers take longer it is tried ever more rarely,
+    /// and with a single processor not at all.
+    pub fn watch_answers(&self, limit: Duration) {
+        *lock(&self.inner.watch) = limit;
     }
 
     /// [`listen`](Node::listen) for a thread outside a runtime.

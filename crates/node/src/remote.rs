@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_actor::answers::Answers;
@@ -11,7 +12,7 @@ use wigwag_actor::pipeline::Asks;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
     Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply, Ticket,
-    turn,
+    Watch, turn,
 };
 
 use crate::channel::Channel;
@@ -25,14 +26,26 @@ pub(crate) struct Remote<I> {
     /// The receiver's number of each of our methods, where the schemas differ.
     numbers: Option<Vec<Option<u32>>>,
     borrower: Borrower,
+    watch: Watch,
     interface: PhantomData<fn() -> I>,
 }
 
 impl<I: Interface> Remote<I> {
-    /// `described` is given when the peer's schema differs from ours.
-    pub(crate) fn new(channel: Channel, described: Option<&Described>) -> Remote<I> {
+    /// `described` is given when the peer's schema differs from ours; `watch` is how long an asker
+    /// looks for its answer before it sleeps.
+    pub(crate) fn new(
+        channel: Channel,
+        described: Option<&Described>,
+        watch: Duration,
+    ) -> Remote<I> {
         let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
-        Remote { channel, numbers, borrower: Borrower::new(), interface: PhantomData }
+        Remote {
+            channel,
+            numbers,
+            borrower: Borrower::new(),
+            watch: Watch::new(watch),
+            interface: PhantomData,
+        }
     }
 
     #[inline]
@@ -201,5 +214,9 @@ impl<I: Interface> Route<I> for Remote<I> {
 
     fn borrower(&self) -> Borrower {
         self.borrower
+    }
+
+    fn watch(&self) -> &Watch {
+        &self.watch
     }
 }

@@ -25,6 +25,11 @@ impl Counter {
         std::mem::take(&mut self.total)
     }
 
+    /// No answer.
+    pub async fn never(&self) {
+        std::future::pending().await
+    }
+
     /// The sum, later.
     pub async fn sum(&self, a: i64, b: i64) -> i64 {
         tokio::task::yield_now().await;
@@ -89,4 +94,33 @@ async fn a_counter_over_ipc() {
 #[tokio::test]
 async fn a_counter_over_inproc() {
     over("inproc://remote-counter").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_asker_may_look_for_its_answer_or_sleep() {
+    let service = Node::new();
+    let actor = counter().spawn();
+    service.export("counter", &actor).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let client = Node::new();
+    for limit in [Duration::ZERO, Duration::from_micros(100), Duration::from_secs(60)] {
+        client.watch_answers(limit);
+        let there = client.actor::<Counter>(&format!("{bound}/counter")).await.unwrap();
+        for number in 0..200 {
+            assert_eq!(there.sum(number, 1).ask().await.unwrap(), number + 1);
+        }
+        let asks = (0..20).map(|number| {
+            let there = there.clone();
+            tokio::spawn(async move { there.sum(number, 2).ask().await.unwrap() })
+        });
+        for (number, answer) in asks.enumerate() {
+            assert_eq!(answer.await.unwrap(), number as i64 + 2);
+        }
+        // A time limit holds while the asker looks, too.
+        let stuck = format!("stuck{}", limit.as_micros());
+        service.export(&stuck, &counter().spawn()).unwrap();
+        let stuck = client.actor::<Counter>(&format!("{bound}/{stuck}")).await.unwrap();
+        let late = stuck.never().timeout(Duration::from_millis(50)).ask().await.unwrap_err();
+        assert!(matches!(late.error().kind, CallErrorKind::Timeout(_)));
+    }
 }

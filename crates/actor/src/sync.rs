@@ -1,0 +1,7 @@
+//! Atomics, from here alone.
+#![allow(clippy::disallowed_types, reason = "this is the one place that may name them")]
+
+pub(crate) use std::sync::atomic::Ordering;
+
+pub(crate) type AtomicBool = std::sync::atomic::AtomicBool;
+pub(crate) type AtomicU32 = std::sync::atomic::AtomicU32;
