@@ -61,6 +61,8 @@ pub enum CallErrorKind {
     Unknown,
     /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
     BlockingInTurn,
+    /// What was wanted is only possible for an actor of the same process.
+    OnlyHere,
     /// An error of the application's own, by its number.
     Application(u16),
 }
@@ -113,6 +115,7 @@ impl CallErrorKind {
             | K::TooLarge
             | K::Cancelled
             | K::CallCycle
+            | K::OnlyHere
             | K::BlockingInTurn => Fault::Caller,
             K::NotDelivered | K::Unknown => Fault::Network,
             _ => Fault::Peer,
@@ -141,6 +144,7 @@ impl CallErrorKind {
             K::DeadlinePassed => "give the call more time",
             K::NotDelivered => "it is safe to send it again",
             K::Unknown => "send it again only if handling it twice does no harm",
+            K::OnlyHere => "do it in the process where the actor lives",
             K::BlockingInTurn => "use tell().await or ask().await there",
             K::Application(_) => "the actor's documentation says what this code means",
         }
@@ -169,6 +173,7 @@ impl fmt::Display for CallErrorKind {
             K::DeadlinePassed => "the deadline had passed before the call began",
             K::NotDelivered => "the session ended before the message left: it was not handled",
             K::Unknown => "the session ended in between: the message may have been handled",
+            K::OnlyHere => "the actor lives in another process",
             K::BlockingInTurn => "a blocking call inside an actor would stop its thread",
         };
         f.write_str(text)

@@ -8,7 +8,9 @@ use std::future::Future;
 use wigwag_wire::small::Window;
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
-use crate::limits::ActorOptions;
+use crate::life::Life;
+use crate::options::ActorOptions;
+use crate::reason::Reason;
 use crate::reference::Ref;
 use crate::reply::Reply;
 use crate::run::SameCalls;
@@ -46,7 +48,7 @@ pub trait Message: Sized + Send + 'static {
 }
 
 /// State behind an interface.
-pub trait Actor: Interface {
+pub trait Actor: Life {
     /// Handles one call, or hands it back when its handler is `async`. The hot path: no future, no
     /// box, no allocation beyond what the handler makes.
     fn handle(&mut self, message: Self::Message, reply: &mut Reply<'_>) -> Handled<Self::Message>;
@@ -87,7 +89,8 @@ pub trait Actor: Interface {
 
     /// Starts the actor on the runtime of the caller, with the default options.
     ///
-    /// It stops when the last reference to it is dropped and its mailbox is empty.
+    /// It ends when the last reference to it is dropped and its mailbox is empty, or when it is
+    /// stopped. Calls may be sent at once; they wait for its `started` hook.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -95,12 +98,34 @@ pub trait Actor: Interface {
         self.spawn_with(ActorOptions::default())
     }
 
-    /// Starts the actor on the runtime of the caller.
+    /// Starts the actor where the options say.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Outside a tokio runtime, unless the options name one or a thread of its own.
     fn spawn_with(self, options: ActorOptions) -> Self::Ref {
-        crate::worker::spawn(self, options).into()
+        crate::spawn::spawn(self, &options).into()
+    }
+
+    /// Starts the actor on the runtime of the caller and waits for its `started` hook.
+    ///
+    /// # Errors
+    /// What the hook gives, or that it panicked: the actor has ended then.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the actor goes on and ends for want of references.
+    fn start(self) -> impl Future<Output = Result<Self::Ref, Reason>> + Send {
+        self.start_with(ActorOptions::default())
+    }
+
+    /// The same where the options say.
+    ///
+    /// # Errors
+    /// As [`start`](Actor::start); `RuntimeGone` when there is no thread or runtime for it.
+    fn start_with(
+        self,
+        options: ActorOptions,
+    ) -> impl Future<Output = Result<Self::Ref, Reason>> + Send {
+        async move { crate::spawn::start(self, &options).await.map(Into::into) }
     }
 }
 

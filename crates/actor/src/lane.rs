@@ -114,7 +114,7 @@ impl<M: Message> Lane for TypedLane<M> {
         }
         match self.queue.publish(&mut self.staged) {
             Pushed::In { list: true } => self.mailbox.list(&self.queue),
-            Pushed::In { list: false } | Pushed::Full => {}
+            Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => {
                 for chunk in self.staged.drain(..) {
                     self.owner.freed(chunk.units());

@@ -37,24 +37,6 @@ pub const ANSWER_WATCH: Duration = Duration::from_micros(100);
 /// costs [`ANSWER_WATCH`] of a processor, so it costs a tenth of a microsecond an ask at most.
 pub const WATCH_RESTS_MAX: u32 = 1024;
 
-/// How to start an actor.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct ActorOptions {
-    /// Calls that may wait for the actor, over all local senders; at least 1.
-    pub mailbox_calls: usize,
-}
-
-impl ActorOptions {
-    /// The same options with room for `calls` calls.
-    pub fn mailbox_calls(mut self, calls: usize) -> ActorOptions {
-        self.mailbox_calls = calls.max(1);
-        self
-    }
-}
-
-impl Default for ActorOptions {
-    fn default() -> ActorOptions {
-        ActorOptions { mailbox_calls: MAILBOX_CALLS }
-    }
-}
+/// Monitors of an actor, links of it and tasks that wait for its end, together: 4 MiB of memory, and
+/// its end is told to all of them by one thread.
+pub const WATCHERS_MAX: usize = 65_536;

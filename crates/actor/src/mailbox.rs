@@ -3,7 +3,7 @@
 //! A mailbox is a list of queues that have mail: one for all local senders, one (a lane) for each
 //! session. The actor serves them in turn, a chunk each, so a flood from one peer delays the
 //! others by a chunk. A queue is listed when its first mail comes, and that is the only moment at
-//! which a sender may have to wake the actor.
+//! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -11,17 +11,35 @@ use std::task::{Context, Poll, Waker};
 
 use wigwag_wire::call::Calls;
 
+use crate::control::{Control, announce};
 use crate::error::CallErrorKind;
+use crate::handle::{Living, fresh_number};
 use crate::lane::LaneOwner;
 use crate::mails::{Asker, Mails, Taking as TakingMails};
+use crate::options::WhenFull;
 use crate::parked::Ticket;
 use crate::queue::{Chunk, Pushed, Queue};
+use crate::reason::Reason;
 use crate::reply::Reply;
 
 /// All the mail of one actor.
 pub(crate) struct Mailbox<M> {
+    number: u64,
+    /// The actor's type, for errors.
+    target: Arc<str>,
     local: Arc<Queue<M>>,
+    control: Control,
     state: Mutex<State<M>>,
+}
+
+/// What the actor does next.
+pub(crate) enum Next<M> {
+    /// There is control mail.
+    Orders,
+    /// These calls.
+    Calls(Taken<M>),
+    /// Nothing any more: nobody can send, and all was handled.
+    Over,
 }
 
 /// A chunk for the actor, and the queue that it came from and returns to.
@@ -32,21 +50,34 @@ struct State<M> {
     /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
     lanes: Vec<Weak<Queue<M>>>,
     actor: Option<Waker>,
-    /// Nobody can send any more: the actor ends when the mail does.
-    finishing: bool,
+    /// Local references; without one the actor ends when the mail does.
+    references: usize,
+    /// No mail is let in any more: the actor ends when what is in was handled.
+    sealed: bool,
     closed: bool,
 }
 
 impl<M> Mailbox<M> {
-    pub(crate) fn new(capacity: usize) -> Mailbox<M> {
+    pub(crate) fn new(target: Arc<str>, capacity: usize, when_full: WhenFull) -> Mailbox<M> {
         let state = State {
             listed: VecDeque::new(),
             lanes: Vec::new(),
             actor: None,
-            finishing: false,
+            references: 0,
+            sealed: false,
             closed: false,
         };
-        Mailbox { local: Arc::new(Queue::new(None, capacity)), state: Mutex::new(state) }
+        Mailbox {
+            number: fresh_number(),
+            target,
+            local: Arc::new(Queue::of_senders(capacity, when_full)),
+            control: Control::new(),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn target(&self) -> &Arc<str> {
+        &self.target
     }
 
     /// One call of a local sender. Takes one lock, and a second one only when the queue was empty.
@@ -73,7 +104,7 @@ impl<M> Mailbox<M> {
         let (pushed, leased) = self.local.publish_staged(mails, unused, want);
         match pushed {
             Pushed::In { list: true } => self.list(&self.local),
-            Pushed::In { list: false } | Pushed::Full => {}
+            Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => refuse_askers(&mut mails.drain()),
         }
         leased
@@ -97,7 +128,7 @@ impl<M> Mailbox<M> {
     pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<Queue<M>> {
         let lane = Arc::new(Queue::new(Some(owner.clone()), usize::MAX));
         let mut state = self.lock();
-        if state.closed {
+        if state.closed || state.sealed {
             drop(state);
             lane.close();
             owner.stopped();
@@ -108,13 +139,20 @@ impl<M> Mailbox<M> {
         lane
     }
 
-    /// The next chunk for the actor; `None` when nobody can send any more.
-    pub(crate) fn poll_chunk(&self, context: &Context<'_>) -> Poll<Option<Taken<M>>> {
+    /// What the actor does next.
+    pub(crate) fn poll_next(&self, context: &Context<'_>) -> Poll<Next<M>> {
         loop {
+            if self.control.is_marked() {
+                return Poll::Ready(Next::Orders);
+            }
             let mut state = self.lock();
             let Some(queue) = state.listed.pop_front() else {
-                if state.finishing {
-                    return Poll::Ready(None);
+                // Whoever sets the mark looks for the actor's waker next, under this lock.
+                if self.control.is_marked() {
+                    continue;
+                }
+                if state.references == 0 || state.sealed {
+                    return Poll::Ready(Next::Over);
                 }
                 if !state.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
                     state.actor = Some(context.waker().clone());
@@ -126,18 +164,53 @@ impl<M> Mailbox<M> {
                 if more {
                     self.lock().listed.push_back(queue.clone());
                 }
-                return Poll::Ready(Some((chunk, queue)));
+                return Poll::Ready(Next::Calls((chunk, queue)));
             }
         }
     }
 
-    /// The last reference is gone: the actor ends when the mail does.
-    pub(crate) fn finish(&self) {
+    /// Puts back calls that were taken and not handled, before all others of their queue.
+    pub(crate) fn put_back(&self, chunk: Chunk<M>, queue: &Arc<Queue<M>>) {
+        if chunk.calls() == 0 {
+            return;
+        }
+        match queue.put_back(chunk) {
+            Ok(true) => self.lock().listed.push_front(queue.clone()),
+            Ok(false) => {}
+            Err(chunk) => refuse(chunk, queue.owner.as_ref()),
+        }
+    }
+
+    /// There is one local reference more.
+    pub(crate) fn refer(&self) {
+        self.lock().references += 1;
+    }
+
+    /// One is gone; without any the actor ends when the mail does.
+    pub(crate) fn release(&self) {
         let mut state = self.lock();
-        state.finishing = true;
+        state.references -= 1;
+        if state.references > 0 {
+            return;
+        }
         let actor = state.actor.take();
         drop(state);
         actor.into_iter().for_each(Waker::wake);
+    }
+
+    /// Lets nothing in any more; what is in is handled still.
+    pub(crate) fn seal(&self) {
+        let mut state = self.lock();
+        state.sealed = true;
+        let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
+        drop(state);
+        for queue in lanes.iter().chain([&self.local]) {
+            queue.seal();
+        }
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.lock().sealed
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -145,7 +218,7 @@ impl<M> Mailbox<M> {
     }
 
     /// The actor is gone: whoever waits for it hears so.
-    pub(crate) fn close(&self) {
+    fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
         let lanes: Vec<_> = state.lanes.drain(..).filter_map(|lane| lane.upgrade()).collect();
@@ -169,11 +242,49 @@ impl<M> Mailbox<M> {
     }
 }
 
+impl<M: Send + 'static> Living for Mailbox<M> {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn target(&self) -> &Arc<str> {
+        &self.target
+    }
+
+    fn control(&self) -> &Control {
+        &self.control
+    }
+
+    fn wake(&self) {
+        let actor = self.lock().actor.take();
+        actor.into_iter().for_each(Waker::wake);
+    }
+
+    fn waiting(&self) -> usize {
+        let state = self.lock();
+        let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
+        drop(state);
+        lanes.iter().chain([&self.local]).map(|queue| queue.waiting()).sum()
+    }
+
+    fn dropped(&self) -> u64 {
+        self.local.dropped()
+    }
+
+    fn end(self: Arc<Self>, reason: Reason) {
+        let Some(watchers) = self.control.end(&reason) else { return };
+        self.close();
+        self.wake();
+        let this: Arc<dyn Living> = self;
+        announce(watchers, &this, &reason);
+    }
+}
+
 /// Tells everybody who waits for an answer to one of the calls that the actor has stopped.
 pub(crate) fn refuse<M>(chunk: Chunk<M>, owner: Option<&Arc<dyn LaneOwner>>) {
     match chunk {
         Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain()),
-        Chunk::Frames(frames) => refuse_calls(Calls::new(&frames.bytes), owner),
+        Chunk::Frames(frames) => refuse_calls(frames.left(), owner),
     }
 }
 

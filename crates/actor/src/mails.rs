@@ -47,6 +47,18 @@ impl<M> Mails<M> {
         self.messages.push(message);
     }
 
+    /// Takes the first one out.
+    pub(crate) fn pop_first(&mut self) -> Option<(M, Asker)> {
+        if self.messages.is_empty() {
+            return None;
+        }
+        let message = self.messages.remove(0);
+        let asked = self.askers.first().is_some_and(|(at, _)| *at == 0);
+        let asker = asked.then(|| self.askers.remove(0).1);
+        self.askers.iter_mut().for_each(|(at, _)| *at -= 1);
+        Some((message, asker))
+    }
+
     /// Takes all of `other` in behind its own.
     pub(crate) fn append(&mut self, other: &mut Mails<M>) {
         let before = self.messages.len();
@@ -66,6 +78,14 @@ impl<M> Mails<M> {
             askers: self.askers.drain(..).peekable(),
             at: 0,
         }
+    }
+}
+
+impl<M> FromIterator<(M, Asker)> for Mails<M> {
+    fn from_iter<T: IntoIterator<Item = (M, Asker)>>(calls: T) -> Mails<M> {
+        let mut mails = Mails::default();
+        calls.into_iter().for_each(|(message, asker)| mails.push(message, asker));
+        mails
     }
 }
 

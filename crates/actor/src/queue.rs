@@ -9,9 +9,13 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
+use wigwag_wire::call::Calls;
+
 use crate::lane::LaneOwner;
 use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
+use crate::error::CallErrorKind;
 use crate::mails::{Asker, Mails};
+use crate::options::WhenFull;
 use crate::parked::{Parked, Ticket, Wakers};
 
 /// Calls of a session as they came.
@@ -21,6 +25,8 @@ pub(crate) struct Frames {
     pub(crate) calls: usize,
     /// Credit that the calls have used.
     pub(crate) units: u64,
+    /// Calls at the front that were handled before the rest came back.
+    pub(crate) skip: usize,
 }
 
 impl Frames {
@@ -28,6 +34,13 @@ impl Frames {
         self.bytes.extend_from_slice(bytes);
         self.calls += calls;
         self.units += units;
+    }
+
+    /// Those that were not handled yet.
+    pub(crate) fn left(&self) -> Calls<'_> {
+        let mut calls = Calls::new(&self.bytes);
+        calls.by_ref().take(self.skip).for_each(drop);
+        calls
     }
 }
 
@@ -41,7 +54,7 @@ impl<M> Chunk<M> {
     pub(crate) fn calls(&self) -> usize {
         match self {
             Chunk::Mails(mails) => mails.len(),
-            Chunk::Frames(frames) => frames.calls,
+            Chunk::Frames(frames) => frames.calls - frames.skip,
         }
     }
 
@@ -62,7 +75,7 @@ impl<M> Chunk<M> {
             }
             Chunk::Frames(frames) => {
                 frames.bytes.clear();
-                (frames.calls, frames.units) = (0, 0);
+                (frames.calls, frames.units, frames.skip) = (0, 0, 0);
                 frames.bytes.capacity() <= SPARE_BYTES_MAX
             }
         }
@@ -75,6 +88,8 @@ pub(crate) enum Pushed {
     In { list: bool },
     /// No room, or somebody is before us; we are parked if a waker was given.
     Full,
+    /// No room, and nobody waits for some here.
+    Refused,
     /// The actor has stopped.
     Closed,
 }
@@ -86,6 +101,7 @@ pub(crate) struct Queue<M> {
     pub(crate) owner: Option<Arc<dyn LaneOwner>>,
     /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
     capacity: usize,
+    when_full: WhenFull,
 }
 
 struct State<M> {
@@ -95,11 +111,41 @@ struct State<M> {
     waiting: usize,
     /// The mailbox knows that there is mail.
     listed: bool,
+    /// Nothing is let in any more.
     closed: bool,
+    /// Nothing is handled any more.
+    over: bool,
     parked: Parked,
+    /// Calls that were dropped because there was no room.
+    dropped: u64,
 }
 
 impl<M> State<M> {
+    /// True when the mailbox must list the queue.
+    fn push(&mut self, message: M, asker: Asker) -> bool {
+        match self.chunks.back_mut() {
+            Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(message, asker),
+            _ => {
+                let mut mails = self.empty_mails();
+                mails.push(message, asker);
+                self.chunks.push_back(Chunk::Mails(mails));
+            }
+        }
+        self.waiting += 1;
+        !std::mem::replace(&mut self.listed, true)
+    }
+
+    /// The local call that waits longest.
+    fn pop_oldest(&mut self) -> Option<(M, Asker)> {
+        let Some(Chunk::Mails(first)) = self.chunks.front_mut() else { return None };
+        let oldest = first.pop_first()?;
+        self.waiting -= 1;
+        if first.is_empty() {
+            self.chunks.pop_front();
+        }
+        Some(oldest)
+    }
+
     fn empty_mails(&mut self) -> Mails<M> {
         match self.spare.pop() {
             Some(Chunk::Mails(mails)) => mails,
@@ -109,6 +155,12 @@ impl<M> State<M> {
 }
 
 impl<M> Queue<M> {
+    /// The queue of local senders.
+    pub(crate) fn of_senders(capacity: usize, when_full: WhenFull) -> Queue<M> {
+        Queue { when_full, ..Queue::new(None, capacity) }
+    }
+
+    /// A queue whose senders wait for room.
     pub(crate) fn new(owner: Option<Arc<dyn LaneOwner>>, capacity: usize) -> Queue<M> {
         let state = State {
             chunks: VecDeque::new(),
@@ -116,9 +168,11 @@ impl<M> Queue<M> {
             waiting: 0,
             listed: false,
             closed: false,
+            over: false,
             parked: Parked::default(),
+            dropped: 0,
         };
-        Queue { state: Mutex::new(state), owner, capacity }
+        Queue { state: Mutex::new(state), owner, capacity, when_full: WhenFull::Wait }
     }
 
     /// Takes the message out of its `Option` when it is let in. One lock, no allocation in
@@ -136,27 +190,46 @@ impl<M> Queue<M> {
         }
         let room = self.capacity.saturating_sub(state.waiting) as u64;
         if !state.parked.may_pass(ticket, room) {
-            if let Some(waker) = waker {
-                state.parked.park(ticket, waker);
-            }
-            return Pushed::Full;
+            return self.push_full(state, message, asker, ticket, waker);
         }
         let Some(message) = message.take() else {
             return Pushed::In { list: false };
         };
-        match state.chunks.back_mut() {
-            Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => {
-                last.push(message, asker);
-            }
-            _ => {
-                let mut mails = state.empty_mails();
-                mails.push(message, asker);
-                state.chunks.push_back(Chunk::Mails(mails));
-            }
-        }
-        state.waiting += 1;
-        let list = !std::mem::replace(&mut state.listed, true);
+        let list = state.push(message, asker);
         state.parked.leave(ticket);
+        Pushed::In { list }
+    }
+
+    /// There is no room: the queue's rule says what becomes of the call.
+    #[cold]
+    fn push_full(
+        &self,
+        mut state: MutexGuard<'_, State<M>>,
+        message: &mut Option<M>,
+        asker: Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Pushed {
+        let (dropped, list) = match self.when_full {
+            WhenFull::Refuse => return Pushed::Refused,
+            WhenFull::Wait => {
+                if let Some(waker) = waker {
+                    state.parked.park(ticket, waker);
+                }
+                return Pushed::Full;
+            }
+            WhenFull::DropOldest => match (state.pop_oldest(), message.take()) {
+                (Some(oldest), Some(message)) => (Some(oldest), state.push(message, asker)),
+                (oldest, message) => (oldest.or(message.map(|message| (message, asker))), false),
+            },
+            WhenFull::DropNewest => (message.take().map(|message| (message, asker)), false),
+        };
+        state.dropped += u64::from(dropped.is_some());
+        // Outside the lock: the message may do anything when it is dropped.
+        drop(state);
+        if let Some((_, Some(asker))) = dropped {
+            asker.fail(CallErrorKind::Overloaded, Some("the call was dropped: no room for it"));
+        }
         Pushed::In { list }
     }
 
@@ -250,14 +323,47 @@ impl<M> Queue<M> {
         woken.wake();
     }
 
+    /// Puts back what was taken out and not handled; true when the mailbox must list the queue.
+    ///
+    /// # Errors
+    /// The chunk, when nothing will be handled any more.
+    pub(crate) fn put_back(&self, chunk: Chunk<M>) -> Result<bool, Chunk<M>> {
+        let mut state = self.lock();
+        if state.over {
+            return Err(chunk);
+        }
+        state.waiting += chunk.calls();
+        state.chunks.push_front(chunk);
+        Ok(!std::mem::replace(&mut state.listed, true))
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.lock().closed
+    }
+
+    /// Calls that wait, and places that turns have leased.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lock().waiting
+    }
+
+    /// Calls that were dropped because there was no room.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+
+    /// Lets nothing in any more and wakes everybody who waits; what is in stays.
+    pub(crate) fn seal(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let parked = state.parked.drain();
+        drop(state);
+        parked.into_iter().for_each(Waker::wake);
     }
 
     /// Lets nothing in any more, wakes everybody who waits, and hands out what was waiting.
     pub(crate) fn close(&self) -> Vec<Chunk<M>> {
         let mut state = self.lock();
-        state.closed = true;
+        (state.closed, state.over) = (true, true);
         state.waiting = 0;
         let left = state.chunks.drain(..).collect();
         let parked = state.parked.drain();

@@ -122,16 +122,20 @@ pub(crate) enum Place<I: Interface> {
 /// The local references to one actor; the last one lets the actor end.
 pub(crate) struct Local<I: Interface> {
     pub(crate) mailbox: Arc<Mailbox<I::Message>>,
-    pub(crate) target: Arc<str>,
 }
 
 impl<I: Interface> Drop for Local<I> {
     fn drop(&mut self) {
-        self.mailbox.finish();
+        self.mailbox.release();
     }
 }
 
 impl<I: Interface> Local<I> {
+    pub(crate) fn new(mailbox: Arc<Mailbox<I::Message>>) -> Local<I> {
+        mailbox.refer();
+        Local { mailbox }
+    }
+
     pub(crate) fn push(
         &self,
         message: &mut Option<I::Message>,
@@ -142,10 +146,14 @@ impl<I: Interface> Local<I> {
         match self.mailbox.push(message, asker, ticket, waker) {
             Pushed::In { .. } => Attempt::Sent(()),
             Pushed::Full => Attempt::Full,
-            Pushed::Closed => {
-                Attempt::Failed(Box::new(CallError::new(CallErrorKind::ActorStopped, &self.target)))
-            }
+            Pushed::Refused => self.failed(CallErrorKind::Full),
+            Pushed::Closed => self.failed(CallErrorKind::ActorStopped),
         }
+    }
+
+    #[cold]
+    fn failed(&self, kind: CallErrorKind) -> Attempt<()> {
+        Attempt::Failed(Box::new(CallError::new(kind, self.mailbox.target())))
     }
 }
 
@@ -183,7 +191,7 @@ impl<I: Interface> Ref<I> {
     /// Who is called: the actor's type when it is local, its address otherwise.
     pub fn target(&self) -> &Arc<str> {
         match &self.place {
-            Place::Local(local) => &local.target,
+            Place::Local(local) => local.mailbox.target(),
             Place::Remote(route, _) => route.target(),
         }
     }
@@ -200,7 +208,7 @@ impl<I: Interface> Ref<I> {
     #[inline(always)]
     pub(crate) fn is_same(&self, other: &Ref<I>) -> bool {
         match (&self.place, &other.place) {
-            (Place::Local(one), Place::Local(other)) => Arc::ptr_eq(one, other),
+            (Place::Local(one), Place::Local(other)) => Arc::ptr_eq(&one.mailbox, &other.mailbox),
             (Place::Remote(_, one), Place::Remote(_, other)) => one == other,
             _ => false,
         }

@@ -4,6 +4,7 @@
 //! always hears something, whatever the handler does.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::sync::Arc;
 
 use wigwag_wire::run::{ITEM_BYTES_MAX, Joiner};
@@ -233,12 +234,26 @@ impl<'r> Reply<'r> {
     }
 }
 
+thread_local! {
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Drops a handler whose actor has ended: its asker hears that, and not that the handler said nothing.
+pub(crate) fn ending(drop: impl FnOnce()) {
+    let before = ENDING.replace(true);
+    drop();
+    ENDING.set(before);
+}
+
 impl Drop for Reply<'_> {
     #[inline]
     fn drop(&mut self) {
         if self.is_wanted() {
-            let panicked = std::thread::panicking();
-            let kind = if panicked { CallErrorKind::Panicked } else { CallErrorKind::ReplyDropped };
+            let kind = match (std::thread::panicking(), ENDING.get()) {
+                (true, _) => CallErrorKind::Panicked,
+                (false, true) => CallErrorKind::ActorStopped,
+                (false, false) => CallErrorKind::ReplyDropped,
+            };
             self.fail_now(kind, None);
         }
         self.hand_over();

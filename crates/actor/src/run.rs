@@ -12,41 +12,78 @@ use wigwag_wire::{DecodeError, Reader};
 use crate::error::CallErrorKind;
 use crate::interface::{Actor, Handled};
 use crate::lane::LaneOwner;
+use crate::control::Control;
 use crate::mailbox::{refuse_askers, refuse_calls};
-use crate::mails::Taking;
+use crate::mails::{Mails, Taking};
 use crate::queue::Frames;
 use crate::reply::{Reply, ReplySlot};
 
+/// Why a run stands still.
+pub(crate) enum Pause<M> {
+    /// No call is left.
+    End,
+    /// This call has an `async` handler.
+    Later(M),
+    /// There is control mail.
+    Orders,
+}
+
+/// Calls that were not begun, to be put back.
+pub(crate) enum Left<M> {
+    Mails(Mails<M>),
+    /// The last so many of the frames that the run was made from.
+    Frames(usize),
+}
+
 /// Where the calls come from.
 pub(crate) trait Source<A: Actor> {
-    /// Handles one call after the other, until none is left or one has an `async` handler: that one
-    /// is given out.
-    fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message>;
+    /// Handles one call after the other, as far as it goes.
+    fn handle(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        control: &Control,
+    ) -> Pause<A::Message>;
 
     /// Calls that were not begun.
     fn left(&self) -> usize;
+
+    /// Takes out the calls that were not begun.
+    fn keep(&mut self) -> Left<A::Message>;
 
     /// Tells those who wait for an answer that there will be none.
     fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>);
 }
 
 impl<A: Actor> Source<A> for Taking<'_, A::Message> {
-    fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
-        for (message, asker) in self {
+    fn handle(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        control: &Control,
+    ) -> Pause<A::Message> {
+        loop {
+            if control.is_marked() {
+                return Pause::Orders;
+            }
+            let Some((message, asker)) = self.next() else { return Pause::End };
             // A tell finds the reply as the call before left it: nobody waits.
             if let Some(asker) = asker {
                 reply.renew(ReplySlot::Local(asker));
             }
             if let Handled::Later(message) = actor.handle(message, reply) {
-                return Some(message);
+                return Pause::Later(message);
             }
             reply.end();
         }
-        None
     }
 
     fn left(&self) -> usize {
         Taking::left(self)
+    }
+
+    fn keep(&mut self) -> Left<A::Message> {
+        Left::Mails(self.collect())
     }
 
     fn refuse(&mut self, _: Option<&Arc<dyn LaneOwner>>) {
@@ -62,7 +99,7 @@ pub(crate) struct Arrived<'a> {
 
 impl<'a> Arrived<'a> {
     pub(crate) fn new(frames: &'a Frames, owner: &'a Arc<dyn LaneOwner>) -> Arrived<'a> {
-        Arrived { calls: Calls::new(&frames.bytes), owner }
+        Arrived { calls: frames.left(), owner }
     }
 
     #[cold]
@@ -86,14 +123,22 @@ impl<'a> Arrived<'a> {
 }
 
 impl<A: Actor> Source<A> for Arrived<'_> {
-    fn handle(&mut self, actor: &mut A, reply: &mut Reply<'_>) -> Option<A::Message> {
+    fn handle(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        control: &Control,
+    ) -> Pause<A::Message> {
         loop {
+            if control.is_marked() {
+                return Pause::Orders;
+            }
             // Nearly all calls of a busy session come in runs: they are asked for first.
             let (method, handled) = if let Some(run) = self.calls.run() {
                 let method = run.method();
-                (method, actor.handle_run(method, &mut SameCalls(run), reply))
+                (method, actor.handle_run(method, &mut SameCalls { run, control }, reply))
             } else {
-                let call = self.calls.next()?;
+                let Some(call) = self.calls.next() else { return Pause::End };
                 // A tell finds the reply as the call before left it: nobody waits.
                 if let Some((slot, generation)) = call.asker {
                     reply.renew(ReplySlot::Remote { slot, generation });
@@ -103,7 +148,7 @@ impl<A: Actor> Source<A> for Arrived<'_> {
             };
             match handled {
                 Ok(Some(Handled::Done)) => {}
-                Ok(Some(Handled::Later(message))) => return Some(message),
+                Ok(Some(Handled::Later(message))) => return Pause::Later(message),
                 Ok(None) => self.not_understood::<A>(method, None, reply),
                 Err(error) => self.not_understood::<A>(method, Some(error), reply),
             }
@@ -115,6 +160,10 @@ impl<A: Actor> Source<A> for Arrived<'_> {
         self.calls.clone().count()
     }
 
+    fn keep(&mut self) -> Left<A::Message> {
+        Left::Frames(std::mem::take(&mut self.calls).count())
+    }
+
     fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>) {
         refuse_calls(std::mem::take(&mut self.calls), owner);
     }
@@ -122,14 +171,21 @@ impl<A: Actor> Source<A> for Arrived<'_> {
 
 /// Calls of one method that follow each other, as [`Actor::handle_run`] gets them.
 #[derive(Debug)]
-pub struct SameCalls<'c, 'a>(CallRun<'c, 'a>);
+pub struct SameCalls<'c, 'a> {
+    run: CallRun<'c, 'a>,
+    control: &'c Control,
+}
 
 impl<'a> SameCalls<'_, 'a> {
-    /// The arguments of the next call, whose asker `reply` leads to then.
+    /// The arguments of the next call, whose asker `reply` leads to then. `None` when there is none,
+    /// and when control mail goes before.
     #[inline(always)]
     pub fn take(&mut self, reply: &mut Reply<'_>) -> Option<&'a [u8]> {
-        let (slot, arguments) = self.0.take()?;
-        if let Some(generation) = self.0.generation() {
+        if self.control.is_marked() {
+            return None;
+        }
+        let (slot, arguments) = self.run.take()?;
+        if let Some(generation) = self.run.generation() {
             reply.renew(ReplySlot::Remote { slot, generation });
         }
         Some(arguments)
@@ -174,18 +230,26 @@ impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
         Run { source, calls, unfinished: 1, owner, actor: std::marker::PhantomData }
     }
 
-    /// All handlers have ended.
-    pub(crate) fn finish(mut self) {
-        self.unfinished = 0;
+    /// The handlers of the calls that were taken out have ended, but for one that `broke_off`. What
+    /// is left is given out.
+    pub(crate) fn finish(mut self, broke_off: bool) -> Left<A::Message> {
+        self.unfinished = usize::from(broke_off);
+        self.count();
+        self.owner = None;
+        self.source.keep()
+    }
+
+    fn count(&self) {
+        if let Some(owner) = self.owner {
+            let begun = self.calls - self.source.left().min(self.calls);
+            owner.handled(begun.saturating_sub(self.unfinished) as u64);
+        }
     }
 }
 
 impl<A: Actor, S: Source<A>> Drop for Run<'_, A, S> {
     fn drop(&mut self) {
-        if let Some(owner) = self.owner {
-            let begun = self.calls - self.source.left().min(self.calls);
-            owner.handled(begun.saturating_sub(self.unfinished) as u64);
-        }
+        self.count();
         self.source.refuse(self.owner);
     }
 }

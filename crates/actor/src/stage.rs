@@ -54,7 +54,7 @@ fn of<'a, I: Interface>(
     local: &Arc<Local<I>>,
 ) -> Option<&'a mut Stage<I>> {
     let any: &mut dyn Any = stage;
-    any.downcast_mut().filter(|stage: &&mut Stage<I>| Arc::ptr_eq(&stage.local, local))
+    any.downcast_mut().filter(|stage: &&mut Stage<I>| Arc::ptr_eq(&stage.local.mailbox, &local.mailbox))
 }
 
 impl<I: Interface> Publish for Stage<I> {
@@ -64,7 +64,7 @@ impl<I: Interface> Publish for Stage<I> {
     }
 
     fn address(&self) -> usize {
-        Arc::as_ptr(&self.local).addr()
+        Arc::as_ptr(&self.local.mailbox).addr()
     }
 }
 
@@ -77,7 +77,7 @@ impl Stages {
     /// The stage for `local`; there is one from the second message on.
     fn find<I: Interface>(&mut self, local: &Arc<Local<I>>) -> Option<Box<dyn Publish>> {
         self.settle();
-        let wanted = Arc::as_ptr(local).addr();
+        let wanted = Arc::as_ptr(&local.mailbox).addr();
         if let Some(at) = self.stages.iter().position(|one| one.address() == wanted) {
             return Some(self.stages.swap_remove(at));
         }

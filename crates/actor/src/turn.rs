@@ -9,6 +9,7 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
+use crate::this::{self, Own};
 use crate::stage;
 
 /// What must be done when the outermost turn of this thread ends.
@@ -67,14 +68,22 @@ impl Drop for Turn {
 
 /// Runs a future in turns: each poll is one.
 pub async fn in_turns<F: Future>(future: F) -> F::Output {
-    run(future, false).await
-}
-
-/// Runs an actor in turns.
-pub(crate) async fn run<F: Future>(future: F, handler: bool) -> F::Output {
     let mut future = pin!(future);
     poll_fn(move |context| {
-        let _turn = open(handler);
+        let _turn = open(false);
+        future.as_mut().poll(context)
+    })
+    .await
+}
+
+/// Runs the actor that `own` belongs to in turns.
+pub(crate) async fn of_actor<F: Future>(own: Own, future: F) -> F::Output {
+    let mut future = pin!(future);
+    let mut own = Some(own);
+    poll_fn(move |context| {
+        // The turn is over first: what it publishes is the actor's still.
+        let _entered = this::enter(&mut own);
+        let _turn = open(true);
         future.as_mut().poll(context)
     })
     .await

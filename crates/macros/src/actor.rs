@@ -1,7 +1,7 @@
 //! `#[actor]` on an `impl` block: reads it, and puts beside it what makes an actor of the type.
 //! A `trait` goes on to `interface`.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     FnArg, Ident, ImplItem, ImplItemFn, Item, ItemImpl, PathArguments, Type, Visibility,
@@ -16,12 +16,15 @@ use crate::{handler, interface, kind, message, reference};
 /// The item as it was, and what belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    if let Some(first) = options.into_iter().next() {
-        errors.add(first, "#[wigwag::actor] takes no options");
-    }
+    let own_life = own_life(options, &mut errors);
     let made = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Impl(block)) => from_impl(&block, &mut errors),
-        Ok(Item::Trait(block)) => Some(interface::expand(&block, &mut errors)),
+        Ok(Item::Impl(block)) => from_impl(&block, own_life.is_some(), &mut errors),
+        Ok(Item::Trait(block)) => {
+            if let Some(life) = own_life {
+                errors.add(life, "an interface has no life of its own: remove `life`");
+            }
+            Some(interface::expand(&block, &mut errors))
+        }
         Ok(_) => {
             errors.add_at(
                 Span::call_site(),
@@ -40,7 +43,24 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-fn from_impl(block: &ItemImpl, errors: &mut Errors) -> Option<TokenStream> {
+/// The option `life`: the type implements `wigwag::Life` itself.
+fn own_life(options: TokenStream, errors: &mut Errors) -> Option<TokenTree> {
+    let mut options = options.into_iter();
+    let first = options.next()?;
+    let rest = options.next();
+    if first.to_string() != "life" || rest.is_some() {
+        let wrong = if first.to_string() == "life" { rest } else { Some(first) };
+        errors.add(
+            wrong,
+            "#[wigwag::actor] takes one option, `life`: the type then implements `wigwag::Life` \
+             itself",
+        );
+        return None;
+    }
+    Some(first)
+}
+
+fn from_impl(block: &ItemImpl, own_life: bool, errors: &mut Errors) -> Option<TokenStream> {
     if let Some((path, _)) = &block.trait_ {
         errors.add(
             path,
@@ -73,6 +93,7 @@ fn from_impl(block: &ItemImpl, errors: &mut Errors) -> Option<TokenStream> {
         message::expand(&definition),
         reference::expand(&definition),
         handler::interface(&definition),
+        if own_life { TokenStream::new() } else { handler::life(&definition) },
         handler::actor(&definition),
     ];
     Some(parts.into_iter().collect())

@@ -60,6 +60,15 @@ fn described(method: &Method) -> TokenStream {
     }
 }
 
+/// `impl Life` with nothing but defaults.
+pub(crate) fn life(definition: &Definition) -> TokenStream {
+    let whole = &definition.whole;
+    quote! {
+        #[automatically_derived]
+        impl ::wigwag::Life for #whole {}
+    }
+}
+
 /// `impl Actor`: plain methods run where the message is taken apart, async ones later.
 pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let (whole, message) = (&definition.whole, &definition.message);
@@ -210,12 +219,19 @@ fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
     let (whole, name) = (&definition.whole, &method.name);
     let (value, reply) = (local("value"), local("reply"));
     let locals = locals(method);
-    let given =
-        method.arguments.iter().zip(&locals).map(|(argument, local)| match argument.shape {
+    let mut given: Vec<_> = method
+        .arguments
+        .iter()
+        .zip(&locals)
+        .map(|(argument, local)| match argument.shape {
             Shape::Owned => quote!(#local),
             Shape::Text | Shape::Bytes if lent => quote!(#local),
             Shape::Text | Shape::Bytes => quote!(&#local),
-        });
+        })
+        .collect();
+    if let Some(at) = method.this {
+        given.insert(at, quote!(&::wigwag::__private::this::<#whole>()));
+    }
     let wait = method.is_async.then(|| quote!(.await));
     let send = quote_spanned! {at(method.reply_span)=>
         ::wigwag::__private::Reply::send(#reply, #value);

@@ -83,6 +83,14 @@ use proc_macro::TokenStream;
 /// A method may be `async`; the actor's next call waits for it. Its arguments are owned, because
 /// it goes on when the bytes it was read from are long overwritten.
 ///
+/// A parameter `this: &This<Self>` is no argument of the call: through it the actor reaches itself,
+/// to stop, to monitor others, to hand out its own reference.
+///
+/// ## Life
+///
+/// `#[wigwag::actor(life)]` leaves `impl Life` to you: what happens at the actor's start and end, and
+/// when an actor ends that it watches.
+///
 /// Anything else is an error that says what to write instead. A reply that cannot travel is one
 /// already where it is written:
 ///

@@ -30,6 +30,8 @@ pub(crate) struct Method {
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) is_async: bool,
     pub(crate) arguments: Vec<Argument>,
+    /// Before which argument the handler takes `&This<Self>`, which no caller gives.
+    pub(crate) this: Option<usize>,
     /// The type of the reply; `()` if none is written.
     pub(crate) reply: TokenStream,
     pub(crate) reply_span: Span,
@@ -76,15 +78,20 @@ impl Method {
         check_signature(signature, errors);
         let is_async = signature.asyncness.is_some();
         let mut arguments = Vec::new();
+        let mut this = None;
         for input in &signature.inputs {
             match input {
                 FnArg::Receiver(receiver) => check_receiver(receiver, errors),
+                FnArg::Typed(typed) if this.is_none() && is_this(&typed.ty) => {
+                    this = Some(arguments.len());
+                }
                 FnArg::Typed(typed) => {
                     arguments.extend(Argument::read(typed, is_async, whole, errors));
                 }
             }
         }
-        if let Some(first_too_many) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1) {
+        if let Some(first_too_many) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1 + usize::from(this.is_some()))
+        {
             errors.add(
                 first_too_many,
                 format!(
@@ -99,6 +106,7 @@ impl Method {
             attributes: kept(attributes),
             is_async,
             arguments,
+            this,
             reply,
             reply_span,
             name,
@@ -176,6 +184,14 @@ impl Argument {
             Shape::Owned => kind::spelled(self.kind.clone()),
         }
     }
+}
+
+/// `&This<…>`: what the actor knows of itself.
+fn is_this(written: &Type) -> bool {
+    let Type::Reference(reference) = kind::inner(written) else { return false };
+    let Type::Path(path) = kind::inner(&reference.elem) else { return false };
+    reference.mutability.is_none()
+        && path.path.segments.last().is_some_and(|last| last.ident == "This")
 }
 
 /// `&str` and `&[u8]` may be lent to a plain handler.

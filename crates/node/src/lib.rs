@@ -177,8 +177,9 @@ pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, Answer, Ask, AskError, Call, CallError, CallErrorKind, Interface,
-    Pipeline, Ref, Refused, Tell, Unsent, block_on,
+    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Down, Exit,
+    Handle, Interface, Life, Monitor, Pipeline, Reason, Ref, Refused, Runs, Tell, This,
+    TooManyWatchers, Unsent, WhenFull, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};
@@ -201,6 +202,7 @@ pub mod __private {
     pub use wigwag_actor::interface::one_by_one;
     pub use wigwag_actor::run::SameCalls;
     pub use wigwag_actor::schema::FIRST_METHOD;
+    pub use wigwag_actor::this::this;
     pub use wigwag_actor::{
         Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
     };

@@ -406,7 +406,7 @@ impl Neighbour {
 fn neighbours() -> [NeighbourRef; 2] {
     let others = [Arc::default(), Arc::default()];
     let options = ActorOptions::default().mailbox_calls(1);
-    let [first, second] = others.clone().map(|other| Neighbour { other }.spawn_with(options));
+    let [first, second] = others.clone().map(|other| Neighbour { other }.spawn_with(options.clone()));
     others[0].set(second.clone()).unwrap();
     others[1].set(first.clone()).unwrap();
     [first, second]

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Actor, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
-};
+    Actor, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema, Life};
 use wigwag_wire::collections::nested;
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
@@ -115,6 +114,8 @@ impl Interface for Tally {
         ],
     );
 }
+
+impl Life for Tally {}
 
 impl Actor for Tally {
     fn handle(&mut self, message: TallyMessage, reply: &mut Reply<'_>) -> Handled<TallyMessage> {

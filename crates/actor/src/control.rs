@@ -1,0 +1,210 @@
+//! Control mail: what an actor is told beside its calls, and before them.
+//!
+//! Orders lie in a queue of their own that the actor looks at before each call. Whoever gives one
+//! sets a mark, so that an actor without orders pays for one comparison a call. Every queue here is
+//! bounded by what caused it: a notice by the watch that was registered for it, an order to stop by
+//! the one before it.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Waker};
+
+use crate::handle::Living;
+use crate::life::{Down, Exit};
+use crate::limits::WATCHERS_MAX;
+use crate::reason::Reason;
+use crate::sync::{AtomicBool, Ordering};
+
+/// What an actor is told.
+pub(crate) enum Order {
+    /// Ends after the call at hand.
+    Stop(Reason),
+    /// Ends after the calls that wait; no new ones are let in.
+    Drain,
+    /// Calls are left to wait.
+    Suspend,
+    /// They are handled again.
+    Resume,
+    /// Somebody that it watches has ended.
+    Down(Down),
+    /// Somebody that it is linked to has ended.
+    Exit(Exit),
+    /// Something to be done with the actor's state, which is given as what it is.
+    Visit(Visit),
+}
+
+/// What is done with an actor's state between two of its calls.
+pub(crate) type Visit = Box<dyn FnOnce(&mut dyn Any) + Send>;
+
+/// Who hears of the end of an actor.
+pub(crate) struct Watcher {
+    pub(crate) number: u64,
+    pub(crate) whom: Whom,
+}
+
+/// How he hears of it.
+pub(crate) enum Whom {
+    /// An actor: as control mail.
+    Watches(Weak<dyn Living>),
+    /// An actor that is linked to this one.
+    Linked(Weak<dyn Living>),
+    /// Somebody who waits for it.
+    Waits(Waker),
+}
+
+/// Orders, watchers, and the end.
+pub(crate) struct Control {
+    /// There are orders, or the end has come.
+    mark: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    orders: VecDeque<Order>,
+    /// The actor, while an `async` handler of it waits for something else.
+    actor: Option<Waker>,
+    watchers: Vec<Watcher>,
+    ended: Option<Reason>,
+}
+
+impl Control {
+    pub(crate) fn new() -> Control {
+        Control { mark: AtomicBool::new(false), state: Mutex::default() }
+    }
+
+    /// There is something that goes before calls.
+    #[inline(always)]
+    pub(crate) fn is_marked(&self) -> bool {
+        self.mark.load(Ordering::Acquire)
+    }
+
+    /// Puts an order behind the others. False: the actor has ended. The caller wakes the actor.
+    pub(crate) fn order(&self, order: Order) -> bool {
+        let mut state = self.lock();
+        if state.ended.is_some() {
+            return false;
+        }
+        let says_it_again = match (&order, state.orders.back()) {
+            (Order::Stop(_), Some(Order::Stop(_))) | (Order::Drain, Some(Order::Drain)) => true,
+            (Order::Suspend, Some(Order::Suspend)) | (Order::Resume, Some(Order::Resume)) => true,
+            _ => false,
+        };
+        if !says_it_again {
+            state.orders.push_back(order);
+        }
+        self.mark.store(true, Ordering::Release);
+        let actor = state.actor.take();
+        drop(state);
+        actor.into_iter().for_each(Waker::wake);
+        true
+    }
+
+    /// The next order.
+    pub(crate) fn take(&self) -> Option<Order> {
+        let mut state = self.lock();
+        let order = state.orders.pop_front();
+        if state.orders.is_empty() && state.ended.is_none() {
+            self.mark.store(false, Ordering::Release);
+        }
+        order
+    }
+
+    /// Has the actor woken by the next order; true when there is one already.
+    pub(crate) fn register(&self, context: &Context<'_>) -> bool {
+        let mut state = self.lock();
+        if !state.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
+            state.actor = Some(context.waker().clone());
+        }
+        self.is_marked()
+    }
+
+    /// Adds a watcher, or says why the actor has ended. It comes back when there are too many.
+    pub(crate) fn watch(&self, watcher: Watcher) -> Result<Option<Reason>, Watcher> {
+        let mut state = self.lock();
+        if let Some(reason) = &state.ended {
+            return Ok(Some(reason.clone()));
+        }
+        if state.watchers.len() >= WATCHERS_MAX {
+            return Err(watcher);
+        }
+        // A number that may have come before: who monitors gives a new one each time.
+        let may_be_known = !matches!(watcher.whom, Whom::Watches(_));
+        let mut known = state.watchers.iter_mut().filter(|_| may_be_known);
+        match known.find(|known| known.number == watcher.number) {
+            Some(known) => *known = watcher,
+            None => state.watchers.push(watcher),
+        }
+        Ok(None)
+    }
+
+    /// Takes a watcher away; false when there was none.
+    pub(crate) fn unwatch(&self, number: u64) -> bool {
+        let mut state = self.lock();
+        let at = state.watchers.iter().position(|watcher| watcher.number == number);
+        at.map(|at| state.watchers.swap_remove(at)).is_some()
+    }
+
+    /// Takes away notices that have come and were not looked at.
+    pub(crate) fn forget(&self, is_it: impl Fn(&Order) -> bool) {
+        self.lock().orders.retain(|order| !is_it(order));
+    }
+
+    pub(crate) fn ended(&self) -> Option<Reason> {
+        self.lock().ended.clone()
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.is_marked() && self.lock().ended.is_some()
+    }
+
+    /// The actor has ended; gives who must hear of it. `None`: it had ended before.
+    pub(crate) fn end(&self, reason: &Reason) -> Option<Vec<Watcher>> {
+        let mut state = self.lock();
+        if state.ended.is_some() {
+            return None;
+        }
+        state.ended = Some(reason.clone());
+        self.mark.store(true, Ordering::Release);
+        let actor = state.actor.take();
+        let watchers = std::mem::take(&mut state.watchers);
+        // What was not looked at is dropped outside the lock: it may hold anything.
+        let orders = std::mem::take(&mut state.orders);
+        drop(state);
+        drop(orders);
+        actor.into_iter().for_each(Waker::wake);
+        Some(watchers)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Control {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Control").field("mark", &self.is_marked()).finish_non_exhaustive()
+    }
+}
+
+/// Tells each watcher, once, why the actor has ended.
+pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn Living>, reason: &Reason) {
+    for watcher in watchers {
+        match watcher.whom {
+            Whom::Waits(waker) => waker.wake(),
+            Whom::Watches(whom) => {
+                if let Some(whom) = whom.upgrade() {
+                    whom.order(Order::Down(Down::new(watcher.number, actor, reason)));
+                }
+            }
+            Whom::Linked(whom) => {
+                if let Some(whom) = whom.upgrade() {
+                    whom.order(Order::Exit(Exit::new(actor, reason)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! How to start an actor.
+
+use tokio::runtime::Handle;
+
+use crate::limits::MAILBOX_CALLS;
+
+/// How to start an actor.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ActorOptions {
+    /// Calls that may wait for the actor, over all local senders; at least 1.
+    pub mailbox_calls: usize,
+    /// What becomes of a call that finds them all taken.
+    pub when_full: WhenFull,
+    /// Where the actor runs.
+    pub runs: Runs,
+}
+
+/// What becomes of a call of a local sender that finds the mailbox full. Calls from other nodes are
+/// not concerned: each session has places of its own, for which it has been given credit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhenFull {
+    /// The sender waits for room, or has the message back at once if it does not wait.
+    #[default]
+    Wait,
+    /// The sender has the message back at once, whether it would wait or not: `Overloaded`.
+    Refuse,
+    /// The call that waits longest is dropped and counted; its asker hears `Overloaded`.
+    DropOldest,
+    /// The new call is dropped and counted; its asker hears `Overloaded`.
+    DropNewest,
+}
+
+/// Where an actor runs.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Runs {
+    /// On the runtime of whoever starts it.
+    #[default]
+    Here,
+    /// On that runtime: one that has a single thread is a worker of its own.
+    On(Handle),
+    /// On a thread of its own, which it may block.
+    OwnThread,
+}
+
+impl ActorOptions {
+    /// The same options with room for `calls` calls.
+    #[must_use]
+    pub fn mailbox_calls(mut self, calls: usize) -> ActorOptions {
+        self.mailbox_calls = calls.max(1);
+        self
+    }
+
+    /// The same options with another rule for a full mailbox.
+    #[must_use]
+    pub fn when_full(mut self, rule: WhenFull) -> ActorOptions {
+        self.when_full = rule;
+        self
+    }
+
+    /// The same options for an actor that runs on `runtime`.
+    #[must_use]
+    pub fn on(mut self, runtime: &Handle) -> ActorOptions {
+        self.runs = Runs::On(runtime.clone());
+        self
+    }
+
+    /// The same options for an actor with a thread of its own, which its handlers may block.
+    #[must_use]
+    pub fn own_thread(mut self) -> ActorOptions {
+        self.runs = Runs::OwnThread;
+        self
+    }
+}
+
+impl Default for ActorOptions {
+    fn default() -> ActorOptions {
+        ActorOptions {
+            mailbox_calls: MAILBOX_CALLS,
+            when_full: WhenFull::default(),
+            runs: Runs::default(),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! An actor, as it sees itself.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::control::{Order, Watcher, Whom};
+use crate::handle::{Handle, Living, fresh_number};
+use crate::interface::Interface;
+use crate::life::{Down, Exit, Monitor, TooManyWatchers};
+use crate::mailbox::Mailbox;
+use crate::reason::Reason;
+use crate::reference::{Local, Ref};
+
+/// The mailbox of the actor that this thread polls.
+pub(crate) type Own = Arc<dyn Any + Send + Sync>;
+
+thread_local! {
+    static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
+}
+
+/// While it is there, this thread polls the actor that `own` belongs to.
+pub(crate) struct Entered<'a> {
+    own: &'a mut Option<Own>,
+    before: Option<Own>,
+}
+
+/// The actor takes its thread.
+pub(crate) fn enter(own: &mut Option<Own>) -> Entered<'_> {
+    let before = OWN.with(|place| std::mem::replace(&mut *place.borrow_mut(), own.take()));
+    Entered { own, before }
+}
+
+impl Drop for Entered<'_> {
+    fn drop(&mut self) {
+        let before = self.before.take();
+        *self.own = OWN.with(|place| std::mem::replace(&mut *place.borrow_mut(), before));
+    }
+}
+
+/// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
+/// argument of the call.
+///
+/// ```
+/// use wigwag::{Actor, Alive, Reason, This};
+///
+/// struct Countdown(u32);
+///
+/// #[wigwag::actor]
+/// impl Countdown {
+///     pub fn tick(&mut self, this: &This<Self>) {
+///         self.0 -= 1;
+///         if self.0 == 0 {
+///             this.stop(Reason::Normal);
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let countdown = Countdown(2).spawn();
+/// for _ in 0..2 {
+///     countdown.tick().tell().await.expect("it lives");
+/// }
+/// assert_eq!(countdown.handle().expect("it lives here").ended().await, Reason::Normal);
+/// # }
+/// ```
+pub struct This<I: Interface> {
+    mailbox: Arc<Mailbox<I::Message>>,
+}
+
+impl<I: Interface> This<I> {
+    pub(crate) fn new(mailbox: Arc<Mailbox<I::Message>>) -> This<I> {
+        This { mailbox }
+    }
+
+    /// The actor whose handler or hook runs on this thread; `None` outside of one, and in one of an
+    /// actor with another interface.
+    pub fn current() -> Option<This<I>> {
+        let own = OWN.with(|place| place.borrow().clone())?;
+        Some(This { mailbox: own.downcast().ok()? })
+    }
+
+    /// A reference to the actor itself. As long as there is one, the actor does not end for want of
+    /// references: an actor that keeps one must be stopped.
+    pub fn reference(&self) -> I::Ref {
+        Ref::local(Arc::new(Local::new(self.mailbox.clone()))).into()
+    }
+
+    /// The actor without its type.
+    pub fn handle(&self) -> Handle {
+        Handle::new(self.mailbox.clone())
+    }
+
+    /// Ends the actor after this call, for that reason.
+    pub fn stop(&self, reason: Reason) {
+        self.mailbox.order(Order::Stop(reason));
+    }
+
+    /// Has [`Life::down`](crate::Life::down) called, once, when `actor` ends; soon, if it has ended.
+    /// Who monitors an actor twice hears twice.
+    ///
+    /// # Errors
+    /// When too many watch it.
+    pub fn monitor(&self, actor: &Handle) -> Result<Monitor, TooManyWatchers> {
+        let number = fresh_number();
+        let whom: Arc<dyn Living> = self.mailbox.clone();
+        let watcher = Watcher { number, whom: Whom::Watches(Arc::downgrade(&whom)) };
+        match actor.living().control().watch(watcher) {
+            Ok(None) => {}
+            Ok(Some(reason)) => {
+                self.mailbox.order(Order::Down(Down::new(number, actor.living(), &reason)));
+            }
+            Err(_) => return Err(TooManyWatchers),
+        }
+        Ok(Monitor(number))
+    }
+
+    /// Takes a monitor back: nothing of it comes any more, not even what had come already.
+    pub fn demonitor(&self, monitor: Monitor, actor: &Handle) {
+        actor.living().control().unwatch(monitor.0);
+        let is_it = |order: &Order| matches!(order, Order::Down(down) if down.monitor == monitor);
+        self.mailbox.control().forget(is_it);
+    }
+
+    /// Ties this actor's end to another's: when one of them ends for a reason that nobody wanted, so
+    /// does the other, unless its [`Life::exited`](crate::Life::exited) says otherwise. Linking twice
+    /// is linking once. An actor that has ended counts as ending now.
+    ///
+    /// # Errors
+    /// When too many watch one of them.
+    pub fn link(&self, actor: &Handle) -> Result<(), TooManyWatchers> {
+        let (own, other) = (self.number(), actor.number());
+        if own == other {
+            return Ok(());
+        }
+        let this: Arc<dyn Living> = self.mailbox.clone();
+        let ours = Watcher { number: link(other), whom: Whom::Linked(Arc::downgrade(actor.living())) };
+        let theirs = Watcher { number: link(own), whom: Whom::Linked(Arc::downgrade(&this)) };
+        match actor.living().control().watch(theirs) {
+            Ok(None) => {}
+            Ok(Some(reason)) => {
+                self.mailbox.order(Order::Exit(Exit::new(actor.living(), &reason)));
+                return Ok(());
+            }
+            Err(_) => return Err(TooManyWatchers),
+        }
+        if self.mailbox.control().watch(ours).is_err() {
+            actor.living().control().unwatch(link(own));
+            return Err(TooManyWatchers);
+        }
+        Ok(())
+    }
+
+    /// Unties them; nothing of the link comes any more.
+    pub fn unlink(&self, actor: &Handle) {
+        actor.living().control().unwatch(link(self.number()));
+        self.mailbox.control().unwatch(link(actor.number()));
+        let is_it = |order: &Order| matches!(order, Order::Exit(exit) if exit.actor == *actor);
+        self.mailbox.control().forget(is_it);
+    }
+
+    fn number(&self) -> u64 {
+        Living::number(&*self.mailbox)
+    }
+}
+
+/// For what `#[wigwag::actor]` writes.
+///
+/// # Panics
+/// Outside of the actor's handlers and hooks, where nobody but that code has it called.
+#[doc(hidden)]
+pub fn this<I: Interface>() -> This<I> {
+    This::current().expect("a handler runs in its actor")
+}
+
+/// Unties what is left of a link whose other end is gone.
+pub(crate) fn untie(own: &dyn Living, exit: &Exit) {
+    own.control().unwatch(link(exit.actor.number()));
+}
+
+/// The number of a link among the watchers of one end: the other end's, apart from all monitors'.
+fn link(actor: u64) -> u64 {
+    actor | 1 << 63
+}
+
+impl<I: Interface> Clone for This<I> {
+    fn clone(&self) -> This<I> {
+        This { mailbox: self.mailbox.clone() }
+    }
+}
+
+impl<I: Interface> fmt::Debug for This<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "This({:?})", self.handle())
+    }
+}
