@@ -15,40 +15,6 @@ use crate::this::This;
 ///
 /// A hook runs as a handler does: its calls leave together, and no call of the actor's own mailbox
 /// is handled meanwhile. A hook that panics ends the actor.
-///
-/// ```
-/// use wigwag::{Actor, Alive, Life, Reason, This};
-///
-/// struct Log {
-///     lines: Vec<String>,
-/// }
-///
-/// #[wigwag::actor(life)]
-/// impl Log {
-///     pub fn line(&mut self, text: &str) {
-///         self.lines.push(text.into());
-///     }
-/// }
-///
-/// impl Life for Log {
-///     async fn started(&mut self, _: &This<Log>) -> Result<(), Reason> {
-///         if self.lines.capacity() == 0 {
-///             return Err(Reason::failed("there is no room for lines"));
-///         }
-///         Ok(())
-///     }
-/// }
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// let failed = Log { lines: Vec::new() }.start().await.map(|_| ());
-/// assert_eq!(failed, Err(Reason::failed("there is no room for lines")));
-/// let log = Log { lines: Vec::with_capacity(8) }.start().await.expect("there is room");
-/// let handle = log.handle().expect("it lives here");
-/// handle.stop();
-/// assert_eq!(handle.ended().await, Reason::Shutdown);
-/// # }
-/// ```
 pub trait Life: Interface {
     /// Runs before the first call is handled; calls wait meanwhile. After an error the actor has
     /// ended with it: nothing was handled, `stopped` is not called.

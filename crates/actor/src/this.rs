@@ -41,31 +41,6 @@ impl Drop for Entered<'_> {
 
 /// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
 /// argument of the call.
-///
-/// ```
-/// use wigwag::{Actor, Alive, Reason, This};
-///
-/// struct Countdown(u32);
-///
-/// #[wigwag::actor]
-/// impl Countdown {
-///     pub fn tick(&mut self, this: &This<Self>) {
-///         self.0 -= 1;
-///         if self.0 == 0 {
-///             this.stop(Reason::Normal);
-///         }
-///     }
-/// }
-///
-/// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() {
-/// let countdown = Countdown(2).spawn();
-/// for _ in 0..2 {
-///     countdown.tick().tell().await.expect("it lives");
-/// }
-/// assert_eq!(countdown.handle().expect("it lives here").ended().await, Reason::Normal);
-/// # }
-/// ```
 pub struct This<I: Interface> {
     mailbox: Arc<Mailbox<I::Message>>,
 }

@@ -86,10 +86,69 @@ use proc_macro::TokenStream;
 /// A parameter `this: &This<Self>` is no argument of the call: through it the actor reaches itself,
 /// to stop, to monitor others, to hand out its own reference.
 ///
+/// ```
+/// use wigwag::{Actor, Alive, Reason, This};
+///
+/// struct Countdown(u32);
+///
+/// #[wigwag::actor]
+/// impl Countdown {
+///     pub fn tick(&mut self, this: &This<Self>) {
+///         self.0 -= 1;
+///         if self.0 == 0 {
+///             this.stop(Reason::Normal);
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let countdown = Countdown(2).spawn();
+/// for _ in 0..2 {
+///     countdown.tick().tell().await.expect("it lives");
+/// }
+/// assert_eq!(countdown.handle().expect("it lives here").ended().await, Reason::Normal);
+/// # }
+/// ```
+///
 /// ## Life
 ///
 /// `#[wigwag::actor(life)]` leaves `impl Life` to you: what happens at the actor's start and end, and
 /// when an actor ends that it watches.
+///
+/// ```
+/// use wigwag::{Actor, Alive, Life, Reason, This};
+///
+/// struct Log {
+///     lines: Vec<String>,
+/// }
+///
+/// #[wigwag::actor(life)]
+/// impl Log {
+///     pub fn line(&mut self, text: &str) {
+///         self.lines.push(text.into());
+///     }
+/// }
+///
+/// impl Life for Log {
+///     async fn started(&mut self, _: &This<Log>) -> Result<(), Reason> {
+///         if self.lines.capacity() == 0 {
+///             return Err(Reason::failed("there is no room for lines"));
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let failed = Log { lines: Vec::new() }.start().await.map(|_| ());
+/// assert_eq!(failed, Err(Reason::failed("there is no room for lines")));
+/// let log = Log { lines: Vec::with_capacity(8) }.start().await.expect("there is room");
+/// let handle = log.handle().expect("it lives here");
+/// handle.stop();
+/// assert_eq!(handle.ended().await, Reason::Shutdown);
+/// # }
+/// ```
 ///
 /// Anything else is an error that says what to write instead. A reply that cannot travel is one
 /// already where it is written:
