@@ -79,7 +79,11 @@ impl<'a> Arrived<'a> {
             None => reply.fail(CallErrorKind::NoSuchMethod, ""),
             Some(error) => {
                 let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
-                reply.fail(CallErrorKind::BadArguments, &detail);
+                let kind = match error {
+                    DecodeError::OnlyHere => CallErrorKind::OnlyHere,
+                    _ => CallErrorKind::BadArguments,
+                };
+                reply.fail(kind, &detail);
             }
         }
     }

@@ -177,7 +177,7 @@ pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, Answer, Ask, AskError, Call, CallError, CallErrorKind, Interface,
+    Actor, ActorOptions, Answer, Ask, AskError, Call, CallError, CallErrorKind, Here, Interface,
     Pipeline, Ref, Refused, Tell, Unsent, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
