@@ -102,6 +102,10 @@ impl AtHand {
         if self.borrower != borrower || self.method != message.method() || self.room == 0 {
             return false;
         }
+        // Nobody lends a run of a method whose calls stay; a constant, so nothing is paid for it.
+        if !message.travels() {
+            return false;
+        }
         let window = self.bytes.place();
         let Some(end) = message.encode_small(window, ITEM_BEGIN) else { return false };
         if !end_item(window, end) {

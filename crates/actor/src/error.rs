@@ -62,13 +62,17 @@ pub enum CallErrorKind {
     /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
     BlockingInTurn,
     /// What was wanted is only possible for an actor of the same process.
+    Elsewhere,
+    /// An argument or the reply lives in its own process only, as [`Here`](crate::Here) and references
+    /// to actors do, and the other side is another process. When the request comes back with it, an
+    /// argument was meant and nothing was sent; otherwise the call was handled and the reply is lost.
     OnlyHere,
     /// An error of the application's own, by its number.
     Application(u16),
 }
 
 /// The number on the wire beside each kind (link protocol, section 8).
-const CODES: [(u16, CallErrorKind); 14] = [
+const CODES: [(u16, CallErrorKind); 15] = [
     (0x0200, CallErrorKind::NoSuchActor),
     (0x0201, CallErrorKind::NoSuchMethod),
     (0x0202, CallErrorKind::BadArguments),
@@ -81,6 +85,7 @@ const CODES: [(u16, CallErrorKind); 14] = [
     (0x0209, CallErrorKind::TooLarge),
     (0x020A, CallErrorKind::CallCycle),
     (0x020B, CallErrorKind::DeadlinePassed),
+    (0x020C, CallErrorKind::OnlyHere),
     (0x0304, CallErrorKind::NotDelivered),
     (0x0305, CallErrorKind::Unknown),
 ];
@@ -115,8 +120,9 @@ impl CallErrorKind {
             | K::TooLarge
             | K::Cancelled
             | K::CallCycle
-            | K::OnlyHere
-            | K::BlockingInTurn => Fault::Caller,
+            | K::BlockingInTurn
+            | K::Elsewhere
+            | K::OnlyHere => Fault::Caller,
             K::NotDelivered | K::Unknown => Fault::Network,
             _ => Fault::Peer,
         }
@@ -144,8 +150,11 @@ impl CallErrorKind {
             K::DeadlinePassed => "give the call more time",
             K::NotDelivered => "it is safe to send it again",
             K::Unknown => "send it again only if handling it twice does no harm",
-            K::OnlyHere => "do it in the process where the actor lives",
+            K::Elsewhere => "do it in the process where the actor lives",
             K::BlockingInTurn => "use tell().await or ask().await there",
+            K::OnlyHere => {
+                "send what can travel, a name for instance, or call the actor from its own process"
+            }
             K::Application(_) => "the actor's documentation says what this code means",
         }
     }
@@ -173,8 +182,9 @@ impl fmt::Display for CallErrorKind {
             K::DeadlinePassed => "the deadline had passed before the call began",
             K::NotDelivered => "the session ended before the message left: it was not handled",
             K::Unknown => "the session ended in between: the message may have been handled",
-            K::OnlyHere => "the actor lives in another process",
+            K::Elsewhere => "the actor lives in another process",
             K::BlockingInTurn => "a blocking call inside an actor would stop its thread",
+            K::OnlyHere => "a value of the call lives in its own process only",
         };
         f.write_str(text)
     }

@@ -187,7 +187,7 @@ pub trait Alive<I: Interface> {
     /// The actor without its type.
     ///
     /// # Errors
-    /// `OnlyHere` when it lives in another process.
+    /// `Elsewhere` when it lives in another process.
     fn handle(&self) -> Result<Handle, CallError>;
 }
 
@@ -195,7 +195,9 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     fn handle(&self) -> Result<Handle, CallError> {
         match &self.as_ref().place {
             Place::Local(local) => Ok(Handle::new(local.mailbox.clone())),
-            Place::Remote(route, _) => Err(CallError::new(CallErrorKind::OnlyHere, route.target())),
+            Place::Remote(route, _) => {
+                Err(CallError::new(CallErrorKind::Elsewhere, route.target()))
+            }
         }
     }
 }

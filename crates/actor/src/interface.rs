@@ -31,6 +31,13 @@ pub trait Message: Sized + Send + 'static {
     /// The method's number in the actor's own schema.
     fn method(&self) -> u32;
 
+    /// False when an argument of this method lives in its own process only: the call is refused on
+    /// its way to another one. The macros write what the compiler knows beforehand.
+    #[inline(always)]
+    fn travels(&self) -> bool {
+        true
+    }
+
     /// Appends the arguments as a positional MessagePack array.
     fn encode_arguments(&self, out: &mut Buffer);
 

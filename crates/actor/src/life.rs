@@ -25,11 +25,7 @@ pub trait Life: Interface {
 
     /// Runs after the last call, unless the actor was killed or has panicked: then its state is only
     /// dropped, because nobody knows what it is like.
-    fn stopped(
-        &mut self,
-        this: &This<Self>,
-        reason: &Reason,
-    ) -> impl Future<Output = ()> + Send {
+    fn stopped(&mut self, this: &This<Self>, reason: &Reason) -> impl Future<Output = ()> + Send {
         let _ = (this, reason);
         ready(())
     }

@@ -54,7 +54,9 @@ impl<R> OneShot<R> {
 
     /// The asker went away.
     pub(crate) fn abandon(&self) {
-        *self.lock() = State::Over;
+        // What lies there may be a reference whose end wakes others: not under the lock.
+        let before = std::mem::replace(&mut *self.lock(), State::Over);
+        drop(before);
     }
 
     fn lock(&self) -> MutexGuard<'_, State<R>> {

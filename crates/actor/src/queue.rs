@@ -11,9 +11,9 @@ use std::task::Waker;
 
 use wigwag_wire::call::Calls;
 
+use crate::error::CallErrorKind;
 use crate::lane::LaneOwner;
 use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
-use crate::error::CallErrorKind;
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
 use crate::parked::{Parked, Ticket, Wakers};

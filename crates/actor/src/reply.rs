@@ -151,6 +151,11 @@ impl<'r> Reply<'r> {
         !matches!(self.slot, ReplySlot::Nobody)
     }
 
+    /// True when an asker of another process waits.
+    fn is_elsewhere(&self) -> bool {
+        matches!(self.slot, ReplySlot::Remote { .. })
+    }
+
     /// The call was handled: whoever still waits hears that there is no answer.
     #[inline(always)]
     pub(crate) fn end(&mut self) {
@@ -168,6 +173,9 @@ impl<'r> Reply<'r> {
     /// Answers; nothing more can be said then. A tell costs one comparison.
     #[inline(always)]
     pub fn send<R: Encode + Send + 'static>(&mut self, value: R) {
+        if !R::TRAVELS && self.is_elsewhere() {
+            return self.fail(CallErrorKind::OnlyHere, "the reply does not travel");
+        }
         if let (ReplySlot::Remote { slot, generation }, Way::Borrowed(_)) = (&self.slot, &self.way)
             && self.gathered.take_in((*slot, *generation), &value)
         {

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use wigwag_wire::call::{CallRun, Calls};
 use wigwag_wire::{DecodeError, Reader};
 
+use crate::control::Control;
 use crate::error::CallErrorKind;
 use crate::interface::{Actor, Handled};
 use crate::lane::LaneOwner;
-use crate::control::Control;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::mails::{Mails, Taking};
 use crate::queue::Frames;
@@ -116,7 +116,11 @@ impl<'a> Arrived<'a> {
             None => reply.fail(CallErrorKind::NoSuchMethod, ""),
             Some(error) => {
                 let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
-                reply.fail(CallErrorKind::BadArguments, &detail);
+                let kind = match error {
+                    DecodeError::OnlyHere => CallErrorKind::OnlyHere,
+                    _ => CallErrorKind::BadArguments,
+                };
+                reply.fail(kind, &detail);
             }
         }
     }

@@ -54,11 +54,11 @@ where
         Runs::OwnThread => {
             let name = seat.mailbox().target().to_string();
             let thread = std::thread::Builder::new().name(name);
-            let body = move || match tokio::runtime::Builder::new_current_thread().enable_all().build()
-            {
-                Ok(runtime) => runtime.block_on(turn::of_actor(own, life(seat))),
-                Err(why) => seat.end(Reason::failed(why)),
-            };
+            let body =
+                move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                    Ok(runtime) => runtime.block_on(turn::of_actor(own, life(seat))),
+                    Err(why) => seat.end(Reason::failed(why)),
+                };
             // Without a thread the seat is dropped, which says so to everybody.
             if let Err(why) = thread.spawn(body) {
                 tracing::error!(%why, "no thread for an actor");

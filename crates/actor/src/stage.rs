@@ -54,7 +54,8 @@ fn of<'a, I: Interface>(
     local: &Arc<Local<I>>,
 ) -> Option<&'a mut Stage<I>> {
     let any: &mut dyn Any = stage;
-    any.downcast_mut().filter(|stage: &&mut Stage<I>| Arc::ptr_eq(&stage.local.mailbox, &local.mailbox))
+    any.downcast_mut()
+        .filter(|stage: &&mut Stage<I>| Arc::ptr_eq(&stage.local.mailbox, &local.mailbox))
 }
 
 impl<I: Interface> Publish for Stage<I> {

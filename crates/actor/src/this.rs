@@ -111,7 +111,8 @@ impl<I: Interface> This<I> {
             return Ok(());
         }
         let this: Arc<dyn Living> = self.mailbox.clone();
-        let ours = Watcher { number: link(other), whom: Whom::Linked(Arc::downgrade(actor.living())) };
+        let ours =
+            Watcher { number: link(other), whom: Whom::Linked(Arc::downgrade(actor.living())) };
         let theirs = Watcher { number: link(own), whom: Whom::Linked(Arc::downgrade(&this)) };
         match actor.living().control().watch(theirs) {
             Ok(None) => {}

@@ -9,8 +9,8 @@ use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 
-use crate::this::{self, Own};
 use crate::stage;
+use crate::this::{self, Own};
 
 /// What must be done when the outermost turn of this thread ends.
 pub type AtEnd = fn();

@@ -30,6 +30,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
              fields instead of a lifetime",
         );
     }
+    let is_said = says_travels(&input, &mut errors);
     let bodies = match &input.data {
         Data::Struct(data) => {
             let shape = Shape::new(quote!(Self), &data.fields, 0);
@@ -53,12 +54,57 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         }
     };
     match (errors.finish(), bodies) {
-        (None, Some((encode, decode))) => impls(&input, &encode, &decode),
+        (None, Some((encode, decode))) => {
+            let travels = if is_said { quote!(true) } else { travels(&input) };
+            impls(&input, &travels, &encode, &decode)
+        }
         (errors, _) => errors.unwrap_or_default(),
     }
 }
 
-fn impls(input: &DeriveInput, encode: &TokenStream, decode: &TokenStream) -> TokenStream {
+/// `#[message(travels)]`: the user says so, and no field is asked.
+fn says_travels(input: &DeriveInput, errors: &mut Errors) -> bool {
+    let mut is_said = false;
+    for attribute in input.attrs.iter().filter(|one| one.path().is_ident("message")) {
+        let read = attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("travels") {
+                is_said = true;
+                return Ok(());
+            }
+            Err(meta.error("the option is `travels`"))
+        });
+        if let Err(error) = read {
+            errors.add_error(error);
+        }
+    }
+    is_said
+}
+
+/// Whether all fields travel. A field whose type names the derived one is not asked: the answer would
+/// be asked for while it is being given.
+fn travels(input: &DeriveInput) -> TokenStream {
+    let fields: Vec<&Field> = match &input.data {
+        Data::Struct(data) => data.fields.iter().collect(),
+        Data::Enum(data) => data.variants.iter().flat_map(|variant| &variant.fields).collect(),
+        Data::Union(_) => Vec::new(),
+    };
+    let asked = fields.into_iter().filter(|field| {
+        let kind = field.ty.to_token_stream();
+        !kind::mentions(&kind, &input.ident)
+    });
+    let answers = asked.map(|field| {
+        let kind = &field.ty;
+        quote_spanned! {at(kind.span())=> && <#kind as ::wigwag::__private::Encode>::TRAVELS }
+    });
+    quote!(true #(#answers)*)
+}
+
+fn impls(
+    input: &DeriveInput,
+    travels: &TokenStream,
+    encode: &TokenStream,
+    decode: &TokenStream,
+) -> TokenStream {
     let name = &input.ident;
     let (_, types, _) = input.generics.split_for_impl();
     let encoded = bound(&input.generics, &parse_quote!(::wigwag::__private::Encode));
@@ -70,6 +116,8 @@ fn impls(input: &DeriveInput, encode: &TokenStream, decode: &TokenStream) -> Tok
     quote! {
         #[automatically_derived]
         impl #encode_params ::wigwag::__private::Encode for #name #types #encode_where {
+            const TRAVELS: ::core::primitive::bool = #travels;
+
             #[inline]
             fn encode(&self, #out: &mut ::wigwag::__private::Buffer) { #encode }
         }

@@ -1,7 +1,7 @@
 //! Types as they are written: what may not stand in one, and how it is spelled in a schema.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
-use syn::{GenericArgument, PathArguments, Type};
+use syn::{GenericArgument, Ident, PathArguments, Type};
 
 /// What makes a type unfit to wait in a mailbox or to travel.
 #[derive(Clone, Copy)]
@@ -12,9 +12,15 @@ pub(crate) enum Unfit {
     Open,
 }
 
-/// Looks for borrows and open types at any depth.
+/// Looks for borrows and open types at any depth. What stands in `Here<…>` does not travel, so it
+/// may be anything that lives long enough, which the compiler knows better.
 pub(crate) fn unfit(tokens: TokenStream) -> Option<Unfit> {
-    for token in tokens {
+    let mut tokens = tokens.into_iter();
+    while let Some(token) = tokens.next() {
+        if matches!(&token, TokenTree::Ident(ident) if ident == "Here") {
+            skip_angles(&mut tokens);
+            continue;
+        }
         let found = match &token {
             TokenTree::Punct(punct) if matches!(punct.as_char(), '&' | '\'') => Some(Unfit::Borrow),
             TokenTree::Ident(ident) if ident == "impl" || ident == "dyn" => Some(Unfit::Open),
@@ -26,6 +32,26 @@ pub(crate) fn unfit(tokens: TokenStream) -> Option<Unfit> {
         }
     }
     None
+}
+
+/// Skips `<…>`, with what is nested in it; the `>` of an arrow closes nothing.
+fn skip_angles(tokens: &mut impl Iterator<Item = TokenTree>) {
+    let (mut depth, mut is_arrow) = (0, false);
+    for token in tokens {
+        let sign = match &token {
+            TokenTree::Punct(punct) => punct.as_char(),
+            _ => ' ',
+        };
+        match sign {
+            '<' => depth += 1,
+            '>' if !is_arrow => depth -= 1,
+            _ => {}
+        }
+        if depth <= 0 {
+            return;
+        }
+        is_arrow = sign == '-';
+    }
 }
 
 /// Puts `whole` in the place of every `Self`, which means something else in the message.
@@ -49,6 +75,15 @@ pub(crate) fn mentions_self(tokens: TokenStream) -> Option<Span> {
         TokenTree::Ident(ident) if ident == "Self" => Some(ident.span()),
         TokenTree::Group(group) => mentions_self(group.stream()),
         _ => None,
+    })
+}
+
+/// True when `name` or `Self` stands in a type, at any depth.
+pub(crate) fn mentions(tokens: &TokenStream, name: &Ident) -> bool {
+    tokens.clone().into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => ident == *name || ident == "Self",
+        TokenTree::Group(group) => mentions(&group.stream(), name),
+        _ => false,
     })
 }
 
@@ -144,6 +179,15 @@ mod tests {
         assert!(open(quote!(Option<(impl Copy,)>)));
         assert!(open(quote!(Box<dyn Copy>)));
         assert!(unfit(quote!(Vec<(u8, [String; 4])>)).is_none());
+    }
+
+    #[test]
+    fn what_stays_here_may_be_anything_and_what_stands_beside_it_not() {
+        let job = quote!(Here<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
+        assert!(unfit(job.clone()).is_none());
+        assert!(unfit(quote!(Vec<(wigwag::#job, u8)>)).is_none());
+        assert!(matches!(unfit(quote!((#job, &str))), Some(Unfit::Borrow)));
+        assert!(matches!(unfit(quote!(Result<#job, Box<dyn Error>>)), Some(Unfit::Open)));
     }
 
     #[test]

@@ -80,6 +80,45 @@ use proc_macro::TokenStream;
 /// `&str` and `&[u8]`: the message holds a `String` or `Bytes` and lends it to the method. At most
 /// 12 arguments. The reply is a type of the same sort, or nothing.
 ///
+/// What lives in this process only can be an argument or a reply too: a reference to another actor
+/// as it is, alone or in an `Option` or a `Vec`, and any other value as `wigwag::Here<T>`, a channel
+/// or a closure for instance. Between actors of one process it is handed over; a call from
+/// elsewhere, or to elsewhere, is refused as `OnlyHere`. Actors that hold references to each other in a
+/// circle do not end by themselves: an actor ends when the last reference to it is dropped.
+///
+/// ```
+/// use wigwag::{Actor, Here};
+///
+/// #[derive(Default)]
+/// struct Player {
+///     peer: Option<PlayerRef>,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Player {
+///     pub fn meet(&mut self, peer: PlayerRef) {
+///         self.peer = Some(peer);
+///     }
+///
+///     pub fn peer(&self) -> Option<PlayerRef> {
+///         self.peer.clone()
+///     }
+///
+///     pub fn apply(&self, job: Here<Box<dyn Fn(u32) -> u32 + Send>>) -> u32 {
+///         job(20)
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let (ada, bob) = (Player::default().spawn(), Player::default().spawn());
+/// ada.meet(bob).ask().await?;
+/// let bob = ada.peer().ask().await?.expect("they have met");
+/// assert_eq!(bob.apply(Here(Box::new(|n| n + 1))).ask().await?, 21);
+/// # Ok(())
+/// # }
+/// ```
+///
 /// A method may be `async`; the actor's next call waits for it. Its arguments are owned, because
 /// it goes on when the bytes it was read from are long overwritten.
 ///
@@ -308,7 +347,29 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Both can grow at the end. Fields that are missing there become `None` if they are `Option`s and
 /// are an error otherwise; those that are too many are skipped. New variants go last, and a
 /// receiver that does not know one answers with an error.
-#[proc_macro_derive(Message)]
+///
+/// # Values that stay in this process
+///
+/// A type with a field that does not travel (a `Here<T>`, a reference to an actor) does not travel
+/// either, whatever its value is. Types that hold each other in a circle cannot be asked that, and
+/// the compiler says that there is a cycle: `#[message(travels)]` at one of them answers it.
+///
+/// ```
+/// use wigwag::{Encode, Here, Message};
+///
+/// #[derive(Message)]
+/// struct Job(u32, Option<Here<std::sync::mpsc::Sender<u32>>>);
+///
+/// #[derive(Message)]
+/// struct Expression(Vec<Statement>);
+///
+/// #[derive(Message)]
+/// #[message(travels)]
+/// struct Statement(Option<Expression>);
+///
+/// assert!(!Job::TRAVELS && Expression::TRAVELS);
+/// ```
+#[proc_macro_derive(Message, attributes(message))]
 pub fn message_derive(item: TokenStream) -> TokenStream {
     derive::expand(item.into()).into()
 }

@@ -13,6 +13,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let docs = format!(" The calls of `{}`, one variant each.", definition.spelled());
     let variants = definition.methods.iter().map(|one| variant(definition, one));
     let method = number(definition);
+    let travels = travels(definition);
     let encode = encode(definition);
     let decode = decode(definition);
     quote! {
@@ -23,6 +24,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         #[automatically_derived]
         impl ::wigwag::__private::Message for #message {
             #method
+            #travels
             #encode
             #decode
         }
@@ -48,6 +50,36 @@ fn number(definition: &Definition) -> TokenStream {
     quote! {
         #[inline]
         fn method(&self) -> ::core::primitive::u32 {
+            match self { #(#arms,)* }
+        }
+    }
+}
+
+/// One answer for each call, known beforehand; a constant where all travel.
+fn travels(definition: &Definition) -> TokenStream {
+    let answers: Vec<_> = definition
+        .methods
+        .iter()
+        .map(|method| {
+            let kinds = method.arguments.iter().map(|argument| {
+                let kind = &argument.kind;
+                quote_spanned! {at(argument.span)=>
+                    && <#kind as ::wigwag::__private::Encode>::TRAVELS
+                }
+            });
+            quote!(true #(#kinds)*)
+        })
+        .collect();
+    let arms = definition.methods.iter().zip(&answers).map(|(method, answer)| {
+        let variant = &method.variant;
+        quote!(Self::#variant { .. } => const { #answer })
+    });
+    quote! {
+        #[inline(always)]
+        fn travels(&self) -> ::core::primitive::bool {
+            if const { true #(&& #answers)* } {
+                return true;
+            }
             match self { #(#arms,)* }
         }
     }

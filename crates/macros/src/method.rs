@@ -90,7 +90,8 @@ impl Method {
                 }
             }
         }
-        if let Some(first_too_many) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1 + usize::from(this.is_some()))
+        if let Some(first_too_many) =
+            signature.inputs.iter().nth(ARGUMENTS_MAX + 1 + usize::from(this.is_some()))
         {
             errors.add(
                 first_too_many,

@@ -15,6 +15,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         format!(" A reference to an actor with the interface of `{name}`, wherever it lives.");
     let methods = definition.methods.iter().map(|method| call(definition, method));
     let (inner, f) = (local("inner"), local("f"));
+    let values = value(definition);
     quote! {
         #[doc = #docs]
         #[allow(private_interfaces, reason = "the actor's type may be the crate's own")]
@@ -71,6 +72,36 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         impl ::core::fmt::Debug for #reference {
             fn fmt(&self, #f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
                 ::core::fmt::Debug::fmt(&self.0, #f)
+            }
+        }
+
+        #values
+    }
+}
+
+/// What lets a reference be an argument or a reply: whether it travels is said in one place, for all.
+fn value(definition: &Definition) -> TokenStream {
+    let (whole, reference) = (&definition.whole, &definition.reference);
+    let (out, reader) = (local("out"), local("reader"));
+    quote! {
+        #[automatically_derived]
+        impl ::wigwag::__private::Encode for #reference {
+            const TRAVELS: ::core::primitive::bool =
+                <::wigwag::__private::Ref<#whole> as ::wigwag::__private::Encode>::TRAVELS;
+
+            #[inline]
+            fn encode(&self, #out: &mut ::wigwag::__private::Buffer) {
+                ::wigwag::__private::Encode::encode(&self.0, #out);
+            }
+        }
+
+        #[automatically_derived]
+        impl<'wigwag> ::wigwag::__private::Decode<'wigwag> for #reference {
+            #[inline]
+            fn decode(
+                #reader: &mut ::wigwag::__private::Reader<'wigwag>,
+            ) -> ::core::result::Result<Self, ::wigwag::__private::DecodeError> {
+                ::core::result::Result::map(::wigwag::__private::Decode::decode(#reader), Self)
             }
         }
     }

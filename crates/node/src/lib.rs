@@ -178,7 +178,7 @@ pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
     Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Down, Exit,
-    Handle, Interface, Life, Monitor, Pipeline, Reason, Ref, Refused, Runs, Tell, This,
+    Handle, Here, Interface, Life, Monitor, Pipeline, Reason, Ref, Refused, Runs, Tell, This,
     TooManyWatchers, Unsent, WhenFull, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};

@@ -48,9 +48,15 @@ impl<I: Interface> Remote<I> {
         }
     }
 
+    /// The receiver's number of the call's method, if the call can go there at all: every way of
+    /// sending asks this first.
     #[inline]
     fn number(&self, message: &I::Message) -> Result<u32, CallError> {
         let ours = message.method();
+        // A constant wherever all calls of the interface travel.
+        if !message.travels() {
+            return Err(self.only_here(ours));
+        }
         let Some(numbers) = &self.numbers else {
             return Ok(ours);
         };
@@ -59,6 +65,12 @@ impl<I: Interface> Remote<I> {
             CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target)
                 .with_detail(I::SCHEMA.method_name(ours))
         })
+    }
+
+    #[cold]
+    fn only_here(&self, method: u32) -> CallError {
+        let text = format!("an argument of `{}` does not travel", I::SCHEMA.method_name(method));
+        CallError::new(CallErrorKind::OnlyHere, &self.channel.target).with_detail(&text)
     }
 }
 

@@ -70,9 +70,9 @@ impl Scribe {
     }
 
     /// Blocks where it must not.
-    pub fn block(&mut self, other: Other) -> bool {
-        let told = other.0.note(1).blocking_tell().unwrap_err();
-        let asked = other.0.notes().blocking_ask().unwrap_err();
+    pub fn block(&mut self, other: ScribeRef) -> bool {
+        let told = other.note(1).blocking_tell().unwrap_err();
+        let asked = other.notes().blocking_ask().unwrap_err();
         told.error.kind == CallErrorKind::BlockingInTurn
             && asked.error().kind == CallErrorKind::BlockingInTurn
             && matches!(asked.into_message(), Some(ScribeMessage::Notes {}))
@@ -84,23 +84,6 @@ impl Drop for Scribe {
         if let Some(at_end) = self.at_end.take() {
             let _ = at_end.send(std::mem::take(&mut self.notes));
         }
-    }
-}
-
-/// A reference as an argument between actors of one process: it cannot travel.
-struct Other(ScribeRef);
-
-impl wigwag::Encode for Other {
-    fn encode(&self, _: &mut wigwag::__private::Buffer) {
-        unreachable!("calls of this process are not encoded");
-    }
-}
-
-impl<'a> wigwag::Decode<'a> for Other {
-    fn decode(
-        _: &mut wigwag::__private::Reader<'a>,
-    ) -> Result<Other, wigwag::__private::DecodeError> {
-        unreachable!("calls of this process are not encoded");
     }
 }
 
@@ -406,7 +389,8 @@ impl Neighbour {
 fn neighbours() -> [NeighbourRef; 2] {
     let others = [Arc::default(), Arc::default()];
     let options = ActorOptions::default().mailbox_calls(1);
-    let [first, second] = others.clone().map(|other| Neighbour { other }.spawn_with(options.clone()));
+    let [first, second] =
+        others.clone().map(|other| Neighbour { other }.spawn_with(options.clone()));
     others[0].set(second.clone()).unwrap();
     others[1].set(first.clone()).unwrap();
     [first, second]
@@ -442,7 +426,7 @@ fn a_blocking_call_inside_a_handler_is_refused() {
     story(async {
         let (scribe, _) = scribe(8);
         let (other, _) = self::scribe(8);
-        assert!(scribe.block(Other(other.clone())).ask().await.unwrap());
+        assert!(scribe.block(other.clone()).ask().await.unwrap());
         assert_eq!(other.notes().ask().await.unwrap(), [0; 0]);
     });
 }

@@ -11,6 +11,7 @@ use crate::small::{self, Window};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 impl<T: Encode> Encode for Option<T> {
+    const TRAVELS: bool = T::TRAVELS;
     const SMALL_BYTES: usize = T::SMALL_BYTES;
     fn encode_small(&self, window: &mut Window, at: usize) -> usize {
         match self {
@@ -38,6 +39,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Option<T> {
 
 /// `Ok(value)` is `[0, value]`, `Err(error)` is `[1, error]`.
 impl<T: Encode, E: Encode> Encode for Result<T, E> {
+    const TRAVELS: bool = T::TRAVELS && E::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, 2);
         match self {
@@ -85,6 +87,7 @@ pub fn nested<'a, T>(
 }
 
 impl<T: Encode> Encode for [T] {
+    const TRAVELS: bool = T::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         put_array(out, self.len());
         for item in self {
@@ -94,6 +97,7 @@ impl<T: Encode> Encode for [T] {
 }
 
 impl<T: Encode> Encode for Vec<T> {
+    const TRAVELS: bool = T::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         self.as_slice().encode(out);
     }
@@ -113,6 +117,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
 }
 
 impl<T: Encode, const N: usize> Encode for [T; N] {
+    const TRAVELS: bool = T::TRAVELS;
     const SMALL_BYTES: usize = small::array(&[T::SMALL_BYTES; N]);
     fn encode_small(&self, window: &mut Window, at: usize) -> usize {
         let at = small::put_array(window, at, N);
@@ -132,6 +137,7 @@ impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
 }
 
 impl<K: Encode, V: Encode> Encode for BTreeMap<K, V> {
+    const TRAVELS: bool = K::TRAVELS && V::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         put_map(out, self.len());
         for (key, value) in self {
@@ -191,6 +197,7 @@ impl<'a> Decode<'a> for Bytes {
 }
 
 impl<T: Encode + ?Sized> Encode for Box<T> {
+    const TRAVELS: bool = T::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
     }
@@ -205,6 +212,7 @@ impl<'a, T: Decode<'a>> Decode<'a> for Box<T> {
 macro_rules! tuples {
     ($($count:literal: $($name:ident $index:tt),+;)*) => {$(
         impl<$($name: Encode),+> Encode for ($($name,)+) {
+            const TRAVELS: bool = $($name::TRAVELS)&&+;
             const SMALL_BYTES: usize = small::array(&[$($name::SMALL_BYTES),+]);
             #[inline]
             fn encode_small(&self, window: &mut Window, at: usize) -> usize {

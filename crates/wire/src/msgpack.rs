@@ -16,6 +16,12 @@ pub trait Encode {
     #[doc(hidden)]
     const SMALL_BYTES: usize = usize::MAX;
 
+    /// False for a type whose values mean something in their own process only, such as a channel. A
+    /// type made of others has this from them: one part that stays makes the whole stay. It is said of
+    /// the type and not of the value, so that a `None` of such a type does not travel either, and
+    /// nothing is asked at run time where all types travel.
+    const TRAVELS: bool = true;
+
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
 
@@ -64,6 +70,9 @@ pub enum DecodeError {
     /// Arrays or maps nested deeper than [`crate::reader::DEPTH_MAX`].
     #[error("values nest deeper than {} levels", crate::reader::DEPTH_MAX)]
     TooDeep,
+    /// The type is one whose values do not travel.
+    #[error("a value that lives in its own process only cannot be read")]
+    OnlyHere,
 }
 
 impl From<Short> for DecodeError {
@@ -400,6 +409,7 @@ impl<'a> Decode<'a> for String {
 }
 
 impl<T: Encode + ?Sized> Encode for &T {
+    const TRAVELS: bool = T::TRAVELS;
     fn encode(&self, out: &mut Buffer) {
         (**self).encode(out);
     }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Actor, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema, Life};
+    Actor, Argument, Call, Handled, Interface, Life, Message, Method, Ref, Reply, Schema,
+};
 use wigwag_wire::collections::nested;
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};

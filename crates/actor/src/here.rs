@@ -1,0 +1,108 @@
+//! Values that stay in this process: channels, shared memory, closures, references to actors.
+//!
+//! Mail between actors of one process is never encoded, so nothing stands in the way of such a value
+//! but the question what becomes of it on the way to another process. The answer is its type's:
+//! [`Encode::TRAVELS`] is false, and a call or a reply that has it as a part is refused there, as
+//! [`OnlyHere`](crate::CallErrorKind::OnlyHere), before anything of it is written.
+
+use std::ops::{Deref, DerefMut};
+
+use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
+
+use crate::interface::Interface;
+use crate::reference::Ref;
+
+/// A value that lives in this process only, as an argument or a reply.
+///
+/// Between actors of one process it is handed over as it is. A call that has one as an argument, or
+/// as a part of one, is refused on its way to another process: it comes back with
+/// [`OnlyHere`](crate::CallErrorKind::OnlyHere). A reply that has one is lost there, and who asked
+/// gets the same error.
+///
+/// # Performance
+/// It is the value: no allocation, no count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Here<T>(pub T);
+
+impl<T> Deref for Here<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Here<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T> From<T> for Here<T> {
+    fn from(value: T) -> Here<T> {
+        Here(value)
+    }
+}
+
+/// Writes nil: nobody who asks whether it travels comes to that.
+impl<T> Encode for Here<T> {
+    const TRAVELS: bool = false;
+
+    fn encode(&self, out: &mut Buffer) {
+        ().encode(out);
+    }
+}
+
+/// Always an error.
+impl<'a, T> Decode<'a> for Here<T> {
+    fn decode(_: &mut Reader<'a>) -> Result<Here<T>, DecodeError> {
+        Err(DecodeError::OnlyHere)
+    }
+}
+
+/// As [`Here`]: a reference to an actor is known to its own process only.
+impl<I: Interface> Encode for Ref<I> {
+    const TRAVELS: bool = false;
+
+    fn encode(&self, out: &mut Buffer) {
+        ().encode(out);
+    }
+}
+
+/// Always an error.
+impl<'a, I: Interface> Decode<'a> for Ref<I> {
+    fn decode(_: &mut Reader<'a>) -> Result<Ref<I>, DecodeError> {
+        Err(DecodeError::OnlyHere)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn travels<T: Encode>(_: &T) -> bool {
+        T::TRAVELS
+    }
+
+    #[test]
+    fn what_has_a_part_that_stays_stays() {
+        let here = || Here(5_u8);
+        assert!(!travels(&here()) && !travels(&&here()) && !travels(&Box::new(here())));
+        assert!(!travels(&Some(here())) && !travels(&vec![here()]) && !travels(&[here(); 2]));
+        assert!(!travels(&(1_u8, 2_u8, here())) && !travels(&vec![Some((here(), 1_u8))]));
+        assert!(!travels(&Ok::<_, u8>(here())) && !travels(&Err::<u8, _>(here())));
+        let (key, value) = ([(here(), 1_u8)].into(), [(1_u8, here())].into());
+        assert!(!travels::<std::collections::BTreeMap<_, _>>(&key));
+        assert!(!travels::<std::collections::BTreeMap<_, _>>(&value));
+        assert!(travels(&(vec![Some(1_u8)], Ok::<_, String>([1.5_f64; 3]), Box::new("text"))));
+    }
+
+    #[test]
+    fn it_is_written_as_nothing_and_never_read() {
+        let mut out = Buffer::new();
+        Here("text").encode(&mut out);
+        assert_eq!(out.as_slice(), [0xC0]);
+        let read = Here::<u8>::decode(&mut Reader::new(out.as_slice()));
+        assert_eq!(read, Err(DecodeError::OnlyHere));
+    }
+}
