@@ -87,11 +87,13 @@ impl Control {
         if state.ended.is_some() {
             return false;
         }
-        let says_it_again = match (&order, state.orders.back()) {
-            (Order::Stop(_), Some(Order::Stop(_))) | (Order::Drain, Some(Order::Drain)) => true,
-            (Order::Suspend, Some(Order::Suspend)) | (Order::Resume, Some(Order::Resume)) => true,
-            _ => false,
-        };
+        let says_it_again = matches!(
+            (&order, state.orders.back()),
+            (Order::Stop(_), Some(Order::Stop(_)))
+                | (Order::Drain, Some(Order::Drain))
+                | (Order::Suspend, Some(Order::Suspend))
+                | (Order::Resume, Some(Order::Resume))
+        );
         if !says_it_again {
             state.orders.push_back(order);
         }

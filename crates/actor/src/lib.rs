@@ -39,6 +39,7 @@ pub mod life;
 pub mod this;
 mod worker;
 mod spawn;
+pub mod supervisor;
 
 pub use ask::{Answer, Ask};
 pub use block::block_on;
@@ -56,5 +57,9 @@ pub use reason::Reason;
 pub use reference::{Attempt, Ref, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use reply::Reply;
 pub use schema::{Argument, Method, Schema};
+pub use supervisor::{
+    Child, ChildInfo, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError,
+    SupervisorRef,
+};
 pub use this::This;
 pub use watch::Watch;

@@ -40,3 +40,19 @@ pub const WATCH_RESTS_MAX: u32 = 1024;
 /// Monitors of an actor, links of it and tasks that wait for its end, together: 4 MiB of memory, and
 /// its end is told to all of them by one thread.
 pub const WATCHERS_MAX: usize = 65_536;
+
+/// Children of one supervisor. More of them are better off below several.
+pub const CHILDREN_MAX: usize = 65_536;
+
+/// Failures of a supervisor's children that it bears within [`RESTARTS_WITHIN`].
+pub const RESTARTS_MOST: u32 = 3;
+
+/// The time in which [`RESTARTS_MOST`] counts: a child that fails at every call is given up after a
+/// moment, one that fails twice a day never.
+pub const RESTARTS_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a child may take to stop before it is killed.
+pub const CHILD_SHUTDOWN: Duration = Duration::from_secs(5);
+
+/// How long a child's `started` hook may take.
+pub const CHILD_START: Duration = Duration::from_secs(30);

@@ -57,6 +57,10 @@ impl<I: Interface> This<I> {
         Some(This { mailbox: own.downcast().ok()? })
     }
 
+    pub(crate) fn mailbox(&self) -> &Arc<Mailbox<I::Message>> {
+        &self.mailbox
+    }
+
     /// A reference to the actor itself. As long as there is one, the actor does not end for want of
     /// references: an actor that keeps one must be stopped.
     pub fn reference(&self) -> I::Ref {

@@ -177,9 +177,10 @@ pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Down, Exit,
-    Handle, Here, Interface, Life, Monitor, Pipeline, Reason, Ref, Refused, Runs, Tell, This,
-    TooManyWatchers, Unsent, WhenFull, block_on,
+    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Child,
+    ChildInfo, ChildState, Down, Exit, Handle, Here, Interface, Life, Monitor, Pipeline, Reason,
+    Ref, Refused, Restart, Runs, Shutdown, Strategy, Supervisor, SupervisorError, SupervisorRef,
+    Tell, This, TooManyWatchers, Unsent, WhenFull, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

@@ -1,0 +1,423 @@
+//! The children of a supervisor: what each is doing, and what comes next for it.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::child::{Boss, Child, Restart, Shutdown, Started, Verdict};
+use super::message::{AnyReference, ChildInfo, ChildState, News, SupervisorError};
+use super::{Strategy, Supervisor};
+use crate::handle::{Handle, fresh_number};
+use crate::here::Here;
+use crate::life::Down;
+use crate::reason::Reason;
+use crate::reply::Reply;
+use crate::this::This;
+
+/// A child.
+pub(super) struct Kid {
+    number: u64,
+    pub(super) child: Child,
+    pub(super) handle: Handle,
+    pub(super) reference: Box<dyn Fn() -> AnyReference + Send>,
+    pub(super) state: State,
+    /// Counts the changes of `state`, so that a clock that was set for an earlier one is known.
+    epoch: u64,
+    /// Failures one soon after the other, and the last.
+    failures: u32,
+    failed_at: Instant,
+    restarts: u64,
+    /// Its first start is not over.
+    is_new: bool,
+}
+
+/// What a child is doing.
+pub(super) enum State {
+    /// Its `started` hook runs; somebody may wait for it. `anew`: with an address of its own, whose
+    /// start is reported by its own road.
+    Starting {
+        asker: Option<Reply<'static>>,
+        anew: bool,
+    },
+    Running,
+    /// It was asked to stop.
+    Stopping(Why),
+    /// It will be started again: by a verdict if its task is there, or anew.
+    Waiting(Option<oneshot::Sender<Verdict>>),
+    Ended,
+}
+
+/// Why a child was asked to stop.
+pub(super) enum Why {
+    /// Somebody wanted it to, and waits.
+    Wanted(Reply<'static>),
+    /// Another has failed.
+    Group,
+}
+
+type Answer<T> = Here<Result<T, SupervisorError>>;
+
+impl Kid {
+    /// Starts a child, monitored; how its start went comes through what is given.
+    pub(super) fn start(
+        child: Child,
+        boss: &Boss,
+        this: &This<Supervisor>,
+    ) -> (Kid, oneshot::Receiver<Result<(), Reason>>) {
+        let number = fresh_number();
+        let Started { handle, reference, begun } = child.start(boss, number);
+        // A mailbox that was made this moment is watched by nobody else.
+        let _ = this.monitor(&handle);
+        let state = State::Starting { asker: None, anew: true };
+        let kid = Kid {
+            number,
+            child,
+            handle,
+            reference,
+            state,
+            epoch: 0,
+            failures: 0,
+            failed_at: Instant::now(),
+            restarts: 0,
+            is_new: true,
+        };
+        (kid, begun)
+    }
+
+    pub(super) fn info(&self) -> ChildInfo {
+        ChildInfo {
+            name: self.child.name.clone(),
+            handle: self.handle.clone(),
+            state: match self.state {
+                State::Starting { .. } => ChildState::Starting,
+                State::Running => ChildState::Running,
+                State::Stopping(_) => ChildState::Stopping,
+                State::Waiting(_) => ChildState::Waiting,
+                State::Ended => ChildState::Ended,
+            },
+            restart: self.child.restart,
+            restarts: self.restarts,
+        }
+    }
+
+    /// Its first start has gone well.
+    pub(super) fn has_started(&mut self) {
+        self.is_new = false;
+        self.set(State::Running);
+    }
+
+    pub(super) fn set(&mut self, state: State) -> State {
+        self.epoch += 1;
+        std::mem::replace(&mut self.state, state)
+    }
+
+    /// Has `Due` said when the time is over, unless the state has changed by then.
+    fn set_clock(&self, boss: Boss, after: std::time::Duration) {
+        let (number, epoch) = (self.number, self.epoch);
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            boss.tell(News::Due { number, epoch });
+        });
+    }
+
+    /// Asks it to stop, or kills it.
+    pub(super) fn stop(&mut self, boss: Boss, why: Why) {
+        self.set(State::Stopping(why));
+        match self.child.shutdown {
+            Shutdown::AtOnce => {
+                self.handle.kill();
+            }
+            Shutdown::Patient => {
+                self.handle.stop();
+            }
+            Shutdown::Within(limit) => {
+                self.handle.stop();
+                self.set_clock(boss, limit);
+            }
+        }
+    }
+}
+
+impl Supervisor {
+    fn at(&self, number: u64) -> Option<usize> {
+        self.kids.iter().position(|kid| kid.number == number)
+    }
+
+    fn named(&self, name: &Arc<str>) -> Result<usize, SupervisorError> {
+        let at = self.kids.iter().position(|kid| kid.child.name == *name);
+        at.ok_or_else(|| SupervisorError::NoSuchChild(name.clone()))
+    }
+
+    pub(super) fn start_child(
+        &mut self,
+        this: &This<Supervisor>,
+        child: Child,
+        reply: &mut Reply<'_>,
+    ) {
+        if let Err(error) = self.check_new(&child.name) {
+            return reply.send::<Answer<Handle>>(Here(Err(error)));
+        }
+        let boss = self.boss(this);
+        let (mut kid, begun) = Kid::start(child, &boss, this);
+        kid.state = State::Starting { asker: Some(reply.take_owned()), anew: true };
+        watch_start(&kid, boss, begun);
+        self.kids.push(kid);
+    }
+
+    pub(super) fn terminate(
+        &mut self,
+        this: &This<Supervisor>,
+        name: &Arc<str>,
+        reply: &mut Reply<'_>,
+    ) {
+        let at = match self.named(name) {
+            Ok(at) => at,
+            Err(error) => return reply.send::<Answer<()>>(Here(Err(error))),
+        };
+        let boss = self.boss(this);
+        match &self.kids[at].state {
+            State::Ended => reply.send::<Answer<()>>(Here(Ok(()))),
+            State::Waiting(_) => {
+                let waiting = self.kids[at].set(State::Ended);
+                if let State::Waiting(Some(verdict)) = waiting {
+                    let _ = verdict.send(Verdict::Over);
+                }
+                self.forget_if_temporary(at);
+                reply.send::<Answer<()>>(Here(Ok(())));
+                self.go_on(this);
+            }
+            State::Stopping(_) | State::Starting { .. } | State::Running => {
+                self.kids[at].stop(boss, Why::Wanted(reply.take_owned()));
+            }
+        }
+    }
+
+    pub(super) fn restart(
+        &mut self,
+        this: &This<Supervisor>,
+        name: &Arc<str>,
+        reply: &mut Reply<'_>,
+    ) {
+        let at = match self.named(name) {
+            Ok(at) if matches!(self.kids[at].state, State::Ended) => at,
+            Ok(_) => {
+                let error = SupervisorError::StillThere(name.clone());
+                return reply.send::<Answer<Handle>>(Here(Err(error)));
+            }
+            Err(error) => return reply.send::<Answer<Handle>>(Here(Err(error))),
+        };
+        self.start_anew(this, at, Some(reply.take_owned()));
+    }
+
+    pub(super) fn delete(&mut self, name: &Arc<str>) -> Result<(), SupervisorError> {
+        let at = self.named(name)?;
+        if !matches!(self.kids[at].state, State::Ended) {
+            return Err(SupervisorError::StillThere(name.clone()));
+        }
+        self.kids.remove(at);
+        Ok(())
+    }
+
+    /// Starts a child whose task is gone: it gets another address.
+    pub(super) fn start_anew(
+        &mut self,
+        this: &This<Supervisor>,
+        at: usize,
+        asker: Option<Reply<'static>>,
+    ) {
+        let boss = self.boss(this);
+        let kid = &mut self.kids[at];
+        let Started { handle, reference, begun } = kid.child.start(&boss, kid.number);
+        let _ = this.monitor(&handle);
+        (kid.handle, kid.reference) = (handle, reference);
+        kid.set(State::Starting { asker, anew: true });
+        watch_start(kid, boss, begun);
+    }
+
+    /// Starts a child that waits for it.
+    pub(super) fn start_again(&mut self, this: &This<Supervisor>, at: usize) {
+        let boss = self.boss(this);
+        let kid = &mut self.kids[at];
+        kid.restarts += 1;
+        let starting = State::Starting { asker: None, anew: false };
+        let State::Waiting(verdict) = kid.set(starting) else { return };
+        match verdict.map(|verdict| verdict.send(Verdict::Again)) {
+            Some(Ok(())) => kid.set_clock(boss, kid.child.start_within),
+            // Its task is gone.
+            Some(Err(_)) | None => self.start_anew(this, at, None),
+        }
+    }
+
+    /// A start has come to its end.
+    pub(super) fn began(
+        &mut self,
+        this: &This<Supervisor>,
+        child: u64,
+        outcome: Result<(), Reason>,
+    ) {
+        let Some(at) = self.at(child) else { return };
+        if !matches!(self.kids[at].state, State::Starting { .. }) {
+            return;
+        }
+        let kid = &mut self.kids[at];
+        let is_new = std::mem::replace(&mut kid.is_new, false);
+        match outcome {
+            Ok(()) => {
+                if let State::Starting { asker: Some(mut asker), .. } = kid.set(State::Running) {
+                    asker.send::<Answer<Handle>>(Here(Ok(kid.handle.clone())));
+                }
+                self.go_on(this);
+            }
+            Err(reason) => match kid.set(State::Ended) {
+                State::Starting { asker: Some(mut asker), .. } => {
+                    let error = SupervisorError::StartFailed(reason);
+                    asker.send::<Answer<Handle>>(Here(Err(error)));
+                    if is_new {
+                        self.kids.remove(at);
+                    }
+                }
+                _ => self.failed(this, at, &reason, None),
+            },
+        }
+    }
+
+    /// A child's life is over, and its task waits to hear what comes next.
+    pub(super) fn ended(
+        &mut self,
+        this: &This<Supervisor>,
+        child: u64,
+        reason: &Reason,
+        in_start: bool,
+        verdict: oneshot::Sender<Verdict>,
+    ) {
+        let Some(at) = self.at(child) else { return };
+        if let State::Stopping(_) = self.kids[at].state {
+            return self.has_stopped(this, at, Some(verdict));
+        }
+        // A start that fails is a failure, whatever the hook says that it was.
+        let failed = in_start || !reason.is_wanted();
+        let starts = match self.kids[at].child.restart {
+            Restart::Permanent => true,
+            Restart::Transient => failed,
+            Restart::Temporary => false,
+        };
+        if starts {
+            return self.failed(this, at, reason, Some(verdict));
+        }
+        let _ = verdict.send(Verdict::Over);
+        self.kids[at].set(State::Ended);
+        self.forget_if_temporary(at);
+        self.go_on(this);
+    }
+
+    /// A child's address is gone: it was killed, or its runtime is.
+    pub(super) fn kid_is_gone(&mut self, this: &This<Supervisor>, down: &Down) {
+        let Some(at) = self.kids.iter().position(|kid| kid.handle == down.actor) else { return };
+        match &self.kids[at].state {
+            State::Ended | State::Starting { anew: true, .. } => {}
+            State::Stopping(_) => self.has_stopped(this, at, None),
+            // It was about to be started again; now that is with another address.
+            State::Waiting(_) => self.kids[at].state = State::Waiting(None),
+            State::Starting { .. } | State::Running => {
+                if self.kids[at].child.restart == Restart::Temporary {
+                    self.kids[at].set(State::Ended);
+                    self.forget_if_temporary(at);
+                    return self.go_on(this);
+                }
+                self.failed(this, at, &down.reason, None);
+            }
+        }
+    }
+
+    /// A child that was asked to stop has.
+    fn has_stopped(
+        &mut self,
+        this: &This<Supervisor>,
+        at: usize,
+        verdict: Option<oneshot::Sender<Verdict>>,
+    ) {
+        let kid = &mut self.kids[at];
+        match kid.set(State::Ended) {
+            State::Stopping(Why::Group) => drop(kid.set(State::Waiting(verdict))),
+            State::Stopping(Why::Wanted(mut asker)) => {
+                if let Some(verdict) = verdict {
+                    let _ = verdict.send(Verdict::Over);
+                }
+                self.forget_if_temporary(at);
+                asker.send::<Answer<()>>(Here(Ok(())));
+            }
+            _ => {}
+        }
+        self.go_on(this);
+    }
+
+    /// A child has failed and is to be started again.
+    fn failed(
+        &mut self,
+        this: &This<Supervisor>,
+        at: usize,
+        reason: &Reason,
+        verdict: Option<oneshot::Sender<Verdict>>,
+    ) {
+        let now = Instant::now();
+        let name = self.kids[at].child.name.clone();
+        tracing::warn!(child = &*name, "a child has failed: {reason}");
+        if !self.intensity.allows(now) {
+            self.kids[at].set(State::Waiting(verdict));
+            return this.stop(Reason::RestartsExceeded);
+        }
+        let within = self.intensity.within;
+        let kid = &mut self.kids[at];
+        let soon = now - kid.failed_at <= within;
+        kid.failures = if soon { kid.failures + 1 } else { 1 };
+        kid.failed_at = now;
+        let pause = self.back_off.pause(kid.failures);
+        kid.set(State::Waiting(verdict));
+        if self.strategy != Strategy::OneForOne {
+            let from = if self.strategy == Strategy::OneForAll { 0 } else { at };
+            return self.gather(this, from, pause);
+        }
+        if pause.is_zero() {
+            return self.start_again(this, at);
+        }
+        self.kids[at].set_clock(self.boss(this), pause);
+    }
+
+    /// A clock that was set has rung.
+    pub(super) fn due(&mut self, this: &This<Supervisor>, child: u64, epoch: u64) {
+        if self.group_is_due(this, child, epoch) {
+            return;
+        }
+        let Some(at) = self.at(child).filter(|at| self.kids[*at].epoch == epoch) else { return };
+        match self.kids[at].state {
+            State::Waiting(_) => self.start_again(this, at),
+            // What follows comes when its address is gone.
+            State::Stopping(_) | State::Starting { .. } => {
+                self.kids[at].handle.kill();
+            }
+            State::Running | State::Ended => {}
+        }
+    }
+
+    fn forget_if_temporary(&mut self, at: usize) {
+        if self.kids[at].child.restart == Restart::Temporary {
+            self.kids.remove(at);
+        }
+    }
+}
+
+/// Tells the supervisor how a first start went; kills a child that takes too long over it.
+fn watch_start(kid: &Kid, boss: Boss, begun: oneshot::Receiver<Result<(), Reason>>) {
+    let (child, handle, limit) = (kid.number, kid.handle.clone(), kid.child.start_within);
+    tokio::spawn(async move {
+        let outcome = match tokio::time::timeout(limit, begun).await {
+            Ok(outcome) => outcome.unwrap_or(Err(Reason::Killed)),
+            Err(_) => {
+                handle.kill();
+                Err(Reason::failed(format_args!("it did not start within {limit:?}")))
+            }
+        };
+        boss.tell(News::Began { child, outcome });
+    });
+}
