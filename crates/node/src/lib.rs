@@ -42,6 +42,15 @@
 //! bounds the wait. A refused message is never lost: [`Refused`] holds it, and the reference's
 //! `call` makes a new call of it.
 //!
+//! # Values that stay in this process
+//!
+//! A reference to an actor is an argument or a reply like any other, and [`Here`] makes one of a
+//! channel, shared memory or a closure. Between actors of one process they are handed over as they
+//! are. A call with one of them to another process comes back as
+//! [`OnlyHere`](CallErrorKind::OnlyHere), and whoever asks there for a reply with one of them gets that
+//! error. Whether a type travels is known when the program is compiled: calls that do pay nothing
+//! for the question.
+//!
 //! # SP sockets
 //!
 //! [`Req`], [`Rep`] and the other sockets talk to nanomsg, NNG and mangos programs, without a node.
