@@ -37,6 +37,7 @@ mod control;
 pub mod handle;
 pub mod life;
 pub mod this;
+mod handling;
 mod worker;
 mod spawn;
 pub mod supervisor;

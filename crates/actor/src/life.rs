@@ -16,6 +16,10 @@ use crate::this::This;
 /// A hook runs as a handler does: its calls leave together, and no call of the actor's own mailbox
 /// is handled meanwhile. A hook that panics ends the actor.
 pub trait Life: Interface {
+    /// False where there are nothing but defaults: then nothing is made ready to run them.
+    #[doc(hidden)]
+    const HAS_HOOKS: bool = true;
+
     /// Runs before the first call is handled; calls wait meanwhile. After an error the actor has
     /// ended with it: nothing was handled, `stopped` is not called.
     fn started(&mut self, this: &This<Self>) -> impl Future<Output = Result<(), Reason>> + Send {

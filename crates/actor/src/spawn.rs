@@ -1,30 +1,37 @@
 //! Starting an actor: its mailbox first, then its task.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
+use crate::handle::Living;
 use crate::interface::Actor;
 use crate::mailbox::Mailbox;
 use crate::options::{ActorOptions, Runs};
 use crate::reason::Reason;
 use crate::reference::{Local, Ref};
-use crate::turn;
-use crate::worker::{Seat, Worker};
+use crate::turn::OfActor;
+use crate::worker::{Begun, Worker};
 
-/// Starts `actor`; it may send before it has begun.
+/// Starts `actor`; it may be sent to before it has begun.
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
-    let (reference, seat) = open::<A>(options);
-    run(options, seat, async move |seat| live(actor, seat, None).await);
+    let (reference, mailbox) = open::<A>(options);
+    run(options, mailbox.clone(), Life::new(actor, mailbox, None));
     reference
 }
 
 /// Starts `actor` and waits for its `started` hook.
 pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<Ref<A>, Reason> {
-    let (reference, seat) = open::<A>(options);
-    let (begun, beginning) = oneshot::channel();
-    run(options, seat, async move |seat| live(actor, seat, Some(begun)).await);
+    let (reference, mailbox) = open::<A>(options);
+    let (begins, beginning) = oneshot::channel();
+    let begun: Begun = Box::new(|outcome| {
+        // Whoever waited may have gone.
+        let _ = begins.send(outcome);
+    });
+    run(options, mailbox.clone(), Life::new(actor, mailbox, Some(begun)));
     match beginning.await {
         Ok(outcome) => outcome.map(|()| reference),
         Err(_) => Err(Reason::RuntimeGone),
@@ -32,34 +39,32 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
 }
 
 /// A mailbox, from both sides.
-pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Seat<A::Message>) {
+pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
     let target = A::SCHEMA.name.into();
     let mailbox = Mailbox::new(target, options.mailbox_calls.max(1), options.when_full);
     let mailbox = Arc::new(mailbox);
-    (Ref::local(Arc::new(Local::new(mailbox.clone()))), Seat::new(mailbox))
+    (Ref::local(Arc::new(Local::new(mailbox.clone()))), mailbox)
 }
 
-/// Runs what `life` makes of the seat where the options say.
-pub(crate) fn run<M, F, L>(options: &ActorOptions, seat: Seat<M>, life: L)
+/// Runs `life`, that of the actor with this mailbox, where the options say.
+pub(crate) fn run<M, F>(options: &ActorOptions, mailbox: Arc<Mailbox<M>>, life: F)
 where
     M: Send + 'static,
-    F: Future<Output = ()>,
-    L: FnOnce(Seat<M>) -> F + Send + 'static,
-    F: Send + 'static,
+    F: Future<Output = ()> + Unpin + Send + 'static,
 {
-    let own = seat.mailbox().clone();
+    let life = OfActor::new(mailbox.clone(), life);
     match &options.runs {
-        Runs::Here => drop(tokio::spawn(turn::of_actor(own, life(seat)))),
-        Runs::On(runtime) => drop(runtime.spawn(turn::of_actor(own, life(seat)))),
+        Runs::Here => drop(tokio::spawn(life)),
+        Runs::On(runtime) => drop(runtime.spawn(life)),
         Runs::OwnThread => {
-            let name = seat.mailbox().target().to_string();
-            let thread = std::thread::Builder::new().name(name);
-            let body =
-                move || match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-                    Ok(runtime) => runtime.block_on(turn::of_actor(own, life(seat))),
-                    Err(why) => seat.end(Reason::failed(why)),
-                };
-            // Without a thread the seat is dropped, which says so to everybody.
+            let thread = std::thread::Builder::new().name(mailbox.target().to_string());
+            let body = || {
+                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                // Without one the life is dropped, which says so to everybody.
+                if let Ok(runtime) = runtime {
+                    runtime.block_on(life);
+                }
+            };
             if let Err(why) = thread.spawn(body) {
                 tracing::error!(%why, "no thread for an actor");
             }
@@ -67,23 +72,32 @@ where
     }
 }
 
-async fn live<A: Actor>(
-    actor: A,
+/// The mailbox of an actor whose task runs. However that ends, by itself or with its runtime,
+/// everybody hears of it.
+pub(crate) struct Seat<M: Send + 'static>(pub(crate) Arc<Mailbox<M>>);
+
+impl<M: Send + 'static> Drop for Seat<M> {
+    fn drop(&mut self) {
+        self.0.clone().end(Reason::RuntimeGone);
+    }
+}
+
+/// An actor that has one life.
+struct Life<A: Actor> {
+    worker: Worker<A>,
     seat: Seat<A::Message>,
-    begun: Option<oneshot::Sender<Result<(), Reason>>>,
-) {
-    let mut worker = Worker::new(actor, &seat);
-    let started = worker.start().await;
-    if let Err(reason) = &started {
-        seat.end(reason.clone());
+}
+
+impl<A: Actor> Life<A> {
+    fn new(actor: A, mailbox: Arc<Mailbox<A::Message>>, begun: Option<Begun>) -> Life<A> {
+        Life { worker: Worker::new(actor, mailbox.clone(), begun), seat: Seat(mailbox) }
     }
-    let goes_on = started.is_ok();
-    if let Some(begun) = begun {
-        // Whoever waited may have gone.
-        let _ = begun.send(started);
-    }
-    if goes_on {
-        let reason = worker.run().await;
-        seat.end(reason);
+}
+
+impl<A: Actor> Future for Life<A> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        Pin::new(&mut self.worker).poll(context).map(|reason| self.seat.0.clone().end(reason))
     }
 }

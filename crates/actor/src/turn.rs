@@ -7,7 +7,8 @@
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
 
 use crate::stage;
 use crate::this::{self, Own};
@@ -76,17 +77,29 @@ pub async fn in_turns<F: Future>(future: F) -> F::Output {
     .await
 }
 
-/// Runs the actor that `own` belongs to in turns.
-pub(crate) async fn of_actor<F: Future>(own: Own, future: F) -> F::Output {
-    let mut future = pin!(future);
-    let mut own = Some(own);
-    poll_fn(move |context| {
+/// Runs the actor that a mailbox belongs to in turns. By hand, because an `async` block would hold
+/// its future twice.
+pub(crate) struct OfActor<F> {
+    own: Option<Own>,
+    future: F,
+}
+
+impl<F> OfActor<F> {
+    pub(crate) fn new(own: Own, future: F) -> OfActor<F> {
+        OfActor { own: Some(own), future }
+    }
+}
+
+impl<F: Future + Unpin> Future for OfActor<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = &mut *self;
         // The turn is over first: what it publishes is the actor's still.
-        let _entered = this::enter(&mut own);
+        let _entered = this::enter(&mut this.own);
         let _turn = open(true);
-        future.as_mut().poll(context)
-    })
-    .await
+        Pin::new(&mut this.future).poll(context)
+    }
 }
 
 #[cfg(test)]

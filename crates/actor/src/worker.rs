@@ -3,227 +3,262 @@
 //! It takes a chunk of mail, handles its calls one after the other, and takes the next; control mail
 //! goes before each call. After [`TURN_RUNS_MAX`] chunks it lets the other tasks of its thread have
 //! their turn. A panic ends the actor: the asker hears `Panicked`, everybody else `ActorStopped`.
+//!
+//! A million actors may sleep, so this is no `async` function: one of those is as large as the most
+//! that it ever holds. What may wait in the middle, an `async` handler or a hook, runs in a box that
+//! is there only meanwhile, with the actor inside.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
-use crate::control::Order;
-use crate::error::CallErrorKind;
+use crate::control::{Control, Order};
 use crate::handle::Living;
+use crate::handling::{End, Unhandled, handle_chunk};
 use crate::interface::Actor;
-use crate::lane::LaneOwner;
 use crate::limits::TURN_RUNS_MAX;
-use crate::mailbox::{Mailbox, Next, Taken};
-use crate::queue::Chunk;
+use crate::mailbox::{Mailbox, Next};
 use crate::reason::Reason;
 use crate::reply::{Gathered, Reply, ending};
-use crate::run::{Arrived, Left, Pause, Run, Source};
 use crate::this::{This, untie};
 
-/// The mailbox of an actor, seen from inside. However the actor's task ends, by itself, by a panic or
-/// with its runtime, everybody hears of it.
-pub(crate) struct Seat<M: Send + 'static>(Arc<Mailbox<M>>);
-
-impl<M: Send + 'static> Seat<M> {
-    pub(crate) fn new(mailbox: Arc<Mailbox<M>>) -> Seat<M> {
-        Seat(mailbox)
-    }
-
-    pub(crate) fn mailbox(&self) -> &Arc<Mailbox<M>> {
-        &self.0
-    }
-
-    /// The actor has ended.
-    pub(crate) fn end(&self, reason: Reason) {
-        self.0.clone().end(reason);
-    }
+/// One life of an actor: from the state that it begins with to the reason for its end.
+pub(crate) struct Worker<A: Actor> {
+    mailbox: Arc<Mailbox<A::Message>>,
+    /// Away while something runs that may wait.
+    actor: Option<A>,
+    stage: Stage<A>,
+    /// Memory for the answers of a run, once there were some.
+    gathered: Option<Box<Gathered>>,
+    begun: Option<Begun>,
+    suspended: bool,
 }
 
-impl<M: Send + 'static> Drop for Seat<M> {
-    fn drop(&mut self) {
-        self.end(Reason::RuntimeGone);
+enum Stage<A> {
+    /// The hook of the start was not run yet.
+    New,
+    /// Nothing is half done.
+    Ready,
+    /// Something runs that may wait.
+    Busy(Pin<Box<dyn Future<Output = (A, Step)> + Send>>),
+    /// The hook of the end runs.
+    Ending(Pin<Box<dyn Future<Output = Reason> + Send>>),
+    Over(Option<Reason>),
+}
+
+/// What comes after something that may have waited.
+enum Step {
+    Begun(Result<(), Reason>),
+    GoOn,
+    End(Reason),
+}
+
+/// Who is told how the start went.
+pub(crate) type Begun = Box<dyn FnOnce(Result<(), Reason>) + Send>;
+
+impl<A: Actor> Worker<A> {
+    pub(crate) fn new(
+        actor: A,
+        mailbox: Arc<Mailbox<A::Message>>,
+        begun: Option<Begun>,
+    ) -> Worker<A> {
+        let (actor, stage) = (Some(actor), Stage::New);
+        Worker { mailbox, actor, stage, gathered: None, begun, suspended: false }
     }
-}
 
-/// One life: from the state that it begins with to the reason for its end.
-pub(crate) struct Worker<'a, A: Actor> {
-    actor: A,
-    this: This<A>,
-    seat: &'a Seat<A::Message>,
-    gathered: Gathered,
-}
-
-impl<'a, A: Actor> Worker<'a, A> {
-    pub(crate) fn new(actor: A, seat: &'a Seat<A::Message>) -> Worker<'a, A> {
-        let this = This::new(seat.0.clone());
-        Worker { actor, this, seat, gathered: Gathered::default() }
+    /// Has `work` done with the actor inside.
+    fn do_boxed<F>(&mut self, work: impl FnOnce(A, Arc<Mailbox<A::Message>>) -> F)
+    where
+        F: Future<Output = (A, Step)> + Send + 'static,
+    {
+        if let Some(actor) = self.actor.take() {
+            self.stage = Stage::Busy(Box::pin(work(actor, self.mailbox.clone())));
+        }
     }
 
     /// Runs the hook of the start; calls wait meanwhile.
-    pub(crate) async fn start(&mut self) -> Result<(), Reason> {
-        let mailbox = &self.seat.0;
-        attended(mailbox, self.actor.started(&self.this)).await?
+    fn begin(&mut self) {
+        if !A::HAS_HOOKS {
+            return self.follow(Step::Begun(Ok(())));
+        }
+        self.do_boxed(async |mut actor: A, mailbox| {
+            let this = This::new(mailbox.clone());
+            let started = attended(mailbox.control(), actor.started(&this)).await;
+            (actor, Step::Begun(started.and_then(|started| started)))
+        });
     }
 
-    /// Handles mail until the end, runs the hook of the end, and says why it came.
-    pub(crate) async fn run(mut self) -> Reason {
-        let reason = match self.deliver().await {
-            Ok(reason) | Err(reason) => reason,
-        };
+    fn follow(&mut self, step: Step) {
+        self.stage = Stage::Ready;
+        match step {
+            Step::GoOn => {}
+            Step::End(reason) => self.end(reason),
+            Step::Begun(outcome) => {
+                if let Err(reason) = &outcome {
+                    self.actor = None;
+                    self.stage = Stage::Over(Some(reason.clone()));
+                }
+                if let Some(begun) = self.begun.take() {
+                    begun(outcome);
+                }
+            }
+        }
+    }
+
+    /// Runs the hook of the end, unless nobody knows what the actor is like.
+    fn end(&mut self, reason: Reason) {
         if let Reason::Panicked(text) = &reason {
-            let actor = &**self.seat.0.target();
+            let actor = &**self.mailbox.target();
             tracing::error!(actor, "a handler panicked, the actor has stopped: {text}");
-        } else if reason != Reason::Killed {
-            let stopped = self.actor.stopped(&self.this, &reason);
-            if let Err(Reason::Killed) = attended(&self.seat.0, stopped).await {
-                return Reason::Killed;
+        }
+        let is_known = !matches!(reason, Reason::Panicked(_) | Reason::Killed);
+        let Some(mut actor) = self.actor.take().filter(|_| A::HAS_HOOKS && is_known) else {
+            self.stage = Stage::Over(Some(reason));
+            return;
+        };
+        let mailbox = self.mailbox.clone();
+        self.stage = Stage::Ending(Box::pin(async move {
+            let this = This::new(mailbox.clone());
+            let stopped = attended(mailbox.control(), actor.stopped(&this, &reason)).await;
+            if stopped == Err(Reason::Killed) { Reason::Killed } else { reason }
+        }));
+    }
+
+    /// Does what comes next; `Pending` when there is nothing to do.
+    fn next(&mut self, context: &Context<'_>) -> Poll<()> {
+        let next = match self.suspended {
+            false => self.mailbox.poll_next(context),
+            true if self.mailbox.control().register(context) => Poll::Ready(Next::Orders),
+            true => Poll::Pending,
+        };
+        match next {
+            Poll::Pending => {
+                self.gathered.iter_mut().for_each(|gathered| gathered.rest());
+                return Poll::Pending;
+            }
+            Poll::Ready(Next::Orders) => {
+                if let Some(actor) = &mut self.actor
+                    && let Err(reason) = obey(actor, &self.mailbox, &mut self.suspended)
+                {
+                    self.end(reason);
+                }
+            }
+            Poll::Ready(Next::Over) => {
+                let sealed = self.mailbox.is_sealed();
+                self.end(if sealed { Reason::Shutdown } else { Reason::Normal });
+            }
+            Poll::Ready(Next::Calls((chunk, queue))) => {
+                let Some(actor) = &mut self.actor else { return Poll::Ready(()) };
+                let calls = Unhandled::new(chunk, queue);
+                match handle_chunk(actor, calls, self.mailbox.control(), &mut self.gathered) {
+                    End::Done => {}
+                    End::Orders(left) => left.put_back(&self.mailbox),
+                    End::Failed(reason, left) => {
+                        left.put_back(&self.mailbox);
+                        self.end(reason);
+                    }
+                    End::Later(message, reply, left) => {
+                        self.do_boxed(|actor, mailbox| finish(actor, mailbox, message, reply, left))
+                    }
+                }
             }
         }
-        reason
+        Poll::Ready(())
     }
+}
 
-    /// What ends it early is an error.
-    async fn deliver(&mut self) -> Result<Reason, Reason> {
-        let mailbox = self.seat.0.clone();
-        // Runs since the actor last slept: when it does, the others have their turn.
-        let mut runs = 0;
-        loop {
-            let next = poll_fn(|context| {
-                let next = mailbox.poll_next(context);
-                if next.is_pending() {
-                    runs = 0;
-                    self.gathered.rest();
+impl<A: Actor> Unpin for Worker<A> {}
+
+impl<A: Actor> Future for Worker<A> {
+    type Output = Reason;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reason> {
+        let this = &mut *self;
+        // When it sleeps, the others have their turn.
+        for _ in 0..TURN_RUNS_MAX {
+            match &mut this.stage {
+                Stage::New => this.begin(),
+                Stage::Ready => ready!(this.next(context)),
+                Stage::Busy(work) => {
+                    let (actor, step) = ready!(work.as_mut().poll(context));
+                    this.actor = Some(actor);
+                    this.follow(step);
                 }
-                next
-            });
-            match next.await {
-                Next::Orders => self.obey().await?,
-                Next::Over if mailbox.is_sealed() => return Ok(Reason::Shutdown),
-                Next::Over => return Ok(Reason::Normal),
-                Next::Calls(taken) => self.handle_chunk(taken).await?,
-            }
-            runs += 1;
-            if runs == TURN_RUNS_MAX {
-                runs = 0;
-                yield_now().await;
+                Stage::Ending(hook) => {
+                    let reason = ready!(hook.as_mut().poll(context));
+                    this.stage = Stage::Over(Some(reason));
+                }
+                Stage::Over(reason) => {
+                    return reason.take().map_or(Poll::Pending, Poll::Ready);
+                }
             }
         }
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
+}
 
-    async fn handle_chunk(&mut self, (mut chunk, queue): Taken<A::Message>) -> Result<(), Reason> {
-        let owner = queue.owner.as_ref();
-        let outcome = match (&mut chunk, owner) {
-            (Chunk::Frames(frames), Some(owner)) => {
-                owner.freed(std::mem::take(&mut frames.units));
-                let calls = frames.calls - frames.skip;
-                let run = Run::new(Arrived::new(frames, owner), calls, Some(owner));
-                self.handle_run(run, Some(owner)).await
-            }
-            (Chunk::Frames(_), None) => Ok(()),
-            (Chunk::Mails(mails), owner) => {
-                let calls = mails.len();
-                self.handle_run(Run::new(mails.drain(), calls, owner), owner).await
-            }
-        };
-        let Err((reason, left)) = outcome else {
-            queue.give_back(chunk);
-            return Ok(());
-        };
-        let left = match (left, chunk) {
-            (Left::Mails(mails), _) => Chunk::Mails(mails),
-            (Left::Frames(left), Chunk::Frames(mut frames)) => {
-                frames.skip = frames.calls - left.min(frames.calls);
-                Chunk::Frames(frames)
-            }
-            (Left::Frames(_), chunk) => chunk,
-        };
-        self.seat.0.put_back(left, &queue);
-        Err(reason)
-    }
-
-    /// Handles the calls of a run. An error: why the actor ends, and what was not begun.
-    async fn handle_run(
-        &mut self,
-        mut run: Run<'_, A, impl Source<A>>,
-        owner: Option<&Arc<dyn LaneOwner>>,
-    ) -> Result<(), (Reason, Left<A::Message>)> {
-        let mailbox = &self.seat.0;
-        let mut reply = Reply::of_run(owner, std::mem::take(&mut self.gathered));
-        loop {
-            let actor = &mut self.actor;
-            let control = mailbox.control();
-            let handled = AssertUnwindSafe(|| run.source.handle(actor, &mut reply, control));
-            let pause = catch_unwind(handled);
-            // Here, because an `async` handler may end the turn.
-            reply.hand_over();
-            let (ended, in_call) = match pause {
-                Ok(Pause::End) => break,
-                Ok(Pause::Orders) => (obey(&mut self.actor, &self.this, mailbox).await, false),
-                Ok(Pause::Later(message)) => {
-                    let handler = self.actor.handle_later(message, reply.take_owned());
-                    (attended(mailbox, handler).await, true)
-                }
-                Err(payload) => {
-                    reply.fail(CallErrorKind::Panicked, "");
-                    (Err(Reason::panicked(&*payload)), true)
-                }
-            };
-            if let Err(reason) = ended {
-                return Err((reason, run.finish(in_call)));
-            }
+/// Runs an `async` handler, and then those of the calls behind it.
+async fn finish<A: Actor>(
+    mut actor: A,
+    mailbox: Arc<Mailbox<A::Message>>,
+    message: A::Message,
+    reply: Reply<'static>,
+    left: Unhandled<A::Message>,
+) -> (A, Step) {
+    let mut gathered = None;
+    let mut later = (message, reply, left);
+    loop {
+        let (message, reply, left) = later;
+        let handler = actor.handle_later(message, reply);
+        if let Err(reason) = attended(mailbox.control(), handler).await {
+            left.put_back(&mailbox);
+            return (actor, Step::End(reason));
         }
-        run.finish(false);
-        self.gathered = reply.into_gathered();
-        Ok(())
-    }
-
-    async fn obey(&mut self) -> Result<(), Reason> {
-        obey(&mut self.actor, &self.this, &self.seat.0).await
+        left.handled_one();
+        match handle_chunk(&mut actor, left, mailbox.control(), &mut gathered) {
+            End::Done => return (actor, Step::GoOn),
+            End::Orders(left) => {
+                left.put_back(&mailbox);
+                return (actor, Step::GoOn);
+            }
+            End::Failed(reason, left) => {
+                left.put_back(&mailbox);
+                return (actor, Step::End(reason));
+            }
+            End::Later(message, reply, left) => later = (message, reply, left),
+        }
     }
 }
 
 /// Does what control mail says; an error is the reason for which the actor ends.
-async fn obey<A: Actor>(
+fn obey<A: Actor>(
     actor: &mut A,
-    this: &This<A>,
     mailbox: &Arc<Mailbox<A::Message>>,
+    suspended: &mut bool,
 ) -> Result<(), Reason> {
-    let control = mailbox.control();
-    let mut suspended = false;
-    loop {
-        match control.take() {
-            None => {
-                if let Some(reason) = control.ended() {
-                    return Err(reason);
-                }
-                if !suspended {
-                    return Ok(());
-                }
-                poll_fn(|context| match control.register(context) {
-                    true => Poll::Ready(()),
-                    false => Poll::Pending,
-                })
-                .await;
-            }
-            Some(Order::Stop(reason)) => return Err(reason),
-            Some(Order::Drain) => mailbox.seal(),
-            Some(Order::Suspend) => suspended = true,
-            Some(Order::Resume) => suspended = false,
-            Some(Order::Down(down)) => caught(|| actor.down(this, down))?,
-            Some(Order::Exit(exit)) => {
+    let (control, this) = (mailbox.control(), This::new(mailbox.clone()));
+    while let Some(order) = control.take() {
+        match order {
+            Order::Stop(reason) => return Err(reason),
+            Order::Drain => mailbox.seal(),
+            Order::Suspend => *suspended = true,
+            Order::Resume => *suspended = false,
+            Order::Down(down) => caught(|| actor.down(&this, down))?,
+            Order::Exit(exit) => {
                 untie(&**mailbox, &exit);
-                caught(|| actor.exited(this, exit))??;
+                caught(|| actor.exited(&this, exit))??;
             }
-            Some(Order::Visit(visit)) => {
+            Order::Visit(visit) => {
                 let any: &mut dyn Any = actor;
                 caught(|| visit(any))?;
             }
         }
     }
+    control.ended().map_or(Ok(()), Err)
 }
 
 fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
@@ -231,13 +266,9 @@ fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
 }
 
 /// Runs a handler or a hook that may wait to its end, unless it panics or its actor is killed.
-async fn attended<M: Send + 'static, T>(
-    mailbox: &Mailbox<M>,
-    future: impl Future<Output = T>,
-) -> Result<T, Reason> {
+async fn attended<T>(control: &Control, future: impl Future<Output = T>) -> Result<T, Reason> {
     let mut future = pin!(Some(future));
     poll_fn(|context| {
-        let control = mailbox.control();
         if control.register(context)
             && let Some(reason) = control.ended()
         {
@@ -249,18 +280,6 @@ async fn attended<M: Send + 'static, T>(
             Ok(poll) => poll.map(Ok),
             Err(payload) => Poll::Ready(Err(Reason::panicked(&*payload))),
         }
-    })
-    .await
-}
-
-async fn yield_now() {
-    let mut yielded = false;
-    poll_fn(|context| {
-        if std::mem::replace(&mut yielded, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
     })
     .await
 }

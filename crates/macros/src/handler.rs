@@ -65,7 +65,9 @@ pub(crate) fn life(definition: &Definition) -> TokenStream {
     let whole = &definition.whole;
     quote! {
         #[automatically_derived]
-        impl ::wigwag::Life for #whole {}
+        impl ::wigwag::Life for #whole {
+            const HAS_HOOKS: ::core::primitive::bool = false;
+        }
     }
 }
 

@@ -19,9 +19,9 @@ use crate::limits::{CHILD_SHUTDOWN, CHILD_START};
 use crate::mailbox::Mailbox;
 use crate::options::ActorOptions;
 use crate::reason::Reason;
-use crate::spawn::{open, run};
+use crate::spawn::{Seat, open, run};
 use crate::this::This;
-use crate::worker::{Seat, Worker};
+use crate::worker::{Begun, Worker};
 
 /// When a child that has ended is started again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -169,11 +169,11 @@ struct Maker<F>(Arc<F>);
 
 impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> Make for Maker<F> {
     fn start(&self, boss: Boss, number: u64, options: &ActorOptions) -> Started {
-        let (reference, seat) = open::<A>(options);
-        let handle = Handle::new(seat.mailbox().clone());
+        let (reference, mailbox) = open::<A>(options);
+        let handle = Handle::new(mailbox.clone());
         let (begins, begun) = oneshot::channel();
-        let make = self.0.clone();
-        run(options, seat, async move |seat| live(make, seat, boss, number, begins).await);
+        let seat = Seat(mailbox.clone());
+        run(options, mailbox, Box::pin(live(self.0.clone(), seat, boss, number, begins)));
         let reference: A::Ref = reference.into();
         let copy = move || -> AnyReference { Box::new(reference.clone()) };
         Started { handle, reference: Box::new(copy), begun }
@@ -188,41 +188,40 @@ async fn live<A: Actor, F: Fn() -> A>(
     number: u64,
     begins: oneshot::Sender<Result<(), Reason>>,
 ) {
-    let mut begins = Some(begins);
+    let mut first = Some(begins);
     loop {
-        let (reason, in_start) = match begin(&*make, &seat).await {
-            Err(reason) => (reason, true),
-            Ok(worker) => {
-                match begins.take() {
-                    Some(begins) => drop(begins.send(Ok(()))),
-                    None => boss.tell(News::Started { child: number }),
+        let is_first = first.is_some();
+        let (reason, in_start) = match catch_unwind(AssertUnwindSafe(&*make)) {
+            Err(payload) => {
+                let reason = Reason::panicked(&*payload);
+                if let Some(begins) = first.take() {
+                    let _ = begins.send(Err(reason.clone()));
                 }
-                (worker.run().await, false)
+                (reason, true)
+            }
+            Ok(actor) => {
+                let (starts, started) = oneshot::channel();
+                let (first, above) = (first.take(), boss.clone());
+                let begun: Begun = Box::new(move |outcome| {
+                    let _ = starts.send(outcome.is_ok());
+                    match first {
+                        Some(begins) => drop(begins.send(outcome)),
+                        None if outcome.is_ok() => above.tell(News::Started { child: number }),
+                        // Said together with the end.
+                        None => {}
+                    }
+                });
+                let reason = Worker::new(actor, seat.0.clone(), Some(begun)).await;
+                (reason, !started.await.unwrap_or(false))
             }
         };
-        if let Some(begins) = begins.take() {
-            // The first start has failed: there is no child.
-            seat.end(reason.clone());
-            let _ = begins.send(Err(reason));
-            return;
-        }
-        if *boss.ending.borrow() || Handle::new(seat.mailbox().clone()).is_ended() {
-            return seat.end(reason);
+        let ends = is_first && in_start || *boss.ending.borrow() || seat.0.control().has_ended();
+        if ends {
+            return seat.0.clone().end(reason);
         }
         match boss.verdict(number, reason.clone(), in_start).await {
             Verdict::Again => {}
-            Verdict::Over => return seat.end(reason),
+            Verdict::Over => return seat.0.clone().end(reason),
         }
     }
-}
-
-async fn begin<'a, A: Actor, F: Fn() -> A>(
-    make: &F,
-    seat: &'a Seat<A::Message>,
-) -> Result<Worker<'a, A>, Reason> {
-    let made = catch_unwind(AssertUnwindSafe(make));
-    let actor = made.map_err(|payload| Reason::panicked(&*payload))?;
-    let mut worker = Worker::new(actor, seat);
-    worker.start().await?;
-    Ok(worker)
 }

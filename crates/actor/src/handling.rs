@@ -1,0 +1,142 @@
+//! Handling a chunk of mail: call by call, as far as it goes without waiting.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use crate::control::Control;
+use crate::error::CallErrorKind;
+use crate::interface::Actor;
+use crate::mailbox::{Mailbox, refuse};
+use crate::queue::{Chunk, Queue};
+use crate::reason::Reason;
+use crate::reply::{Gathered, Reply};
+use crate::run::{Arrived, Left, Pause, Run, Source};
+
+/// Why the handling of a chunk ended, with the calls that were not begun.
+pub(crate) enum End<M> {
+    Done,
+    /// There is control mail.
+    Orders(Unhandled<M>),
+    /// This call has an `async` handler.
+    Later(M, Reply<'static>, Unhandled<M>),
+    /// A handler has ended the actor.
+    Failed(Reason, Unhandled<M>),
+}
+
+/// Calls that were taken out of their queue and not handled. However they are let go, those who wait
+/// for an answer hear of it.
+pub(crate) struct Unhandled<M> {
+    chunk: Option<Chunk<M>>,
+    queue: Arc<Queue<M>>,
+}
+
+impl<M> Unhandled<M> {
+    pub(crate) fn new(chunk: Chunk<M>, queue: Arc<Queue<M>>) -> Unhandled<M> {
+        Unhandled { chunk: Some(chunk), queue }
+    }
+
+    /// Puts them back before all others of their queue.
+    pub(crate) fn put_back(mut self, mailbox: &Mailbox<M>) {
+        if let Some(chunk) = self.chunk.take() {
+            mailbox.put_back(chunk, &self.queue);
+        }
+    }
+
+    /// The handler of a call before them has ended.
+    pub(crate) fn handled_one(&self) {
+        if let Some(owner) = &self.queue.owner {
+            owner.handled(1);
+        }
+    }
+
+    /// The chunk was gone through and `left` is what was not begun.
+    fn keep(&mut self, mut chunk: Chunk<M>, left: Left<M>) {
+        self.chunk = match left {
+            Left::Mails(mails) => {
+                self.queue.give_back(chunk);
+                Some(Chunk::Mails(mails))
+            }
+            Left::Frames(left) => {
+                if let Chunk::Frames(frames) = &mut chunk {
+                    frames.skip = frames.calls - left.min(frames.calls);
+                }
+                Some(chunk)
+            }
+        };
+    }
+}
+
+impl<M> Drop for Unhandled<M> {
+    fn drop(&mut self) {
+        if let Some(chunk) = self.chunk.take() {
+            refuse(chunk, self.queue.owner.as_ref());
+        }
+    }
+}
+
+/// Handles calls until none is left, one has an `async` handler, control mail has come, or the actor
+/// has ended.
+pub(crate) fn handle_chunk<A: Actor>(
+    actor: &mut A,
+    mut calls: Unhandled<A::Message>,
+    control: &Control,
+    gathered: &mut Option<Box<Gathered>>,
+) -> End<A::Message> {
+    let Some(mut chunk) = calls.chunk.take() else { return End::Done };
+    let owner = calls.queue.owner.as_ref();
+    let memory = gathered.as_deref_mut().map(std::mem::take).unwrap_or_default();
+    let mut reply = Reply::of_run(owner, memory);
+    let (pause, left) = match (&mut chunk, owner) {
+        (Chunk::Frames(frames), Some(owner)) => {
+            owner.freed(std::mem::take(&mut frames.units));
+            let count = frames.calls - frames.skip;
+            let run = Run::new(Arrived::new(frames, owner), count, Some(owner));
+            handle_run(actor, run, control, &mut reply)
+        }
+        (Chunk::Frames(_), None) => (Ok(Pause::End), Left::Frames(0)),
+        (Chunk::Mails(mails), owner) => {
+            let count = mails.len();
+            handle_run(actor, Run::new(mails.drain(), count, owner), control, &mut reply)
+        }
+    };
+    let owned = match pause {
+        Ok(Pause::Later(_)) => Some(reply.take_owned()),
+        _ => None,
+    };
+    if owner.is_some() {
+        **gathered.get_or_insert_default() = reply.into_gathered();
+    } else {
+        drop(reply);
+    }
+    if let Ok(Pause::End) = pause {
+        calls.queue.give_back(chunk);
+        return End::Done;
+    }
+    calls.keep(chunk, left);
+    match (pause, owned) {
+        (Ok(Pause::Later(message)), Some(reply)) => End::Later(message, reply, calls),
+        (Ok(_), _) => End::Orders(calls),
+        (Err(reason), _) => End::Failed(reason, calls),
+    }
+}
+
+fn handle_run<A: Actor>(
+    actor: &mut A,
+    mut run: Run<'_, A, impl Source<A>>,
+    control: &Control,
+    reply: &mut Reply<'_>,
+) -> (Result<Pause<A::Message>, Reason>, Left<A::Message>) {
+    let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
+    // Here, because the turn may end next.
+    reply.hand_over();
+    match pause {
+        Ok(pause) => {
+            let broke_off = matches!(pause, Pause::Later(_));
+            (Ok(pause), run.finish(broke_off))
+        }
+        Err(payload) => {
+            reply.fail(CallErrorKind::Panicked, "");
+            (Err(Reason::panicked(&*payload)), run.finish(true))
+        }
+    }
+}
