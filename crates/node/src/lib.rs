@@ -187,9 +187,9 @@ pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
     Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Child,
-    ChildInfo, ChildState, Down, Exit, Handle, Here, Interface, Life, Monitor, Pipeline, Reason,
-    Ref, Refused, Restart, Runs, Shutdown, Strategy, Supervisor, SupervisorError, SupervisorRef,
-    Tell, This, TooManyWatchers, Unsent, WhenFull, block_on,
+    ChildInfo, ChildState, Down, Exit, Handle, Here, Interface, Life, Monitor, Owed, Pipeline,
+    Reason, Ref, Refused, Restart, Runs, Shutdown, Strategy, Supervisor, SupervisorError,
+    SupervisorRef, Tell, This, TooManyWatchers, Unsent, WhenFull, block_on,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};
