@@ -134,7 +134,7 @@ const COLUMNS: &[Column] = &[
         terminal: Room::Figure,
         value: |row| {
             let each = |run: &Run| Some(run.seconds * 1e6 / run.messages.max(1) as f64);
-            ONE_BY_ONE.contains(&row.cell.as_str()).then(|| over_rounds(row, each, microseconds))?
+            ONE_BY_ONE.contains(&row.cell.as_str()).then(|| over_rounds(row, each, short))?
         },
     },
     Column {
@@ -294,6 +294,11 @@ const COLUMNS: &[Column] = &[
         value: |row| Figure::plain(grouped(row.source_lines?)),
     },
 ];
+
+/// Microseconds, or nanoseconds where it is less than one.
+fn short(time: f64) -> String {
+    if time < 1.0 { format!("{} ns", significant(time * 1e3)) } else { microseconds(time) }
+}
 
 /// What server and client held in the round in which both together held most.
 pub(crate) fn memory_of_sides(row: &Row) -> Option<(u64, u64)> {

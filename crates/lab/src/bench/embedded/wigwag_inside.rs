@@ -129,61 +129,46 @@ async fn ring(orders: &Orders) -> Result<(), Failure> {
     Ok(say(&format!(r#"{{"value": {value}, "senders": [{}]}}"#, accounts.join(", ")))?)
 }
 
+/// Asks in flight at once, of as many actors.
+const ASKS_IN_FLIGHT: usize = 1_024;
+
 /// One of very many.
 pub(super) struct Idler {
     number: u64,
     told: u64,
-    roll: RollRef,
 }
 
 #[wigwag::actor]
 impl Idler {
-    pub async fn hello(&mut self, payload: u32) {
+    /// Its own number, how often it was told, and what.
+    pub fn hello(&mut self, payload: u32) -> (u64, u64, u32) {
         self.told += 1;
-        // Refused when the roll has ended, and then nobody wants to know.
-        let _ = self.roll.here(self.number, self.told, payload).tell().await;
-    }
-}
-
-/// Whoever is there.
-pub(super) struct Roll {
-    of: u64,
-    alive: u64,
-    sum: u64,
-    pairs: u64,
-    again: u64,
-    done: Sender<String>,
-}
-
-#[wigwag::actor]
-impl Roll {
-    pub fn here(&mut self, number: u64, told: u64, payload: u32) {
-        self.alive += 1;
-        self.sum += u64::from(payload);
-        self.pairs = self.pairs.wrapping_add(number.wrapping_mul(payload.into()));
-        self.again += u64::from(told != 1);
-        if self.alive == self.of {
-            let Roll { alive, again, .. } = *self;
-            let (sum, pairs) = (self.sum.to_string(), self.pairs.to_string());
-            let account = json!({ "alive": alive, "sum": sum, "pairs": pairs, "again": again });
-            // Somebody waits for it as long as the program runs.
-            let _ = self.done.try_send(account.to_string());
-        }
+        (self.number, self.told, payload)
     }
 }
 
 async fn spawn(orders: &Orders) -> Result<(), Failure> {
-    let (done, mut ended) = channel(1);
-    let (of, alive, sum, pairs, again) = (orders.messages, 0, 0, 0, 0);
-    let roll = Roll { of, alive, sum, pairs, again, done }.spawn();
+    let (messages, mut draws) = (orders.messages, Draws::of(orders.seed, 0));
     ready_and_go()?;
-    let idlers: Vec<IdlerRef> = (0..orders.messages)
-        .map(|number| Idler { number, told: 0, roll: roll.clone() }.spawn())
-        .collect();
-    let mut draws = Draws::of(orders.seed, 0);
-    for idler in &idlers {
-        idler.hello(draws.next()).tell().await?;
-    }
-    let account = ended.recv().await.ok_or("the roll has ended")?;
-    Ok(say_and_stay(&account)?)
+    let roll = wigwag::spawn(async move {
+        let idlers: Vec<IdlerRef> =
+            (0..messages).map(|number| Idler { number, told: 0 }.spawn()).collect();
+        let (mut alive, mut sum, mut pairs, mut again) = (0_u64, 0_u64, 0_u64, 0_u64);
+        for some in idlers.chunks(ASKS_IN_FLIGHT) {
+            let asked: Result<Vec<_>, _> =
+                some.iter().map(|idler| idler.hello(draws.next()).try_ask()).collect();
+            for answer in asked? {
+                let (number, told, payload) = answer.await?;
+                alive += 1;
+                sum += u64::from(payload);
+                pairs = pairs.wrapping_add(number.wrapping_mul(payload.into()));
+                again += u64::from(told != 1);
+            }
+        }
+        let (sum, pairs) = (sum.to_string(), pairs.to_string());
+        let account = json!({ "alive": alive, "sum": sum, "pairs": pairs, "again": again });
+        Ok::<_, Failure>((account, idlers))
+    });
+    let (account, _alive) = roll.await??;
+    Ok(say_and_stay(&account.to_string())?)
 }
