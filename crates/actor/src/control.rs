@@ -67,6 +67,8 @@ struct State {
     /// The actor, while an `async` handler of it waits for something else.
     actor: Option<Waker>,
     watchers: Vec<Watcher>,
+    /// Whose answer a handler of this actor waits for.
+    waits_for: Option<Weak<dyn Living>>,
     ended: Option<Reason>,
 }
 
@@ -152,6 +154,15 @@ impl Control {
     /// Takes away notices that have come and were not looked at.
     pub(crate) fn forget(&self, is_it: impl Fn(&Order) -> bool) {
         self.lock().orders.retain(|order| !is_it(order));
+    }
+
+    /// A handler of this actor waits for an answer of that one, or does no longer.
+    pub(crate) fn wait_for(&self, actor: Option<Weak<dyn Living>>) {
+        self.lock().waits_for = actor;
+    }
+
+    pub(crate) fn waited_for(&self) -> Option<Arc<dyn Living>> {
+        self.lock().waits_for.as_ref()?.upgrade()
     }
 
     pub(crate) fn ended(&self) -> Option<Reason> {

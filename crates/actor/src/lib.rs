@@ -31,6 +31,7 @@ pub mod watch;
 pub mod ask;
 pub mod answers;
 pub mod pipeline;
+mod circle;
 mod block;
 mod stage;
 pub mod run;

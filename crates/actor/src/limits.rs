@@ -56,3 +56,7 @@ pub const CHILD_SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// How long a child's `started` hook may take.
 pub const CHILD_START: Duration = Duration::from_secs(30);
+
+/// Actors that wait for one another in a row, of which an ask looks whether they lead back to it. A
+/// longer circle ends by the time limit of an ask in it.
+pub const CIRCLE_MAX: usize = 64;

@@ -5,6 +5,7 @@
 //! others by a chunk. A queue is listed when its first mail comes, and that is the only moment at
 //! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
@@ -243,6 +244,10 @@ impl<M> Mailbox<M> {
 }
 
 impl<M: Send + 'static> Living for Mailbox<M> {
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
     fn number(&self) -> u64 {
         self.number
     }
