@@ -149,6 +149,8 @@ async fn an_asker_elsewhere_is_owed_an_answer_in_the_same_way() {
 /// An answer that somebody owes to nobody.
 async fn lost_answer(desk: &DeskRef) -> Here<Owed<u64>> {
     desk.wait(0).tell().await.unwrap();
+    // A visit goes before what waits.
+    desk.number().ask().await.unwrap();
     Here(desk.visit(|desk| desk.waiting.pop().unwrap()).await.unwrap())
 }
 
