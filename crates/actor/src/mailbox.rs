@@ -21,6 +21,7 @@ use crate::parked::Ticket;
 use crate::queue::{Chunk, Pushed, Queue};
 use crate::reason::Reason;
 use crate::reply::Reply;
+use crate::timers::{TimerError, Timers};
 
 /// All the mail of one actor.
 pub(crate) struct Mailbox<M> {
@@ -55,6 +56,8 @@ struct State<M> {
     /// No mail is let in any more: the actor ends when what is in was handled.
     sealed: bool,
     closed: bool,
+    /// Nearly no actor has any.
+    timers: Option<Arc<Timers<M>>>,
 }
 
 impl<M> Mailbox<M> {
@@ -66,6 +69,7 @@ impl<M> Mailbox<M> {
             references: 0,
             sealed: false,
             closed: false,
+            timers: None,
         };
         Mailbox {
             number: fresh_number(),
@@ -199,11 +203,18 @@ impl<M> Mailbox<M> {
     }
 
     /// Lets nothing in any more; what is in is handled still.
-    pub(crate) fn seal(&self) {
+    pub(crate) fn seal(&self)
+    where
+        M: Send + 'static,
+    {
         let mut state = self.lock();
         state.sealed = true;
+        let timers = state.timers.clone();
         let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
         drop(state);
+        if let Some(timers) = timers {
+            timers.close();
+        }
         for queue in lanes.iter().chain([&self.local]) {
             queue.seal();
         }
@@ -218,13 +229,25 @@ impl<M> Mailbox<M> {
     }
 
     /// The actor is gone: whoever waits for it hears so.
-    fn close(&self) {
+    fn close(&self)
+    where
+        M: Send + 'static,
+    {
         let mut state = self.lock();
         state.closed = true;
+        let timers = state.timers.take();
+        drop(state);
+        // Before its queues are: none is listed any more when it has closed.
+        if let Some(timers) = timers {
+            timers.close();
+        }
+        let mut state = self.lock();
         let lanes: Vec<_> = state.lanes.drain(..).filter_map(|lane| lane.upgrade()).collect();
         // Not before: the list alone keeps a lane that its session has let go of with mail in it.
         let listed = std::mem::take(&mut state.listed);
         drop(state);
+        let timers = listed.iter().filter(|queue| queue.is_timer);
+        timers.for_each(|queue| queue.close().into_iter().for_each(drop));
         drop(listed);
         for queue in lanes.iter().chain([&self.local]) {
             for chunk in queue.close() {
@@ -239,6 +262,18 @@ impl<M> Mailbox<M> {
     fn lock(&self) -> MutexGuard<'_, State<M>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M: Send + 'static> Mailbox<M> {
+    /// The actor's timers; from now on it has some.
+    pub(crate) fn timers(self: &Arc<Self>) -> Result<Arc<Timers<M>>, TimerError> {
+        let mut state = self.lock();
+        if state.closed || state.sealed {
+            return Err(TimerError::Ended);
+        }
+        let new = || Arc::new(Timers::new(Arc::downgrade(self)));
+        Ok(state.timers.get_or_insert_with(new).clone())
     }
 }
 
@@ -263,8 +298,11 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     fn waiting(&self) -> usize {
         let state = self.lock();
         let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
+        let timers =
+            state.listed.iter().filter(|queue| queue.is_timer && queue.waiting() > 0).count();
         drop(state);
-        lanes.iter().chain([&self.local]).map(|queue| queue.waiting()).sum()
+        let lanes = lanes.iter().chain([&self.local]).map(|queue| queue.waiting());
+        lanes.sum::<usize>() + timers
     }
 
     fn dropped(&self) -> u64 {

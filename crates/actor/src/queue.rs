@@ -102,6 +102,9 @@ pub(crate) struct Queue<M> {
     /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
     capacity: usize,
     when_full: WhenFull,
+    /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
+    /// be withdrawn, until then.
+    pub(crate) is_timer: bool,
 }
 
 struct State<M> {
@@ -160,6 +163,11 @@ impl<M> Queue<M> {
         Queue { when_full, ..Queue::new(None, capacity) }
     }
 
+    /// The queue of a timer.
+    pub(crate) fn of_timer() -> Queue<M> {
+        Queue { when_full: WhenFull::Refuse, is_timer: true, ..Queue::new(None, 1) }
+    }
+
     /// A queue whose senders wait for room.
     pub(crate) fn new(owner: Option<Arc<dyn LaneOwner>>, capacity: usize) -> Queue<M> {
         let state = State {
@@ -172,7 +180,13 @@ impl<M> Queue<M> {
             parked: Parked::default(),
             dropped: 0,
         };
-        Queue { state: Mutex::new(state), owner, capacity, when_full: WhenFull::Wait }
+        Queue {
+            state: Mutex::new(state),
+            owner,
+            capacity,
+            when_full: WhenFull::Wait,
+            is_timer: false,
+        }
     }
 
     /// Takes the message out of its `Option` when it is let in. One lock, no allocation in
@@ -278,6 +292,11 @@ impl<M> Queue<M> {
         state.waiting += chunks.iter().map(Chunk::calls).sum::<usize>();
         state.chunks.extend(chunks.drain(..));
         Pushed::In { list: !std::mem::replace(&mut state.listed, true) }
+    }
+
+    /// Takes the oldest call out again.
+    pub(crate) fn withdraw(&self) -> Option<(M, Asker)> {
+        self.lock().pop_oldest()
     }
 
     /// Empty chunks for the reader of a lane.

@@ -11,14 +11,13 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
-use crate::control::Order;
+use crate::control::{Control, Order};
 use crate::error::CallErrorKind;
 use crate::handle::Living;
 use crate::interface::Actor;
-use crate::lane::LaneOwner;
 use crate::limits::TURN_RUNS_MAX;
 use crate::mailbox::{Mailbox, Next, Taken};
-use crate::queue::Chunk;
+use crate::queue::{Chunk, Queue};
 use crate::reason::Reason;
 use crate::reply::{Gathered, Reply, ending};
 use crate::run::{Arrived, Left, Pause, Run, Source};
@@ -115,18 +114,23 @@ impl<'a, A: Actor> Worker<'a, A> {
     }
 
     async fn handle_chunk(&mut self, (mut chunk, queue): Taken<A::Message>) -> Result<(), Reason> {
+        if queue.is_timer && self.seat.0.control().is_marked() {
+            // What control mail does may cancel the timer.
+            self.seat.0.put_back(chunk, &queue);
+            return Ok(());
+        }
         let owner = queue.owner.as_ref();
         let outcome = match (&mut chunk, owner) {
             (Chunk::Frames(frames), Some(owner)) => {
                 owner.freed(std::mem::take(&mut frames.units));
                 let calls = frames.calls - frames.skip;
                 let run = Run::new(Arrived::new(frames, owner), calls, Some(owner));
-                self.handle_run(run, Some(owner)).await
+                self.handle_run(run, &queue).await
             }
             (Chunk::Frames(_), None) => Ok(()),
             (Chunk::Mails(mails), owner) => {
                 let calls = mails.len();
-                self.handle_run(Run::new(mails.drain(), calls, owner), owner).await
+                self.handle_run(Run::new(mails.drain(), calls, owner), &queue).await
             }
         };
         let Err((reason, left)) = outcome else {
@@ -149,13 +153,15 @@ impl<'a, A: Actor> Worker<'a, A> {
     async fn handle_run(
         &mut self,
         mut run: Run<'_, A, impl Source<A>>,
-        owner: Option<&Arc<dyn LaneOwner>>,
+        queue: &Queue<A::Message>,
     ) -> Result<(), (Reason, Left<A::Message>)> {
         let mailbox = &self.seat.0;
-        let mut reply = Reply::of_run(owner, std::mem::take(&mut self.gathered));
+        let mut reply = Reply::of_run(queue.owner.as_ref(), std::mem::take(&mut self.gathered));
+        // The call of a timer begins now or never: no control mail goes before it.
+        let none = Control::new();
+        let control = if queue.is_timer { &none } else { mailbox.control() };
         loop {
             let actor = &mut self.actor;
-            let control = mailbox.control();
             let handled = AssertUnwindSafe(|| run.source.handle(actor, &mut reply, control));
             let pause = catch_unwind(handled);
             // Here, because an `async` handler may end the turn.

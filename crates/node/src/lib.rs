@@ -178,8 +178,8 @@ pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
     Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Down, Exit,
-    Handle, Here, Interface, Life, Monitor, Pipeline, Reason, Ref, Refused, Runs, Tell, This,
-    TooManyWatchers, Unsent, WhenFull, block_on,
+    Handle, Here, Interface, Life, Monitor, NameError, Pace, Pipeline, Reason, Ref, Refused, Runs,
+    Tell, This, Timer, TimerError, TooManyWatchers, Unsent, WhenFull, block_on, registry,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

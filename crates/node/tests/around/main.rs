@@ -1,0 +1,5 @@
+//! What stands around the actors of one process, as its users see it.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod names;
+mod timers;
