@@ -40,6 +40,7 @@ pub mod this;
 pub mod timers;
 pub mod pace;
 pub mod registry;
+pub mod groups;
 mod worker;
 mod spawn;
 
@@ -47,6 +48,7 @@ pub use ask::{Answer, Ask};
 pub use block::block_on;
 pub use call::{Answerable, Call, Tell};
 pub use error::{AskError, CallError, CallErrorKind, Refused, Unsent};
+pub use groups::{Change, ChangeKind, Changes, GroupError, Groups, Snapshot, Told};
 pub use handle::{Alive, Handle};
 pub use here::Here;
 pub use interface::{Actor, Handled, Interface, Message};

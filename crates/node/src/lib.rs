@@ -177,9 +177,10 @@ pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Down, Exit,
-    Handle, Here, Interface, Life, Monitor, NameError, Pace, Pipeline, Reason, Ref, Refused, Runs,
-    Tell, This, Timer, TimerError, TooManyWatchers, Unsent, WhenFull, block_on, registry,
+    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Change,
+    ChangeKind, Changes, Down, Exit, GroupError, Groups, Handle, Here, Interface, Life, Monitor,
+    NameError, Pace, Pipeline, Reason, Ref, Refused, Runs, Snapshot, Tell, This, Timer, TimerError,
+    Told, TooManyWatchers, Unsent, WhenFull, block_on, registry,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

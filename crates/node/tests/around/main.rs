@@ -1,5 +1,6 @@
 //! What stands around the actors of one process, as its users see it.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+mod groups;
 mod names;
 mod timers;
