@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`interface`] says what an actor understands, [`call`] how it is called,
 //! [`reference`](mod@reference) where it may live, `mailbox` how mail waits, `worker` who delivers
-//! it. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
+//! it. What stands around actors is apart: `timers`, `pace`, `registry`, `groups`, `router`, `letters`. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
 //! comes in through a [`Lane`].
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ mod beside;
 pub mod parked;
 pub mod reply;
 mod one_shot;
+pub mod letters;
 mod mailbox;
 mod mails;
 mod queue;
@@ -41,6 +42,7 @@ pub mod timers;
 pub mod pace;
 pub mod registry;
 pub mod groups;
+pub mod router;
 mod worker;
 mod spawn;
 
@@ -53,6 +55,7 @@ pub use handle::{Alive, Handle};
 pub use here::Here;
 pub use interface::{Actor, Handled, Interface, Message};
 pub use lane::{Exported, Lane, LaneOwner};
+pub use letters::{DeadLetter, DeadLetters, Heard, Loss, Losses, dead_letters, losses};
 pub use life::{Down, Exit, Life, Monitor, TooManyWatchers};
 pub use options::{ActorOptions, Runs, WhenFull};
 pub use pace::Pace;
@@ -62,6 +65,7 @@ pub use reason::Reason;
 pub use reference::{Attempt, Ref, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use registry::NameError;
 pub use reply::Reply;
+pub use router::{Router, RouterError};
 pub use schema::{Argument, Method, Schema};
 pub use this::This;
 pub use timers::{Timer, TimerError};

@@ -14,13 +14,16 @@ use wigwag_wire::call::Calls;
 use crate::control::{Control, announce};
 use crate::error::CallErrorKind;
 use crate::handle::{Living, fresh_number};
+use crate::interface::Message;
 use crate::lane::LaneOwner;
+use crate::letters::{Loss, Origin};
 use crate::mails::{Asker, Mails, Taking as TakingMails};
 use crate::options::WhenFull;
 use crate::parked::Ticket;
 use crate::queue::{Chunk, Pushed, Queue};
 use crate::reason::Reason;
 use crate::reply::Reply;
+use crate::schema::Schema;
 use crate::timers::{TimerError, Timers};
 
 /// All the mail of one actor.
@@ -61,7 +64,10 @@ struct State<M> {
 }
 
 impl<M> Mailbox<M> {
-    pub(crate) fn new(target: Arc<str>, capacity: usize, when_full: WhenFull) -> Mailbox<M> {
+    pub(crate) fn new(schema: &'static Schema, capacity: usize, when_full: WhenFull) -> Mailbox<M>
+    where
+        M: Message,
+    {
         let state = State {
             listed: VecDeque::new(),
             lanes: Vec::new(),
@@ -71,10 +77,12 @@ impl<M> Mailbox<M> {
             closed: false,
             timers: None,
         };
+        let number = fresh_number();
+        let origin = Origin { number, schema, method: M::method };
         Mailbox {
-            number: fresh_number(),
-            target,
-            local: Arc::new(Queue::of_senders(capacity, when_full)),
+            number,
+            target: schema.name.into(),
+            local: Arc::new(Queue::of_senders(capacity, when_full, origin)),
             control: Control::new(),
             state: Mutex::new(state),
         }
@@ -99,6 +107,12 @@ impl<M> Mailbox<M> {
         pushed
     }
 
+    /// A tell was refused, because the actor has ended.
+    #[cold]
+    pub(crate) fn lost(&self, message: &M) {
+        self.local.origin.iter().for_each(|origin| origin.lost(Loss::Refused, message));
+    }
+
     /// What a turn of a local sender has staged; gives the places that it may fill next, of the
     /// `want` that it asks for. Those that it leased and did not use go back.
     pub(crate) fn publish(&self, mails: &mut Mails<M>, unused: usize, want: usize) -> usize {
@@ -109,7 +123,7 @@ impl<M> Mailbox<M> {
         match pushed {
             Pushed::In { list: true } => self.list(&self.local),
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
-            Pushed::Closed => refuse_askers(&mut mails.drain()),
+            Pushed::Closed => refuse_askers(&mut mails.drain(), self.local.origin),
         }
         leased
     }
@@ -130,7 +144,9 @@ impl<M> Mailbox<M> {
 
     /// A queue for one session.
     pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<Queue<M>> {
-        let lane = Arc::new(Queue::new(Some(owner.clone()), usize::MAX));
+        let mut lane = Queue::new(Some(owner.clone()), usize::MAX);
+        lane.origin = self.local.origin;
+        let lane = Arc::new(lane);
         let mut state = self.lock();
         if state.closed || state.sealed {
             drop(state);
@@ -181,7 +197,7 @@ impl<M> Mailbox<M> {
         match queue.put_back(chunk) {
             Ok(true) => self.lock().listed.push_front(queue.clone()),
             Ok(false) => {}
-            Err(chunk) => refuse(chunk, queue.owner.as_ref()),
+            Err(chunk) => refuse(chunk, queue),
         }
     }
 
@@ -251,7 +267,7 @@ impl<M> Mailbox<M> {
         drop(listed);
         for queue in lanes.iter().chain([&self.local]) {
             for chunk in queue.close() {
-                refuse(chunk, queue.owner.as_ref());
+                refuse(chunk, queue);
             }
             if let Some(owner) = &queue.owner {
                 owner.stopped();
@@ -318,20 +334,29 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     }
 }
 
-/// Tells everybody who waits for an answer to one of the calls that the actor has stopped.
-pub(crate) fn refuse<M>(chunk: Chunk<M>, owner: Option<&Arc<dyn LaneOwner>>) {
+/// Tells everybody who waits for an answer to one of the calls that the actor has stopped; the others
+/// are lost.
+pub(crate) fn refuse<M>(chunk: Chunk<M>, queue: &Queue<M>) {
     match chunk {
-        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain()),
-        Chunk::Frames(frames) => refuse_calls(frames.left(), owner),
+        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), queue.origin),
+        Chunk::Frames(frames) => refuse_calls(frames.left(), queue),
     }
 }
 
-pub(crate) fn refuse_askers<M>(mails: &mut TakingMails<'_, M>) {
-    mails.askers().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
+pub(crate) fn refuse_askers<M>(mails: &mut TakingMails<'_, M>, origin: Option<Origin<M>>) {
+    let lost = |message: &M| origin.iter().for_each(|origin| origin.lost(Loss::Ended, message));
+    let askers = mails.split(lost);
+    askers.into_iter().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
 }
 
-pub(crate) fn refuse_calls(calls: Calls<'_>, owner: Option<&Arc<dyn LaneOwner>>) {
+pub(crate) fn refuse_calls<M>(calls: Calls<'_>, queue: &Queue<M>) {
     for call in calls {
-        Reply::new(call.asker.into(), owner).fail(CallErrorKind::ActorStopped, "");
+        match (call.asker, &queue.origin) {
+            (None, Some(origin)) => origin.lost_method(Loss::Ended, call.method),
+            (asker, _) => {
+                let mut reply = Reply::new(asker.into(), queue.owner.as_ref());
+                reply.fail(CallErrorKind::ActorStopped, "");
+            }
+        }
     }
 }

@@ -13,6 +13,7 @@ use wigwag_wire::call::Calls;
 
 use crate::error::CallErrorKind;
 use crate::lane::LaneOwner;
+use crate::letters::{Loss, Origin};
 use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
@@ -105,6 +106,8 @@ pub(crate) struct Queue<M> {
     /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
     /// be withdrawn, until then.
     pub(crate) is_timer: bool,
+    /// For those who hear of lost calls.
+    pub(crate) origin: Option<Origin<M>>,
 }
 
 struct State<M> {
@@ -159,8 +162,8 @@ impl<M> State<M> {
 
 impl<M> Queue<M> {
     /// The queue of local senders.
-    pub(crate) fn of_senders(capacity: usize, when_full: WhenFull) -> Queue<M> {
-        Queue { when_full, ..Queue::new(None, capacity) }
+    pub(crate) fn of_senders(capacity: usize, when_full: WhenFull, origin: Origin<M>) -> Queue<M> {
+        Queue { when_full, origin: Some(origin), ..Queue::new(None, capacity) }
     }
 
     /// The queue of a timer.
@@ -186,6 +189,7 @@ impl<M> Queue<M> {
             capacity,
             when_full: WhenFull::Wait,
             is_timer: false,
+            origin: None,
         }
     }
 
@@ -241,8 +245,13 @@ impl<M> Queue<M> {
         state.dropped += u64::from(dropped.is_some());
         // Outside the lock: the message may do anything when it is dropped.
         drop(state);
-        if let Some((_, Some(asker))) = dropped {
-            asker.fail(CallErrorKind::Overloaded, Some("the call was dropped: no room for it"));
+        match (dropped, &self.origin) {
+            (Some((_, Some(asker))), _) => {
+                let why = "the call was dropped: no room for it";
+                asker.fail(CallErrorKind::Overloaded, Some(why));
+            }
+            (Some((message, None)), Some(origin)) => origin.lost(Loss::NoRoom, &message),
+            _ => {}
         }
         Pushed::In { list }
     }

@@ -124,13 +124,13 @@ impl<'a, A: Actor> Worker<'a, A> {
             (Chunk::Frames(frames), Some(owner)) => {
                 owner.freed(std::mem::take(&mut frames.units));
                 let calls = frames.calls - frames.skip;
-                let run = Run::new(Arrived::new(frames, owner), calls, Some(owner));
+                let run = Run::new(Arrived::new(frames, owner), calls, &queue);
                 self.handle_run(run, &queue).await
             }
             (Chunk::Frames(_), None) => Ok(()),
-            (Chunk::Mails(mails), owner) => {
+            (Chunk::Mails(mails), _) => {
                 let calls = mails.len();
-                self.handle_run(Run::new(mails.drain(), calls, owner), &queue).await
+                self.handle_run(Run::new(mails.drain(), calls, &queue), &queue).await
             }
         };
         let Err((reason, left)) = outcome else {

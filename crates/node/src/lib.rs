@@ -178,9 +178,10 @@ pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
     Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Change,
-    ChangeKind, Changes, Down, Exit, GroupError, Groups, Handle, Here, Interface, Life, Monitor,
-    NameError, Pace, Pipeline, Reason, Ref, Refused, Runs, Snapshot, Tell, This, Timer, TimerError,
-    Told, TooManyWatchers, Unsent, WhenFull, block_on, registry,
+    ChangeKind, Changes, DeadLetter, DeadLetters, Down, Exit, GroupError, Groups, Handle, Heard,
+    Here, Interface, Life, Loss, Losses, Monitor, NameError, Pace, Pipeline, Reason, Ref, Refused,
+    Router, RouterError, Runs, Snapshot, Tell, This, Timer, TimerError, Told, TooManyWatchers,
+    Unsent, WhenFull, block_on, dead_letters, losses, registry,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

@@ -97,7 +97,7 @@ async fn single() {
     groups.join("single", &two).unwrap();
     assert_eq!(of(&groups, "single"), handles(&[one.clone(), two.clone()]));
     stop(&two).await;
-    assert_eq!(of(&groups, "single"), handles(&[one.clone()]));
+    assert_eq!(of(&groups, "single"), handles(std::slice::from_ref(&one)));
     assert!(groups.leave("single", &one));
 }
 
@@ -153,7 +153,7 @@ async fn monitors(everything: bool) {
     let (before, mut first) = subscribe();
     assert!(before.is_empty());
     groups.join("group", &one).unwrap();
-    let of_one = handles(&[one.clone()]);
+    let of_one = handles(std::slice::from_ref(&one));
     let group = || "group".to_owned();
     assert_eq!(says(first.next().await), (group(), ChangeKind::Joined, of_one.clone()));
     let (before, mut second) = subscribe();
@@ -163,7 +163,7 @@ async fn monitors(everything: bool) {
     assert!(!groups.leave("group", &one));
     assert!(groups.leave("group", &two));
     stop(&two).await;
-    let of_two = handles(&[two.clone()]);
+    let of_two = handles(std::slice::from_ref(&two));
     let expected = [
         (group(), ChangeKind::Joined, handles(&[two.clone(), two.clone()])),
         (group(), ChangeKind::Left, of_one.clone()),
@@ -209,7 +209,8 @@ async fn multi_monitor() {
     let (_, mut scope) = groups.subscribe_to_all().unwrap();
     groups.join("one", &one).unwrap();
     groups.join("two", &one).unwrap();
-    let joined = |group: &str| (group.to_owned(), ChangeKind::Joined, handles(&[one.clone()]));
+    let joined =
+        |group: &str| (group.to_owned(), ChangeKind::Joined, handles(std::slice::from_ref(&one)));
     assert_eq!(all(&mut first), [joined("one")]);
     assert_eq!(all(&mut second), [joined("two")]);
     assert_eq!(all(&mut scope), [joined("one"), joined("two")]);

@@ -2,5 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod groups;
+mod letters;
 mod names;
+mod routers;
 mod timers;
