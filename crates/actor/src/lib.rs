@@ -2,8 +2,9 @@
 //!
 //! Read in this order: [`interface`] says what an actor understands, [`call`] how it is called,
 //! [`reference`](mod@reference) where it may live, `mailbox` how mail waits, `worker` who delivers
-//! it. What stands around actors is apart: `timers`, `pace`, `registry`, `groups`, `router`, `letters`. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
-//! comes in through a [`Lane`].
+//! it. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
+//! comes in through a [`Lane`]. What stands around actors is apart: [`timers`], [`pace`],
+//! [`registry`], [`groups`], [`router`] and [`letters`].
 #![forbid(unsafe_code)]
 
 mod sync;
