@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::mpsc::{Sender, channel};
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use wigwag::registry::{find, find_any, register, registered, unregister, wait_for};
@@ -150,4 +151,28 @@ async fn of_many_who_want_a_name_one_has_it_at_a_time() {
         tokio::time::timeout(Duration::from_secs(20), run).await.unwrap().unwrap();
     }
     assert!(find_any("only one").is_none());
+}
+
+/// Takes a name in the very moment in which somebody is woken because its holder has ended.
+struct TakesAtOnce(CounterRef, Sender<Result<(), NameError>>);
+
+impl Wake for TakesAtOnce {
+    fn wake(self: Arc<Self>) {
+        let _ = self.1.send(register("at once", &self.0));
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_free_in_the_moment_in_which_the_end_is_told() {
+    let (first, second) = (Counter(1).spawn(), Counter(2).spawn());
+    let handle = first.handle().unwrap();
+    let (says, heard) = channel();
+    let waker = Waker::from(Arc::new(TakesAtOnce(second.clone(), says)));
+    let mut ended = Box::pin(handle.ended());
+    // He waits before the name is given: in the order of their coming he would hear before the registry.
+    assert!(ended.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    register("at once", &first).unwrap();
+    handle.kill();
+    assert_eq!(heard.try_recv(), Ok(Ok(())));
+    assert_eq!(unregister("at once"), second.handle().ok());
 }
