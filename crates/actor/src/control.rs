@@ -52,6 +52,8 @@ pub(crate) enum Whom {
     Linked(Weak<dyn Living>),
     /// Somebody who waits for it.
     Waits(Waker),
+    /// A table in which the actor stands: it is taken out before anybody else hears.
+    Frees(Box<dyn FnOnce() + Send>),
 }
 
 /// Orders, watchers, and the end.
@@ -135,7 +137,7 @@ impl Control {
             return Err(watcher);
         }
         // A number that may have come before: who monitors gives a new one each time.
-        let may_be_known = !matches!(watcher.whom, Whom::Watches(_));
+        let may_be_known = !matches!(watcher.whom, Whom::Watches(_) | Whom::Frees(_));
         let mut known = state.watchers.iter_mut().filter(|_| may_be_known);
         match known.find(|known| known.number == watcher.number) {
             Some(known) => *known = watcher,
@@ -205,8 +207,11 @@ impl fmt::Debug for Control {
 
 /// Tells each watcher, once, why the actor has ended.
 pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn Living>, reason: &Reason) {
-    for watcher in watchers {
+    let frees = |watcher: &Watcher| matches!(watcher.whom, Whom::Frees(_));
+    let (tables, watchers): (Vec<_>, Vec<_>) = watchers.into_iter().partition(frees);
+    for watcher in tables.into_iter().chain(watchers) {
         match watcher.whom {
+            Whom::Frees(free) => free(),
             Whom::Waits(waker) => waker.wake(),
             Whom::Watches(whom) => {
                 if let Some(whom) = whom.upgrade() {

@@ -69,7 +69,7 @@ impl<M> Unhandled<M> {
 impl<M> Drop for Unhandled<M> {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            refuse(chunk, self.queue.owner.as_ref());
+            refuse(chunk, &self.queue);
         }
     }
 }
@@ -82,21 +82,28 @@ pub(crate) fn handle_chunk<A: Actor>(
     control: &Control,
     gathered: &mut Option<Box<Gathered>>,
 ) -> End<A::Message> {
+    if calls.queue.is_timer && control.is_marked() {
+        // What control mail does may cancel the timer.
+        return End::Orders(calls);
+    }
     let Some(mut chunk) = calls.chunk.take() else { return End::Done };
-    let owner = calls.queue.owner.as_ref();
+    let (queue, owner) = (&*calls.queue, calls.queue.owner.as_ref());
+    // The call of a timer begins now or never: no control mail goes before it.
+    let none = queue.is_timer.then(Control::new);
+    let control = none.as_ref().unwrap_or(control);
     let memory = gathered.as_deref_mut().map(std::mem::take).unwrap_or_default();
     let mut reply = Reply::of_run(owner, memory);
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
             let count = frames.calls - frames.skip;
-            let run = Run::new(Arrived::new(frames, owner), count, Some(owner));
+            let run = Run::new(Arrived::new(frames, owner), count, queue);
             handle_run(actor, run, control, &mut reply)
         }
         (Chunk::Frames(_), None) => (Ok(Pause::End), Left::Frames(0)),
-        (Chunk::Mails(mails), owner) => {
+        (Chunk::Mails(mails), _) => {
             let count = mails.len();
-            handle_run(actor, Run::new(mails.drain(), count, owner), control, &mut reply)
+            handle_run(actor, Run::new(mails.drain(), count, queue), control, &mut reply)
         }
     };
     let owned = match pause {

@@ -118,7 +118,7 @@ impl<M: Message> Lane for TypedLane<M> {
             Pushed::Closed => {
                 for chunk in self.staged.drain(..) {
                     self.owner.freed(chunk.units());
-                    refuse(chunk, Some(&self.owner));
+                    refuse(chunk, &self.queue);
                 }
             }
         }

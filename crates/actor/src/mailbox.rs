@@ -15,13 +15,17 @@ use wigwag_wire::call::Calls;
 use crate::control::{Control, announce};
 use crate::error::CallErrorKind;
 use crate::handle::{Living, fresh_number};
+use crate::interface::Message;
 use crate::lane::LaneOwner;
+use crate::letters::{Loss, Origin};
 use crate::mails::{Asker, Mails, Taking as TakingMails};
 use crate::options::WhenFull;
 use crate::parked::Ticket;
 use crate::queue::{Chunk, Pushed, Queue};
 use crate::reason::Reason;
 use crate::reply::Reply;
+use crate::schema::Schema;
+use crate::timers::{TimerError, Timers};
 
 /// All the mail of one actor.
 pub(crate) struct Mailbox<M> {
@@ -56,10 +60,15 @@ struct State<M> {
     /// No mail is let in any more: the actor ends when what is in was handled.
     sealed: bool,
     closed: bool,
+    /// Nearly no actor has any.
+    timers: Option<Arc<Timers<M>>>,
 }
 
 impl<M> Mailbox<M> {
-    pub(crate) fn new(target: Arc<str>, capacity: usize, when_full: WhenFull) -> Mailbox<M> {
+    pub(crate) fn new(schema: &'static Schema, capacity: usize, when_full: WhenFull) -> Mailbox<M>
+    where
+        M: Message,
+    {
         let state = State {
             listed: VecDeque::new(),
             lanes: Vec::new(),
@@ -67,11 +76,14 @@ impl<M> Mailbox<M> {
             references: 0,
             sealed: false,
             closed: false,
+            timers: None,
         };
+        let number = fresh_number();
+        let origin = Origin { number, schema, method: M::method };
         Mailbox {
-            number: fresh_number(),
-            target,
-            local: Arc::new(Queue::of_senders(capacity, when_full)),
+            number,
+            target: schema.name.into(),
+            local: Arc::new(Queue::of_senders(capacity, when_full, origin)),
             control: Control::new(),
             state: Mutex::new(state),
         }
@@ -96,6 +108,12 @@ impl<M> Mailbox<M> {
         pushed
     }
 
+    /// A tell was refused, because the actor has ended.
+    #[cold]
+    pub(crate) fn lost(&self, message: &M) {
+        self.local.origin.iter().for_each(|origin| origin.lost(Loss::Refused, message));
+    }
+
     /// What a turn of a local sender has staged; gives the places that it may fill next, of the
     /// `want` that it asks for. Those that it leased and did not use go back.
     pub(crate) fn publish(&self, mails: &mut Mails<M>, unused: usize, want: usize) -> usize {
@@ -106,7 +124,7 @@ impl<M> Mailbox<M> {
         match pushed {
             Pushed::In { list: true } => self.list(&self.local),
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
-            Pushed::Closed => refuse_askers(&mut mails.drain()),
+            Pushed::Closed => refuse_askers(&mut mails.drain(), self.local.origin),
         }
         leased
     }
@@ -127,7 +145,9 @@ impl<M> Mailbox<M> {
 
     /// A queue for one session.
     pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<Queue<M>> {
-        let lane = Arc::new(Queue::new(Some(owner.clone()), usize::MAX));
+        let mut lane = Queue::new(Some(owner.clone()), usize::MAX);
+        lane.origin = self.local.origin;
+        let lane = Arc::new(lane);
         let mut state = self.lock();
         if state.closed || state.sealed {
             drop(state);
@@ -178,7 +198,7 @@ impl<M> Mailbox<M> {
         match queue.put_back(chunk) {
             Ok(true) => self.lock().listed.push_front(queue.clone()),
             Ok(false) => {}
-            Err(chunk) => refuse(chunk, queue.owner.as_ref()),
+            Err(chunk) => refuse(chunk, queue),
         }
     }
 
@@ -200,11 +220,18 @@ impl<M> Mailbox<M> {
     }
 
     /// Lets nothing in any more; what is in is handled still.
-    pub(crate) fn seal(&self) {
+    pub(crate) fn seal(&self)
+    where
+        M: Send + 'static,
+    {
         let mut state = self.lock();
         state.sealed = true;
+        let timers = state.timers.clone();
         let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
         drop(state);
+        if let Some(timers) = timers {
+            timers.close();
+        }
         for queue in lanes.iter().chain([&self.local]) {
             queue.seal();
         }
@@ -219,17 +246,29 @@ impl<M> Mailbox<M> {
     }
 
     /// The actor is gone: whoever waits for it hears so.
-    fn close(&self) {
+    fn close(&self)
+    where
+        M: Send + 'static,
+    {
         let mut state = self.lock();
         state.closed = true;
+        let timers = state.timers.take();
+        drop(state);
+        // Before its queues are: none is listed any more when it has closed.
+        if let Some(timers) = timers {
+            timers.close();
+        }
+        let mut state = self.lock();
         let lanes: Vec<_> = state.lanes.drain(..).filter_map(|lane| lane.upgrade()).collect();
         // Not before: the list alone keeps a lane that its session has let go of with mail in it.
         let listed = std::mem::take(&mut state.listed);
         drop(state);
+        let timers = listed.iter().filter(|queue| queue.is_timer);
+        timers.for_each(|queue| queue.close().into_iter().for_each(drop));
         drop(listed);
         for queue in lanes.iter().chain([&self.local]) {
             for chunk in queue.close() {
-                refuse(chunk, queue.owner.as_ref());
+                refuse(chunk, queue);
             }
             if let Some(owner) = &queue.owner {
                 owner.stopped();
@@ -240,6 +279,18 @@ impl<M> Mailbox<M> {
     fn lock(&self) -> MutexGuard<'_, State<M>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M: Send + 'static> Mailbox<M> {
+    /// The actor's timers; from now on it has some.
+    pub(crate) fn timers(self: &Arc<Self>) -> Result<Arc<Timers<M>>, TimerError> {
+        let mut state = self.lock();
+        if state.closed || state.sealed {
+            return Err(TimerError::Ended);
+        }
+        let new = || Arc::new(Timers::new(Arc::downgrade(self)));
+        Ok(state.timers.get_or_insert_with(new).clone())
     }
 }
 
@@ -268,8 +319,11 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     fn waiting(&self) -> usize {
         let state = self.lock();
         let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
+        let timers =
+            state.listed.iter().filter(|queue| queue.is_timer && queue.waiting() > 0).count();
         drop(state);
-        lanes.iter().chain([&self.local]).map(|queue| queue.waiting()).sum()
+        let lanes = lanes.iter().chain([&self.local]).map(|queue| queue.waiting());
+        lanes.sum::<usize>() + timers
     }
 
     fn dropped(&self) -> u64 {
@@ -285,20 +339,29 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     }
 }
 
-/// Tells everybody who waits for an answer to one of the calls that the actor has stopped.
-pub(crate) fn refuse<M>(chunk: Chunk<M>, owner: Option<&Arc<dyn LaneOwner>>) {
+/// Tells everybody who waits for an answer to one of the calls that the actor has stopped; the others
+/// are lost.
+pub(crate) fn refuse<M>(chunk: Chunk<M>, queue: &Queue<M>) {
     match chunk {
-        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain()),
-        Chunk::Frames(frames) => refuse_calls(frames.left(), owner),
+        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), queue.origin),
+        Chunk::Frames(frames) => refuse_calls(frames.left(), queue),
     }
 }
 
-pub(crate) fn refuse_askers<M>(mails: &mut TakingMails<'_, M>) {
-    mails.askers().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
+pub(crate) fn refuse_askers<M>(mails: &mut TakingMails<'_, M>, origin: Option<Origin<M>>) {
+    let lost = |message: &M| origin.iter().for_each(|origin| origin.lost(Loss::Ended, message));
+    let askers = mails.split(lost);
+    askers.into_iter().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
 }
 
-pub(crate) fn refuse_calls(calls: Calls<'_>, owner: Option<&Arc<dyn LaneOwner>>) {
+pub(crate) fn refuse_calls<M>(calls: Calls<'_>, queue: &Queue<M>) {
     for call in calls {
-        Reply::new(call.asker.into(), owner).fail(CallErrorKind::ActorStopped, "");
+        match (call.asker, &queue.origin) {
+            (None, Some(origin)) => origin.lost_method(Loss::Ended, call.method),
+            (asker, _) => {
+                let mut reply = Reply::new(asker.into(), queue.owner.as_ref());
+                reply.fail(CallErrorKind::ActorStopped, "");
+            }
+        }
     }
 }

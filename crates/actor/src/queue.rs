@@ -13,6 +13,7 @@ use wigwag_wire::call::Calls;
 
 use crate::error::CallErrorKind;
 use crate::lane::LaneOwner;
+use crate::letters::{Loss, Origin};
 use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
@@ -102,6 +103,11 @@ pub(crate) struct Queue<M> {
     /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
     capacity: usize,
     when_full: WhenFull,
+    /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
+    /// be withdrawn, until then.
+    pub(crate) is_timer: bool,
+    /// For those who hear of lost calls.
+    pub(crate) origin: Option<Origin<M>>,
 }
 
 struct State<M> {
@@ -156,8 +162,13 @@ impl<M> State<M> {
 
 impl<M> Queue<M> {
     /// The queue of local senders.
-    pub(crate) fn of_senders(capacity: usize, when_full: WhenFull) -> Queue<M> {
-        Queue { when_full, ..Queue::new(None, capacity) }
+    pub(crate) fn of_senders(capacity: usize, when_full: WhenFull, origin: Origin<M>) -> Queue<M> {
+        Queue { when_full, origin: Some(origin), ..Queue::new(None, capacity) }
+    }
+
+    /// The queue of a timer.
+    pub(crate) fn of_timer() -> Queue<M> {
+        Queue { when_full: WhenFull::Refuse, is_timer: true, ..Queue::new(None, 1) }
     }
 
     /// A queue whose senders wait for room.
@@ -172,7 +183,14 @@ impl<M> Queue<M> {
             parked: Parked::default(),
             dropped: 0,
         };
-        Queue { state: Mutex::new(state), owner, capacity, when_full: WhenFull::Wait }
+        Queue {
+            state: Mutex::new(state),
+            owner,
+            capacity,
+            when_full: WhenFull::Wait,
+            is_timer: false,
+            origin: None,
+        }
     }
 
     /// Takes the message out of its `Option` when it is let in. One lock, no allocation in
@@ -227,8 +245,13 @@ impl<M> Queue<M> {
         state.dropped += u64::from(dropped.is_some());
         // Outside the lock: the message may do anything when it is dropped.
         drop(state);
-        if let Some((_, Some(asker))) = dropped {
-            asker.fail(CallErrorKind::Overloaded, Some("the call was dropped: no room for it"));
+        match (dropped, &self.origin) {
+            (Some((_, Some(asker))), _) => {
+                let why = "the call was dropped: no room for it";
+                asker.fail(CallErrorKind::Overloaded, Some(why));
+            }
+            (Some((message, None)), Some(origin)) => origin.lost(Loss::NoRoom, &message),
+            _ => {}
         }
         Pushed::In { list }
     }
@@ -278,6 +301,11 @@ impl<M> Queue<M> {
         state.waiting += chunks.iter().map(Chunk::calls).sum::<usize>();
         state.chunks.extend(chunks.drain(..));
         Pushed::In { list: !std::mem::replace(&mut state.listed, true) }
+    }
+
+    /// Takes the oldest call out again.
+    pub(crate) fn withdraw(&self) -> Option<(M, Asker)> {
+        self.lock().pop_oldest()
     }
 
     /// Empty chunks for the reader of a lane.

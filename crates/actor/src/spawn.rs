@@ -40,8 +40,7 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
 
 /// A mailbox, from both sides.
 pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
-    let target = A::SCHEMA.name.into();
-    let mailbox = Mailbox::new(target, options.mailbox_calls.max(1), options.when_full);
+    let mailbox = Mailbox::new(A::SCHEMA, options.mailbox_calls.max(1), options.when_full);
     let mailbox = Arc::new(mailbox);
     (Ref::local(Arc::new(Local::new(mailbox.clone()))), mailbox)
 }

@@ -51,7 +51,7 @@ impl Drop for Entered<'_> {
 /// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
 /// argument of the call.
 pub struct This<I: Interface> {
-    mailbox: Arc<Mailbox<I::Message>>,
+    pub(crate) mailbox: Arc<Mailbox<I::Message>>,
 }
 
 impl<I: Interface> This<I> {
