@@ -28,10 +28,7 @@ where
     F: for<'a> Fn(&'a I::Ref, E) -> Call<'a, I, R>,
 {
     /// Also gives what watches the actor's end.
-    pub(super) fn new(
-        to: &impl AsRef<Ref<I>>,
-        call: F,
-    ) -> Result<(Delivery<I, E, R, F>, Handle), CallError> {
+    pub(super) fn new(to: &impl AsRef<Ref<I>>, call: F) -> Result<(Self, Handle), CallError> {
         let handle = to.handle()?;
         let to = to.as_ref().clone().into();
         Ok((Delivery { to, call, types: PhantomData }, handle))
