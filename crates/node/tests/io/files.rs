@@ -117,6 +117,8 @@ async fn a_followed_file_may_be_truncated_replaced_and_deleted() {
     tokio::time::sleep(std::time::Duration::from_millis(300)).await;
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
     expect(&mut heard, [Heard::Part("begun".into()), Heard::Truncated(13)]).await;
+    write(&path, "new\n").await;
+    expect(&mut heard, [line("new")]).await;
     write(&path, &format!("{}\ntwo\n", "x".repeat(100_000))).await;
     expect(&mut heard, [Heard::TooLong, line("two")]).await;
 
