@@ -127,12 +127,15 @@ pub(crate) fn handle_chunk<A: Actor>(
     }
 }
 
+/// Why a run stands still, or why its actor ends.
+type Handled<M> = Result<Pause<M>, Reason>;
+
 fn handle_run<A: Actor>(
     actor: &mut A,
     mut run: Run<'_, A, impl Source<A>>,
     control: &Control,
     reply: &mut Reply<'_>,
-) -> (Result<Pause<A::Message>, Reason>, Left<A::Message>) {
+) -> (Handled<A::Message>, Left<A::Message>) {
     let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
     // Here, because the turn may end next.
     reply.hand_over();

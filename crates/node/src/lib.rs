@@ -175,6 +175,7 @@ mod door;
 mod node;
 mod close;
 mod runtime;
+pub mod io;
 #[cfg(doctest)]
 mod readme;
 
