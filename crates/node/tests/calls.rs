@@ -248,7 +248,7 @@ async fn a_visit_sees_and_changes_the_state_before_the_mail_that_waits() {
     let failed: Result<(), &str> = desk.visit(|_| Err("another version")).await.unwrap();
     assert_eq!(failed, Err("another version"));
     assert_eq!(desk.number().ask().await.unwrap(), 7);
-    let panicked = desk.visit(|_| panic!("on purpose")).await.map(|()| ()).unwrap_err();
+    let panicked = desk.visit(|_| -> () { panic!("on purpose") }).await.unwrap_err();
     assert_eq!(panicked.kind, CallErrorKind::Panicked);
     assert_eq!(handle.ended().await, Reason::Panicked("on purpose".into()));
     assert_eq!(desk.visit(|_| ()).await.unwrap_err().kind, CallErrorKind::ActorStopped);
