@@ -1,16 +1,17 @@
 //! Handling a chunk of mail: call by call, as far as it goes without waiting.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use crate::control::Control;
 use crate::error::CallErrorKind;
+use crate::handle::Living;
 use crate::interface::Actor;
+use crate::lists::Source;
 use crate::mailbox::{Mailbox, refuse};
-use crate::queue::{Chunk, Queue};
+use crate::queue::Chunk;
 use crate::reason::Reason;
 use crate::reply::{Gathered, Reply};
-use crate::run::{Arrived, Left, Pause, Run, Source};
+use crate::run::{self, Arrived, Left, Pause, Run};
 
 /// Why the handling of a chunk ended, with the calls that were not begun.
 pub(crate) enum End<M> {
@@ -27,33 +28,33 @@ pub(crate) enum End<M> {
 /// for an answer hear of it.
 pub(crate) struct Unhandled<M> {
     chunk: Option<Chunk<M>>,
-    queue: Arc<Queue<M>>,
+    source: Source<M>,
 }
 
 impl<M> Unhandled<M> {
-    pub(crate) fn new(chunk: Chunk<M>, queue: Arc<Queue<M>>) -> Unhandled<M> {
-        Unhandled { chunk: Some(chunk), queue }
+    pub(crate) fn new(chunk: Chunk<M>, source: Source<M>) -> Unhandled<M> {
+        Unhandled { chunk: Some(chunk), source }
     }
 
     /// Puts them back before all others of their queue.
     pub(crate) fn put_back(mut self, mailbox: &Mailbox<M>) {
         if let Some(chunk) = self.chunk.take() {
-            mailbox.put_back(chunk, &self.queue);
+            mailbox.put_back(chunk, &self.source);
         }
     }
 
     /// The handler of a call before them has ended.
     pub(crate) fn handled_one(&self) {
-        if let Some(owner) = &self.queue.owner {
+        if let Some(owner) = self.source.owner() {
             owner.handled(1);
         }
     }
 
     /// The chunk was gone through and `left` is what was not begun.
-    fn keep(&mut self, mut chunk: Chunk<M>, left: Left<M>) {
+    fn keep(&mut self, mut chunk: Chunk<M>, left: Left<M>, mailbox: &Mailbox<M>) {
         self.chunk = match left {
             Left::Mails(mails) => {
-                self.queue.give_back(chunk);
+                mailbox.give_back(chunk, &self.source);
                 Some(Chunk::Mails(mails))
             }
             Left::Frames(left) => {
@@ -69,7 +70,7 @@ impl<M> Unhandled<M> {
 impl<M> Drop for Unhandled<M> {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            refuse(chunk, self.queue.owner.as_ref());
+            refuse(chunk, self.source.owner());
         }
     }
 }
@@ -79,11 +80,11 @@ impl<M> Drop for Unhandled<M> {
 pub(crate) fn handle_chunk<A: Actor>(
     actor: &mut A,
     mut calls: Unhandled<A::Message>,
-    control: &Control,
+    mailbox: &Mailbox<A::Message>,
     gathered: &mut Option<Box<Gathered>>,
 ) -> End<A::Message> {
     let Some(mut chunk) = calls.chunk.take() else { return End::Done };
-    let owner = calls.queue.owner.as_ref();
+    let (owner, control) = (calls.source.owner(), mailbox.control());
     let memory = gathered.as_deref_mut().map(std::mem::take).unwrap_or_default();
     let mut reply = Reply::of_run(owner, memory);
     let (pause, left) = match (&mut chunk, owner) {
@@ -109,10 +110,10 @@ pub(crate) fn handle_chunk<A: Actor>(
         drop(reply);
     }
     if let Ok(Pause::End) = pause {
-        calls.queue.give_back(chunk);
+        mailbox.give_back(chunk, &calls.source);
         return End::Done;
     }
-    calls.keep(chunk, left);
+    calls.keep(chunk, left, mailbox);
     match (pause, owned) {
         (Ok(Pause::Later(message)), Some(reply)) => End::Later(message, reply, calls),
         (Ok(_), _) => End::Orders(calls),
@@ -120,12 +121,15 @@ pub(crate) fn handle_chunk<A: Actor>(
     }
 }
 
+/// How far a run has gone, and what is left of it.
+type Gone<M> = (Result<Pause<M>, Reason>, Left<M>);
+
 fn handle_run<A: Actor>(
     actor: &mut A,
-    mut run: Run<'_, A, impl Source<A>>,
+    mut run: Run<'_, A, impl run::Source<A>>,
     control: &Control,
     reply: &mut Reply<'_>,
-) -> (Result<Pause<A::Message>, Reason>, Left<A::Message>) {
+) -> Gone<A::Message> {
     let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
     // Here, because the turn may end next.
     reply.hand_over();

@@ -5,8 +5,7 @@
 //! others by a chunk. A queue is listed when its first mail comes, and that is the only moment at
 //! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
 
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use wigwag_wire::call::Calls;
@@ -15,20 +14,24 @@ use crate::control::{Control, announce};
 use crate::error::CallErrorKind;
 use crate::handle::{Living, fresh_number};
 use crate::lane::LaneOwner;
+use crate::lists::{LaneQueue, Lists, Source};
 use crate::mails::{Asker, Mails, Taking as TakingMails};
 use crate::options::WhenFull;
 use crate::parked::Ticket;
 use crate::queue::{Chunk, Pushed, Queue};
 use crate::reason::Reason;
 use crate::reply::Reply;
+use crate::sync::{AtomicUsize, Ordering};
 
 /// All the mail of one actor.
 pub(crate) struct Mailbox<M> {
     number: u64,
     /// The actor's type, for errors.
     target: Arc<str>,
-    local: Arc<Queue<M>>,
+    local: Queue<M>,
     control: Control,
+    /// Local references; without one the actor ends when the mail does.
+    references: AtomicUsize,
     state: Mutex<State<M>>,
 }
 
@@ -43,15 +46,11 @@ pub(crate) enum Next<M> {
 }
 
 /// A chunk for the actor, and the queue that it came from and returns to.
-pub(crate) type Taken<M> = (Chunk<M>, Arc<Queue<M>>);
+pub(crate) type Taken<M> = (Chunk<M>, Source<M>);
 
 struct State<M> {
-    listed: VecDeque<Arc<Queue<M>>>,
-    /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
-    lanes: Vec<Weak<Queue<M>>>,
+    lists: Lists<M>,
     actor: Option<Waker>,
-    /// Local references; without one the actor ends when the mail does.
-    references: usize,
     /// No mail is let in any more: the actor ends when what is in was handled.
     sealed: bool,
     closed: bool,
@@ -59,19 +58,13 @@ struct State<M> {
 
 impl<M> Mailbox<M> {
     pub(crate) fn new(target: Arc<str>, capacity: usize, when_full: WhenFull) -> Mailbox<M> {
-        let state = State {
-            listed: VecDeque::new(),
-            lanes: Vec::new(),
-            actor: None,
-            references: 0,
-            sealed: false,
-            closed: false,
-        };
+        let state = State { lists: Lists::Alone(false), actor: None, sealed: false, closed: false };
         Mailbox {
             number: fresh_number(),
             target,
-            local: Arc::new(Queue::of_senders(capacity, when_full)),
+            local: Queue::new(capacity, when_full),
             control: Control::new(),
+            references: AtomicUsize::new(0),
             state: Mutex::new(state),
         }
     }
@@ -90,7 +83,7 @@ impl<M> Mailbox<M> {
     ) -> Pushed {
         let pushed = self.local.push(message, asker, ticket, waker);
         if let Pushed::In { list: true } = pushed {
-            self.list(&self.local);
+            self.list(Source::Local);
         }
         pushed
     }
@@ -103,7 +96,7 @@ impl<M> Mailbox<M> {
         }
         let (pushed, leased) = self.local.publish_staged(mails, unused, want);
         match pushed {
-            Pushed::In { list: true } => self.list(&self.local),
+            Pushed::In { list: true } => self.list(Source::Local),
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => refuse_askers(&mut mails.drain()),
         }
@@ -116,26 +109,26 @@ impl<M> Mailbox<M> {
     }
 
     /// The queue has got its first mail: the actor must hear of it.
-    pub(crate) fn list(&self, queue: &Arc<Queue<M>>) {
+    pub(crate) fn list(&self, queue: Source<M>) {
         let mut state = self.lock();
-        state.listed.push_back(queue.clone());
+        state.lists.push_last(queue);
         let actor = state.actor.take();
         drop(state);
         actor.into_iter().for_each(Waker::wake);
     }
 
     /// A queue for one session.
-    pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<Queue<M>> {
-        let lane = Arc::new(Queue::new(Some(owner.clone()), usize::MAX));
+    pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<LaneQueue<M>> {
+        let queue = Queue::new(usize::MAX, WhenFull::Wait);
+        let lane = Arc::new(LaneQueue { queue, owner });
         let mut state = self.lock();
         if state.closed || state.sealed {
             drop(state);
-            lane.close();
-            owner.stopped();
+            lane.queue.close();
+            lane.owner.stopped();
             return lane;
         }
-        state.lanes.retain(|lane| lane.strong_count() > 0);
-        state.lanes.push(Arc::downgrade(&lane));
+        state.lists.add(&lane);
         lane
     }
 
@@ -146,12 +139,12 @@ impl<M> Mailbox<M> {
                 return Poll::Ready(Next::Orders);
             }
             let mut state = self.lock();
-            let Some(queue) = state.listed.pop_front() else {
+            let Some(source) = state.lists.pop() else {
                 // Whoever sets the mark looks for the actor's waker next, under this lock.
                 if self.control.is_marked() {
                     continue;
                 }
-                if state.references == 0 || state.sealed {
+                if self.references.load(Ordering::Acquire) == 0 || state.sealed {
                     return Poll::Ready(Next::Over);
                 }
                 if !state.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
@@ -160,41 +153,56 @@ impl<M> Mailbox<M> {
                 return Poll::Pending;
             };
             drop(state);
-            if let Some((chunk, more)) = queue.take() {
+            if let Some((chunk, more)) = self.queue(&source).take() {
                 if more {
-                    self.lock().listed.push_back(queue.clone());
+                    self.lock().lists.push_last(source.clone());
                 }
-                return Poll::Ready(Next::Calls((chunk, queue)));
+                return Poll::Ready(Next::Calls((chunk, source)));
             }
         }
     }
 
     /// Puts back calls that were taken and not handled, before all others of their queue.
-    pub(crate) fn put_back(&self, chunk: Chunk<M>, queue: &Arc<Queue<M>>) {
+    pub(crate) fn put_back(&self, chunk: Chunk<M>, source: &Source<M>) {
         if chunk.calls() == 0 {
             return;
         }
-        match queue.put_back(chunk) {
-            Ok(true) => self.lock().listed.push_front(queue.clone()),
+        match self.queue(source).put_back(chunk) {
+            Ok(true) => self.lock().lists.push_first(source.clone()),
             Ok(false) => {}
-            Err(chunk) => refuse(chunk, queue.owner.as_ref()),
+            Err(chunk) => refuse(chunk, source.owner()),
+        }
+    }
+
+    /// Gives an emptied chunk back to the queue that it was taken from.
+    pub(crate) fn give_back(&self, chunk: Chunk<M>, source: &Source<M>) {
+        self.queue(source).give_back(chunk);
+    }
+
+    fn queue<'a>(&'a self, source: &'a Source<M>) -> &'a Queue<M> {
+        match source {
+            Source::Local => &self.local,
+            Source::Lane(lane) => &lane.queue,
         }
     }
 
     /// There is one local reference more.
     pub(crate) fn refer(&self) {
-        self.lock().references += 1;
+        // Nothing is published: who refers has a reference, or is the actor itself.
+        self.references.fetch_add(1, Ordering::Relaxed);
     }
 
     /// One is gone; without any the actor ends when the mail does.
     pub(crate) fn release(&self) {
-        let mut state = self.lock();
-        state.references -= 1;
-        if state.references > 0 {
-            return;
+        // Pairs with the load in `poll_next`. That one is made under the lock: either it sees that
+        // nobody is left, or the actor's waker lies here when the lock is ours.
+        if self.references.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.wake_actor();
         }
-        let actor = state.actor.take();
-        drop(state);
+    }
+
+    fn wake_actor(&self) {
+        let actor = self.lock().actor.take();
         actor.into_iter().for_each(Waker::wake);
     }
 
@@ -202,11 +210,9 @@ impl<M> Mailbox<M> {
     pub(crate) fn seal(&self) {
         let mut state = self.lock();
         state.sealed = true;
-        let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
+        let lanes = state.lists.lanes();
         drop(state);
-        for queue in lanes.iter().chain([&self.local]) {
-            queue.seal();
-        }
+        lanes.iter().map(|lane| &lane.queue).chain([&self.local]).for_each(Queue::seal);
     }
 
     pub(crate) fn is_sealed(&self) -> bool {
@@ -221,19 +227,16 @@ impl<M> Mailbox<M> {
     fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        let lanes: Vec<_> = state.lanes.drain(..).filter_map(|lane| lane.upgrade()).collect();
+        let lanes = state.lists.lanes();
         // Not before: the list alone keeps a lane that its session has let go of with mail in it.
-        let listed = std::mem::take(&mut state.listed);
+        let lists = std::mem::replace(&mut state.lists, Lists::Alone(false));
         drop(state);
-        drop(listed);
-        for queue in lanes.iter().chain([&self.local]) {
-            for chunk in queue.close() {
-                refuse(chunk, queue.owner.as_ref());
-            }
-            if let Some(owner) = &queue.owner {
-                owner.stopped();
-            }
+        drop(lists);
+        for lane in lanes {
+            lane.queue.close().into_iter().for_each(|chunk| refuse(chunk, Some(&lane.owner)));
+            lane.owner.stopped();
         }
+        self.local.close().into_iter().for_each(|chunk| refuse(chunk, None));
     }
 
     fn lock(&self) -> MutexGuard<'_, State<M>> {
@@ -256,15 +259,12 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     }
 
     fn wake(&self) {
-        let actor = self.lock().actor.take();
-        actor.into_iter().for_each(Waker::wake);
+        self.wake_actor();
     }
 
     fn waiting(&self) -> usize {
-        let state = self.lock();
-        let lanes: Vec<_> = state.lanes.iter().filter_map(Weak::upgrade).collect();
-        drop(state);
-        lanes.iter().chain([&self.local]).map(|queue| queue.waiting()).sum()
+        let lanes = self.lock().lists.lanes();
+        lanes.iter().map(|lane| &lane.queue).chain([&self.local]).map(Queue::waiting).sum()
     }
 
     fn dropped(&self) -> u64 {
@@ -295,5 +295,19 @@ pub(crate) fn refuse_askers<M>(mails: &mut TakingMails<'_, M>) {
 pub(crate) fn refuse_calls(calls: Calls<'_>, owner: Option<&Arc<dyn LaneOwner>>) {
     for call in calls {
         Reply::new(call.asker.into(), owner).fail(CallErrorKind::ActorStopped, "");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The allocator gives 240 bytes for it, and a task of 256 beside it: 512 for an idle actor,
+    /// with what lies between them.
+    const MAILBOX_BYTES_MAX: usize = 216;
+
+    #[test]
+    fn an_idle_mailbox_is_small() {
+        assert!(size_of::<Mailbox<u64>>() <= MAILBOX_BYTES_MAX);
     }
 }

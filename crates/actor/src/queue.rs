@@ -6,14 +6,14 @@
 //! together: the actor decodes each one when its turn has come.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use wigwag_wire::call::Calls;
 
+use crate::chunks::Chunks;
 use crate::error::CallErrorKind;
-use crate::lane::LaneOwner;
-use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
+use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX};
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
 use crate::parked::{Parked, Ticket, Wakers};
@@ -97,16 +97,12 @@ pub(crate) enum Pushed {
 /// One queue.
 pub(crate) struct Queue<M> {
     state: Mutex<State<M>>,
-    /// The session that owns this lane; `None` for the local senders.
-    pub(crate) owner: Option<Arc<dyn LaneOwner>>,
     /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
     capacity: usize,
-    when_full: WhenFull,
 }
 
 struct State<M> {
-    chunks: VecDeque<Chunk<M>>,
-    spare: Vec<Chunk<M>>,
+    chunks: Chunks<M>,
     /// Calls in `chunks`, and places that turns have leased.
     waiting: usize,
     /// The mailbox knows that there is mail.
@@ -115,20 +111,59 @@ struct State<M> {
     closed: bool,
     /// Nothing is handled any more.
     over: bool,
+    when_full: WhenFull,
+    /// From the first call on that found no room.
+    crowd: Option<Box<Crowd>>,
+}
+
+/// What there is to remember of calls without room.
+#[derive(Default)]
+struct Crowd {
     parked: Parked,
-    /// Calls that were dropped because there was no room.
+    /// Calls that were dropped.
     dropped: u64,
 }
 
 impl<M> State<M> {
+    fn crowd(&mut self) -> &mut Crowd {
+        self.crowd.get_or_insert_default()
+    }
+
+    /// True when `room` suffices for everybody before the holder of `ticket` and for him.
+    #[inline]
+    fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
+        match &self.crowd {
+            None => room > 0,
+            Some(crowd) => crowd.parked.may_pass(ticket, room),
+        }
+    }
+
+    /// The sender has passed or gives up.
+    #[inline]
+    fn leave(&mut self, ticket: &mut Ticket) {
+        if let Some(crowd) = &mut self.crowd {
+            crowd.parked.leave(ticket);
+        }
+    }
+
+    /// Those for whom `room` suffices.
+    fn wakers(&self, room: usize) -> Option<Wakers> {
+        self.crowd.as_ref().map(|crowd| crowd.parked.wakers(room as u64))
+    }
+
+    /// Everybody who waits; nobody does any more.
+    fn drain_parked(&mut self) -> Vec<Waker> {
+        self.crowd.as_mut().map(|crowd| crowd.parked.drain()).unwrap_or_default()
+    }
+
     /// True when the mailbox must list the queue.
     fn push(&mut self, message: M, asker: Asker) -> bool {
-        match self.chunks.back_mut() {
+        match self.chunks.last() {
             Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(message, asker),
             _ => {
-                let mut mails = self.empty_mails();
+                let mut mails = self.chunks.empty_mails();
                 mails.push(message, asker);
-                self.chunks.push_back(Chunk::Mails(mails));
+                self.chunks.push_last(Chunk::Mails(mails));
             }
         }
         self.waiting += 1;
@@ -137,42 +172,28 @@ impl<M> State<M> {
 
     /// The local call that waits longest.
     fn pop_oldest(&mut self) -> Option<(M, Asker)> {
-        let Some(Chunk::Mails(first)) = self.chunks.front_mut() else { return None };
+        let Some(Chunk::Mails(first)) = self.chunks.first() else { return None };
         let oldest = first.pop_first()?;
         self.waiting -= 1;
         if first.is_empty() {
-            self.chunks.pop_front();
+            self.chunks.pop_first();
         }
         Some(oldest)
-    }
-
-    fn empty_mails(&mut self) -> Mails<M> {
-        match self.spare.pop() {
-            Some(Chunk::Mails(mails)) => mails,
-            _ => Mails::with_askers(),
-        }
     }
 }
 
 impl<M> Queue<M> {
-    /// The queue of local senders.
-    pub(crate) fn of_senders(capacity: usize, when_full: WhenFull) -> Queue<M> {
-        Queue { when_full, ..Queue::new(None, capacity) }
-    }
-
-    /// A queue whose senders wait for room.
-    pub(crate) fn new(owner: Option<Arc<dyn LaneOwner>>, capacity: usize) -> Queue<M> {
+    pub(crate) fn new(capacity: usize, when_full: WhenFull) -> Queue<M> {
         let state = State {
-            chunks: VecDeque::new(),
-            spare: Vec::new(),
+            chunks: Chunks::new(),
             waiting: 0,
             listed: false,
             closed: false,
             over: false,
-            parked: Parked::default(),
-            dropped: 0,
+            when_full,
+            crowd: None,
         };
-        Queue { state: Mutex::new(state), owner, capacity, when_full: WhenFull::Wait }
+        Queue { state: Mutex::new(state), capacity }
     }
 
     /// Takes the message out of its `Option` when it is let in. One lock, no allocation in
@@ -189,14 +210,14 @@ impl<M> Queue<M> {
             return Pushed::Closed;
         }
         let room = self.capacity.saturating_sub(state.waiting) as u64;
-        if !state.parked.may_pass(ticket, room) {
+        if !state.may_pass(ticket, room) {
             return self.push_full(state, message, asker, ticket, waker);
         }
         let Some(message) = message.take() else {
             return Pushed::In { list: false };
         };
         let list = state.push(message, asker);
-        state.parked.leave(ticket);
+        state.leave(ticket);
         Pushed::In { list }
     }
 
@@ -210,11 +231,11 @@ impl<M> Queue<M> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
-        let (dropped, list) = match self.when_full {
+        let (dropped, list) = match state.when_full {
             WhenFull::Refuse => return Pushed::Refused,
             WhenFull::Wait => {
                 if let Some(waker) = waker {
-                    state.parked.park(ticket, waker);
+                    state.crowd().parked.park(ticket, waker);
                 }
                 return Pushed::Full;
             }
@@ -224,7 +245,7 @@ impl<M> Queue<M> {
             },
             WhenFull::DropNewest => (message.take().map(|message| (message, asker)), false),
         };
-        state.dropped += u64::from(dropped.is_some());
+        state.crowd().dropped += u64::from(dropped.is_some());
         // Outside the lock: the message may do anything when it is dropped.
         drop(state);
         if let Some((_, Some(asker))) = dropped {
@@ -248,22 +269,23 @@ impl<M> Queue<M> {
         state.waiting -= unused;
         let mut list = false;
         if !mails.is_empty() {
-            match state.chunks.back_mut() {
+            match state.chunks.last() {
                 Some(Chunk::Mails(last)) if last.len() + mails.len() <= RUN_CALLS_MAX => {
                     last.append(mails);
                 }
                 _ => {
-                    let empty = state.empty_mails();
-                    state.chunks.push_back(Chunk::Mails(std::mem::replace(mails, empty)));
+                    let empty = state.chunks.empty_mails();
+                    state.chunks.push_last(Chunk::Mails(std::mem::replace(mails, empty)));
                 }
             }
             list = !std::mem::replace(&mut state.listed, true);
         }
         let room = self.capacity.saturating_sub(state.waiting);
+        let parked = state.crowd.as_ref().map_or(0, |crowd| crowd.parked.len());
         // Who stands in the queue finds the place that he needs, and others find some too.
-        let leased = want.min(room.saturating_sub(state.parked.len()).div_ceil(4));
+        let leased = want.min(room.saturating_sub(parked).div_ceil(4));
         state.waiting += leased;
-        let woken = (unused > 0).then(|| state.parked.wakers(room as u64));
+        let woken = if unused > 0 { state.wakers(room) } else { None };
         drop(state);
         woken.into_iter().for_each(Wakers::wake);
         (Pushed::In { list }, leased)
@@ -276,29 +298,28 @@ impl<M> Queue<M> {
             return Pushed::Closed;
         }
         state.waiting += chunks.iter().map(Chunk::calls).sum::<usize>();
-        state.chunks.extend(chunks.drain(..));
+        chunks.drain(..).for_each(|chunk| state.chunks.push_last(chunk));
         Pushed::In { list: !std::mem::replace(&mut state.listed, true) }
     }
 
     /// Empty chunks for the reader of a lane.
     pub(crate) fn take_spare(&self, into: &mut Vec<Chunk<M>>) {
-        into.append(&mut self.lock().spare);
+        self.lock().chunks.take_empty(into);
     }
 
     /// The first chunk, for the actor. `true`: more is waiting, list the queue again.
     pub(crate) fn take(&self) -> Option<(Chunk<M>, bool)> {
         let mut state = self.lock();
-        let Some(chunk) = state.chunks.pop_front() else {
+        let Some(chunk) = state.chunks.pop_first() else {
             state.listed = false;
             return None;
         };
         state.waiting -= chunk.calls();
         let more = !state.chunks.is_empty();
         state.listed = more;
-        let room = self.capacity.saturating_sub(state.waiting) as u64;
-        let woken = state.parked.wakers(room);
+        let woken = state.wakers(self.capacity.saturating_sub(state.waiting));
         drop(state);
-        woken.wake();
+        woken.into_iter().for_each(Wakers::wake);
         Some((chunk, more))
     }
 
@@ -308,19 +329,19 @@ impl<M> Queue<M> {
             return;
         }
         let mut state = self.lock();
-        if state.spare.len() < SPARE_CHUNKS_MAX {
-            state.spare.push(chunk);
-        }
+        // Nobody fills a queue that is closed.
+        let too_many = if state.closed { Some(chunk) } else { state.chunks.keep(chunk) };
+        drop(state);
+        drop(too_many);
     }
 
     /// A parked sender gives up.
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
         let mut state = self.lock();
-        state.parked.leave(ticket);
-        let room = self.capacity.saturating_sub(state.waiting) as u64;
-        let woken = state.parked.wakers(room);
+        state.leave(ticket);
+        let woken = state.wakers(self.capacity.saturating_sub(state.waiting));
         drop(state);
-        woken.wake();
+        woken.into_iter().for_each(Wakers::wake);
     }
 
     /// Puts back what was taken out and not handled; true when the mailbox must list the queue.
@@ -333,7 +354,7 @@ impl<M> Queue<M> {
             return Err(chunk);
         }
         state.waiting += chunk.calls();
-        state.chunks.push_front(chunk);
+        state.chunks.push_first(chunk);
         Ok(!std::mem::replace(&mut state.listed, true))
     }
 
@@ -348,25 +369,25 @@ impl<M> Queue<M> {
 
     /// Calls that were dropped because there was no room.
     pub(crate) fn dropped(&self) -> u64 {
-        self.lock().dropped
+        self.lock().crowd.as_ref().map_or(0, |crowd| crowd.dropped)
     }
 
     /// Lets nothing in any more and wakes everybody who waits; what is in stays.
     pub(crate) fn seal(&self) {
         let mut state = self.lock();
         state.closed = true;
-        let parked = state.parked.drain();
+        let parked = state.drain_parked();
         drop(state);
         parked.into_iter().for_each(Waker::wake);
     }
 
     /// Lets nothing in any more, wakes everybody who waits, and hands out what was waiting.
-    pub(crate) fn close(&self) -> Vec<Chunk<M>> {
+    pub(crate) fn close(&self) -> VecDeque<Chunk<M>> {
         let mut state = self.lock();
         (state.closed, state.over) = (true, true);
         state.waiting = 0;
-        let left = state.chunks.drain(..).collect();
-        let parked = state.parked.drain();
+        let left = state.chunks.take_all();
+        let parked = state.drain_parked();
         drop(state);
         parked.into_iter().for_each(Waker::wake);
         left
@@ -384,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_turn_leases_only_what_those_who_wait_do_not_need() {
-        let queue = Queue::new(None, 8);
+        let queue = Queue::new(8, WhenFull::Wait);
         let push =
             |ticket: &mut Ticket| queue.push(&mut Some(7), None, ticket, Some(Waker::noop()));
         for _ in 0..8 {
