@@ -10,11 +10,14 @@ use std::time::Duration;
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::{Answerable, Limit, refused};
+use crate::circle::{self, Circle, Waits};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
+use crate::handle::Living;
 use crate::interface::Interface;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
 use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
+use crate::turn;
 use crate::watch::Watching;
 
 /// An ask: waits for room, then for the reply.
@@ -26,6 +29,8 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
     limit: Limit,
     answer: Option<Answer<'a, I, R>>,
     watching: Option<Watching<'a>>,
+    /// Says that the actor that asks waits.
+    waits: Option<Waits>,
 }
 
 impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
@@ -38,6 +43,7 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
             limit,
             answer: None,
             watching: None,
+            waits: None,
         }
     }
 
@@ -75,6 +81,19 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
+    /// The first poll in a handler: an ask that would wait for itself is refused.
+    fn check_circle(&mut self) -> Result<(), CallError> {
+        let Place::Local(local) = &self.target.place else { return Ok(()) };
+        let target: Arc<dyn Living> = local.mailbox.clone();
+        match circle::begin(&target) {
+            Ok(waits) => {
+                self.waits = waits;
+                Ok(())
+            }
+            Err(Circle) => Err(CallError::new(CallErrorKind::CallCycle, self.target.target())),
+        }
+    }
+
     /// An answer from elsewhere is looked for before the thread sleeps.
     fn watch(&self) -> Option<Watching<'a>> {
         match &self.target.place {
@@ -101,6 +120,13 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
         if this.answer.is_none() {
+            if turn::is_handler()
+                && this.waits.is_none()
+                && let Err(error) = this.check_circle()
+            {
+                let refused = refused(this.message.take(), error);
+                return Poll::Ready(Err(AskError::Refused(refused)));
+            }
             match this.poll_send(context, true) {
                 Poll::Ready(Ok(answer)) => {
                     this.watching = this.watch();

@@ -52,6 +52,8 @@ pub(crate) enum Whom {
     Linked(Weak<dyn Living>),
     /// Somebody who waits for it.
     Waits(Waker),
+    /// A table in which the actor stands: it is taken out before anybody else hears.
+    Frees(Box<dyn FnOnce() + Send>),
 }
 
 /// Orders, watchers, and the end.
@@ -80,11 +82,13 @@ enum Standing {
     Ended(Reason),
 }
 
-/// Orders and watchers.
+/// Orders, watchers, and whom the actor waits for.
 #[derive(Default)]
 struct Known {
     orders: VecDeque<Order>,
     watchers: Vec<Watcher>,
+    /// Whose answer a handler of this actor waits for.
+    waits_for: Option<Weak<dyn Living>>,
 }
 
 impl State {
@@ -179,7 +183,7 @@ impl Control {
             return Err(watcher);
         }
         // A number that may have come before: who monitors gives a new one each time.
-        let may_be_known = !matches!(watcher.whom, Whom::Watches(_));
+        let may_be_known = !matches!(watcher.whom, Whom::Watches(_) | Whom::Frees(_));
         let mut known = watchers.iter_mut().filter(|_| may_be_known);
         match known.find(|known| known.number == watcher.number) {
             Some(known) => *known = watcher,
@@ -201,6 +205,17 @@ impl Control {
         if let Some(known) = self.lock().if_known() {
             known.orders.retain(|order| !is_it(order));
         }
+    }
+
+    /// A handler of this actor waits for an answer of that one, or does no longer.
+    pub(crate) fn wait_for(&self, actor: Option<Weak<dyn Living>>) {
+        if let Ok(known) = self.lock().known() {
+            known.waits_for = actor;
+        }
+    }
+
+    pub(crate) fn waited_for(&self) -> Option<Arc<dyn Living>> {
+        self.lock().if_known()?.waits_for.as_ref()?.upgrade()
     }
 
     pub(crate) fn ended(&self) -> Option<Reason> {
@@ -243,8 +258,11 @@ impl fmt::Debug for Control {
 
 /// Tells each watcher, once, why the actor has ended.
 pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn Living>, reason: &Reason) {
-    for watcher in watchers {
+    let frees = |watcher: &Watcher| matches!(watcher.whom, Whom::Frees(_));
+    let (tables, watchers): (Vec<_>, Vec<_>) = watchers.into_iter().partition(frees);
+    for watcher in tables.into_iter().chain(watchers) {
         match watcher.whom {
+            Whom::Frees(free) => free(),
             Whom::Waits(waker) => waker.wake(),
             Whom::Watches(whom) => {
                 if let Some(whom) = whom.upgrade() {

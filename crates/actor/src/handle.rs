@@ -1,10 +1,13 @@
 //! An actor without its type: to stop it, to watch it, to wait for its end.
 
+use std::any::Any;
 use std::fmt;
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+
+use tokio::sync::oneshot;
 
 use crate::control::{Control, Order, Watcher, Whom};
 use crate::error::{CallError, CallErrorKind};
@@ -21,6 +24,9 @@ pub(crate) fn fresh_number() -> u64 {
 
 /// An actor of this process, whatever its messages.
 pub(crate) trait Living: Send + Sync {
+    /// The mailbox as what it is.
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
+
     fn number(&self) -> u64;
 
     fn target(&self) -> &Arc<str>;
@@ -189,6 +195,22 @@ pub trait Alive<I: Interface> {
     /// # Errors
     /// `Elsewhere` when it lives in another process.
     fn handle(&self) -> Result<Handle, CallError>;
+
+    /// Has something done with the actor's state between two of its calls, before those that wait:
+    /// to look into a live actor, or to put another state in its place. Address, mailbox and the mail
+    /// that waits stay; a change that fails, and so leaves the state as it was, is told by what
+    /// `visit` gives back.
+    ///
+    /// # Errors
+    /// `Elsewhere` when it lives in another process, `ActorStopped` when it has ended, `Panicked` when
+    /// the visit panicked, which ends the actor.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the visit takes place all the same.
+    fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut I) -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T, CallError>> + Send;
 }
 
 impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
@@ -198,6 +220,32 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
             Place::Remote(route, _) => {
                 Err(CallError::new(CallErrorKind::Elsewhere, route.target()))
             }
+        }
+    }
+
+    fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut I) -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T, CallError>> + Send {
+        let handle = self.handle();
+        async move {
+            let handle = handle?;
+            let (tells, told) = oneshot::channel();
+            let order = Order::Visit(Box::new(|actor| {
+                if let Some(actor) = actor.downcast_mut() {
+                    // Whoever asked may have gone.
+                    let _ = tells.send(visit(actor));
+                }
+            }));
+            let given = handle.living().order(order);
+            told.await.map_err(|_| {
+                let kind = match handle.reason() {
+                    // A supervised actor has another life before it by now.
+                    None | Some(Reason::Panicked(_)) if given => CallErrorKind::Panicked,
+                    _ => CallErrorKind::ActorStopped,
+                };
+                CallError::new(kind, handle.target())
+            })
         }
     }
 }

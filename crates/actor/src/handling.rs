@@ -6,7 +6,8 @@ use crate::control::Control;
 use crate::error::CallErrorKind;
 use crate::handle::Living;
 use crate::interface::Actor;
-use crate::lists::Source;
+use crate::letters::Origin;
+use crate::lists::{Source, Whose};
 use crate::mailbox::{Mailbox, refuse};
 use crate::queue::Chunk;
 use crate::reason::Reason;
@@ -29,11 +30,18 @@ pub(crate) enum End<M> {
 pub(crate) struct Unhandled<M> {
     chunk: Option<Chunk<M>>,
     source: Source<M>,
+    /// For those who hear of lost calls.
+    origin: Option<Origin<M>>,
 }
 
 impl<M> Unhandled<M> {
-    pub(crate) fn new(chunk: Chunk<M>, source: Source<M>) -> Unhandled<M> {
-        Unhandled { chunk: Some(chunk), source }
+    pub(crate) fn new(chunk: Chunk<M>, source: Source<M>, mailbox: &Mailbox<M>) -> Unhandled<M> {
+        let origin = mailbox.origin_of(&source);
+        Unhandled { chunk: Some(chunk), source, origin }
+    }
+
+    fn whose(&self) -> Whose<'_, M> {
+        Whose { owner: self.source.owner(), origin: self.origin }
     }
 
     /// Puts them back before all others of their queue.
@@ -70,7 +78,7 @@ impl<M> Unhandled<M> {
 impl<M> Drop for Unhandled<M> {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            refuse(chunk, self.source.owner());
+            refuse(chunk, self.whose());
         }
     }
 }
@@ -83,21 +91,29 @@ pub(crate) fn handle_chunk<A: Actor>(
     mailbox: &Mailbox<A::Message>,
     gathered: &mut Option<Box<Gathered>>,
 ) -> End<A::Message> {
+    if calls.source.is_timer() && mailbox.control().is_marked() {
+        // What control mail does may cancel the timer.
+        return End::Orders(calls);
+    }
     let Some(mut chunk) = calls.chunk.take() else { return End::Done };
-    let (owner, control) = (calls.source.owner(), mailbox.control());
+    let (whose, control) = (calls.whose(), mailbox.control());
+    let owner = whose.owner;
+    // The call of a timer begins now or never: no control mail goes before it.
+    let none = calls.source.is_timer().then(Control::new);
+    let control = none.as_ref().unwrap_or(control);
     let memory = gathered.as_deref_mut().map(std::mem::take).unwrap_or_default();
     let mut reply = Reply::of_run(owner, memory);
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
             let count = frames.calls - frames.skip;
-            let run = Run::new(Arrived::new(frames, owner), count, Some(owner));
+            let run = Run::new(Arrived::new(frames, owner), count, whose);
             handle_run(actor, run, control, &mut reply)
         }
         (Chunk::Frames(_), None) => (Ok(Pause::End), Left::Frames(0)),
-        (Chunk::Mails(mails), owner) => {
+        (Chunk::Mails(mails), _) => {
             let count = mails.len();
-            handle_run(actor, Run::new(mails.drain(), count, owner), control, &mut reply)
+            handle_run(actor, Run::new(mails.drain(), count, whose), control, &mut reply)
         }
     };
     let owned = match pause {
@@ -121,15 +137,15 @@ pub(crate) fn handle_chunk<A: Actor>(
     }
 }
 
-/// How far a run has gone, and what is left of it.
-type Gone<M> = (Result<Pause<M>, Reason>, Left<M>);
+/// Why a run stands still, or why its actor ends.
+type Handled<M> = Result<Pause<M>, Reason>;
 
 fn handle_run<A: Actor>(
     actor: &mut A,
     mut run: Run<'_, A, impl run::Source<A>>,
     control: &Control,
     reply: &mut Reply<'_>,
-) -> Gone<A::Message> {
+) -> (Handled<A::Message>, Left<A::Message>) {
     let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
     // Here, because the turn may end next.
     reply.hand_over();

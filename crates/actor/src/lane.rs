@@ -118,7 +118,7 @@ impl<M: Message> Lane for TypedLane<M> {
             Pushed::Closed => {
                 for chunk in self.staged.drain(..) {
                     self.lane.owner.freed(chunk.units());
-                    refuse(chunk, Some(&self.lane.owner));
+                    refuse(chunk, self.mailbox.whose(&Source::Lane(self.lane.clone())));
                 }
             }
         }

@@ -3,7 +3,8 @@
 //! Read in this order: [`interface`] says what an actor understands, [`call`] how it is called,
 //! [`reference`](mod@reference) where it may live, `mailbox` how mail waits, `worker` who delivers
 //! it. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
-//! comes in through a [`Lane`].
+//! comes in through a [`Lane`]. What stands around actors is apart: [`timers`], [`pace`],
+//! [`registry`], [`groups`], [`router`] and [`letters`].
 #![forbid(unsafe_code)]
 
 mod sync;
@@ -20,6 +21,8 @@ mod beside;
 pub mod parked;
 pub mod reply;
 mod one_shot;
+pub mod owed;
+pub mod letters;
 mod mailbox;
 mod mails;
 mod queue;
@@ -33,6 +36,7 @@ pub mod watch;
 pub mod ask;
 pub mod answers;
 pub mod pipeline;
+mod circle;
 mod block;
 mod stage;
 pub mod run;
@@ -41,6 +45,11 @@ pub mod handle;
 pub mod life;
 pub mod this;
 mod handling;
+pub mod timers;
+pub mod pace;
+pub mod registry;
+pub mod groups;
+pub mod router;
 mod worker;
 mod spawn;
 pub mod supervisor;
@@ -49,21 +58,28 @@ pub use ask::{Answer, Ask};
 pub use block::block_on;
 pub use call::{Answerable, Call, Tell};
 pub use error::{AskError, CallError, CallErrorKind, Refused, Unsent};
+pub use groups::{Change, ChangeKind, Changes, GroupError, Groups, Snapshot, Told};
 pub use handle::{Alive, Handle};
 pub use here::Here;
 pub use interface::{Actor, Handled, Interface, Message};
 pub use lane::{Exported, Lane, LaneOwner};
+pub use letters::{DeadLetter, DeadLetters, Heard, Loss, Losses, dead_letters, losses};
 pub use life::{Down, Exit, Life, Monitor, TooManyWatchers};
 pub use options::{ActorOptions, Runs, WhenFull};
+pub use owed::Owed;
+pub use pace::Pace;
 pub use parked::{Parked, Ticket};
 pub use pipeline::Pipeline;
 pub use reason::Reason;
 pub use reference::{Attempt, Ref, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
+pub use registry::NameError;
 pub use reply::Reply;
+pub use router::{Router, RouterError};
 pub use schema::{Argument, Method, Schema};
 pub use supervisor::{
     Child, ChildInfo, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError,
     SupervisorRef,
 };
 pub use this::This;
+pub use timers::{Timer, TimerError};
 pub use watch::Watch;

@@ -56,3 +56,42 @@ pub const CHILD_SHUTDOWN: Duration = Duration::from_secs(5);
 
 /// How long a child's `started` hook may take.
 pub const CHILD_START: Duration = Duration::from_secs(30);
+
+/// Actors that wait for one another in a row, of which an ask looks whether they lead back to it. A
+/// longer circle ends by the time limit of an ask in it.
+pub const CIRCLE_MAX: usize = 64;
+
+/// Timers of an actor, together with their calls that are due and wait: each takes about half a
+/// kilobyte, so half a megabyte at most.
+pub const TIMERS_MAX: usize = 1024;
+
+/// The shortest period of a timer: what the runtime's clock can tell apart.
+pub const TIMER_PERIOD_MIN: Duration = Duration::from_millis(1);
+
+/// The longest delay of a timer, ten years: more than any clock overflows at, and than any process
+/// lives.
+pub const TIMER_DELAY_MAX: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+/// Sends that a [`Pace`](crate::Pace) remembers: one time of 16 bytes each, a megabyte.
+pub const PACE_SENDS_MAX: usize = 65_536;
+
+/// Names of a process: as many as an actor may have watchers, and with the longest names 32 MiB.
+pub const NAMES_MAX: usize = 65_536;
+
+/// Bytes of a name: what a line of a log holds.
+pub const NAME_BYTES_MAX: usize = 255;
+
+/// Memberships of a scope of groups, every joining counted: about 100 bytes each, 25 MiB.
+pub const MEMBERSHIPS_MAX: usize = 262_144;
+
+/// Subscriptions to a scope of groups; each change is told to all of them by the one who makes it.
+pub const SUBSCRIPTIONS_MAX: usize = 1024;
+
+/// Changes that wait for one subscriber: an hour of eighteen a second.
+pub const CHANGES_MAX: usize = 65_536;
+
+/// Lost calls that wait for each subscriber to dead letters; who is slower misses the oldest.
+pub const LETTERS_MAX: usize = 1024;
+
+/// Keys that a sticky router remembers: about 50 bytes each, 3 MiB.
+pub const STICKY_KEYS_MAX: usize = 65_536;

@@ -1,13 +1,15 @@
 //! Which queues of a mailbox have mail, and whose turn is next.
 //!
-//! Most actors never meet a session: for them it is one word that says whether the local queue has
-//! mail. The list of queues is there from the first lane on.
+//! Most actors never meet a session and have no timer: for them it is one word that says whether the
+//! local queue has mail. The list of queues is there from the first lane or timer on.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 
 use crate::lane::LaneOwner;
+use crate::letters::Origin;
 use crate::queue::Queue;
+use crate::timers::Timers;
 
 /// The queue of one session.
 pub(crate) struct LaneQueue<M> {
@@ -20,15 +22,38 @@ pub(crate) enum Source<M> {
     /// That of the local senders.
     Local,
     Lane(Arc<LaneQueue<M>>),
+    /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
+    /// be withdrawn, until then.
+    Timer(Arc<Queue<M>>),
 }
+
+/// Whom calls of a queue concern beside their actor.
+pub(crate) struct Whose<'a, M> {
+    /// The session that answers go to.
+    pub(crate) owner: Option<&'a Arc<dyn LaneOwner>>,
+    /// For those who hear of lost calls.
+    pub(crate) origin: Option<Origin<M>>,
+}
+
+impl<M> Clone for Whose<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Whose<'_, M> {}
 
 impl<M> Source<M> {
     /// The session that it belongs to.
     pub(crate) fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
         match self {
-            Source::Local => None,
+            Source::Local | Source::Timer(_) => None,
             Source::Lane(lane) => Some(&lane.owner),
         }
+    }
+
+    pub(crate) fn is_timer(&self) -> bool {
+        matches!(self, Source::Timer(_))
     }
 }
 
@@ -37,6 +62,7 @@ impl<M> Clone for Source<M> {
         match self {
             Source::Local => Source::Local,
             Source::Lane(lane) => Source::Lane(lane.clone()),
+            Source::Timer(queue) => Source::Timer(queue.clone()),
         }
     }
 }
@@ -48,11 +74,12 @@ pub(crate) enum Lists<M> {
     Many(Box<Many<M>>),
 }
 
-/// From the first session on.
+/// From the first session or timer on.
 pub(crate) struct Many<M> {
     listed: VecDeque<Source<M>>,
     /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
     lanes: Vec<Weak<LaneQueue<M>>>,
+    timers: Option<Arc<Timers<M>>>,
 }
 
 impl<M> Lists<M> {
@@ -93,10 +120,33 @@ impl<M> Lists<M> {
         }
     }
 
+    pub(crate) fn timers(&self) -> Option<Arc<Timers<M>>> {
+        match self {
+            Lists::Alone(_) => None,
+            Lists::Many(many) => many.timers.clone(),
+        }
+    }
+
+    pub(crate) fn timers_or(&mut self, new: impl FnOnce() -> Arc<Timers<M>>) -> Arc<Timers<M>> {
+        self.many().timers.get_or_insert_with(new).clone()
+    }
+
+    /// The timers whose call has its turn some time.
+    pub(crate) fn due(&self) -> impl Iterator<Item = &Queue<M>> {
+        let listed = match self {
+            Lists::Alone(_) => None,
+            Lists::Many(many) => Some(many.listed.iter()),
+        };
+        listed.into_iter().flatten().filter_map(|source| match source {
+            Source::Timer(queue) => Some(&**queue),
+            Source::Local | Source::Lane(_) => None,
+        })
+    }
+
     fn many(&mut self) -> &mut Many<M> {
         if let Lists::Alone(local) = self {
             let listed = local.then_some(Source::Local).into_iter().collect();
-            *self = Lists::Many(Box::new(Many { listed, lanes: Vec::new() }));
+            *self = Lists::Many(Box::new(Many { listed, lanes: Vec::new(), timers: None }));
         }
         match self {
             Lists::Many(many) => many,

@@ -104,9 +104,17 @@ impl<M> Taking<'_, M> {
         self.messages.len()
     }
 
-    /// Those who wait for an answer to one that is left.
-    pub(crate) fn askers(&mut self) -> impl Iterator<Item = Arc<dyn LocalReply>> {
-        self.askers.by_ref().map(|(_, asker)| asker)
+    /// Those that are left and that nobody waits for an answer to go to `lost`; gives who waits for
+    /// the others.
+    pub(crate) fn split(&mut self, mut lost: impl FnMut(&M)) -> Vec<Arc<dyn LocalReply>> {
+        let askers: Vec<_> = self.askers.by_ref().collect();
+        let mut asked = askers.iter().map(|(at, _)| *at).peekable();
+        for (at, message) in self.messages.as_slice().iter().enumerate() {
+            if asked.next_if_eq(&(self.at + at)).is_none() {
+                lost(message);
+            }
+        }
+        askers.into_iter().map(|(_, asker)| asker).collect()
     }
 }
 
@@ -145,7 +153,10 @@ mod tests {
         let asked: Vec<i32> =
             taking.by_ref().take(7).filter_map(|(message, asker)| asker.map(|_| message)).collect();
         assert_eq!((asked, taking.left()), (vec![0, 2, 4], 3));
-        assert_eq!(taking.askers().count(), 1);
+        // The eighth, which is asked, and two that are not.
+        let mut told = Vec::new();
+        assert_eq!(taking.split(|message| told.push(*message)).len(), 1);
+        assert_eq!(told, [12, 14]);
         drop(taking);
         assert_eq!(one.len(), 0);
     }

@@ -1,46 +1,56 @@
-//! The names of actors' types, each of them once: a million actors of one type share theirs.
+//! What is known of actors' types, each of them once: a million actors of one type share it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The name that was asked for last, as it is in the program and as it is shared.
-type Recent = Option<(&'static str, Arc<str>)>;
+use crate::schema::Schema;
 
-/// As many as the program has types of actors.
-static NAMES: Mutex<BTreeMap<&'static str, Arc<str>>> = Mutex::new(BTreeMap::new());
-
-thread_local! {
-    static RECENT: RefCell<Recent> = const { RefCell::new(None) };
+/// What all actors of one type have in common.
+pub(crate) struct Named {
+    pub(crate) schema: &'static Schema,
+    /// The type's name, for errors.
+    pub(crate) target: Arc<str>,
 }
 
-/// The shared name. No lock for the type that this thread asked for last.
-pub(crate) fn shared(name: &'static str) -> Arc<str> {
-    RECENT.with(|recent| {
-        let mut recent = recent.borrow_mut();
-        if let Some((known, shared)) = &*recent
-            && std::ptr::eq(*known, name)
-        {
-            return shared.clone();
-        }
-        // Whole between two statements, so a panic elsewhere has broken nothing.
-        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-        let shared = names.entry(name).or_insert_with(|| name.into()).clone();
-        *recent = Some((name, shared.clone()));
-        shared
-    })
+/// By the place of the schema; as many as the program has types of actors.
+static NAMED: Mutex<BTreeMap<usize, Arc<Named>>> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    /// The one that was asked for last.
+    static RECENT: RefCell<Option<Arc<Named>>> = const { RefCell::new(None) };
+}
+
+/// What is known of the type with this schema. No lock for the one that this thread asked for last.
+pub(crate) fn shared(schema: &'static Schema) -> Arc<Named> {
+    let recent = RECENT.with(|recent| recent.borrow().clone());
+    if let Some(named) = recent
+        && std::ptr::eq(named.schema, schema)
+    {
+        return named;
+    }
+    let place = std::ptr::from_ref(schema).addr();
+    // Whole between two statements, so a panic elsewhere has broken nothing.
+    let mut known = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || Arc::new(Named { schema, target: schema.name.into() });
+    let named = known.entry(place).or_insert_with(new).clone();
+    RECENT.set(Some(named.clone()));
+    named
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    static ONE: Schema = Schema::new("one", &[]);
+    static OTHER: Schema = Schema::new("other", &[]);
+
     #[test]
-    fn a_name_is_shared_between_types_and_threads() {
-        let here = shared("one of us");
-        assert!(!Arc::ptr_eq(&here, &shared("another")));
-        assert!(Arc::ptr_eq(&here, &shared("one of us")));
-        let there = std::thread::spawn(|| shared("one of us")).join().unwrap();
+    fn what_is_known_of_a_type_is_shared_between_threads() {
+        let here = shared(&ONE);
+        assert_eq!(&*shared(&OTHER).target, "other");
+        assert!(Arc::ptr_eq(&here, &shared(&ONE)));
+        let there = std::thread::spawn(|| shared(&ONE)).join().unwrap();
         assert!(Arc::ptr_eq(&here, &there));
     }
 }

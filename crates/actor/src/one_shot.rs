@@ -52,6 +52,10 @@ impl<R> OneShot<R> {
         }
     }
 
+    pub(crate) fn is_awaited(&self) -> bool {
+        matches!(*self.lock(), State::Waiting(_))
+    }
+
     /// The asker went away.
     pub(crate) fn abandon(&self) {
         // What lies there may be a reference whose end wakes others: not under the lock.

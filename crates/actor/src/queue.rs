@@ -197,13 +197,14 @@ impl<M> Queue<M> {
     }
 
     /// Takes the message out of its `Option` when it is let in. One lock, no allocation in
-    /// steady state.
+    /// steady state. `lost` hears of a tell that is dropped for want of room.
     pub(crate) fn push(
         &self,
         message: &mut Option<M>,
         asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
+        lost: impl FnOnce(&M),
     ) -> Pushed {
         let mut state = self.lock();
         if state.closed {
@@ -211,7 +212,7 @@ impl<M> Queue<M> {
         }
         let room = self.capacity.saturating_sub(state.waiting) as u64;
         if !state.may_pass(ticket, room) {
-            return self.push_full(state, message, asker, ticket, waker);
+            return self.push_full(state, message, asker, ticket, waker, lost);
         }
         let Some(message) = message.take() else {
             return Pushed::In { list: false };
@@ -230,6 +231,7 @@ impl<M> Queue<M> {
         asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
+        lost: impl FnOnce(&M),
     ) -> Pushed {
         let (dropped, list) = match state.when_full {
             WhenFull::Refuse => return Pushed::Refused,
@@ -248,8 +250,13 @@ impl<M> Queue<M> {
         state.crowd().dropped += u64::from(dropped.is_some());
         // Outside the lock: the message may do anything when it is dropped.
         drop(state);
-        if let Some((_, Some(asker))) = dropped {
-            asker.fail(CallErrorKind::Overloaded, Some("the call was dropped: no room for it"));
+        match dropped {
+            Some((_, Some(asker))) => {
+                let why = "the call was dropped: no room for it";
+                asker.fail(CallErrorKind::Overloaded, Some(why));
+            }
+            Some((message, None)) => lost(&message),
+            None => {}
         }
         Pushed::In { list }
     }
@@ -300,6 +307,11 @@ impl<M> Queue<M> {
         state.waiting += chunks.iter().map(Chunk::calls).sum::<usize>();
         chunks.drain(..).for_each(|chunk| state.chunks.push_last(chunk));
         Pushed::In { list: !std::mem::replace(&mut state.listed, true) }
+    }
+
+    /// Takes the oldest call out again.
+    pub(crate) fn withdraw(&self) -> Option<(M, Asker)> {
+        self.lock().pop_oldest()
     }
 
     /// Empty chunks for the reader of a lane.
@@ -406,8 +418,9 @@ mod tests {
     #[test]
     fn a_turn_leases_only_what_those_who_wait_do_not_need() {
         let queue = Queue::new(8, WhenFull::Wait);
-        let push =
-            |ticket: &mut Ticket| queue.push(&mut Some(7), None, ticket, Some(Waker::noop()));
+        let push = |ticket: &mut Ticket| {
+            queue.push(&mut Some(7), None, ticket, Some(Waker::noop()), |_| {})
+        };
         for _ in 0..8 {
             assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
         }

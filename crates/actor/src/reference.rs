@@ -149,11 +149,17 @@ impl<I: Interface> Local<I> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
+        let is_told = asker.is_none();
         match self.mailbox.push(message, asker, ticket, waker) {
             Pushed::In { .. } => Attempt::Sent(()),
             Pushed::Full => Attempt::Full,
             Pushed::Refused => self.failed(CallErrorKind::Full),
-            Pushed::Closed => self.failed(CallErrorKind::ActorStopped),
+            Pushed::Closed => {
+                if is_told && let Some(message) = message {
+                    self.mailbox.lost(message);
+                }
+                self.failed(CallErrorKind::ActorStopped)
+            }
         }
     }
 

@@ -18,10 +18,17 @@ use crate::one_shot::OneShot;
 
 /// A local asker's place, without its type.
 pub(crate) trait LocalReply: Any + Send + Sync {
+    /// False when the asker has gone away.
+    fn is_awaited(&self) -> bool;
+
     fn fail(&self, kind: CallErrorKind, detail: Option<&str>);
 }
 
 impl<R: Send + 'static> LocalReply for OneShot<R> {
+    fn is_awaited(&self) -> bool {
+        OneShot::is_awaited(self)
+    }
+
     fn fail(&self, kind: CallErrorKind, detail: Option<&str>) {
         self.complete(Err((kind, detail.map(Box::from))));
     }
@@ -154,6 +161,15 @@ impl<'r> Reply<'r> {
     /// True when an asker of another process waits.
     fn is_elsewhere(&self) -> bool {
         matches!(self.slot, ReplySlot::Remote { .. })
+    }
+
+    /// The same, and false too when an asker of this process has gone away.
+    pub(crate) fn is_awaited(&self) -> bool {
+        match &self.slot {
+            ReplySlot::Nobody => false,
+            ReplySlot::Local(place) => place.is_awaited(),
+            ReplySlot::Remote { .. } => true,
+        }
     }
 
     /// The call was handled: whoever still waits hears that there is no answer.

@@ -13,6 +13,7 @@ use crate::control::Control;
 use crate::error::CallErrorKind;
 use crate::interface::{Actor, Handled};
 use crate::lane::LaneOwner;
+use crate::lists::Whose;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::mails::{Mails, Taking};
 use crate::queue::Frames;
@@ -52,7 +53,7 @@ pub(crate) trait Source<A: Actor> {
     fn keep(&mut self) -> Left<A::Message>;
 
     /// Tells those who wait for an answer that there will be none.
-    fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>);
+    fn refuse(&mut self, whose: Whose<'_, A::Message>);
 }
 
 impl<A: Actor> Source<A> for Taking<'_, A::Message> {
@@ -86,8 +87,8 @@ impl<A: Actor> Source<A> for Taking<'_, A::Message> {
         Left::Mails(self.collect())
     }
 
-    fn refuse(&mut self, _: Option<&Arc<dyn LaneOwner>>) {
-        refuse_askers(self);
+    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
+        refuse_askers(self, whose.origin);
     }
 }
 
@@ -168,8 +169,8 @@ impl<A: Actor> Source<A> for Arrived<'_> {
         Left::Frames(std::mem::take(&mut self.calls).count())
     }
 
-    fn refuse(&mut self, owner: Option<&Arc<dyn LaneOwner>>) {
-        refuse_calls(std::mem::take(&mut self.calls), owner);
+    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
+        refuse_calls(std::mem::take(&mut self.calls), whose);
     }
 }
 
@@ -220,18 +221,17 @@ pub(crate) struct Run<'a, A: Actor, S: Source<A>> {
     calls: usize,
     /// The call that was taken out last, until its handler has ended.
     unfinished: usize,
-    owner: Option<&'a Arc<dyn LaneOwner>>,
+    whose: Whose<'a, A::Message>,
+    /// Nobody need be told any more.
+    finished: bool,
     actor: std::marker::PhantomData<fn(A)>,
 }
 
 impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
     /// A run of so many calls.
-    pub(crate) fn new(
-        source: S,
-        calls: usize,
-        owner: Option<&'a Arc<dyn LaneOwner>>,
-    ) -> Run<'a, A, S> {
-        Run { source, calls, unfinished: 1, owner, actor: std::marker::PhantomData }
+    pub(crate) fn new(source: S, calls: usize, whose: Whose<'a, A::Message>) -> Run<'a, A, S> {
+        let actor = std::marker::PhantomData;
+        Run { source, calls, unfinished: 1, whose, finished: false, actor }
     }
 
     /// The handlers of the calls that were taken out have ended, but for one that `broke_off`. What
@@ -239,12 +239,15 @@ impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
     pub(crate) fn finish(mut self, broke_off: bool) -> Left<A::Message> {
         self.unfinished = usize::from(broke_off);
         self.count();
-        self.owner = None;
+        self.finished = true;
         self.source.keep()
     }
 
     fn count(&self) {
-        if let Some(owner) = self.owner {
+        if self.finished {
+            return;
+        }
+        if let Some(owner) = self.whose.owner {
             let begun = self.calls - self.source.left().min(self.calls);
             owner.handled(begun.saturating_sub(self.unfinished) as u64);
         }
@@ -254,6 +257,6 @@ impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
 impl<A: Actor, S: Source<A>> Drop for Run<'_, A, S> {
     fn drop(&mut self) {
         self.count();
-        self.source.refuse(self.owner);
+        self.source.refuse(self.whose);
     }
 }

@@ -10,7 +10,6 @@ use tokio::sync::oneshot;
 use crate::handle::Living;
 use crate::interface::Actor;
 use crate::mailbox::Mailbox;
-use crate::names;
 use crate::options::{ActorOptions, Runs};
 use crate::reason::Reason;
 use crate::reference::{Local, Ref};
@@ -41,8 +40,7 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
 
 /// A mailbox, from both sides.
 pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
-    let target = names::shared(A::SCHEMA.name);
-    let mailbox = Mailbox::new(target, options.mailbox_calls.max(1), options.when_full);
+    let mailbox = Mailbox::new(A::SCHEMA, options.mailbox_calls.max(1), options.when_full);
     let mailbox = Arc::new(mailbox);
     (Ref::local(Local::new(mailbox.clone())), mailbox)
 }

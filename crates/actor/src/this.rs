@@ -1,9 +1,12 @@
 //! An actor, as it sees itself.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::fmt;
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
+
+use tokio::task::AbortHandle;
 
 use crate::control::{Order, Watcher, Whom};
 use crate::handle::{Handle, Living, fresh_number};
@@ -12,12 +15,18 @@ use crate::life::{Down, Exit, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
 use crate::reference::{Local, Ref};
+use crate::turn::in_turns;
 
 /// The mailbox of the actor that this thread polls.
-pub(crate) type Own = Arc<dyn Any + Send + Sync>;
+pub(crate) type Own = Arc<dyn Living>;
 
 thread_local! {
     static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
+}
+
+/// The actor that this thread polls.
+pub(crate) fn own() -> Option<Own> {
+    OWN.with(|place| place.borrow().clone())
 }
 
 /// While it is there, this thread polls the actor that `own` belongs to.
@@ -42,7 +51,7 @@ impl Drop for Entered<'_> {
 /// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
 /// argument of the call.
 pub struct This<I: Interface> {
-    mailbox: Arc<Mailbox<I::Message>>,
+    pub(crate) mailbox: Arc<Mailbox<I::Message>>,
 }
 
 impl<I: Interface> This<I> {
@@ -53,8 +62,7 @@ impl<I: Interface> This<I> {
     /// The actor whose handler or hook runs on this thread; `None` outside of one, and in one of an
     /// actor with another interface.
     pub fn current() -> Option<This<I>> {
-        let own = OWN.with(|place| place.borrow().clone())?;
-        Some(This { mailbox: own.downcast().ok()? })
+        Some(This { mailbox: own()?.as_any().downcast().ok()? })
     }
 
     pub(crate) fn mailbox(&self) -> &Arc<Mailbox<I::Message>> {
@@ -75,6 +83,43 @@ impl<I: Interface> This<I> {
     /// Ends the actor after this call, for that reason.
     pub fn stop(&self, reason: Reason) {
         self.mailbox.order(Order::Stop(reason));
+    }
+
+    /// Waits for something beside the actor's calls, and has `then` done with the actor's state and
+    /// what came of it, between two calls: the way to ask from a handler without holding up the
+    /// mailbox. What it sends leaves together whenever it waits, like what an actor sends. It ends
+    /// with the actor; dropping what is given back changes nothing, aborting it ends it at once.
+    ///
+    /// Many may run side by side, each with `Owed` answers of its own: bound them as you would bound
+    /// a queue.
+    ///
+    /// # Panics
+    /// Outside of the actor's own handlers and hooks, when there is no runtime.
+    pub fn later<F, T>(
+        &self,
+        future: F,
+        then: impl FnOnce(&mut I, T) + Send + 'static,
+    ) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let mailbox = Arc::downgrade(&self.mailbox);
+        let handle = self.handle();
+        let work = async move {
+            let ended = pin!(handle.ended());
+            let outcome = tokio::select! {
+                outcome = future => outcome,
+                _ = ended => return,
+            };
+            let Some(mailbox) = mailbox.upgrade() else { return };
+            mailbox.order(Order::Visit(Box::new(|actor| {
+                if let Some(actor) = actor.downcast_mut() {
+                    then(actor, outcome);
+                }
+            })));
+        };
+        tokio::spawn(in_turns(work)).abort_handle()
     }
 
     /// Has [`Life::down`](crate::Life::down) called, once, when `actor` ends; soon, if it has ended.

@@ -152,7 +152,7 @@ impl<A: Actor> Worker<A> {
             }
             Poll::Ready(Next::Calls((chunk, queue))) => {
                 let Some(actor) = &mut self.actor else { return Poll::Ready(()) };
-                let calls = Unhandled::new(chunk, queue);
+                let calls = Unhandled::new(chunk, queue, &self.mailbox);
                 match handle_chunk(actor, calls, &self.mailbox, &mut self.gathered) {
                     End::Done => {}
                     End::Orders(left) => left.put_back(&self.mailbox),

@@ -231,10 +231,18 @@ fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
             Shape::Text | Shape::Bytes => quote!(&#local),
         })
         .collect();
-    if let Some(at) = method.this {
-        given.insert(at, quote!(&::wigwag::__private::this::<#whole>()));
+    // What stands further back is put in first, so that it does not move the other.
+    let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#whole>())));
+    let owed = method.owed.map(|at| (at, quote!(::wigwag::Owed::new(#reply))));
+    let mut own: Vec<_> = this.into_iter().chain(owed).collect();
+    own.sort_by_key(|(at, _)| *at);
+    for (at, value) in own.into_iter().rev() {
+        given.insert(at, value);
     }
     let wait = method.is_async.then(|| quote!(.await));
+    if method.owed.is_some() {
+        return quote!(<#whole>::#name(self, #(#given,)*) #wait;);
+    }
     let send = quote_spanned! {at(method.reply_span)=>
         ::wigwag::__private::Reply::send(#reply, #value);
     };

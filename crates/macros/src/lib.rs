@@ -150,6 +150,41 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
+/// A parameter `answer: Owed<R>` of a handler that returns nothing is no argument either: through it
+/// the call is answered with an `R`, later, from another call, or by another actor that it is handed
+/// to.
+///
+/// ```
+/// use wigwag::{Actor, Owed};
+///
+/// #[derive(Default)]
+/// struct Gate {
+///     waiting: Vec<Owed<u32>>,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Gate {
+///     pub fn wait(&mut self, answer: Owed<u32>) {
+///         self.waiting.push(answer);
+///     }
+///
+///     pub fn open(&mut self) {
+///         for (place, answer) in (1..).zip(self.waiting.drain(..)) {
+///             answer.send(place);
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let gate = Gate::default().spawn();
+/// let (first, second) = (gate.wait().try_ask()?, gate.wait().try_ask()?);
+/// gate.open().tell().await?;
+/// assert_eq!((first.await?, second.await?), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
+///
 /// ## Life
 ///
 /// `#[wigwag::actor(life)]` leaves `impl Life` to you: what happens at the actor's start and end, and

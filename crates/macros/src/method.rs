@@ -8,8 +8,8 @@ use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{
-    Attribute, FnArg, GenericParam, Ident, Pat, PatType, Receiver, ReceiverKind, ReturnType,
-    Safety, Signature, Type,
+    Attribute, FnArg, GenericArgument, GenericParam, Ident, Pat, PatType, PathArguments, Receiver,
+    ReceiverKind, ReturnType, Safety, Signature, Type,
 };
 
 use crate::errors::Errors;
@@ -32,6 +32,8 @@ pub(crate) struct Method {
     pub(crate) arguments: Vec<Argument>,
     /// Before which argument the handler takes `&This<Self>`, which no caller gives.
     pub(crate) this: Option<usize>,
+    /// Before which argument the handler takes the answer that it owes, as a value.
+    pub(crate) owed: Option<usize>,
     /// The type of the reply; `()` if none is written.
     pub(crate) reply: TokenStream,
     pub(crate) reply_span: Span,
@@ -78,21 +80,23 @@ impl Method {
         check_signature(signature, errors);
         let is_async = signature.asyncness.is_some();
         let mut arguments = Vec::new();
-        let mut this = None;
+        let (mut this, mut owed) = (None, None);
         for input in &signature.inputs {
             match input {
                 FnArg::Receiver(receiver) => check_receiver(receiver, errors),
                 FnArg::Typed(typed) if this.is_none() && is_this(&typed.ty) => {
                     this = Some(arguments.len());
                 }
+                FnArg::Typed(typed) if owed.is_none() && owed_type(&typed.ty).is_some() => {
+                    owed = owed_type(&typed.ty).map(|reply| (arguments.len(), reply));
+                }
                 FnArg::Typed(typed) => {
                     arguments.extend(Argument::read(typed, is_async, whole, errors));
                 }
             }
         }
-        if let Some(first_too_many) =
-            signature.inputs.iter().nth(ARGUMENTS_MAX + 1 + usize::from(this.is_some()))
-        {
+        let own = usize::from(this.is_some()) + usize::from(owed.is_some());
+        if let Some(first_too_many) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1 + own) {
             errors.add(
                 first_too_many,
                 format!(
@@ -101,13 +105,23 @@ impl Method {
                 ),
             );
         }
-        let (reply, reply_span) = read_reply(&signature.output, &name, whole, errors);
+        let (mut reply, mut reply_span) = read_reply(&signature.output, &name, whole, errors);
+        if let Some((_, later)) = &owed {
+            if let ReturnType::Type(_, written) = &signature.output {
+                errors.add(
+                    written,
+                    "a handler that takes `Owed<…>` answers through it: return nothing",
+                );
+            }
+            (reply, reply_span) = read_type(later, whole, errors);
+        }
         Method {
             variant: variant(&name, errors),
             attributes: kept(attributes),
             is_async,
             arguments,
             this,
+            owed: owed.map(|(at, _)| at),
             reply,
             reply_span,
             name,
@@ -195,6 +209,17 @@ fn is_this(written: &Type) -> bool {
         && path.path.segments.last().is_some_and(|last| last.ident == "This")
 }
 
+/// The `R` of `Owed<R>`.
+fn owed_type(written: &Type) -> Option<&Type> {
+    let Type::Path(path) = kind::inner(written) else { return None };
+    let last = path.path.segments.last().filter(|last| last.ident == "Owed")?;
+    let PathArguments::AngleBracketed(given) = &last.arguments else { return None };
+    match given.args.first()? {
+        GenericArgument::Type(reply) if given.args.len() == 1 => Some(reply),
+        _ => None,
+    }
+}
+
 /// `&str` and `&[u8]` may be lent to a plain handler.
 fn borrowed_shape(written: &Type) -> Shape {
     let Type::Reference(reference) = written else {
@@ -232,9 +257,13 @@ fn read_reply(
     whole: &TokenStream,
     errors: &mut Errors,
 ) -> (TokenStream, Span) {
-    let ReturnType::Type(_, written) = output else {
-        return (quote!(()), name.span());
-    };
+    match output {
+        ReturnType::Type(_, written) => read_type(written, whole, errors),
+        ReturnType::Default => (quote!(()), name.span()),
+    }
+}
+
+fn read_type(written: &Type, whole: &TokenStream, errors: &mut Errors) -> (TokenStream, Span) {
     match kind::unfit(written.to_token_stream()) {
         Some(Unfit::Borrow) => errors.add(
             written,

@@ -175,6 +175,7 @@ mod door;
 mod node;
 mod close;
 mod runtime;
+pub mod io;
 #[cfg(doctest)]
 mod readme;
 
@@ -186,10 +187,12 @@ pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Child,
-    ChildInfo, ChildState, Down, Exit, Handle, Here, Interface, Life, Monitor, Pipeline, Reason,
-    Ref, Refused, Restart, Runs, Shutdown, Strategy, Supervisor, SupervisorError, SupervisorRef,
-    Tell, This, TooManyWatchers, Unsent, WhenFull, block_on,
+    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Change,
+    ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,
+    GroupError, Groups, Handle, Heard, Here, Interface, Life, Loss, Losses, Monitor, NameError,
+    Owed, Pace, Pipeline, Reason, Ref, Refused, Restart, Router, RouterError, Runs, Shutdown,
+    Snapshot, Strategy, Supervisor, SupervisorError, SupervisorRef, Tell, This, Timer, TimerError,
+    Told, TooManyWatchers, Unsent, WhenFull, block_on, dead_letters, losses, registry,
 };
 pub use wigwag_macros::{Message, actor, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

@@ -27,3 +27,6 @@ mod bus {}
 
 #[doc = include_str!("../../../docs/protocols/star.md")]
 mod star {}
+
+#[doc = include_str!("../../../docs/io.md")]
+mod io {}

@@ -4,7 +4,12 @@
 -export([start/0]).
 
 start() ->
-    lab:main(fun count/0).
+    lab:main(fun() ->
+        case os:getenv("CELL", "count") of
+            "count" -> count();
+            Other -> inside:play(Other)
+        end
+    end).
 
 count() ->
     [Senders, Messages, Amount, Seed] =

@@ -25,7 +25,7 @@ func main() {
 	case "pingpong-client":
 		pingpongClient()
 	case "counter":
-		counter()
+		inside()
 	default:
 		log.Fatalf("no such role: %q", role)
 	}
@@ -49,13 +49,31 @@ func say(account any) {
 	fmt.Println(string(line))
 }
 
-// readyAndWaitForGo returns when the lab writes GO.
-func readyAndWaitForGo() {
+// inside plays the cell of counter that was ordered.
+func inside() {
+	switch os.Getenv("CELL") {
+	case "slow":
+		slow()
+	case "ask":
+		ask()
+	case "bounce", "ring":
+		ring()
+	case "spawn":
+		spawn()
+	default:
+		counter()
+	}
+}
+
+// readyAndWaitForGo returns when the lab writes GO: what is left of the input.
+func readyAndWaitForGo() *bufio.Reader {
 	fmt.Println("READY")
-	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	input := bufio.NewReader(os.Stdin)
+	line, err := input.ReadString('\n')
 	if line != "GO\n" {
 		log.Fatalf("no GO but %q: %v", line, err)
 	}
+	return input
 }
 
 // stopWithTheLab ends a server on SIGTERM or when its standard input ends.

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 mod process;
 mod runs;
 mod known_bad;
+mod inside;
 mod example;
 mod http;
 

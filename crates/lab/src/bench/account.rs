@@ -87,6 +87,10 @@ fn read_sum<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     }
 }
 
+fn read_some_sum<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    read_sum(from).map(Some)
+}
+
 fn write_sum<S: Serializer>(sum: &u64, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(sum)
 }
@@ -98,6 +102,33 @@ pub struct Counted {
     pub total: u64,
     /// What the counting actor saw of each sender.
     pub senders: Vec<Seen>,
+    /// What a slow actor's work comes to, modulo 2^64.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_some_sum")]
+    pub worked: Option<u64>,
+}
+
+/// The account of a ring.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Round {
+    /// The number after the last hop.
+    pub value: u32,
+    /// What each actor saw.
+    pub senders: Vec<Seen>,
+}
+
+/// The account of very many actors: what they told of themselves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Alive {
+    /// Actors that did.
+    pub alive: u64,
+    /// The sum of what they had been told.
+    #[serde(serialize_with = "write_sum", deserialize_with = "read_sum")]
+    pub sum: u64,
+    /// The sum, modulo 2^64, of each one's own number times what it had been told.
+    #[serde(serialize_with = "write_sum", deserialize_with = "read_sum")]
+    pub pairs: u64,
+    /// Times that one had been told before.
+    pub again: u64,
 }
 
 /// The account of a remote server.

@@ -4,16 +4,20 @@
 mod orders;
 mod pace;
 mod raw_counter;
+mod raw_inside;
 mod raw_remote;
 mod raw_replies;
 mod raw_paced;
 mod raw_pingpong;
 mod raw_pingpong_client;
 mod wigwag_counter;
+mod wigwag_slow;
+mod wigwag_inside;
 mod wigwag_remote;
 mod wigwag_paced;
 mod broken;
 mod broken_counter;
+mod broken_inside;
 mod broken_pingpong;
 mod broken_due;
 mod poll;
@@ -24,7 +28,9 @@ mod http_server;
 mod broken_http;
 mod http;
 
-use crate::bench::participant::{Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role};
+use crate::bench::participant::{
+    COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role,
+};
 use crate::cells::Failure;
 use orders::Orders;
 
@@ -41,6 +47,10 @@ pub struct Embedded {
     pub payload: Payload,
     /// What of remote it can be ordered to do.
     pub cells: &'static [&'static str],
+    /// What of counter it can be ordered to do.
+    pub inside: &'static [&'static str],
+    /// Why it does not do the others, by cell.
+    pub lacks: &'static [(&'static str, &'static str)],
     /// Lines of its programs.
     pub source_lines: Option<u64>,
 }
@@ -53,15 +63,21 @@ const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
 
 /// Everybody but those of http alone.
-pub const ALL: [Embedded; 36] = [
+pub const ALL: [Embedded; 40] = [
     Embedded {
         name: "raw",
         known_bad: false,
         roles: &crate::bench::participant::ROLES,
         payload: Payload::Both,
         cells: &REMOTE_CELLS,
+        inside: &["count", "slow", "ask", "bounce"],
+        lacks: &[
+            ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),
+            ("spawn", "what a million actors cost at least nobody knows: there is no limit"),
+        ],
         source_lines: Some(
             lines(include_str!("embedded/raw_counter.rs"))
+                + lines(include_str!("embedded/raw_inside.rs"))
                 + lines(include_str!("embedded/raw_remote.rs"))
                 + lines(include_str!("embedded/raw_replies.rs"))
                 + lines(include_str!("embedded/raw_paced.rs"))
@@ -76,8 +92,12 @@ pub const ALL: [Embedded; 36] = [
         roles: COUNTER_AND_REMOTE,
         payload: Payload::Tokens,
         cells: &REMOTE_CELLS,
+        inside: &COUNTER_CELLS,
+        lacks: &[],
         source_lines: Some(
             lines(include_str!("embedded/wigwag_counter.rs"))
+                + lines(include_str!("embedded/wigwag_slow.rs"))
+                + lines(include_str!("embedded/wigwag_inside.rs"))
                 + lines(include_str!("embedded/wigwag_remote.rs"))
                 + lines(include_str!("embedded/wigwag_paced.rs")),
         ),
@@ -100,6 +120,10 @@ pub const ALL: [Embedded; 36] = [
     broken("broken-leak", COUNTER),
     broken("broken-hide", COUNTER),
     broken("broken-restart", COUNTER_AND_SERVER),
+    Embedded { inside: &["slow"], ..broken("broken-hoard", COUNTER) },
+    Embedded { inside: &["ask"], ..broken("broken-guess", COUNTER) },
+    Embedded { inside: &["ring"], ..broken("broken-skip", COUNTER) },
+    Embedded { inside: &["spawn"], ..broken("broken-shared", COUNTER) },
     broken("broken-one-byte", SERVER),
     broken("broken-eager", SERVER),
     broken("broken-reply", SERVER),
@@ -130,6 +154,8 @@ const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
         roles,
         payload: Payload::Tokens,
         cells: &REMOTE_CELLS_AT_LEAST,
+        inside: &COUNTER_CELLS_AT_LEAST,
+        lacks: &[],
         source_lines: None,
     }
 }
@@ -160,12 +186,12 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
     let orders = Orders::read();
     match (name, role) {
         (_, Role::HttpServer | Role::HttpClient) => http::play(name, role, &orders),
-        ("raw", Role::Counter) => raw_counter::count(&orders),
+        ("raw", Role::Counter) => raw_inside::play(&orders),
         ("raw", Role::RemoteServer) => raw_remote::serve(&orders),
         ("raw", Role::RemoteClient) => raw_remote::drive(&orders),
         ("raw", Role::PingpongServer) => raw_pingpong::serve(&orders),
         ("raw", Role::PingpongClient) => raw_pingpong_client::drive(&orders),
-        ("wigwag", Role::Counter) => wigwag_counter::count(&orders),
+        ("wigwag", Role::Counter) => wigwag_inside::play(&orders),
         ("wigwag", Role::RemoteServer) => wigwag_remote::serve(&orders),
         ("wigwag", _) => wigwag_remote::drive(&orders),
         ("broken-due", Role::RemoteServer) => broken_due::serve(&orders),
@@ -174,6 +200,9 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         (_, Role::PingpongClient) => broken_pingpong::drive(name, &orders),
         ("broken-early" | "broken-leak" | "broken-hide" | "broken-restart", Role::Counter) => {
             broken_counter::count(name, &orders)
+        }
+        ("broken-hoard" | "broken-guess" | "broken-skip" | "broken-shared", Role::Counter) => {
+            broken_inside::play(name, &orders)
         }
         (_, Role::Counter) => broken::count(name, &orders),
         (_, Role::RemoteServer) => broken::serve(name, &orders),

@@ -5,6 +5,7 @@
 
 use crate::bench::results::{Interval, Row, Run, Spread, Verdict};
 use crate::bench::series::is_lower_bound;
+use crate::bench::workload::counter::{FLAT_BYTES, ONE_BY_ONE, SLOW, SPAWN};
 pub(crate) use crate::numbers::{bytes, grouped, microseconds, rate, significant};
 use crate::statistics;
 
@@ -16,7 +17,7 @@ pub(crate) struct Earned<'a>(&'a Row);
 pub(crate) fn earned(row: &Row) -> Option<Earned<'_>> {
     match row.verdict {
         Verdict::Valid | Verdict::Flagged => Some(Earned(row)),
-        Verdict::Void | Verdict::NotInstalled => None,
+        Verdict::Void | Verdict::NotInstalled | Verdict::Absent => None,
     }
 }
 
@@ -42,6 +43,7 @@ pub(crate) fn verdict_word(verdict: Verdict) -> (&'static str, &'static str) {
         Verdict::Flagged => ("▲", "FLAGGED"),
         Verdict::Void => ("✕", "VOID"),
         Verdict::NotInstalled => ("○", "NOT INSTALLED"),
+        Verdict::Absent => ("–", "HAS NONE"),
     }
 }
 
@@ -125,6 +127,15 @@ const COLUMNS: &[Column] = &[
         meaning: "Messages or round trips a second: median, least and most of the rounds.",
         terminal: Room::Figure,
         value: |row| row.rate.map(|spread| at_least(row, spread_of(spread, rate))),
+    },
+    Column {
+        title: "each",
+        meaning: "Time by the clock for one ask, one hop, or one actor, where one follows the other.",
+        terminal: Room::Figure,
+        value: |row| {
+            let each = |run: &Run| Some(run.seconds * 1e6 / run.messages.max(1) as f64);
+            ONE_BY_ONE.contains(&row.cell.as_str()).then(|| over_rounds(row, each, short))?
+        },
     },
     Column {
         title: "÷ best peer",
@@ -225,6 +236,28 @@ const COLUMNS: &[Column] = &[
         value: |row| Figure::plain(bytes(row.peak_rss_bytes?)),
     },
     Column {
+        title: "grown",
+        meaning: "By how much the resident memory grew while the clock ran, and whether that counts \
+                  as flat.",
+        terminal: Room::All,
+        value: |row| {
+            let grown = row.runs.iter().filter_map(|run| run.grown_bytes).max()?;
+            let flat = if grown <= FLAT_BYTES { "flat" } else { "not flat" };
+            let detail = (row.cell == SLOW).then(|| flat.to_owned());
+            Some(Figure { main: bytes(grown), detail })
+        },
+    },
+    Column {
+        title: "bytes each",
+        meaning: "That growth divided by the actors that were alive at the same time.",
+        terminal: Room::Figure,
+        value: |row| {
+            let each = |run: &Run| Some(run.grown_bytes? as f64 / run.messages.max(1) as f64);
+            let word = |bytes: f64| grouped(bytes as u64);
+            (row.cell == SPAWN).then(|| over_rounds(row, each, word))?
+        },
+    },
+    Column {
         title: "server mem",
         meaning: "The part of the memory that its server held, when both together held most.",
         terminal: Room::None,
@@ -261,6 +294,11 @@ const COLUMNS: &[Column] = &[
         value: |row| Figure::plain(grouped(row.source_lines?)),
     },
 ];
+
+/// Microseconds, or nanoseconds where it is less than one.
+fn short(time: f64) -> String {
+    if time < 1.0 { format!("{} ns", significant(time * 1e3)) } else { microseconds(time) }
+}
 
 /// What server and client held in the round in which both together held most.
 pub(crate) fn memory_of_sides(row: &Row) -> Option<(u64, u64)> {

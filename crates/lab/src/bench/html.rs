@@ -119,7 +119,8 @@ fn notices(results: &Results, layout: &Layout<'_>) -> String {
 fn tally(results: &Results, layout: &Layout<'_>) -> String {
     let judged: Vec<&Row> = results.rows.iter().filter(|row| !row.known_bad).collect();
     let count = |verdict| judged.iter().filter(|row| row.verdict == verdict).count();
-    let verdicts = [Verdict::Valid, Verdict::Flagged, Verdict::Void, Verdict::NotInstalled];
+    let verdicts =
+        [Verdict::Valid, Verdict::Flagged, Verdict::Void, Verdict::NotInstalled, Verdict::Absent];
     let mut text = "<ul class=tally>\n".to_owned();
     for verdict in verdicts {
         let (count, word) = (count(verdict), table::verdict(verdict));

@@ -64,6 +64,12 @@ pub const REMOTE_CELLS: [&str; 6] = ["tell", "naive", "ask", "rtt", "naive-ask",
 /// What it does if nobody says otherwise.
 pub const REMOTE_CELLS_AT_LEAST: [&str; 4] = ["tell", "naive", "ask", "rtt"];
 
+/// What a program for counter can be ordered to do: the values of `CELL`.
+pub const COUNTER_CELLS: [&str; 6] = ["count", "slow", "ask", "bounce", "ring", "spawn"];
+
+/// What it does if nobody says otherwise.
+pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];
+
 /// What a participant of pingpong sends and answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -151,6 +157,25 @@ impl Participant {
             Participant::Embedded { it, .. } => it.cells.contains(&cell),
             Participant::Peer(peer) => peer.cells.iter().any(|it| it == cell),
         }
+    }
+
+    /// Of counter it can be ordered to do `cell`.
+    pub fn counts(&self, cell: &str) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.inside.contains(&cell),
+            Participant::Peer(peer) => peer.inside.iter().any(|it| it == cell),
+        }
+    }
+
+    /// Why it has no such thing as `cell` of counter, if it does the others.
+    pub fn lacks(&self, cell: &str) -> String {
+        let said = match self {
+            Participant::Embedded { it, .. } => {
+                it.lacks.iter().find(|(name, _)| *name == cell).map(|(_, why)| *why)
+            }
+            Participant::Peer(peer) => peer.lacks.get(cell).map(String::as_str),
+        };
+        said.map_or_else(|| format!("its programs know no CELL={cell}"), str::to_owned)
     }
 
     /// What starts its program for the role.

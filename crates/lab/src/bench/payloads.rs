@@ -65,7 +65,7 @@ impl Payloads {
 
 /// Xorshift, 32 bits wide.
 #[inline(always)]
-fn step(mut x: u32) -> u32 {
+pub(crate) fn step(mut x: u32) -> u32 {
     x ^= x << 13;
     x ^= x >> 17;
     x ^= x << 5;

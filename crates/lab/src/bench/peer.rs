@@ -10,7 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
-use crate::bench::participant::{Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, ROLES, Role};
+use crate::bench::participant::{
+    COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, ROLES,
+    Role,
+};
 
 /// How long a program may take to say its version: a virtual machine starts within this.
 const VERSION_MAX: Duration = Duration::from_secs(10);
@@ -36,6 +39,10 @@ pub struct Peer {
     pub payload: Payload,
     /// What of remote it can be ordered to do.
     pub cells: Vec<String>,
+    /// What of counter it can be ordered to do.
+    pub inside: Vec<String>,
+    /// Why it cannot do the others, by cell.
+    pub lacks: BTreeMap<String, String>,
     /// The command of each role.
     pub roles: BTreeMap<Role, Vec<String>>,
     installed: Option<PathBuf>,
@@ -65,6 +72,10 @@ struct File {
     payload: Payload,
     #[serde(default = "cells_at_least")]
     cells: Vec<String>,
+    #[serde(default = "inside_at_least")]
+    inside: Vec<String>,
+    #[serde(default)]
+    lacks: BTreeMap<String, String>,
     role: BTreeMap<String, Vec<String>>,
 }
 
@@ -74,6 +85,10 @@ fn yes() -> bool {
 
 fn cells_at_least() -> Vec<String> {
     REMOTE_CELLS_AT_LEAST.map(str::to_owned).to_vec()
+}
+
+fn inside_at_least() -> Vec<String> {
+    COUNTER_CELLS_AT_LEAST.map(str::to_owned).to_vec()
 }
 
 /// A folder that cannot be read as a peer.
@@ -91,12 +106,16 @@ pub enum PeerError {
         /// What stands there.
         role: String,
     },
-    /// A cell of remote that there is not.
+    /// A cell that there is not.
     NoSuchCell {
         /// Where.
         file: PathBuf,
         /// What stands there.
         cell: String,
+        /// Of which workload.
+        workload: &'static str,
+        /// What may stand there.
+        cells: &'static [&'static str],
     },
     /// A command without a word.
     EmptyCommand {
@@ -117,9 +136,9 @@ impl fmt::Display for PeerError {
                 let file = file.display();
                 write!(f, "{file}: there is no role {role:?}; roles are {}", names.join(", "))
             }
-            PeerError::NoSuchCell { file, cell } => {
-                let (file, names) = (file.display(), REMOTE_CELLS.join(", "));
-                write!(f, "{file}: remote has no cell {cell:?}; cells are {names}")
+            PeerError::NoSuchCell { file, cell, workload, cells } => {
+                let (file, names) = (file.display(), cells.join(", "));
+                write!(f, "{file}: {workload} has no cell {cell:?}; cells are {names}")
             }
             PeerError::EmptyCommand { file, of } => {
                 write!(f, "{}: the command of {of} is empty", file.display())
@@ -167,8 +186,11 @@ impl Peer {
         if file.setup.iter().any(Vec::is_empty) {
             return Err(PeerError::EmptyCommand { file: path, of: "setup".to_owned() });
         }
-        if let Some(cell) = file.cells.iter().find(|it| !REMOTE_CELLS.contains(&it.as_str())) {
-            return Err(PeerError::NoSuchCell { file: path, cell: cell.clone() });
+        let in_counter = file.inside.iter().chain(file.lacks.keys());
+        let refused = no_such_cell("remote", &REMOTE_CELLS, &path, file.cells.iter())
+            .or_else(|| no_such_cell("counter", &COUNTER_CELLS, &path, in_counter));
+        if let Some(refused) = refused {
+            return Err(refused);
         }
         // Commands are run in the folder, so it must be known from anywhere.
         let folder = fs::canonicalize(folder);
@@ -182,6 +204,8 @@ impl Peer {
             known_bad: file.known_bad,
             payload: file.payload,
             cells: file.cells,
+            inside: file.inside,
+            lacks: file.lacks,
             roles,
             installed: file.installed,
             version: file.version,
@@ -285,6 +309,17 @@ impl Peer {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
     }
+}
+
+/// What is said of the first of `named` that is no cell of `workload`.
+fn no_such_cell<'a>(
+    workload: &'static str,
+    cells: &'static [&'static str],
+    file: &Path,
+    mut named: impl Iterator<Item = &'a String>,
+) -> Option<PeerError> {
+    let cell = named.find(|it| !cells.contains(&it.as_str()))?.clone();
+    Some(PeerError::NoSuchCell { file: file.to_owned(), cell, workload, cells })
 }
 
 /// Names that somebody may have meant by `name`: those that a few typing errors away, nearest first.

@@ -177,7 +177,7 @@ impl Program {
         }
     }
 
-    /// Lets it begin. The input stays open: for a server, its end would be an order to end.
+    /// Lets it begin. The input stays open: its end is an order to end.
     pub fn go(&mut self) -> Result<Instant, Fault> {
         let began = Instant::now();
         let written = self.input.as_mut().map(|input| input.write_all(b"GO\n"));
@@ -199,6 +199,8 @@ impl Program {
 
     /// A program with work to do has given its account: it must end by itself now, and say no more.
     pub fn ends_by_itself(&mut self, within: Duration) -> Result<(), Fault> {
+        // One whose memory was to be read has waited for this.
+        drop(self.input.take());
         match self.wait(within) {
             Some(status) if status.success() => {}
             Some(status) => return Err(Fault::BadExit(self.how(status))),

@@ -38,7 +38,7 @@ pub fn distrust(rows: &mut [Row]) {
                 Verdict::Flagged => {
                     flags.extend(said.map(|said| format!("{}: {said}", about("flagged"))));
                 }
-                Verdict::Valid | Verdict::NotInstalled => {}
+                Verdict::Valid | Verdict::NotInstalled | Verdict::Absent => {}
             }
         }
         let row = &mut rows[index];
@@ -130,6 +130,7 @@ mod tests {
             cpu_seconds_after: 0.0,
             foreign_cpu_share: 0.0,
             peak_rss_bytes: 1,
+            grown_bytes: None,
             threads: Vec::new(),
             moments: Vec::new(),
             sides: Vec::new(),

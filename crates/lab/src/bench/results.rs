@@ -68,6 +68,8 @@ pub enum Verdict {
     Void,
     /// It was not run, and the reason says what would mend that.
     NotInstalled,
+    /// It has no such thing, and the reason says why.
+    Absent,
 }
 
 /// Who says that the messages were right.
@@ -151,6 +153,9 @@ pub struct Run {
     pub foreign_cpu_share: f64,
     /// Resident memory of the process tree.
     pub peak_rss_bytes: u64,
+    /// By how much resident memory grew while the clock ran, where that is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grown_bytes: Option<u64>,
     /// The processor time of each thread that took a hundredth of it or more, most first.
     pub threads: Vec<ThreadShare>,
     /// Ends of the stretches of `over_time`, in seconds since GO; in a row's last run alone.

@@ -27,7 +27,8 @@ const WINDOW: Duration = Duration::from_millis(1_500);
 const WINDOW_QUICK: Duration = Duration::from_millis(250);
 /// A plain loop of twenty million messages may take so long, if it only works.
 const NAIVE_MAX: Duration = Duration::from_secs(300);
-/// Fixed payloads begin with the million round trips of 2016, one after the other as a rule.
+/// Fixed payloads begin with the million round trips of 2016, one after the other as a rule; and
+/// what is not cut to the window's length may take longer than it.
 const FIXED_MAX: Duration = Duration::from_secs(120);
 /// Others may take this share of the processors while we measure.
 pub const FOREIGN_MAX: f64 = 0.05;
@@ -130,6 +131,10 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
             let once = brief || (ours && participant.is_known_bad());
             let cells = cell.workload().cells(brief);
             let earlier = cells.into_iter().take_while(|other| *other != cell);
+            if let Some(reason) = cell.absent(participant).filter(|_| !brief) {
+                let entry = Entry { cell, participant, partner: None, program: &options.program };
+                missing.push(Series::new(entry).into_absent(reason));
+            }
             if !cell.suits(participant)
                 || (once && earlier.into_iter().any(|it| it.suits(participant)))
             {
@@ -264,7 +269,7 @@ impl Lab<'_> {
     fn window(&mut self, series: &mut Series<'_>, round: usize) {
         let found_out = self.asks_no_rate(series) && series.is_found_out();
         // A plain loop of so many messages takes minutes, and what it asks is whether it ends.
-        let once = series.entry.size(self.options.quick).fixed && round > 0;
+        let once = series.entry.size(self.options.quick).once && round > 0;
         if found_out || once || series.is_void() || self.stop.load(Ordering::Relaxed) {
             self.done += 1;
             return;
@@ -340,6 +345,9 @@ impl Lab<'_> {
             (true, _) => QUICK,
             (false, _) if entry.is_fixed() => Deadlines { work: FIXED_MAX, ..CONTRACT },
             (false, Cell::Naive | Cell::NaiveAsk) => Deadlines { work: NAIVE_MAX, ..CONTRACT },
+            (false, Cell::Slow | Cell::Ring { .. } | Cell::Spawn) => {
+                Deadlines { work: FIXED_MAX, ..CONTRACT }
+            }
             (false, _) => CONTRACT,
         }
     }

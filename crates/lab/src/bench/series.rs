@@ -22,7 +22,7 @@ pub fn is_found_out(row: &Row) -> bool {
     match row.verdict {
         Verdict::Void => true,
         Verdict::Flagged => is_against(&row.reasons),
-        Verdict::Valid | Verdict::NotInstalled => false,
+        Verdict::Valid | Verdict::NotInstalled | Verdict::Absent => false,
     }
 }
 
@@ -174,6 +174,7 @@ impl<'a> Series<'a> {
             cpu_seconds_after: outcome.after_cpu_seconds,
             foreign_cpu_share: outcome.foreign_cpu_share,
             peak_rss_bytes: cost.peak_rss_bytes,
+            grown_bytes: cost.grown_bytes.filter(|_| self.entry.cell.asks_memory()),
             threads: cost.threads,
             moments: cost.moments,
             sides: if outcome.sides.len() > 1 { outcome.sides } else { Vec::new() },
@@ -187,6 +188,14 @@ impl<'a> Series<'a> {
         let mut row = self.into_row();
         row.verdict = Verdict::NotInstalled;
         row.reasons = vec![reason.to_owned()];
+        row
+    }
+
+    /// The row of somebody who has no such thing.
+    pub fn into_absent(self, reason: String) -> Row {
+        let mut row = self.into_row();
+        row.verdict = Verdict::Absent;
+        row.reasons = vec![reason];
         row
     }
 

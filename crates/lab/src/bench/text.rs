@@ -107,7 +107,7 @@ fn known_bad(text: &mut String, rows: &[&Row]) {
 /// Whether a known-bad participant was found out.
 pub(crate) fn caught(row: &Row) -> &'static str {
     match (row.verdict, is_found_out(row)) {
-        (Verdict::NotInstalled, _) => "not run",
+        (Verdict::NotInstalled | Verdict::Absent, _) => "not run",
         (_, true) => "yes",
         (_, false) => "NO: it got a number",
     }

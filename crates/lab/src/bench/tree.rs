@@ -35,6 +35,8 @@ pub struct Tree {
     /// From [`begin`](Self::begin) on.
     course: Option<Course>,
     peak_rss_bytes: u64,
+    /// What the peak was when the window began.
+    base_rss_bytes: u64,
     threads_max: u64,
 }
 
@@ -61,6 +63,8 @@ pub struct Cost {
     pub cpu_seconds: f64,
     /// The sum of the peaks of the processes.
     pub peak_rss_bytes: u64,
+    /// By how much it grew in the window; `None` when the root had ended before it was looked at.
+    pub grown_bytes: Option<u64>,
     /// The most threads at once.
     pub threads_max: u64,
     /// How often a thread was put on a processor.
@@ -84,6 +88,7 @@ impl Tree {
             base: Reading::default(),
             course: None,
             peak_rss_bytes: 0,
+            base_rss_bytes: 0,
             threads_max: 0,
         }
     }
@@ -99,6 +104,7 @@ impl Tree {
         self.search();
         self.read();
         self.base = self.now.clone();
+        self.base_rss_bytes = self.peak_rss_bytes;
         self.course = Some(Course::new(Instant::now(), self.now.by_thread()));
         self.threads_max = 0;
     }
@@ -138,9 +144,12 @@ impl Tree {
         let cpu_seconds = self.spent().max(in_threads);
         threads.retain(|thread| thread.cpu_seconds * 100.0 >= cpu_seconds && cpu_seconds > 0.0);
         threads.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+        let lives = memory_peak(&format!("/proc/{}", self.root)) > 0;
+        let grown = self.peak_rss_bytes.saturating_sub(self.base_rss_bytes);
         Cost {
             cpu_seconds,
             peak_rss_bytes: self.peak_rss_bytes,
+            grown_bytes: lives.then_some(grown),
             threads_max: self.threads_max,
             switches,
             threads,

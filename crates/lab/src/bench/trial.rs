@@ -31,6 +31,9 @@ pub struct Deadlines {
 /// Resident memory that each side may hold: what a small container has.
 pub const MEMORY_MAX: u64 = 1 << 30;
 
+/// What it may hold where a million actors live at once: 8 KiB each.
+pub const MEMORY_MAX_MANY: u64 = 8 << 30;
+
 /// What the contract grants.
 pub const CONTRACT: Deadlines = deadlines(20, 30, 5, 3_000);
 
@@ -63,6 +66,8 @@ pub struct Launch {
     /// Accounts that it gives: a server may have none to give, the lab's own client a second one
     /// when the clock has stopped.
     pub accounts: usize,
+    /// Resident memory that it may hold, in bytes.
+    pub memory_max: u64,
 }
 
 /// What is started together. The worker is told the server's port.
@@ -128,6 +133,7 @@ struct Player {
     measured: bool,
     stops_clock: bool,
     accounts: usize,
+    memory_max: u64,
     account: Option<(String, Instant)>,
     afterword: Option<String>,
 }
@@ -139,7 +145,7 @@ impl Player {
         deadlines: Deadlines,
         listens: bool,
     ) -> Result<(Self, u16), NoOutcome> {
-        let Launch { title, command, orders, measured, stops_clock, accounts } = launch;
+        let Launch { title, command, orders, measured, stops_clock, accounts, memory_max } = launch;
         let broke = |fault| NoOutcome::Broke { title: title.clone(), fault, ours: !measured };
         let command = match stage {
             Some(stage) => stage.enter(&command),
@@ -151,8 +157,17 @@ impl Player {
         let port = program.ready(within, listens).map_err(broke)?;
         let tree = Tree::marked(program.pid(), program.mark());
         let (account, afterword) = (None, None);
-        let player =
-            Player { title, program, tree, measured, stops_clock, accounts, account, afterword };
+        let player = Player {
+            title,
+            program,
+            tree,
+            measured,
+            stops_clock,
+            accounts,
+            memory_max,
+            account,
+            afterword,
+        };
         Ok((player, port.unwrap_or(0)))
     }
 
@@ -168,10 +183,10 @@ impl Player {
 
     fn fits_memory(&self) -> Result<(), NoOutcome> {
         let held = self.tree.peak_rss_bytes();
-        if held <= MEMORY_MAX || !self.measured {
+        if held <= self.memory_max || !self.measured {
             return Ok(());
         }
-        Err(self.broke(Fault::TooMuchMemory(held >> 20, MEMORY_MAX >> 20)))
+        Err(self.broke(Fault::TooMuchMemory(held >> 20, self.memory_max >> 20)))
     }
 
     fn listen(&mut self, wait: Duration) -> Result<(), NoOutcome> {
@@ -358,6 +373,8 @@ impl Cost {
     pub fn with(mut self, other: Cost) -> Cost {
         self.cpu_seconds += other.cpu_seconds;
         self.peak_rss_bytes += other.peak_rss_bytes;
+        // Asked for only where there is one program.
+        self.grown_bytes = other.grown_bytes;
         self.threads_max += other.threads_max;
         self.switches += other.switches;
         self.threads.extend(other.threads);

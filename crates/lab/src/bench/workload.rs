@@ -4,6 +4,7 @@
 //! A verdict looks at what came out, never at a name.
 
 pub mod counter;
+mod inside;
 pub mod remote;
 pub mod pingpong;
 mod trips;
@@ -20,7 +21,7 @@ use crate::bench::beyond;
 use crate::bench::latency::Histogram;
 use crate::bench::participant::{Participant, Payload, Role};
 use crate::bench::results::Witness;
-use crate::bench::trial::{Cast, Launch, Outcome};
+use crate::bench::trial::{Cast, Launch, MEMORY_MAX, Outcome};
 use crate::digest::Verified;
 
 /// A workload.
@@ -58,7 +59,7 @@ impl Workload {
                 "100 TCP connections, a 4-byte token each way, one in flight each"
             }
             Workload::Counter => {
-                "Count(100) from senders side by side to one actor, then its total"
+                "actors in one process: counts from senders, a slow one, asks, rings, a million"
             }
             Workload::Remote => {
                 "two processes: tells, naive loops, asks in flight, one by one, at fixed rates"
@@ -80,8 +81,14 @@ impl Workload {
             (Workload::Pingpong, false) => {
                 vec![Cell::Server, Cell::Client, Cell::Pair, Cell::Mixed]
             }
-            (Workload::Counter, true) => vec![Cell::Count { senders: 1 }],
-            (Workload::Counter, false) => [1, 2, 8].map(|senders| Cell::Count { senders }).to_vec(),
+            (Workload::Counter, brief) => {
+                let all = [1, 2, 8].map(|senders| Cell::Count { senders });
+                let mut cells = if brief { all[..1].to_vec() } else { all.to_vec() };
+                cells.extend([Cell::Slow, Cell::LocalAsk]);
+                cells.extend([2, RING_ACTORS].map(|actors| Cell::Ring { actors }));
+                cells.push(Cell::Spawn);
+                cells
+            }
             (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
             (Workload::Remote, false) => {
                 let mut cells =
@@ -110,6 +117,17 @@ pub enum Cell {
         /// Side by side.
         senders: u32,
     },
+    /// Counter: an actor that is slower than its senders.
+    Slow,
+    /// Counter: asks within the process, one in flight.
+    LocalAsk,
+    /// Counter: a number that goes round.
+    Ring {
+        /// Of the ring; two hand it to each other.
+        actors: u32,
+    },
+    /// Counter: very many actors alive at once.
+    Spawn,
     /// Remote: one way, as the manual says.
     Tell,
     /// Remote: one way, a plain loop.
@@ -131,6 +149,9 @@ pub enum Cell {
     HttpClient,
 }
 
+/// Actors of a ring that is more than two who hand a number to each other.
+const RING_ACTORS: u32 = 1_000;
+
 const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 
 /// How many messages a cell has.
@@ -144,6 +165,8 @@ pub struct Size {
     pub step: u64,
     /// Always as many as `most`, however long it takes.
     pub fixed: bool,
+    /// In the first round alone.
+    pub once: bool,
 }
 
 impl Cell {
@@ -151,7 +174,8 @@ impl Cell {
     pub fn workload(self) -> Workload {
         match self {
             Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
-            Cell::Count { .. } => Workload::Counter,
+            Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => Workload::Counter,
+            Cell::Ring { .. } | Cell::Spawn => Workload::Counter,
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
@@ -171,10 +195,37 @@ impl Cell {
         }
     }
 
+    /// What a program for counter is ordered to do.
+    pub fn order_inside(self) -> Option<&'static str> {
+        match self {
+            Cell::Count { .. } => Some("count"),
+            Cell::Slow => Some("slow"),
+            Cell::LocalAsk => Some("ask"),
+            Cell::Ring { actors: 2 } => Some("bounce"),
+            Cell::Ring { .. } => Some("ring"),
+            Cell::Spawn => Some("spawn"),
+            _ => None,
+        }
+    }
+
+    /// What it asks is how much memory grows, so the program waits until that was read.
+    pub fn asks_memory(self) -> bool {
+        matches!(self, Cell::Slow | Cell::Spawn)
+    }
+
     /// Whether a participant has the programs for it, installed or not, and they know it.
     pub fn suits(self, participant: &Participant) -> bool {
         self.roles().iter().all(|role| participant.fills(*role))
             && self.order().is_none_or(|order| participant.does(order))
+            && self.order_inside().is_none_or(|order| participant.counts(order))
+    }
+
+    /// Why a participant has no such thing, which its row says; `None` when it has, or when nobody
+    /// would look for it.
+    pub fn absent(self, participant: &Participant) -> Option<String> {
+        let order = self.order_inside().filter(|order| !participant.counts(order))?;
+        let looked_for = participant.fills(Role::Counter) && !participant.is_known_bad();
+        looked_for.then(|| participant.lacks(order))
     }
 
     /// Roles that a participant must fill.
@@ -183,7 +234,8 @@ impl Cell {
             Cell::Server => &[Role::PingpongServer],
             Cell::Client => &[Role::PingpongClient],
             Cell::Pair | Cell::Mixed => &[Role::PingpongServer, Role::PingpongClient],
-            Cell::Count { .. } => &[Role::Counter],
+            Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => &[Role::Counter],
+            Cell::Ring { .. } | Cell::Spawn => &[Role::Counter],
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
@@ -201,19 +253,23 @@ impl Cell {
 
     /// How many messages it has.
     pub fn size(self, quick: bool) -> Size {
-        let up_to = |first, most| Size { first, most, step: 1, fixed: false };
+        let up_to = |first, most| Size { first, most, step: 1, fixed: false, once: false };
+        let always = |most| Size { fixed: true, ..up_to(most, most) };
+        let usual = |usual, in_a_quick_run| if quick { in_a_quick_run } else { usual };
         match self {
             Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Size {
-                first: 50 * pingpong::CONNECTIONS,
-                most: 10_000 * pingpong::CONNECTIONS,
                 step: pingpong::CONNECTIONS,
-                fixed: false,
+                ..up_to(50 * pingpong::CONNECTIONS, 10_000 * pingpong::CONNECTIONS)
             },
             Cell::Count { senders } => Size { step: senders.into(), ..up_to(24_000, 100_000_000) },
+            Cell::Slow => Size { once: true, step: 2, ..always(usual(30_000_000, 200_000)) },
+            Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
+            Cell::Ring { .. } => always(usual(1_000_000, 20_000)),
+            Cell::Spawn => always(usual(1_000_000, 20_000)),
             Cell::Tell => up_to(20_000, 100_000_000),
             Cell::Naive | Cell::NaiveAsk => {
-                let most = if quick { 2_000_000 } else { 20_000_000 };
-                Size { fixed: true, ..up_to(20_000, most) }
+                let most = usual(20_000_000, 2_000_000);
+                Size { once: true, ..always(most) }
             }
             // Somebody who asks one at a time, a tenth of a millisecond each, must come to an end.
             Cell::Ask | Cell::Paced { .. } => up_to(if quick { 2_000 } else { 40_000 }, 50_000_000),
@@ -281,6 +337,11 @@ impl Entry<'_> {
             }
             Cell::Count { senders: 1 } => "1 sender".to_owned(),
             Cell::Count { senders } => format!("{senders} senders"),
+            Cell::Slow => counter::SLOW.to_owned(),
+            Cell::LocalAsk => "local ask".to_owned(),
+            Cell::Ring { actors: 2 } => "bounce".to_owned(),
+            Cell::Ring { .. } => "ring".to_owned(),
+            Cell::Spawn => counter::SPAWN.to_owned(),
             Cell::Tell => "tell".to_owned(),
             Cell::Naive => "naive".to_owned(),
             Cell::NaiveAsk => "naive ask".to_owned(),
@@ -313,7 +374,10 @@ impl Entry<'_> {
             let verified = Verified { sent, lost: sent, ..Verified::default() };
             Judged { verified, void: vec![unreadable], ..Judged::default() }
         });
-        judged.flags.extend(beyond::flags(outcome));
+        // To end a million actors may take what it takes.
+        if self.cell != Cell::Spawn {
+            judged.flags.extend(beyond::flags(outcome));
+        }
         judged
     }
 
@@ -350,6 +414,7 @@ fn launch(participant: &Participant, role: Role, stops_clock: bool) -> Option<La
         measured: true,
         stops_clock,
         accounts: 1,
+        memory_max: MEMORY_MAX,
     })
 }
 

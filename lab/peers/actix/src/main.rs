@@ -4,6 +4,8 @@
 //! ignores the mailbox's capacity, as the documentation of `Addr::do_send` says.
 #![forbid(unsafe_code)]
 
+mod inside;
+
 use std::{env, thread};
 
 use actix::{Actor, Arbiter, Context, Handler, Message, MessageResult};
@@ -51,6 +53,7 @@ impl Handler<GetAndReset> for Counter {
 #[actix::main]
 async fn main() -> Result<()> {
     match env::args().nth(1).as_deref() {
+        Some("counter") if inside::play().await? => Ok(()),
         Some("counter") => counter().await,
         role => Err(format!("no such role: {role:?}").into()),
     }

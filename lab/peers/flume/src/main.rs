@@ -3,6 +3,8 @@
 //! After the README of flume (first example; `bounded` instead of `unbounded`).
 #![forbid(unsafe_code)]
 
+mod inside;
+
 use std::{env, thread};
 
 use peer_common::{CHANNEL_MESSAGES_MAX, Payloads, Result, Seen, order, say};
@@ -23,6 +25,7 @@ enum Message {
 
 fn main() -> Result<()> {
     match env::args().nth(1).as_deref() {
+        Some("counter") if inside::play()? => Ok(()),
         Some("counter") => counter(),
         role => Err(format!("no such role: {role:?}").into()),
     }

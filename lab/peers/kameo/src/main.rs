@@ -4,6 +4,8 @@
 //! `ActorRef::ask`.
 #![forbid(unsafe_code)]
 
+mod inside;
+
 use std::env;
 
 use kameo::{
@@ -55,6 +57,7 @@ impl Message<GetAndReset> for Counter {
 #[tokio::main]
 async fn main() -> Result<()> {
     match env::args().nth(1).as_deref() {
+        Some("counter") if inside::play().await? => Ok(()),
         Some("counter") => counter().await,
         role => Err(format!("no such role: {role:?}").into()),
     }

@@ -5,6 +5,8 @@
 //! documentation ("CPU-bound tasks and blocking code") wants such loops: `spawn_blocking`.
 #![forbid(unsafe_code)]
 
+mod inside;
+
 use std::env;
 
 use peer_common::{Payloads, Result, Seen, order, say};
@@ -58,6 +60,7 @@ impl Actor for Counter {
 #[tokio::main]
 async fn main() -> Result<()> {
     match env::args().nth(1).as_deref() {
+        Some("counter") if inside::play().await? => Ok(()),
         Some("counter") => counter().await,
         role => Err(format!("no such role: {role:?}").into()),
     }

@@ -43,6 +43,14 @@ pub fn ready_and_wait_for_go() -> Result<()> {
     if line.trim_end() == "GO" { Ok(()) } else { Err(format!("no GO but {line:?}").into()) }
 }
 
+/// Prints an account and waits for the end of the input: so long the program's memory can be read.
+/// What it would do at its end, and how long that takes, nobody asks.
+pub fn say_and_stay(line: &str) -> Result<()> {
+    say(line)?;
+    io::stdin().read_to_end(&mut Vec::new())?;
+    process::exit(0)
+}
+
 /// A server is ready; it ends with SIGTERM or with its standard input.
 pub fn ready_and_stop_with_the_lab(port: u16) -> Result<()> {
     let mut signals = Signals::new([SIGTERM])?;
@@ -76,10 +84,143 @@ impl Iterator for Payloads {
 
     #[inline]
     fn next(&mut self) -> Option<u32> {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 17;
-        self.0 ^= self.0 << 5;
+        self.0 = step(self.0);
         Some(self.0)
+    }
+}
+
+/// One draw.
+#[inline]
+pub fn step(mut x: u32) -> u32 {
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    x
+}
+
+/// What a slow actor does with a payload: so many draws from it.
+#[inline]
+pub fn work(draws: u32, payload: u32) -> u64 {
+    u64::from((0..draws).fold(payload, |x, _| step(x)))
+}
+
+/// One actor's place in a ring, without the way to the next one.
+#[derive(Clone)]
+pub struct Place {
+    key: u32,
+    actors: u64,
+    hops: u64,
+    seen: Seen,
+}
+
+/// What becomes of a number that came by.
+pub enum Hop {
+    /// It goes on: how many hops it has made, and what it is now.
+    On(u64, u32),
+    /// It has been round often enough.
+    End(u32),
+}
+
+impl Place {
+    /// All places of the ring that was ordered.
+    pub fn all() -> Result<Vec<Place>> {
+        let (actors, hops, seed): (u32, _, _) = (order("ACTORS")?, order("MESSAGES")?, order("SEED")?);
+        let key = |actor| Payloads::new(seed, actor).next().unwrap_or_default();
+        let actors_count = u64::from(actors);
+        let place = |actor| Place { key: key(actor), actors: actors_count, hops, seen: Seen::new(1) };
+        Ok((0..actors).map(place).collect())
+    }
+
+    /// A number comes by.
+    #[inline]
+    pub fn pass(&mut self, number: u64, value: u32) -> Hop {
+        self.seen.accept(0, number / self.actors, value);
+        let value = step(value ^ self.key);
+        if number + 1 == self.hops { Hop::End(value) } else { Hop::On(number + 1, value) }
+    }
+
+    /// The account of the ring, when all have been given back.
+    pub fn account(value: u32, places: impl IntoIterator<Item = Place>) -> String {
+        let all = places.into_iter().flat_map(|place| place.seen.0).collect();
+        format!("{{\"value\": {value}, {}}}", Seen(all).account())
+    }
+}
+
+/// What one of very many tells of itself.
+pub struct Here {
+    /// Its own number, which it was born with.
+    pub number: u64,
+    /// How often it was told.
+    pub told: u64,
+    /// What it was told.
+    pub payload: u32,
+}
+
+/// Those of very many that have told of themselves.
+#[derive(Clone, Default)]
+pub struct Roll {
+    alive: u64,
+    sum: u64,
+    pairs: u64,
+    again: u64,
+}
+
+impl Roll {
+    /// One more has; how many it are now.
+    #[inline]
+    pub fn enter(&mut self, here: Here) -> u64 {
+        let payload = u64::from(here.payload);
+        self.alive += 1;
+        self.sum += payload;
+        self.pairs = self.pairs.wrapping_add(here.number.wrapping_mul(payload));
+        self.again += u64::from(here.told != 1);
+        self.alive
+    }
+
+    /// The account of very many.
+    pub fn account(&self) -> String {
+        let Self { alive, sum, pairs, again } = self;
+        format!(r#"{{"alive": {alive}, "sum": "{sum}", "pairs": "{pairs}", "again": {again}}}"#)
+    }
+}
+
+/// One who asks, one ask at a time; what he asks is made of the answer before.
+pub struct Asker {
+    payloads: Payloads,
+    number: u64,
+    payload: u32,
+    answer: u64,
+    wrong: u64,
+    sum: u64,
+}
+
+impl Asker {
+    /// Has asked nothing yet.
+    pub fn new(seed: u32) -> Self {
+        let payloads = Payloads::new(seed, 0);
+        Self { payloads, number: 0, payload: 0, answer: 0, wrong: 0, sum: 0 }
+    }
+
+    /// The next ask: its number and its payload.
+    #[inline]
+    pub fn ask(&mut self) -> (u64, u32) {
+        self.payload = self.payloads.next().unwrap_or_default() ^ self.answer as u32;
+        (self.number, self.payload)
+    }
+
+    /// Its answer.
+    #[inline]
+    pub fn hold(&mut self, answer: u64) {
+        self.wrong += u64::from(answer != self.number + u64::from(self.payload));
+        self.sum = self.sum.wrapping_add(answer);
+        self.answer = answer;
+        self.number += 1;
+    }
+
+    /// The account of asks; `seen` is what the answerer saw.
+    pub fn account(&self, seen: &Seen) -> String {
+        let (Self { number, wrong, sum, .. }, seen) = (self, seen.account());
+        format!(r#"{{{seen}, "replies": {number}, "wrong": {wrong}, "sum": "{sum}"}}"#)
     }
 }
 

@@ -4,6 +4,8 @@
 //! pingpong, `std::sync::mpsc::sync_channel` for the counter.
 #![forbid(unsafe_code)]
 
+mod inside;
+
 use std::{
     env,
     io::{Read, Write},
@@ -18,6 +20,7 @@ fn main() -> Result<()> {
     match env::args().nth(1).as_deref() {
         Some("pingpong-server") => pingpong_server(),
         Some("pingpong-client") => pingpong_client(),
+        Some("counter") if inside::play()? => Ok(()),
         Some("counter") => counter(),
         role => Err(format!("no such role: {role:?}").into()),
     }

@@ -4,6 +4,8 @@
 //! mpsc, the asker sends a oneshot along) for the counter.
 #![forbid(unsafe_code)]
 
+mod inside;
+
 use std::{env, net::Ipv4Addr, sync::Arc};
 
 use peer_common::{CHANNEL_MESSAGES_MAX, Connections, Payloads, Result, Seen, order, say};
@@ -19,6 +21,7 @@ async fn main() -> Result<()> {
     match env::args().nth(1).as_deref() {
         Some("pingpong-server") => pingpong_server().await,
         Some("pingpong-client") => pingpong_client().await,
+        Some("counter") if inside::play().await? => Ok(()),
         Some("counter") => counter().await,
         role => Err(format!("no such role: {role:?}").into()),
     }

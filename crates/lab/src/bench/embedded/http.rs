@@ -21,6 +21,8 @@ pub(super) const ALL: [Embedded; 19] = [
         roles: SERVER,
         payload: Payload::Tokens,
         cells: &[],
+        inside: &[],
+        lacks: &[],
         source_lines: Some(
             lines(include_str!("http_server.rs"))
                 + lines(include_str!("http_server/request.rs"))

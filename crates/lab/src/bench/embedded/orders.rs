@@ -18,6 +18,9 @@ pub(super) struct Orders {
     pub(super) connections: usize,
     pub(super) messages: u64,
     pub(super) senders: u32,
+    pub(super) actors: usize,
+    /// Draws that a slow actor makes from each payload.
+    pub(super) work: u32,
     pub(super) amount: u64,
     pub(super) seed: u32,
     pub(super) window: usize,
@@ -42,6 +45,8 @@ impl Orders {
             connections: number("CONNECTIONS") as usize,
             messages: number("MESSAGES"),
             senders: (number("SENDERS") as u32).max(1),
+            actors: (number("ACTORS") as usize).max(1),
+            work: number("WORK") as u32,
             amount: number("AMOUNT"),
             seed: number("SEED") as u32,
             window: (number("WINDOW") as usize).max(1),
@@ -74,6 +79,13 @@ pub(super) fn ready_and_go() -> Result<(), Failure> {
     }
 }
 
+/// The account, then waits for the end of the input: so long the program's memory can be read.
+pub(super) fn say_and_stay(line: &str) -> io::Result<()> {
+    say(line)?;
+    io::stdin().lock().read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
 /// READY with a port; from now on the process ends when its standard input does.
 pub(super) fn ready_until_input_ends(port: u16) -> io::Result<()> {
     thread::spawn(|| {
@@ -95,13 +107,24 @@ impl Draws {
 
     #[inline]
     pub(super) fn next(&mut self) -> u32 {
-        let mut x = self.0;
-        x ^= x << 13;
-        x ^= x >> 17;
-        x ^= x << 5;
-        self.0 = x;
-        x
+        self.0 = step(self.0);
+        self.0
     }
+}
+
+/// One draw.
+#[inline]
+pub(super) fn step(mut x: u32) -> u32 {
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    x
+}
+
+/// What a slow actor does with each payload.
+#[inline]
+pub(super) fn work(draws: u32, payload: u32) -> u64 {
+    u64::from((0..draws).fold(payload, |x, _| step(x)))
 }
 
 /// What a receiver keeps of one sender.

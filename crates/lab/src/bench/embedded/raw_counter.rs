@@ -5,7 +5,7 @@ use std::thread;
 
 use serde_json::json;
 
-use super::orders::{Draws, Orders, Tally, ready_and_go, say, senders};
+use super::orders::{Draws, Orders, Tally, ready_and_go, say, say_and_stay, senders, work};
 use crate::cells::Failure;
 
 /// Messages of a chunk: 24 KiB, which stays in a processor's own cache.
@@ -26,6 +26,20 @@ type Chunk = Vec<Count>;
 type Parcel = (Chunk, SyncSender<Chunk>);
 
 pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
+    let (total, tallies, _) = run::<false>(orders)?;
+    Ok(say(&json!({ "total": total, "senders": senders(&tallies) }).to_string())?)
+}
+
+/// The same with work on each message.
+pub(super) fn count_slowly(orders: &Orders) -> Result<(), Failure> {
+    let (total, tallies, worked) = run::<true>(orders)?;
+    let (senders, worked) = (senders(&tallies), worked.to_string());
+    let account = json!({ "total": total, "senders": senders, "worked": worked });
+    Ok(say_and_stay(&account.to_string())?)
+}
+
+/// The total, what was seen of each sender, and what the work comes to if there is any.
+fn run<const SLOW: bool>(orders: &Orders) -> Result<(u64, Vec<Tally>, u64), Failure> {
     ready_and_go()?;
     let (full, incoming) = sync_channel::<Parcel>(CHUNKS);
     let each = orders.messages / u64::from(orders.senders);
@@ -35,15 +49,19 @@ pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
     }
     drop(full);
     let (mut total, mut tallies) = (0_u64, vec![Tally::default(); orders.senders as usize]);
+    let mut worked = 0_u64;
     for (mut chunk, back) in incoming {
         for message in chunk.drain(..) {
             total += message.amount;
             tallies[message.sender as usize].take(message.number, message.payload);
+            if SLOW {
+                worked = worked.wrapping_add(work(orders.work, message.payload));
+            }
         }
         // A sender that is through needs no more chunks.
         let _ = back.try_send(chunk);
     }
-    Ok(say(&json!({ "total": total, "senders": senders(&tallies) }).to_string())?)
+    Ok((total, tallies, worked))
 }
 
 fn send(full: &SyncSender<Parcel>, sender: u32, count: u64, amount: u64, mut draws: Draws) {

@@ -60,7 +60,7 @@ tr.above>*{border-bottom:0}
 .is-valid{color:var(--valid)}
 .is-flagged{color:var(--flagged)}
 .is-void{color:var(--void)}
-.is-notinstalled{color:var(--muted)}
+.is-notinstalled,.is-absent{color:var(--muted)}
 .facts th[scope=row]{width:14rem}
 .facts td{text-align:left;white-space:normal;overflow-wrap:anywhere}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem;font-size:.9rem;\

@@ -103,6 +103,7 @@ pub(crate) fn verdict(verdict: Verdict) -> String {
         Verdict::Flagged => "flagged",
         Verdict::Void => "void",
         Verdict::NotInstalled => "notinstalled",
+        Verdict::Absent => "absent",
     };
     format!("<span class=\"verdict is-{class}\"><span aria-hidden=true>{sign}</span> {word}</span>")
 }
@@ -113,7 +114,7 @@ fn line(label: &str, row: &Row, columns: &[&Column]) -> String {
         None => no_number(columns.len()),
     };
     let witness = match (row.verdict, row.witness) {
-        (Verdict::NotInstalled, _) => "",
+        (Verdict::NotInstalled | Verdict::Absent, _) => "",
         (_, Witness::Full) => "<small>witness: full</small>",
         (_, Witness::Digest) => "<small>witness: digest</small>",
     };

@@ -13,7 +13,11 @@ use crate::bench::results::Verdict;
 /// What each workload asks.
 const WORKLOADS: &[(&str, &str)] = &[
     ("pingpong", "Many TCP connections at once, each with one request of four bytes in flight."),
-    ("counter", "Senders side by side count into one actor, which is then asked for its total."),
+    (
+        "counter",
+        "Actors within one process: senders side by side count into one, which is then asked for \
+         its total; one that is slow; asks, rings, and very many at once.",
+    ),
     ("remote", "Two processes that speak the participant's own wire with each other."),
     (
         "http",
@@ -39,6 +43,11 @@ const CELLS: &[(&str, &str)] = &[
     ("paced 95 %", PACED),
     ("ask", "Every message is answered; many are in flight."),
     ("rtt", "Every message is answered; one is in flight."),
+    ("slow", "Two senders and an actor that is slower than they are: does the memory stay flat?"),
+    ("local ask", "One asks an actor of the same process; one ask is in flight."),
+    ("bounce", "Two actors hand a number to each other."),
+    ("ring", "A thousand actors hand a number round."),
+    ("spawn", "A million actors alive at once; then each is told once and tells of itself."),
 ];
 
 /// What `workload` asks, if it is known.
@@ -66,6 +75,7 @@ pub(crate) fn all() -> String {
              number anywhere.",
         ),
         (Verdict::NotInstalled, "It was not run; the reason says what mends that."),
+        (Verdict::Absent, "It has no such thing; the reason says why."),
     ];
     let mut text = "<h2 id=words>Words</h2>\n<dl>\n".to_owned();
     for (verdict, meaning) in verdicts {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use crate::bench::account::{Seen, Times, verify_unordered};
 use crate::bench::participant::Role;
 use crate::bench::series::INNOCENT;
-use crate::bench::trial::{Cast, Launch, Outcome};
+use crate::bench::trial::{Cast, Launch, MEMORY_MAX, Outcome};
 use crate::bench::workload::{Cell, Entry, Judged, Order, account};
 use crate::digest::Verified;
 
@@ -68,7 +68,15 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
         let title = format!("the lab's own {}", role.name());
         let orders = Vec::new();
         let stops_clock = role == Role::HttpClient;
-        Launch { title, command, orders, measured: false, stops_clock, accounts }
+        Launch {
+            title,
+            command,
+            orders,
+            measured: false,
+            stops_clock,
+            accounts,
+            memory_max: MEMORY_MAX,
+        }
     };
     let (mut server, mut worker) = match entry.cell {
         Cell::HttpClient => {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::bench::account::{Seen, Times, verify_unordered};
 use crate::bench::participant::Role;
 use crate::bench::series::INNOCENT;
-use crate::bench::trial::{Cast, Launch, Outcome};
+use crate::bench::trial::{Cast, Launch, MEMORY_MAX, Outcome};
 use crate::bench::workload::{Cell, Entry, Judged, Order, account, launch, trips};
 use crate::digest::Verified;
 
@@ -81,7 +81,15 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
         let mut command = std::process::Command::new(entry.program);
         command.args(["lab-participant", "raw", role.name()]);
         let title = format!("the lab's own {}", role.name());
-        Launch { title, command, orders: Vec::new(), measured: false, stops_clock, accounts: 1 }
+        Launch {
+            title,
+            command,
+            orders: Vec::new(),
+            measured: false,
+            stops_clock,
+            accounts: 1,
+            memory_max: MEMORY_MAX,
+        }
     };
     let mut server = match entry.cell {
         Cell::Client => ours(Role::PingpongServer, false),

@@ -19,7 +19,9 @@ const ORDER: Order = Order {
 
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judged {
     let (name, roles, cells, source_lines) = ("x", &[], &[], None);
-    let it = Embedded { name, known_bad: false, roles, payload, cells, source_lines };
+    let (inside, lacks) = (&[], &[]);
+    let it =
+        Embedded { name, known_bad: false, roles, payload, cells, inside, lacks, source_lines };
     let participant = Participant::Embedded { it, program: PathBuf::new() };
     let program = Path::new("none");
     let entry = Entry { cell, participant: &participant, partner: None, program };

@@ -1,0 +1,212 @@
+//! The names of actors in this process.
+//!
+//! A name belongs to one living actor. It is a reference to it, as an export is: the actor does not
+//! end for want of others. When it ends for another reason, its names are free in the same moment,
+//! before anybody who monitors it hears of the end.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::control::{Watcher, Whom};
+use crate::handle::{Alive, Handle, fresh_number};
+use crate::interface::Interface;
+use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
+
+/// Why a name was not given, or does not lead to an actor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NameError {
+    /// Another living actor has the name: this one.
+    Taken {
+        /// The name.
+        name: String,
+        /// Who has it.
+        by: Handle,
+    },
+    /// Nobody has the name.
+    Unknown(String),
+    /// The actor of that name understands other calls than were asked for.
+    WrongType {
+        /// The name.
+        name: String,
+        /// The interface that was asked for.
+        asked: &'static str,
+        /// The one that the actor has.
+        found: &'static str,
+    },
+    /// The name is longer than [`NAME_BYTES_MAX`]: so many bytes.
+    TooLong(usize),
+    /// There are [`NAMES_MAX`] names already.
+    TooMany,
+    /// The actor has ended.
+    Ended,
+    /// The actor lives in another process.
+    Elsewhere,
+    /// As many watch the actor as may, and the registry must watch it too.
+    TooManyWatchers,
+}
+
+impl fmt::Display for NameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NameError::Taken { name, by } => write!(
+                f,
+                "the name `{name}` is taken by {by:?}: choose another, or unregister it first"
+            ),
+            NameError::Unknown(name) => write!(
+                f,
+                "no actor has the name `{name}`: check its spelling, or wait for it with wait_for"
+            ),
+            NameError::WrongType { name, asked, found } => {
+                write!(f, "`{name}` is a `{found}` and not a `{asked}`: look it up as what it is")
+            }
+            NameError::TooLong(bytes) => write!(
+                f,
+                "the name has {bytes} bytes, {NAME_BYTES_MAX} are allowed: choose a shorter one"
+            ),
+            NameError::TooMany => write!(
+                f,
+                "there are {NAMES_MAX} names already: unregister some, or keep references instead"
+            ),
+            NameError::Ended => f.write_str("the actor has ended: register its successor"),
+            NameError::Elsewhere => {
+                f.write_str("the actor lives in another process: register it there")
+            }
+            NameError::TooManyWatchers => crate::life::TooManyWatchers.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for NameError {}
+
+struct Entry {
+    handle: Handle,
+    /// The number of the registry among the actor's watchers.
+    watch: u64,
+    interface: &'static str,
+    /// The actor's own type of reference.
+    reference: Box<dyn Any + Send>,
+}
+
+static NAMES: Mutex<BTreeMap<Box<str>, Entry>> = Mutex::new(BTreeMap::new());
+
+/// A name was given.
+static GIVEN: Notify = Notify::const_new();
+
+fn names() -> MutexGuard<'static, BTreeMap<Box<str>, Entry>> {
+    // Whole between two statements, so a panic elsewhere has broken nothing.
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Gives `name` to an actor of this process; it may have several. It keeps the actor as a reference
+/// does, until it is [taken back](unregister) or the actor ends.
+///
+/// # Errors
+/// [`NameError`]; `Taken` also when this very actor has the name.
+pub fn register<I, R>(name: &str, actor: &R) -> Result<(), NameError>
+where
+    I: Interface,
+    R: Alive<I> + AsRef<crate::Ref<I>>,
+{
+    let handle = actor.handle().map_err(|_| NameError::Elsewhere)?;
+    if name.len() > NAME_BYTES_MAX {
+        return Err(NameError::TooLong(name.len()));
+    }
+    let watch = fresh_number();
+    let reference = Box::new(I::Ref::from(actor.as_ref().clone()));
+    let entry = Entry { handle: handle.clone(), watch, interface: I::SCHEMA.name, reference };
+    let mut names = names();
+    match names.get(name) {
+        Some(holder) if !holder.handle.is_ended() => {
+            return Err(NameError::Taken { name: name.into(), by: holder.handle.clone() });
+        }
+        None if names.len() >= NAMES_MAX => return Err(NameError::TooMany),
+        _ => {}
+    }
+    // Under the lock: the end finds the name, or the name finds the end.
+    let freed = name.to_owned();
+    let watcher =
+        Watcher { number: watch, whom: Whom::Frees(Box::new(move || free(&freed, watch))) };
+    match handle.living().control().watch(watcher) {
+        Ok(None) => {}
+        Ok(Some(_)) => return Err(NameError::Ended),
+        Err(_) => return Err(NameError::TooManyWatchers),
+    }
+    let before = names.insert(name.into(), entry);
+    drop(names);
+    drop(before);
+    GIVEN.notify_waiters();
+    Ok(())
+}
+
+/// The actor has ended: its name goes, unless another one has it by now.
+fn free(name: &str, watch: u64) {
+    let mut names = names();
+    let entry = match names.get(name) {
+        Some(entry) if entry.watch == watch => names.remove(name),
+        _ => None,
+    };
+    drop(names);
+    drop(entry);
+}
+
+/// Takes a name back; the actor that had it is given. `None`: nobody had it.
+pub fn unregister(name: &str) -> Option<Handle> {
+    let entry = names().remove(name)?;
+    entry.handle.living().control().unwatch(entry.watch);
+    Some(entry.handle).filter(|handle| !handle.is_ended())
+}
+
+/// The actor of that name, as a reference: `find::<Counter>("total")`.
+///
+/// # Errors
+/// `Unknown` and `WrongType`.
+pub fn find<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
+    let names = names();
+    let entry = names.get(name).filter(|entry| !entry.handle.is_ended());
+    let entry = entry.ok_or_else(|| NameError::Unknown(name.into()))?;
+    let reference = entry.reference.downcast_ref::<I::Ref>();
+    reference.cloned().ok_or_else(|| NameError::WrongType {
+        name: name.into(),
+        asked: I::SCHEMA.name,
+        found: entry.interface,
+    })
+}
+
+/// The actor of that name, whatever it understands.
+pub fn find_any(name: &str) -> Option<Handle> {
+    let handle = names().get(name)?.handle.clone();
+    Some(handle).filter(|handle| !handle.is_ended())
+}
+
+/// The same as [`find`], as soon as somebody has the name. It waits for ever when nobody ever has:
+/// bound it with a time limit of your own.
+///
+/// # Errors
+/// `WrongType`.
+///
+/// # Cancellation
+/// Dropping it changes nothing.
+pub async fn wait_for<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
+    loop {
+        let given = GIVEN.notified();
+        // From here on no name that is given goes unnoticed.
+        let mut given = std::pin::pin!(given);
+        given.as_mut().enable();
+        match find::<I>(name) {
+            Err(NameError::Unknown(_)) => given.await,
+            outcome => return outcome,
+        }
+    }
+}
+
+/// All names of living actors, sorted.
+pub fn registered() -> Vec<String> {
+    let names = names();
+    let living = names.iter().filter(|(_, entry)| !entry.handle.is_ended());
+    living.map(|(name, _)| name.to_string()).collect()
+}

@@ -1,0 +1,233 @@
+//! One of several actors with the same interface, by a rule.
+//!
+//! A router picks a member for each call: `router.pick()?.add(1)` reads as a call of the member
+//! itself. It holds references, so it keeps its members; those that have ended drop out by
+//! themselves. Members live in this process: of others nobody here knows when they end.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::handle::{Alive, Handle};
+use crate::interface::Interface;
+use crate::limits::STICKY_KEYS_MAX;
+
+/// Picks one of its members for each call. Clones share the members, and whose turn it is.
+pub struct Router<I: Interface>(Arc<Mutex<State<I>>>);
+
+/// Why there is no member for a call, or nobody was added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RouterError {
+    /// The router has no member, or all have ended.
+    Empty,
+    /// [`STICKY_KEYS_MAX`] keys have a member already.
+    TooManyKeys,
+    /// The actor lives in another process.
+    Elsewhere,
+}
+
+impl fmt::Display for RouterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RouterError::Empty => f.write_str("the router has no living member: add one"),
+            RouterError::TooManyKeys => write!(
+                f,
+                "{STICKY_KEYS_MAX} keys stick to a member already: forget those that are done"
+            ),
+            RouterError::Elsewhere => {
+                f.write_str("the actor lives in another process: have a router there")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RouterError {}
+
+struct Member<I: Interface> {
+    handle: Handle,
+    reference: I::Ref,
+}
+
+struct State<I: Interface> {
+    members: Vec<Member<I>>,
+    /// Who is next in turn.
+    next: usize,
+    /// Hashes of keys, and the numbers of the actors that they stick to.
+    sticky: HashMap<u64, u64>,
+}
+
+impl<I: Interface> Router<I> {
+    /// A router without members.
+    pub fn new() -> Router<I> {
+        let state = State { members: Vec::new(), next: 0, sticky: HashMap::new() };
+        Router(Arc::new(Mutex::new(state)))
+    }
+
+    /// A router over these.
+    ///
+    /// # Errors
+    /// `Elsewhere` when one lives in another process.
+    pub fn of(members: impl IntoIterator<Item = I::Ref>) -> Result<Router<I>, RouterError> {
+        let router = Router::new();
+        members.into_iter().try_for_each(|member| router.add(&member))?;
+        Ok(router)
+    }
+
+    /// Adds a member; adding it again changes nothing.
+    ///
+    /// # Errors
+    /// `Elsewhere` when it lives in another process.
+    pub fn add(&self, member: &I::Ref) -> Result<(), RouterError> {
+        let handle = Alive::<I>::handle(member).map_err(|_| RouterError::Elsewhere)?;
+        let mut state = self.lock();
+        if state.members.iter().all(|known| known.handle != handle) {
+            state.members.push(Member { handle, reference: member.clone() });
+        }
+        Ok(())
+    }
+
+    /// Takes a member out; keys that stuck to it find another. False when it was not there.
+    pub fn remove(&self, member: &I::Ref) -> bool {
+        let Ok(handle) = Alive::<I>::handle(member) else { return false };
+        let mut state = self.lock();
+        let at = state.members.iter().position(|known| known.handle == handle);
+        let removed = at.map(|at| state.members.remove(at));
+        drop(state);
+        removed.is_some()
+    }
+
+    /// The living members, in the order in which they were added.
+    pub fn members(&self) -> Vec<I::Ref> {
+        let mut state = self.lock();
+        state.bury();
+        state.members.iter().map(|member| member.reference.clone()).collect()
+    }
+
+    /// The next member in turn.
+    ///
+    /// # Errors
+    /// `Empty`.
+    pub fn pick(&self) -> Result<I::Ref, RouterError> {
+        let mut state = self.lock();
+        state.bury();
+        if state.members.is_empty() {
+            return Err(RouterError::Empty);
+        }
+        let at = state.next % state.members.len();
+        state.next = at + 1;
+        Ok(state.members[at].reference.clone())
+    }
+
+    /// The member for which the fewest calls wait; of several such, the one that was added first.
+    /// Calls that a turn has not published yet do not count.
+    ///
+    /// # Errors
+    /// `Empty`.
+    pub fn pick_idlest(&self) -> Result<I::Ref, RouterError> {
+        let mut state = self.lock();
+        state.bury();
+        let idlest = state.members.iter().min_by_key(|member| member.handle.waiting());
+        idlest.map(|member| member.reference.clone()).ok_or(RouterError::Empty)
+    }
+
+    /// The member to which the key belongs: always the same as long as the members are. One more
+    /// among `n` takes one key in `n + 1` from the others, and one that goes leaves its keys to all
+    /// (highest random weight). Takes time in proportion to the members.
+    ///
+    /// # Errors
+    /// `Empty`.
+    pub fn pick_for<K: Hash + ?Sized>(&self, key: &K) -> Result<I::Ref, RouterError> {
+        let mut state = self.lock();
+        state.bury();
+        state.heaviest(hash(key)).map(|member| member.reference.clone()).ok_or(RouterError::Empty)
+    }
+
+    /// The member to which the key sticks: the one of its first call, as long as that lives and is a
+    /// member, whoever is added. Keys are told apart by 64 bits of their hash.
+    ///
+    /// # Errors
+    /// `Empty`; `TooManyKeys` for a new key.
+    pub fn pick_sticky<K: Hash + ?Sized>(&self, key: &K) -> Result<I::Ref, RouterError> {
+        let key = hash(key);
+        let mut state = self.lock();
+        state.bury();
+        if let Some(member) = state.stuck(key) {
+            return Ok(member);
+        }
+        let member = state.heaviest(key).ok_or(RouterError::Empty)?;
+        let (number, reference) = (member.handle.number(), member.reference.clone());
+        if state.sticky.len() >= STICKY_KEYS_MAX && !state.sticky.contains_key(&key) {
+            // Those of members that are gone stick to nobody.
+            let State { members, sticky, .. } = &mut *state;
+            sticky.retain(|_, to| members.iter().any(|one| one.handle.number() == *to));
+            if sticky.len() >= STICKY_KEYS_MAX {
+                return Err(RouterError::TooManyKeys);
+            }
+        }
+        state.sticky.insert(key, number);
+        Ok(reference)
+    }
+
+    /// The key sticks to nobody any more; false when it did not.
+    pub fn forget<K: Hash + ?Sized>(&self, key: &K) -> bool {
+        self.lock().sticky.remove(&hash(key)).is_some()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State<I>> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<I: Interface> State<I> {
+    /// Lets go of those that have ended; whose turn it is stays the same.
+    fn bury(&mut self) {
+        let mut at = 0;
+        while at < self.members.len() {
+            if self.members[at].handle.is_ended() {
+                self.members.remove(at);
+                self.next -= usize::from(at < self.next);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    fn stuck(&self, key: u64) -> Option<I::Ref> {
+        let number = *self.sticky.get(&key)?;
+        let member = self.members.iter().find(|member| member.handle.number() == number)?;
+        Some(member.reference.clone())
+    }
+
+    fn heaviest(&self, key: u64) -> Option<&Member<I>> {
+        self.members.iter().max_by_key(|member| hash(&(key, member.handle.number())))
+    }
+}
+
+/// The same for the same key in one build of the program, and by no secret: keys that strangers
+/// choose may all go to one member.
+fn hash<K: Hash + ?Sized>(key: &K) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl<I: Interface> Clone for Router<I> {
+    fn clone(&self) -> Router<I> {
+        Router(self.0.clone())
+    }
+}
+
+impl<I: Interface> Default for Router<I> {
+    fn default() -> Router<I> {
+        Router::new()
+    }
+}
+
+impl<I: Interface> fmt::Debug for Router<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Router({} members)", self.members().len())
+    }
+}

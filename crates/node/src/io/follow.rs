@@ -1,0 +1,223 @@
+//! A file that is read as it grows.
+//!
+//! The file is read to its end; then, whenever there may be something new, on from there. A file
+//! that has become shorter is read from its beginning, and when another one stands at its path,
+//! the old one is read out first.
+
+use std::io::{self, SeekFrom};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use tokio::fs::File;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+use wigwag_actor::{Call, CallError, Interface, Ref};
+
+use super::credit::Credit;
+use super::cutter::{Cut, Cutter};
+use super::delivery::{Deliver, Delivery, Gone};
+use super::event::{End, Event, Line, stays_here};
+use super::keeper::{Owned, keep};
+use super::limits::Limits;
+use super::reader::{Input, piece, to_the_end};
+use super::watch::FolderWatch;
+
+/// What arrives of a followed file.
+#[derive(Debug)]
+pub enum Followed {
+    /// The next line.
+    Line(Line),
+    /// The file was cut to less than what was read of it. What follows stands at its beginning.
+    Truncated {
+        /// Bytes that had been read.
+        read: u64,
+    },
+    /// Another file stands at the path. What follows is that one's, from its beginning.
+    Replaced,
+}
+
+stays_here!(() Followed);
+
+/// A file that is not followed yet.
+#[must_use = "nothing is read until it is delivered"]
+#[derive(Debug)]
+pub struct Follow {
+    path: PathBuf,
+    limits: Limits,
+    from_end: bool,
+}
+
+/// A file whose lines are to be messages, those of now and those to come. It ends when it is closed,
+/// with its actor, or at an error of the system; a file that is moved away or deleted is waited for.
+///
+/// The system hints at changes of a file in its folder; behind a symbolic link and on network file
+/// systems they are noticed within [`LOOK_EVERY`](super::limits::LOOK_EVERY). A file that is
+/// truncated and has grown beyond what it was before anybody looked is not seen to be truncated.
+pub fn follow(path: impl Into<PathBuf>) -> Follow {
+    Follow { path: path.into(), limits: Limits::default(), from_end: false }
+}
+
+impl Follow {
+    /// Other limits than the usual ones.
+    pub fn limits(mut self, limits: Limits) -> Follow {
+        self.limits = limits;
+        self
+    }
+
+    /// Leaves out what is in the file already.
+    pub fn from_end(mut self) -> Follow {
+        self.from_end = true;
+        self
+    }
+
+    /// Gives the file to an actor: each event is told to it by `call`, one of its methods. Until it
+    /// ends, it counts as a reference to the actor. A file that cannot be opened is an
+    /// [`End::Failed`].
+    ///
+    /// # Errors
+    /// `Elsewhere` when the actor lives in another process.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn deliver<I, R, F>(self, to: &impl AsRef<Ref<I>>, call: F) -> Result<Input, CallError>
+    where
+        I: Interface,
+        R: 'static,
+        F: for<'a> Fn(&'a I::Ref, Event<Followed>) -> Call<'a, I, R> + Send + Sync + 'static,
+    {
+        let (to, actor) = Delivery::new(to, call)?;
+        let credit = Credit::new(&self.limits);
+        let input = Input::new(credit.clone());
+        let stop = input.clone();
+        let reader = crate::spawn(async move {
+            to_the_end(self.run(credit, &to), stop, &to, Event::End).await;
+        });
+        keep(actor, Owned { reader: Some(reader), writer: None });
+        Ok(input)
+    }
+
+    async fn run(self, credit: Credit, to: &impl Deliver<Event<Followed>>) -> Result<End, Gone> {
+        let (path, line_bytes_max) = (self.path, self.limits.line_bytes);
+        // Before the file is looked at for the first time, so that no change falls in between.
+        let watch = FolderWatch::around(&path);
+        let mut place = match Place::open(path, self.from_end).await {
+            Ok(place) => place,
+            Err(error) => return Ok(error.into()),
+        };
+        let mut cutter = Cutter::new(Some(line_bytes_max));
+        let mut scratch = vec![0; self.limits.chunk_bytes];
+        let mut change = None;
+        loop {
+            let held = credit.piece().await;
+            let cut = loop {
+                if let Some(cut) = cutter.next() {
+                    break Ok(cut);
+                }
+                if let Some(change) = change.take() {
+                    break Err(change);
+                }
+                match place.step(&mut scratch).await {
+                    Ok(Step::Read(read)) => cutter.push(scratch.get(..read).unwrap_or_default()),
+                    Ok(Step::Nothing) => watch.change().await,
+                    Ok(Step::Changed(what)) => match cutter.rest() {
+                        // Goes first.
+                        Some(rest) => {
+                            change = Some(what);
+                            break Ok(rest);
+                        }
+                        None => break Err(what),
+                    },
+                    Err(error) => return Ok(error.into()),
+                }
+            };
+            to.deliver(event(&credit, held, cut, line_bytes_max).await).await?;
+        }
+    }
+}
+
+async fn event(
+    credit: &Credit,
+    held: super::credit::Held,
+    cut: Result<Cut, Followed>,
+    line_bytes_max: usize,
+) -> Event<Followed> {
+    match cut {
+        Err(change) => Event::Got(change),
+        Ok(cut) => match piece(credit, held, cut, line_bytes_max).await {
+            Event::Got(line) => Event::Got(Followed::Line(line)),
+            Event::TooLong { line_bytes_max } => Event::TooLong { line_bytes_max },
+            Event::End(end) => Event::End(end),
+        },
+    }
+}
+
+/// How far which file is read.
+struct Place {
+    path: PathBuf,
+    file: File,
+    /// Device and number of the file.
+    identity: (u64, u64),
+    read: u64,
+}
+
+enum Step {
+    Read(usize),
+    Nothing,
+    Changed(Followed),
+}
+
+impl Place {
+    async fn open(path: PathBuf, from_end: bool) -> io::Result<Place> {
+        let mut file = File::open(&path).await?;
+        let identity = identity(&file.metadata().await?);
+        let read = if from_end { file.seek(SeekFrom::End(0)).await? } else { 0 };
+        Ok(Place { path, file, identity, read })
+    }
+
+    /// Reads on, or finds out what has become of the file.
+    async fn step(&mut self, into: &mut [u8]) -> io::Result<Step> {
+        let read = self.read_on(into).await?;
+        if read > 0 {
+            return Ok(Step::Read(read));
+        }
+        let now = match tokio::fs::metadata(&self.path).await {
+            Ok(now) => Some(now),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(error),
+        };
+        let Some(now) = now else { return Ok(Step::Nothing) };
+        if identity(&now) != self.identity {
+            return self.replace(into).await;
+        }
+        if now.len() >= self.read {
+            return Ok(Step::Nothing);
+        }
+        let read = std::mem::take(&mut self.read);
+        self.file.seek(SeekFrom::Start(0)).await?;
+        Ok(Step::Changed(Followed::Truncated { read }))
+    }
+
+    async fn replace(&mut self, into: &mut [u8]) -> io::Result<Step> {
+        // What was written to the old file between the last look and its end.
+        let read = self.read_on(into).await?;
+        if read > 0 {
+            return Ok(Step::Read(read));
+        }
+        match Place::open(self.path.clone(), false).await {
+            Ok(place) => *self = place,
+            // Gone again: the next one is waited for.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Step::Nothing),
+            Err(error) => return Err(error),
+        }
+        Ok(Step::Changed(Followed::Replaced))
+    }
+
+    async fn read_on(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let read = self.file.read(into).await?;
+        self.read += read as u64;
+        Ok(read)
+    }
+}
+
+fn identity(file: &std::fs::Metadata) -> (u64, u64) {
+    (file.dev(), file.ino())
+}

@@ -1,0 +1,119 @@
+//! Connections that come in, as messages.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
+use wigwag_actor::{Call, CallError, Interface, Ref};
+
+use super::credit::{Credit, Held};
+use super::delivery::{Deliver, Delivery, Gone};
+use super::event::{End, Event, stays_here};
+use super::keeper::{Owned, keep};
+use super::limits::{ACCEPT_REST, Limits};
+use super::reader::{Input, to_the_end};
+
+/// A connection. It counts against the listener's credit until it is dropped or taken.
+#[derive(Debug)]
+pub struct Accepted {
+    stream: TcpStream,
+    peer: SocketAddr,
+    _held: Held,
+}
+
+impl Accepted {
+    /// Who has connected.
+    pub fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The connection alone: the credit goes back.
+    pub fn into_stream(self) -> TcpStream {
+        self.stream
+    }
+}
+
+stays_here!(() Accepted);
+
+/// A listener that accepts nothing yet.
+#[must_use = "nothing is accepted until it is delivered"]
+#[derive(Debug)]
+pub struct Accept {
+    listener: TcpListener,
+    limits: Limits,
+}
+
+/// A listener whose connections are to be messages. Those that the actor has no credit for wait in
+/// the backlog of the system.
+pub fn accept(listener: TcpListener) -> Accept {
+    Accept { listener, limits: Limits::default() }
+}
+
+impl Accept {
+    /// Other limits than the usual ones; `waiting_max` counts connections here.
+    pub fn limits(mut self, limits: Limits) -> Accept {
+        self.limits = limits;
+        self
+    }
+
+    /// Gives the listener to an actor: each connection is told to it by `call`, one of its methods.
+    /// Until it is closed it counts as a reference to the actor.
+    ///
+    /// # Errors
+    /// `Elsewhere` when the actor lives in another process.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn deliver<I, R, F>(self, to: &impl AsRef<Ref<I>>, call: F) -> Result<Input, CallError>
+    where
+        I: Interface,
+        R: 'static,
+        F: for<'a> Fn(&'a I::Ref, Event<Accepted>) -> Call<'a, I, R> + Send + Sync + 'static,
+    {
+        let (to, actor) = Delivery::new(to, call)?;
+        let credit = Credit::new(&self.limits);
+        let input = Input::new(credit.clone());
+        let stop = input.clone();
+        let listener = self.listener;
+        let reader = crate::spawn(async move {
+            to_the_end(accept_all(listener, credit, &to), stop, &to, Event::End).await;
+        });
+        keep(actor, Owned { reader: Some(reader), writer: None });
+        Ok(input)
+    }
+}
+
+async fn accept_all(
+    listener: TcpListener,
+    credit: Credit,
+    to: &impl Deliver<Event<Accepted>>,
+) -> Result<End, Gone> {
+    let mut out_of_resources = false;
+    loop {
+        let held = credit.piece().await;
+        let (stream, peer) = loop {
+            match listener.accept().await {
+                Ok(accepted) => break accepted,
+                // The listener itself is well: the peer has given up, or something is used up.
+                Err(error) if is_the_peers(error.kind()) => {}
+                Err(error) if error.kind() == ErrorKind::InvalidInput => return Ok(error.into()),
+                Err(error) => {
+                    if !std::mem::replace(&mut out_of_resources, true) {
+                        tracing::warn!(%error, "connections wait: the system takes no more now");
+                    }
+                    sleep(ACCEPT_REST).await;
+                }
+            }
+        };
+        out_of_resources = false;
+        to.deliver(Event::Got(Accepted { stream, peer, _held: held })).await?;
+    }
+}
+
+fn is_the_peers(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ConnectionAborted | ErrorKind::ConnectionReset | ErrorKind::Interrupted
+    )
+}

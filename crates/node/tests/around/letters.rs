@@ -1,0 +1,109 @@
+//! Lost tells: each is counted once, and told to those who want to know.
+
+use std::time::Duration;
+
+use tokio::sync::Mutex;
+use tokio::time::timeout;
+use wigwag::{
+    Actor, ActorOptions, Alive, DeadLetters, Handle, Heard, Loss, WhenFull, dead_letters, losses,
+};
+
+/// One flood at a time: another test's would have this one miss its own.
+static ALONE: Mutex<()> = Mutex::const_new(());
+
+struct Sink;
+
+#[wigwag::actor]
+impl Sink {
+    pub fn first(&self) {}
+
+    pub fn second(&self, number: u64) -> u64 {
+        number
+    }
+}
+
+/// What was lost of one actor: the tests of this program run at once.
+async fn lost(letters: &mut DeadLetters, of: &Handle, count: usize) -> Vec<(Loss, &'static str)> {
+    let mut lost = Vec::new();
+    while lost.len() < count {
+        match timeout(Duration::from_secs(10), letters.next()).await.unwrap() {
+            Heard::Letter(letter) if letter.number == of.number() => {
+                assert_eq!(letter.actor, "Sink");
+                lost.push((letter.loss, letter.method));
+            }
+            Heard::Letter(_) => {}
+            Heard::Missed(count) => panic!("{count} missed"),
+        }
+    }
+    lost
+}
+
+#[tokio::test]
+async fn what_waits_at_the_end_is_lost_and_what_comes_after_is_refused() {
+    let _alone = ALONE.lock().await;
+    let mut letters = dead_letters();
+    let before = losses();
+    let sink = Sink.spawn();
+    let handle = sink.handle().unwrap();
+    handle.suspend();
+    sink.first().try_tell().unwrap();
+    let asked = sink.second(1).try_ask().unwrap();
+    sink.second(2).try_tell().unwrap();
+    handle.kill();
+    assert!(asked.await.is_err(), "who asks hears so himself");
+    sink.first().try_tell().unwrap_err();
+    assert!(sink.second(3).try_ask().is_err());
+    sink.second(4).tell().await.unwrap_err();
+    let lost = lost(&mut letters, &handle, 4).await;
+    let (ended, refused) = (Loss::Ended, Loss::Refused);
+    let expected = [(ended, "first"), (ended, "second"), (refused, "first"), (refused, "second")];
+    assert_eq!(lost, expected);
+    let after = losses();
+    assert!(after.ended >= before.ended + 2 && after.refused >= before.refused + 2);
+}
+
+#[tokio::test]
+async fn what_a_turn_has_sent_to_one_that_has_ended_is_lost() {
+    let _alone = ALONE.lock().await;
+    let mut letters = dead_letters();
+    let sink = Sink.spawn();
+    let handle = sink.handle().unwrap();
+    let told = wigwag::spawn(async move {
+        for _ in 0..10 {
+            sink.first().try_tell().unwrap();
+        }
+        sink.handle().unwrap().kill();
+    });
+    told.await.unwrap();
+    assert_eq!(lost(&mut letters, &handle, 10).await, [(Loss::Ended, "first"); 10]);
+}
+
+#[tokio::test]
+async fn a_full_mailbox_that_drops_says_what_it_dropped() {
+    let _alone = ALONE.lock().await;
+    for (rule, method) in [(WhenFull::DropOldest, "first"), (WhenFull::DropNewest, "second")] {
+        let mut letters = dead_letters();
+        let sink = Sink.spawn_with(ActorOptions::default().mailbox_calls(2).when_full(rule));
+        let handle = sink.handle().unwrap();
+        handle.suspend();
+        sink.first().try_tell().unwrap();
+        sink.first().try_tell().unwrap();
+        sink.second(1).try_tell().unwrap();
+        assert_eq!(lost(&mut letters, &handle, 1).await, [(Loss::NoRoom, method)]);
+    }
+}
+
+#[tokio::test]
+async fn who_is_too_slow_hears_how_many_he_missed() {
+    let _alone = ALONE.lock().await;
+    let sink = Sink.spawn();
+    sink.handle().unwrap().kill();
+    let mut letters = dead_letters();
+    for _ in 0..1_500 {
+        sink.first().try_tell().unwrap_err();
+    }
+    // Other tests may have lost some too.
+    let Heard::Missed(missed) = letters.next().await else { panic!("none were missed") };
+    assert!(missed >= 1_500 - 1_024, "{missed}");
+    assert!(matches!(letters.next().await, Heard::Letter(_)));
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// sayAndStay prints an account and waits for the end of the input, so that memory can be read.
+func sayAndStay(account any, input *bufio.Reader) {
+	say(account)
+	io.Copy(io.Discard, input)
+}
+
+// step is one draw of xorshift32.
+func step(x uint32) uint32 {
+	p := payloads(x)
+	return p.next()
+}
+
+// take counts one message of a sender.
+func (s *seen) take(number uint64, payload uint32) {
+	s.Count++
+	s.sum += uint64(payload)
+	if number != s.next {
+		s.Reordered++
+	}
+	s.next = number + 1
+}
+
+// told is what was seen, ready to be printed.
+func (s seen) told() seen {
+	s.Sum = fmt.Sprint(s.sum)
+	return s
+}
+
+// slow is the counter with draws of work on each message.
+func slow() {
+	senders, amount, seed := order("SENDERS"), uint64(order("AMOUNT")), uint32(order("SEED"))
+	each, work := uint64(order("MESSAGES")/senders), order("WORK")
+	inbox := make(chan count, 1024)
+	input := readyAndWaitForGo()
+	var all sync.WaitGroup
+	for sender := 0; sender < senders; sender++ {
+		all.Add(1)
+		go func(sender uint32) {
+			defer all.Done()
+			drawn := payloadsOf(seed, sender)
+			for number := uint64(0); number < each; number++ {
+				inbox <- count{amount: amount, number: number, sender: sender, payload: drawn.next()}
+			}
+		}(uint32(sender))
+	}
+	go func() {
+		all.Wait()
+		close(inbox)
+	}()
+	var total, worked uint64
+	tallies := make([]seen, senders)
+	for message := range inbox {
+		total += message.amount
+		tallies[message.sender].take(message.number, message.payload)
+		x := message.payload
+		for draw := 0; draw < work; draw++ {
+			x = step(x)
+		}
+		worked += uint64(x)
+	}
+	for at := range tallies {
+		tallies[at] = tallies[at].told()
+	}
+	sayAndStay(struct {
+		totals
+		Worked string `json:"worked"`
+	}{totals{total, tallies}, fmt.Sprint(worked)}, input)
+}
+
+// question carries the way back, as "Effective Go" has it (section "Channels of channels").
+type question struct {
+	number  uint64
+	payload uint32
+	reply   chan<- uint64
+}
+
+func ask() {
+	messages, seed := uint64(order("MESSAGES")), uint32(order("SEED"))
+	inbox, counted := make(chan question, 1024), make(chan seen)
+	go func() {
+		var tally seen
+		for question := range inbox {
+			tally.take(question.number, question.payload)
+			question.reply <- question.number + uint64(question.payload)
+		}
+		counted <- tally
+	}()
+	readyAndWaitForGo()
+	var answer, wrong, sum uint64
+	drawn, reply := payloadsOf(seed, 0), make(chan uint64)
+	for number := uint64(0); number < messages; number++ {
+		payload := drawn.next() ^ uint32(answer)
+		inbox <- question{number, payload, reply}
+		answer = <-reply
+		if answer != number+uint64(payload) {
+			wrong++
+		}
+		sum += answer
+	}
+	close(inbox)
+	say(map[string]any{
+		"senders": []seen{(<-counted).told()},
+		"replies": messages, "wrong": wrong, "sum": fmt.Sprint(sum),
+	})
+}
+
+// token is what goes round.
+type token struct {
+	number uint64
+	value  uint32
+}
+
+func ring() {
+	actors, hops, seed := order("ACTORS"), uint64(order("MESSAGES")), uint32(order("SEED"))
+	inboxes := make([]chan token, actors)
+	for at := range inboxes {
+		inboxes[at] = make(chan token, 1024)
+	}
+	ended, tallies := make(chan uint32), make([]seen, actors)
+	var all sync.WaitGroup
+	for at := range inboxes {
+		drawn := payloadsOf(seed, uint32(at))
+		key := drawn.next()
+		all.Add(1)
+		go func(inbox <-chan token, next chan<- token, key uint32, tally *seen) {
+			defer all.Done()
+			defer close(next)
+			for token := range inbox {
+				tally.take(token.number/uint64(actors), token.value)
+				token.value = step(token.value ^ key)
+				token.number++
+				if token.number == hops {
+					ended <- token.value
+					return
+				}
+				next <- token
+			}
+		}(inboxes[at], inboxes[(at+1)%actors], key, &tallies[at])
+	}
+	readyAndWaitForGo()
+	inboxes[0] <- token{0, seed}
+	value := <-ended
+	all.Wait()
+	for at := range tallies {
+		tallies[at] = tallies[at].told()
+	}
+	say(map[string]any{"value": value, "senders": tallies})
+}
+
+// here is what one of very many tells of itself.
+type here struct {
+	number, told uint64
+	payload      uint32
+}
+
+func spawn() {
+	actors, seed := order("MESSAGES"), uint32(order("SEED"))
+	input := readyAndWaitForGo()
+	roll, inboxes := make(chan here, 1024), make([]chan uint32, actors)
+	for at := range inboxes {
+		inboxes[at] = make(chan uint32)
+		go func(number uint64, inbox <-chan uint32) {
+			var told uint64
+			for payload := range inbox {
+				told++
+				roll <- here{number, told, payload}
+			}
+		}(uint64(at), inboxes[at])
+	}
+	go func() {
+		drawn := payloadsOf(seed, 0)
+		for _, inbox := range inboxes {
+			inbox <- drawn.next()
+		}
+	}()
+	var sum, pairs, again uint64
+	for range inboxes {
+		one := <-roll
+		sum += uint64(one.payload)
+		pairs += one.number * uint64(one.payload)
+		if one.told != 1 {
+			again++
+		}
+	}
+	sayAndStay(map[string]any{
+		"alive": actors, "sum": fmt.Sprint(sum), "pairs": fmt.Sprint(pairs), "again": again,
+	}, input)
+}
