@@ -65,13 +65,59 @@ pub(crate) struct Control {
 
 #[derive(Default)]
 struct State {
-    orders: VecDeque<Order>,
     /// The actor, while an `async` handler of it waits for something else.
     actor: Option<Waker>,
+    standing: Standing,
+}
+
+/// How things stand with the actor.
+#[derive(Default)]
+enum Standing {
+    /// No order was ever given and nobody ever watched, so there is nothing to keep. Most actors of
+    /// many stay so, and end so.
+    #[default]
+    Quiet,
+    /// It lives.
+    Known(Box<Known>),
+    Ended(Reason),
+}
+
+/// Orders, watchers, and whom the actor waits for.
+#[derive(Default)]
+struct Known {
+    orders: VecDeque<Order>,
     watchers: Vec<Watcher>,
     /// Whose answer a handler of this actor waits for.
     waits_for: Option<Weak<dyn Living>>,
-    ended: Option<Reason>,
+}
+
+impl State {
+    /// Orders and watchers, to be added to; the reason when the actor has ended.
+    fn known(&mut self) -> Result<&mut Known, &Reason> {
+        if let Standing::Quiet = self.standing {
+            self.standing = Standing::Known(Box::default());
+        }
+        match &mut self.standing {
+            Standing::Known(known) => Ok(known),
+            Standing::Ended(reason) => Err(reason),
+            Standing::Quiet => unreachable!("changed above"),
+        }
+    }
+
+    /// Orders and watchers, if there are any.
+    fn if_known(&mut self) -> Option<&mut Known> {
+        match &mut self.standing {
+            Standing::Known(known) => Some(known),
+            Standing::Quiet | Standing::Ended(_) => None,
+        }
+    }
+
+    fn ended(&self) -> Option<&Reason> {
+        match &self.standing {
+            Standing::Ended(reason) => Some(reason),
+            Standing::Quiet | Standing::Known(_) => None,
+        }
+    }
 }
 
 impl Control {
@@ -88,18 +134,16 @@ impl Control {
     /// Puts an order behind the others. False: the actor has ended. The caller wakes the actor.
     pub(crate) fn order(&self, order: Order) -> bool {
         let mut state = self.lock();
-        if state.ended.is_some() {
-            return false;
-        }
+        let Ok(known) = state.known() else { return false };
         let says_it_again = matches!(
-            (&order, state.orders.back()),
+            (&order, known.orders.back()),
             (Order::Stop(_), Some(Order::Stop(_)))
                 | (Order::Drain, Some(Order::Drain))
                 | (Order::Suspend, Some(Order::Suspend))
                 | (Order::Resume, Some(Order::Resume))
         );
         if !says_it_again {
-            state.orders.push_back(order);
+            known.orders.push_back(order);
         }
         self.mark.store(true, Ordering::Release);
         let actor = state.actor.take();
@@ -111,8 +155,9 @@ impl Control {
     /// The next order.
     pub(crate) fn take(&self) -> Option<Order> {
         let mut state = self.lock();
-        let order = state.orders.pop_front();
-        if state.orders.is_empty() && state.ended.is_none() {
+        let known = state.if_known()?;
+        let order = known.orders.pop_front();
+        if known.orders.is_empty() {
             self.mark.store(false, Ordering::Release);
         }
         order
@@ -130,18 +175,19 @@ impl Control {
     /// Adds a watcher, or says why the actor has ended. It comes back when there are too many.
     pub(crate) fn watch(&self, watcher: Watcher) -> Result<Option<Reason>, Watcher> {
         let mut state = self.lock();
-        if let Some(reason) = &state.ended {
-            return Ok(Some(reason.clone()));
-        }
-        if state.watchers.len() >= WATCHERS_MAX {
+        let watchers = match state.known() {
+            Ok(known) => &mut known.watchers,
+            Err(reason) => return Ok(Some(reason.clone())),
+        };
+        if watchers.len() >= WATCHERS_MAX {
             return Err(watcher);
         }
         // A number that may have come before: who monitors gives a new one each time.
         let may_be_known = !matches!(watcher.whom, Whom::Watches(_) | Whom::Frees(_));
-        let mut known = state.watchers.iter_mut().filter(|_| may_be_known);
+        let mut known = watchers.iter_mut().filter(|_| may_be_known);
         match known.find(|known| known.number == watcher.number) {
             Some(known) => *known = watcher,
-            None => state.watchers.push(watcher),
+            None => watchers.push(watcher),
         }
         Ok(None)
     }
@@ -149,48 +195,53 @@ impl Control {
     /// Takes a watcher away; false when there was none.
     pub(crate) fn unwatch(&self, number: u64) -> bool {
         let mut state = self.lock();
-        let at = state.watchers.iter().position(|watcher| watcher.number == number);
-        at.map(|at| state.watchers.swap_remove(at)).is_some()
+        let Some(known) = state.if_known() else { return false };
+        let at = known.watchers.iter().position(|watcher| watcher.number == number);
+        at.map(|at| known.watchers.swap_remove(at)).is_some()
     }
 
     /// Takes away notices that have come and were not looked at.
     pub(crate) fn forget(&self, is_it: impl Fn(&Order) -> bool) {
-        self.lock().orders.retain(|order| !is_it(order));
+        if let Some(known) = self.lock().if_known() {
+            known.orders.retain(|order| !is_it(order));
+        }
     }
 
     /// A handler of this actor waits for an answer of that one, or does no longer.
     pub(crate) fn wait_for(&self, actor: Option<Weak<dyn Living>>) {
-        self.lock().waits_for = actor;
+        if let Ok(known) = self.lock().known() {
+            known.waits_for = actor;
+        }
     }
 
     pub(crate) fn waited_for(&self) -> Option<Arc<dyn Living>> {
-        self.lock().waits_for.as_ref()?.upgrade()
+        self.lock().if_known()?.waits_for.as_ref()?.upgrade()
     }
 
     pub(crate) fn ended(&self) -> Option<Reason> {
-        self.lock().ended.clone()
+        self.lock().ended().cloned()
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.is_marked() && self.lock().ended.is_some()
+        self.is_marked() && self.lock().ended().is_some()
     }
 
     /// The actor has ended; gives who must hear of it. `None`: it had ended before.
     pub(crate) fn end(&self, reason: &Reason) -> Option<Vec<Watcher>> {
         let mut state = self.lock();
-        if state.ended.is_some() {
+        if state.ended().is_some() {
             return None;
         }
-        state.ended = Some(reason.clone());
+        let before = std::mem::replace(&mut state.standing, Standing::Ended(reason.clone()));
         self.mark.store(true, Ordering::Release);
         let actor = state.actor.take();
-        let watchers = std::mem::take(&mut state.watchers);
-        // What was not looked at is dropped outside the lock: it may hold anything.
-        let orders = std::mem::take(&mut state.orders);
         drop(state);
-        drop(orders);
         actor.into_iter().for_each(Waker::wake);
-        Some(watchers)
+        // Outside the lock: what was not looked at is dropped here, and it may hold anything.
+        match before {
+            Standing::Known(known) => Some(known.watchers),
+            Standing::Quiet | Standing::Ended(_) => Some(Vec::new()),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

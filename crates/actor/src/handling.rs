@@ -1,16 +1,18 @@
 //! Handling a chunk of mail: call by call, as far as it goes without waiting.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use crate::control::Control;
 use crate::error::CallErrorKind;
+use crate::handle::Living;
 use crate::interface::Actor;
+use crate::letters::Origin;
+use crate::lists::{Source, Whose};
 use crate::mailbox::{Mailbox, refuse};
-use crate::queue::{Chunk, Queue};
+use crate::queue::Chunk;
 use crate::reason::Reason;
 use crate::reply::{Gathered, Reply};
-use crate::run::{Arrived, Left, Pause, Run, Source};
+use crate::run::{self, Arrived, Left, Pause, Run};
 
 /// Why the handling of a chunk ended, with the calls that were not begun.
 pub(crate) enum End<M> {
@@ -27,33 +29,40 @@ pub(crate) enum End<M> {
 /// for an answer hear of it.
 pub(crate) struct Unhandled<M> {
     chunk: Option<Chunk<M>>,
-    queue: Arc<Queue<M>>,
+    source: Source<M>,
+    /// For those who hear of lost calls.
+    origin: Option<Origin<M>>,
 }
 
 impl<M> Unhandled<M> {
-    pub(crate) fn new(chunk: Chunk<M>, queue: Arc<Queue<M>>) -> Unhandled<M> {
-        Unhandled { chunk: Some(chunk), queue }
+    pub(crate) fn new(chunk: Chunk<M>, source: Source<M>, mailbox: &Mailbox<M>) -> Unhandled<M> {
+        let origin = mailbox.origin_of(&source);
+        Unhandled { chunk: Some(chunk), source, origin }
+    }
+
+    fn whose(&self) -> Whose<'_, M> {
+        Whose { owner: self.source.owner(), origin: self.origin }
     }
 
     /// Puts them back before all others of their queue.
     pub(crate) fn put_back(mut self, mailbox: &Mailbox<M>) {
         if let Some(chunk) = self.chunk.take() {
-            mailbox.put_back(chunk, &self.queue);
+            mailbox.put_back(chunk, &self.source);
         }
     }
 
     /// The handler of a call before them has ended.
     pub(crate) fn handled_one(&self) {
-        if let Some(owner) = &self.queue.owner {
+        if let Some(owner) = self.source.owner() {
             owner.handled(1);
         }
     }
 
     /// The chunk was gone through and `left` is what was not begun.
-    fn keep(&mut self, mut chunk: Chunk<M>, left: Left<M>) {
+    fn keep(&mut self, mut chunk: Chunk<M>, left: Left<M>, mailbox: &Mailbox<M>) {
         self.chunk = match left {
             Left::Mails(mails) => {
-                self.queue.give_back(chunk);
+                mailbox.give_back(chunk, &self.source);
                 Some(Chunk::Mails(mails))
             }
             Left::Frames(left) => {
@@ -69,7 +78,7 @@ impl<M> Unhandled<M> {
 impl<M> Drop for Unhandled<M> {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            refuse(chunk, &self.queue);
+            refuse(chunk, self.whose());
         }
     }
 }
@@ -79,17 +88,18 @@ impl<M> Drop for Unhandled<M> {
 pub(crate) fn handle_chunk<A: Actor>(
     actor: &mut A,
     mut calls: Unhandled<A::Message>,
-    control: &Control,
+    mailbox: &Mailbox<A::Message>,
     gathered: &mut Option<Box<Gathered>>,
 ) -> End<A::Message> {
-    if calls.queue.is_timer && control.is_marked() {
+    if calls.source.is_timer() && mailbox.control().is_marked() {
         // What control mail does may cancel the timer.
         return End::Orders(calls);
     }
     let Some(mut chunk) = calls.chunk.take() else { return End::Done };
-    let (queue, owner) = (&*calls.queue, calls.queue.owner.as_ref());
+    let (whose, control) = (calls.whose(), mailbox.control());
+    let owner = whose.owner;
     // The call of a timer begins now or never: no control mail goes before it.
-    let none = queue.is_timer.then(Control::new);
+    let none = calls.source.is_timer().then(Control::new);
     let control = none.as_ref().unwrap_or(control);
     let memory = gathered.as_deref_mut().map(std::mem::take).unwrap_or_default();
     let mut reply = Reply::of_run(owner, memory);
@@ -97,13 +107,13 @@ pub(crate) fn handle_chunk<A: Actor>(
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
             let count = frames.calls - frames.skip;
-            let run = Run::new(Arrived::new(frames, owner), count, queue);
+            let run = Run::new(Arrived::new(frames, owner), count, whose);
             handle_run(actor, run, control, &mut reply)
         }
         (Chunk::Frames(_), None) => (Ok(Pause::End), Left::Frames(0)),
         (Chunk::Mails(mails), _) => {
             let count = mails.len();
-            handle_run(actor, Run::new(mails.drain(), count, queue), control, &mut reply)
+            handle_run(actor, Run::new(mails.drain(), count, whose), control, &mut reply)
         }
     };
     let owned = match pause {
@@ -116,10 +126,10 @@ pub(crate) fn handle_chunk<A: Actor>(
         drop(reply);
     }
     if let Ok(Pause::End) = pause {
-        calls.queue.give_back(chunk);
+        mailbox.give_back(chunk, &calls.source);
         return End::Done;
     }
-    calls.keep(chunk, left);
+    calls.keep(chunk, left, mailbox);
     match (pause, owned) {
         (Ok(Pause::Later(message)), Some(reply)) => End::Later(message, reply, calls),
         (Ok(_), _) => End::Orders(calls),
@@ -132,7 +142,7 @@ type Handled<M> = Result<Pause<M>, Reason>;
 
 fn handle_run<A: Actor>(
     actor: &mut A,
-    mut run: Run<'_, A, impl Source<A>>,
+    mut run: Run<'_, A, impl run::Source<A>>,
     control: &Control,
     reply: &mut Reply<'_>,
 ) -> (Handled<A::Message>, Left<A::Message>) {

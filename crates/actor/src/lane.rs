@@ -12,8 +12,9 @@ use wigwag_wire::small::Value;
 use crate::error::CallErrorKind;
 use crate::interface::Message;
 use crate::limits::RUN_CALLS_MAX;
+use crate::lists::{LaneQueue, Source};
 use crate::mailbox::{Mailbox, refuse};
-use crate::queue::{Chunk, Frames, Pushed, Queue};
+use crate::queue::{Chunk, Frames, Pushed};
 use crate::schema::Schema;
 
 /// An actor that others may reach, whatever its type.
@@ -70,22 +71,21 @@ pub trait Lane: Send {
 /// The lane of an actor whose messages are `M`.
 pub(crate) struct TypedLane<M> {
     mailbox: Arc<Mailbox<M>>,
-    queue: Arc<Queue<M>>,
+    lane: Arc<LaneQueue<M>>,
     /// Accepted and not yet published; only the last one has room.
     staged: Vec<Chunk<M>>,
     spare: Vec<Chunk<M>>,
-    owner: Arc<dyn LaneOwner>,
 }
 
 impl<M: Message> TypedLane<M> {
     pub(crate) fn new(mailbox: Arc<Mailbox<M>>, owner: Arc<dyn LaneOwner>) -> TypedLane<M> {
-        let queue = mailbox.open_lane(owner.clone());
-        TypedLane { mailbox, queue, staged: Vec::new(), spare: Vec::new(), owner }
+        let lane = mailbox.open_lane(owner);
+        TypedLane { mailbox, lane, staged: Vec::new(), spare: Vec::new() }
     }
 
     fn empty_frames(&mut self) -> Frames {
         if self.spare.is_empty() {
-            self.queue.take_spare(&mut self.spare);
+            self.lane.queue.take_spare(&mut self.spare);
         }
         match self.spare.pop() {
             Some(Chunk::Frames(frames)) => frames,
@@ -112,13 +112,13 @@ impl<M: Message> Lane for TypedLane<M> {
         if self.staged.is_empty() {
             return;
         }
-        match self.queue.publish(&mut self.staged) {
-            Pushed::In { list: true } => self.mailbox.list(&self.queue),
+        match self.lane.queue.publish(&mut self.staged) {
+            Pushed::In { list: true } => self.mailbox.list(Source::Lane(self.lane.clone())),
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => {
                 for chunk in self.staged.drain(..) {
-                    self.owner.freed(chunk.units());
-                    refuse(chunk, &self.queue);
+                    self.lane.owner.freed(chunk.units());
+                    refuse(chunk, self.mailbox.whose(&Source::Lane(self.lane.clone())));
                 }
             }
         }

@@ -26,9 +26,10 @@ impl<M> Default for Mails<M> {
 }
 
 impl<M> Mails<M> {
-    /// With room for the first askers, so that one who comes after many tells finds it there.
-    pub(crate) fn with_askers() -> Mails<M> {
-        Mails { messages: Vec::new(), askers: Vec::with_capacity(4) }
+    /// With room for one call, and for its asker, so that one who comes after many tells finds it
+    /// there. No more: many actors are asked one question at a time.
+    pub(crate) fn of_one() -> Mails<M> {
+        Mails { messages: Vec::with_capacity(1), askers: Vec::with_capacity(1) }
     }
 
     pub(crate) fn len(&self) -> usize {

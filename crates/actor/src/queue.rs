@@ -6,15 +6,14 @@
 //! together: the actor decodes each one when its turn has come.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use wigwag_wire::call::Calls;
 
+use crate::chunks::Chunks;
 use crate::error::CallErrorKind;
-use crate::lane::LaneOwner;
-use crate::letters::{Loss, Origin};
-use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX, SPARE_CHUNKS_MAX};
+use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX};
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
 use crate::parked::{Parked, Ticket, Wakers};
@@ -98,21 +97,12 @@ pub(crate) enum Pushed {
 /// One queue.
 pub(crate) struct Queue<M> {
     state: Mutex<State<M>>,
-    /// The session that owns this lane; `None` for the local senders.
-    pub(crate) owner: Option<Arc<dyn LaneOwner>>,
     /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
     capacity: usize,
-    when_full: WhenFull,
-    /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
-    /// be withdrawn, until then.
-    pub(crate) is_timer: bool,
-    /// For those who hear of lost calls.
-    pub(crate) origin: Option<Origin<M>>,
 }
 
 struct State<M> {
-    chunks: VecDeque<Chunk<M>>,
-    spare: Vec<Chunk<M>>,
+    chunks: Chunks<M>,
     /// Calls in `chunks`, and places that turns have leased.
     waiting: usize,
     /// The mailbox knows that there is mail.
@@ -121,20 +111,59 @@ struct State<M> {
     closed: bool,
     /// Nothing is handled any more.
     over: bool,
+    when_full: WhenFull,
+    /// From the first call on that found no room.
+    crowd: Option<Box<Crowd>>,
+}
+
+/// What there is to remember of calls without room.
+#[derive(Default)]
+struct Crowd {
     parked: Parked,
-    /// Calls that were dropped because there was no room.
+    /// Calls that were dropped.
     dropped: u64,
 }
 
 impl<M> State<M> {
+    fn crowd(&mut self) -> &mut Crowd {
+        self.crowd.get_or_insert_default()
+    }
+
+    /// True when `room` suffices for everybody before the holder of `ticket` and for him.
+    #[inline]
+    fn may_pass(&self, ticket: &Ticket, room: u64) -> bool {
+        match &self.crowd {
+            None => room > 0,
+            Some(crowd) => crowd.parked.may_pass(ticket, room),
+        }
+    }
+
+    /// The sender has passed or gives up.
+    #[inline]
+    fn leave(&mut self, ticket: &mut Ticket) {
+        if let Some(crowd) = &mut self.crowd {
+            crowd.parked.leave(ticket);
+        }
+    }
+
+    /// Those for whom `room` suffices.
+    fn wakers(&self, room: usize) -> Option<Wakers> {
+        self.crowd.as_ref().map(|crowd| crowd.parked.wakers(room as u64))
+    }
+
+    /// Everybody who waits; nobody does any more.
+    fn drain_parked(&mut self) -> Vec<Waker> {
+        self.crowd.as_mut().map(|crowd| crowd.parked.drain()).unwrap_or_default()
+    }
+
     /// True when the mailbox must list the queue.
     fn push(&mut self, message: M, asker: Asker) -> bool {
-        match self.chunks.back_mut() {
+        match self.chunks.last() {
             Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(message, asker),
             _ => {
-                let mut mails = self.empty_mails();
+                let mut mails = self.chunks.empty_mails();
                 mails.push(message, asker);
-                self.chunks.push_back(Chunk::Mails(mails));
+                self.chunks.push_last(Chunk::Mails(mails));
             }
         }
         self.waiting += 1;
@@ -143,78 +172,53 @@ impl<M> State<M> {
 
     /// The local call that waits longest.
     fn pop_oldest(&mut self) -> Option<(M, Asker)> {
-        let Some(Chunk::Mails(first)) = self.chunks.front_mut() else { return None };
+        let Some(Chunk::Mails(first)) = self.chunks.first() else { return None };
         let oldest = first.pop_first()?;
         self.waiting -= 1;
         if first.is_empty() {
-            self.chunks.pop_front();
+            self.chunks.pop_first();
         }
         Some(oldest)
-    }
-
-    fn empty_mails(&mut self) -> Mails<M> {
-        match self.spare.pop() {
-            Some(Chunk::Mails(mails)) => mails,
-            _ => Mails::with_askers(),
-        }
     }
 }
 
 impl<M> Queue<M> {
-    /// The queue of local senders.
-    pub(crate) fn of_senders(capacity: usize, when_full: WhenFull, origin: Origin<M>) -> Queue<M> {
-        Queue { when_full, origin: Some(origin), ..Queue::new(None, capacity) }
-    }
-
-    /// The queue of a timer.
-    pub(crate) fn of_timer() -> Queue<M> {
-        Queue { when_full: WhenFull::Refuse, is_timer: true, ..Queue::new(None, 1) }
-    }
-
-    /// A queue whose senders wait for room.
-    pub(crate) fn new(owner: Option<Arc<dyn LaneOwner>>, capacity: usize) -> Queue<M> {
+    pub(crate) fn new(capacity: usize, when_full: WhenFull) -> Queue<M> {
         let state = State {
-            chunks: VecDeque::new(),
-            spare: Vec::new(),
+            chunks: Chunks::new(),
             waiting: 0,
             listed: false,
             closed: false,
             over: false,
-            parked: Parked::default(),
-            dropped: 0,
+            when_full,
+            crowd: None,
         };
-        Queue {
-            state: Mutex::new(state),
-            owner,
-            capacity,
-            when_full: WhenFull::Wait,
-            is_timer: false,
-            origin: None,
-        }
+        Queue { state: Mutex::new(state), capacity }
     }
 
     /// Takes the message out of its `Option` when it is let in. One lock, no allocation in
-    /// steady state.
+    /// steady state. `lost` hears of a tell that is dropped for want of room.
     pub(crate) fn push(
         &self,
         message: &mut Option<M>,
         asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
+        lost: impl FnOnce(&M),
     ) -> Pushed {
         let mut state = self.lock();
         if state.closed {
             return Pushed::Closed;
         }
         let room = self.capacity.saturating_sub(state.waiting) as u64;
-        if !state.parked.may_pass(ticket, room) {
-            return self.push_full(state, message, asker, ticket, waker);
+        if !state.may_pass(ticket, room) {
+            return self.push_full(state, message, asker, ticket, waker, lost);
         }
         let Some(message) = message.take() else {
             return Pushed::In { list: false };
         };
         let list = state.push(message, asker);
-        state.parked.leave(ticket);
+        state.leave(ticket);
         Pushed::In { list }
     }
 
@@ -227,12 +231,13 @@ impl<M> Queue<M> {
         asker: Asker,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
+        lost: impl FnOnce(&M),
     ) -> Pushed {
-        let (dropped, list) = match self.when_full {
+        let (dropped, list) = match state.when_full {
             WhenFull::Refuse => return Pushed::Refused,
             WhenFull::Wait => {
                 if let Some(waker) = waker {
-                    state.parked.park(ticket, waker);
+                    state.crowd().parked.park(ticket, waker);
                 }
                 return Pushed::Full;
             }
@@ -242,16 +247,16 @@ impl<M> Queue<M> {
             },
             WhenFull::DropNewest => (message.take().map(|message| (message, asker)), false),
         };
-        state.dropped += u64::from(dropped.is_some());
+        state.crowd().dropped += u64::from(dropped.is_some());
         // Outside the lock: the message may do anything when it is dropped.
         drop(state);
-        match (dropped, &self.origin) {
-            (Some((_, Some(asker))), _) => {
+        match dropped {
+            Some((_, Some(asker))) => {
                 let why = "the call was dropped: no room for it";
                 asker.fail(CallErrorKind::Overloaded, Some(why));
             }
-            (Some((message, None)), Some(origin)) => origin.lost(Loss::NoRoom, &message),
-            _ => {}
+            Some((message, None)) => lost(&message),
+            None => {}
         }
         Pushed::In { list }
     }
@@ -271,22 +276,23 @@ impl<M> Queue<M> {
         state.waiting -= unused;
         let mut list = false;
         if !mails.is_empty() {
-            match state.chunks.back_mut() {
+            match state.chunks.last() {
                 Some(Chunk::Mails(last)) if last.len() + mails.len() <= RUN_CALLS_MAX => {
                     last.append(mails);
                 }
                 _ => {
-                    let empty = state.empty_mails();
-                    state.chunks.push_back(Chunk::Mails(std::mem::replace(mails, empty)));
+                    let empty = state.chunks.empty_mails();
+                    state.chunks.push_last(Chunk::Mails(std::mem::replace(mails, empty)));
                 }
             }
             list = !std::mem::replace(&mut state.listed, true);
         }
         let room = self.capacity.saturating_sub(state.waiting);
+        let parked = state.crowd.as_ref().map_or(0, |crowd| crowd.parked.len());
         // Who stands in the queue finds the place that he needs, and others find some too.
-        let leased = want.min(room.saturating_sub(state.parked.len()).div_ceil(4));
+        let leased = want.min(room.saturating_sub(parked).div_ceil(4));
         state.waiting += leased;
-        let woken = (unused > 0).then(|| state.parked.wakers(room as u64));
+        let woken = if unused > 0 { state.wakers(room) } else { None };
         drop(state);
         woken.into_iter().for_each(Wakers::wake);
         (Pushed::In { list }, leased)
@@ -299,7 +305,7 @@ impl<M> Queue<M> {
             return Pushed::Closed;
         }
         state.waiting += chunks.iter().map(Chunk::calls).sum::<usize>();
-        state.chunks.extend(chunks.drain(..));
+        chunks.drain(..).for_each(|chunk| state.chunks.push_last(chunk));
         Pushed::In { list: !std::mem::replace(&mut state.listed, true) }
     }
 
@@ -310,23 +316,22 @@ impl<M> Queue<M> {
 
     /// Empty chunks for the reader of a lane.
     pub(crate) fn take_spare(&self, into: &mut Vec<Chunk<M>>) {
-        into.append(&mut self.lock().spare);
+        self.lock().chunks.take_empty(into);
     }
 
     /// The first chunk, for the actor. `true`: more is waiting, list the queue again.
     pub(crate) fn take(&self) -> Option<(Chunk<M>, bool)> {
         let mut state = self.lock();
-        let Some(chunk) = state.chunks.pop_front() else {
+        let Some(chunk) = state.chunks.pop_first() else {
             state.listed = false;
             return None;
         };
         state.waiting -= chunk.calls();
         let more = !state.chunks.is_empty();
         state.listed = more;
-        let room = self.capacity.saturating_sub(state.waiting) as u64;
-        let woken = state.parked.wakers(room);
+        let woken = state.wakers(self.capacity.saturating_sub(state.waiting));
         drop(state);
-        woken.wake();
+        woken.into_iter().for_each(Wakers::wake);
         Some((chunk, more))
     }
 
@@ -336,19 +341,19 @@ impl<M> Queue<M> {
             return;
         }
         let mut state = self.lock();
-        if state.spare.len() < SPARE_CHUNKS_MAX {
-            state.spare.push(chunk);
-        }
+        // Nobody fills a queue that is closed.
+        let too_many = if state.closed { Some(chunk) } else { state.chunks.keep(chunk) };
+        drop(state);
+        drop(too_many);
     }
 
     /// A parked sender gives up.
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
         let mut state = self.lock();
-        state.parked.leave(ticket);
-        let room = self.capacity.saturating_sub(state.waiting) as u64;
-        let woken = state.parked.wakers(room);
+        state.leave(ticket);
+        let woken = state.wakers(self.capacity.saturating_sub(state.waiting));
         drop(state);
-        woken.wake();
+        woken.into_iter().for_each(Wakers::wake);
     }
 
     /// Puts back what was taken out and not handled; true when the mailbox must list the queue.
@@ -361,7 +366,7 @@ impl<M> Queue<M> {
             return Err(chunk);
         }
         state.waiting += chunk.calls();
-        state.chunks.push_front(chunk);
+        state.chunks.push_first(chunk);
         Ok(!std::mem::replace(&mut state.listed, true))
     }
 
@@ -376,25 +381,25 @@ impl<M> Queue<M> {
 
     /// Calls that were dropped because there was no room.
     pub(crate) fn dropped(&self) -> u64 {
-        self.lock().dropped
+        self.lock().crowd.as_ref().map_or(0, |crowd| crowd.dropped)
     }
 
     /// Lets nothing in any more and wakes everybody who waits; what is in stays.
     pub(crate) fn seal(&self) {
         let mut state = self.lock();
         state.closed = true;
-        let parked = state.parked.drain();
+        let parked = state.drain_parked();
         drop(state);
         parked.into_iter().for_each(Waker::wake);
     }
 
     /// Lets nothing in any more, wakes everybody who waits, and hands out what was waiting.
-    pub(crate) fn close(&self) -> Vec<Chunk<M>> {
+    pub(crate) fn close(&self) -> VecDeque<Chunk<M>> {
         let mut state = self.lock();
         (state.closed, state.over) = (true, true);
         state.waiting = 0;
-        let left = state.chunks.drain(..).collect();
-        let parked = state.parked.drain();
+        let left = state.chunks.take_all();
+        let parked = state.drain_parked();
         drop(state);
         parked.into_iter().for_each(Waker::wake);
         left
@@ -412,9 +417,10 @@ mod tests {
 
     #[test]
     fn a_turn_leases_only_what_those_who_wait_do_not_need() {
-        let queue = Queue::new(None, 8);
-        let push =
-            |ticket: &mut Ticket| queue.push(&mut Some(7), None, ticket, Some(Waker::noop()));
+        let queue = Queue::new(8, WhenFull::Wait);
+        let push = |ticket: &mut Ticket| {
+            queue.push(&mut Some(7), None, ticket, Some(Waker::noop()), |_| {})
+        };
         for _ in 0..8 {
             assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
         }

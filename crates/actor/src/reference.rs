@@ -114,12 +114,12 @@ pub struct Ref<I: Interface> {
 }
 
 pub(crate) enum Place<I: Interface> {
-    Local(Arc<Local<I>>),
+    Local(Local<I>),
     /// Its route, and the route as one who borrows the run at hand.
     Remote(Arc<dyn Route<I>>, Borrower),
 }
 
-/// The local references to one actor; the last one lets the actor end.
+/// A local reference to an actor; the last one lets the actor end.
 pub(crate) struct Local<I: Interface> {
     pub(crate) mailbox: Arc<Mailbox<I::Message>>,
 }
@@ -127,6 +127,12 @@ pub(crate) struct Local<I: Interface> {
 impl<I: Interface> Drop for Local<I> {
     fn drop(&mut self) {
         self.mailbox.release();
+    }
+}
+
+impl<I: Interface> Clone for Local<I> {
+    fn clone(&self) -> Local<I> {
+        Local::new(self.mailbox.clone())
     }
 }
 
@@ -166,7 +172,7 @@ impl<I: Interface> Local<I> {
 /// Sends to an actor of this process: with the others of the turn, or by itself outside of one.
 #[inline]
 pub(crate) fn send<I: Interface>(
-    local: &Arc<Local<I>>,
+    local: &Local<I>,
     message: &mut Option<I::Message>,
     asker: Asker,
     ticket: &mut Ticket,
@@ -185,7 +191,7 @@ impl<I: Interface> Ref<I> {
         Ref { place: Place::Remote(route, borrower) }
     }
 
-    pub(crate) fn local(local: Arc<Local<I>>) -> Ref<I> {
+    pub(crate) fn local(local: Local<I>) -> Ref<I> {
         Ref { place: Place::Local(local) }
     }
 
@@ -205,7 +211,7 @@ impl<I: Interface> Ref<I> {
     /// What a node needs to let others call this actor; `None` for one that lives elsewhere.
     pub fn exported(&self) -> Option<Arc<dyn Exported>> {
         match &self.place {
-            Place::Local(local) => Some(local.clone()),
+            Place::Local(local) => Some(Arc::new(local.clone())),
             Place::Remote(..) => None,
         }
     }

@@ -13,9 +13,10 @@ use crate::control::Control;
 use crate::error::CallErrorKind;
 use crate::interface::{Actor, Handled};
 use crate::lane::LaneOwner;
+use crate::lists::Whose;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::mails::{Mails, Taking};
-use crate::queue::{Frames, Queue};
+use crate::queue::Frames;
 use crate::reply::{Reply, ReplySlot};
 
 /// Why a run stands still.
@@ -52,7 +53,7 @@ pub(crate) trait Source<A: Actor> {
     fn keep(&mut self) -> Left<A::Message>;
 
     /// Tells those who wait for an answer that there will be none.
-    fn refuse(&mut self, queue: &Queue<A::Message>);
+    fn refuse(&mut self, whose: Whose<'_, A::Message>);
 }
 
 impl<A: Actor> Source<A> for Taking<'_, A::Message> {
@@ -86,8 +87,8 @@ impl<A: Actor> Source<A> for Taking<'_, A::Message> {
         Left::Mails(self.collect())
     }
 
-    fn refuse(&mut self, queue: &Queue<A::Message>) {
-        refuse_askers(self, queue.origin);
+    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
+        refuse_askers(self, whose.origin);
     }
 }
 
@@ -168,8 +169,8 @@ impl<A: Actor> Source<A> for Arrived<'_> {
         Left::Frames(std::mem::take(&mut self.calls).count())
     }
 
-    fn refuse(&mut self, queue: &Queue<A::Message>) {
-        refuse_calls(std::mem::take(&mut self.calls), queue);
+    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
+        refuse_calls(std::mem::take(&mut self.calls), whose);
     }
 }
 
@@ -220,7 +221,7 @@ pub(crate) struct Run<'a, A: Actor, S: Source<A>> {
     calls: usize,
     /// The call that was taken out last, until its handler has ended.
     unfinished: usize,
-    queue: &'a Queue<A::Message>,
+    whose: Whose<'a, A::Message>,
     /// Nobody need be told any more.
     finished: bool,
     actor: std::marker::PhantomData<fn(A)>,
@@ -228,9 +229,9 @@ pub(crate) struct Run<'a, A: Actor, S: Source<A>> {
 
 impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
     /// A run of so many calls.
-    pub(crate) fn new(source: S, calls: usize, queue: &'a Queue<A::Message>) -> Run<'a, A, S> {
+    pub(crate) fn new(source: S, calls: usize, whose: Whose<'a, A::Message>) -> Run<'a, A, S> {
         let actor = std::marker::PhantomData;
-        Run { source, calls, unfinished: 1, queue, finished: false, actor }
+        Run { source, calls, unfinished: 1, whose, finished: false, actor }
     }
 
     /// The handlers of the calls that were taken out have ended, but for one that `broke_off`. What
@@ -246,7 +247,7 @@ impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
         if self.finished {
             return;
         }
-        if let Some(owner) = &self.queue.owner {
+        if let Some(owner) = self.whose.owner {
             let begun = self.calls - self.source.left().min(self.calls);
             owner.handled(begun.saturating_sub(self.unfinished) as u64);
         }
@@ -256,6 +257,6 @@ impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
 impl<A: Actor, S: Source<A>> Drop for Run<'_, A, S> {
     fn drop(&mut self) {
         self.count();
-        self.source.refuse(self.queue);
+        self.source.refuse(self.whose);
     }
 }

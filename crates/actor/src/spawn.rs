@@ -42,7 +42,7 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
 pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
     let mailbox = Mailbox::new(A::SCHEMA, options.mailbox_calls.max(1), options.when_full);
     let mailbox = Arc::new(mailbox);
-    (Ref::local(Arc::new(Local::new(mailbox.clone()))), mailbox)
+    (Ref::local(Local::new(mailbox.clone())), mailbox)
 }
 
 /// Runs `life`, that of the actor with this mailbox, where the options say.

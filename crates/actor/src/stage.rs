@@ -33,7 +33,7 @@ struct Stages {
 /// What one turn has for one mailbox.
 struct Stage<I: Interface> {
     /// Keeps the actor from ending before it has got what was sent to it.
-    local: Arc<Local<I>>,
+    local: Local<I>,
     mails: Mails<I::Message>,
     /// Places that are ours and not used yet.
     room: usize,
@@ -49,10 +49,7 @@ trait Publish: Any {
 
 /// The stage as what it is, if it is one for that actor.
 #[inline(always)]
-fn of<'a, I: Interface>(
-    stage: &'a mut dyn Publish,
-    local: &Arc<Local<I>>,
-) -> Option<&'a mut Stage<I>> {
+fn of<'a, I: Interface>(stage: &'a mut dyn Publish, local: &Local<I>) -> Option<&'a mut Stage<I>> {
     let any: &mut dyn Any = stage;
     any.downcast_mut()
         .filter(|stage: &&mut Stage<I>| Arc::ptr_eq(&stage.local.mailbox, &local.mailbox))
@@ -76,7 +73,7 @@ impl Stages {
     }
 
     /// The stage for `local`; there is one from the second message on.
-    fn find<I: Interface>(&mut self, local: &Arc<Local<I>>) -> Option<Box<dyn Publish>> {
+    fn find<I: Interface>(&mut self, local: &Local<I>) -> Option<Box<dyn Publish>> {
         self.settle();
         let wanted = Arc::as_ptr(&local.mailbox).addr();
         if let Some(at) = self.stages.iter().position(|one| one.address() == wanted) {
@@ -103,10 +100,7 @@ impl<I: Interface> Stage<I> {
 /// # Errors
 /// The message, which must be sent.
 #[inline(always)]
-pub(crate) fn add<I: Interface>(
-    local: &Arc<Local<I>>,
-    message: I::Message,
-) -> Result<(), I::Message> {
+pub(crate) fn add<I: Interface>(local: &Local<I>, message: I::Message) -> Result<(), I::Message> {
     let Some(mut at_hand) = AT_HAND.take() else { return Err(message) };
     let mut left = Some(message);
     if let Some(stage) = of(&mut *at_hand, local)
@@ -123,7 +117,7 @@ pub(crate) fn add<I: Interface>(
 
 /// Sends within a turn.
 pub(crate) fn push<I: Interface>(
-    local: &Arc<Local<I>>,
+    local: &Local<I>,
     message: &mut Option<I::Message>,
     mut asker: Asker,
     ticket: &mut Ticket,

@@ -6,3 +6,4 @@ pub(crate) use std::sync::atomic::Ordering;
 pub(crate) type AtomicBool = std::sync::atomic::AtomicBool;
 pub(crate) type AtomicU64 = std::sync::atomic::AtomicU64;
 pub(crate) type AtomicU32 = std::sync::atomic::AtomicU32;
+pub(crate) type AtomicUsize = std::sync::atomic::AtomicUsize;

@@ -72,7 +72,7 @@ impl<I: Interface> This<I> {
     /// A reference to the actor itself. As long as there is one, the actor does not end for want of
     /// references: an actor that keeps one must be stopped.
     pub fn reference(&self) -> I::Ref {
-        Ref::local(Arc::new(Local::new(self.mailbox.clone()))).into()
+        Ref::local(Local::new(self.mailbox.clone())).into()
     }
 
     /// The actor without its type.

@@ -19,7 +19,9 @@ use crate::control::Order;
 use crate::handle::Living;
 use crate::interface::Interface;
 use crate::limits::{TIMER_DELAY_MAX, TIMER_PERIOD_MIN, TIMERS_MAX};
+use crate::lists::Source;
 use crate::mailbox::Mailbox;
+use crate::options::WhenFull;
 use crate::parked::Ticket;
 use crate::queue::{Pushed, Queue};
 use crate::reason::Reason;
@@ -171,7 +173,7 @@ impl<M: Send + 'static> Timers<M> {
     fn add(self: &Arc<Self>, delay: Duration, what: What<M>) -> Result<Timer, TimerError> {
         let runtime = Runtime::try_current().map_err(|_| TimerError::NoRuntime)?;
         let at = Instant::now() + delay.min(TIMER_DELAY_MAX);
-        let queue = Arc::new(Queue::of_timer());
+        let queue = Arc::new(Queue::new(1, WhenFull::Refuse));
         let mut state = self.lock();
         if state.closed {
             return Err(TimerError::Ended);
@@ -285,9 +287,9 @@ impl<M: Send + 'static> Timers<M> {
 
 /// Under the lock of the timers: nobody cancels, and the mailbox does not close meanwhile.
 fn push<M>(mailbox: &Mailbox<M>, message: M, queue: &Arc<Queue<M>>) {
-    let pushed = queue.push(&mut Some(message), None, &mut Ticket::default(), None);
+    let pushed = queue.push(&mut Some(message), None, &mut Ticket::default(), None, |_| {});
     if let Pushed::In { list: true } = pushed {
-        mailbox.list(queue);
+        mailbox.list(Source::Timer(queue.clone()));
     }
 }
 

@@ -152,8 +152,8 @@ impl<A: Actor> Worker<A> {
             }
             Poll::Ready(Next::Calls((chunk, queue))) => {
                 let Some(actor) = &mut self.actor else { return Poll::Ready(()) };
-                let calls = Unhandled::new(chunk, queue);
-                match handle_chunk(actor, calls, self.mailbox.control(), &mut self.gathered) {
+                let calls = Unhandled::new(chunk, queue, &self.mailbox);
+                match handle_chunk(actor, calls, &self.mailbox, &mut self.gathered) {
                     End::Done => {}
                     End::Orders(left) => left.put_back(&self.mailbox),
                     End::Failed(reason, left) => {
@@ -219,7 +219,7 @@ async fn finish<A: Actor>(
             return (actor, Step::End(reason));
         }
         left.handled_one();
-        match handle_chunk(&mut actor, left, mailbox.control(), &mut gathered) {
+        match handle_chunk(&mut actor, left, &mailbox, &mut gathered) {
             End::Done => return (actor, Step::GoOn),
             End::Orders(left) => {
                 left.put_back(&mailbox);
