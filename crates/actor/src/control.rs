@@ -8,14 +8,14 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Waker};
 
 use crate::handle::Living;
 use crate::life::{Down, Exit};
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// What an actor is told.
 pub(crate) enum Order {
@@ -122,7 +122,7 @@ impl State {
 
 impl Control {
     pub(crate) fn new() -> Control {
-        Control { mark: AtomicBool::new(false), state: Mutex::default() }
+        Control { mark: AtomicBool::new(false), state: Mutex::new(State::default()) }
     }
 
     /// There is something that goes before calls.

@@ -24,6 +24,8 @@ mod one_shot;
 pub mod owed;
 pub mod letters;
 mod mailbox;
+#[cfg(all(test, wigwag_loom))]
+mod mailbox_loom;
 mod mails;
 mod queue;
 mod chunks;

@@ -6,7 +6,7 @@
 //! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use wigwag_wire::call::Calls;
@@ -26,7 +26,7 @@ use crate::queue::{Chunk, Pushed, Queue};
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::schema::Schema;
-use crate::sync::{AtomicUsize, Ordering};
+use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::timers::{TimerError, Timers};
 
 /// All the mail of one actor.

@@ -6,7 +6,7 @@
 //! together: the actor decodes each one when its turn has come.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::PoisonError;
 use std::task::Waker;
 
 use wigwag_wire::call::Calls;
@@ -17,6 +17,7 @@ use crate::limits::{RUN_CALLS_MAX, SPARE_BYTES_MAX};
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
 use crate::parked::{Parked, Ticket, Wakers};
+use crate::sync::{Mutex, MutexGuard};
 
 /// Calls of a session as they came.
 #[derive(Default)]

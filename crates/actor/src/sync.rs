@@ -1,9 +1,21 @@
-//! Atomics, from here alone.
+//! Atomics and locks, from std or, when a model is checked, from loom.
 #![allow(clippy::disallowed_types, reason = "this is the one place that may name them")]
 
-pub(crate) use std::sync::atomic::Ordering;
+#[cfg(wigwag_loom)]
+pub(crate) use loom::sync::{Mutex, MutexGuard, atomic::Ordering};
+#[cfg(not(wigwag_loom))]
+pub(crate) use std::sync::{Mutex, MutexGuard, atomic::Ordering};
 
+#[cfg(wigwag_loom)]
+pub(crate) type AtomicBool = loom::sync::atomic::AtomicBool;
+#[cfg(not(wigwag_loom))]
 pub(crate) type AtomicBool = std::sync::atomic::AtomicBool;
+
+#[cfg(wigwag_loom)]
+pub(crate) type AtomicUsize = loom::sync::atomic::AtomicUsize;
+#[cfg(not(wigwag_loom))]
+pub(crate) type AtomicUsize = std::sync::atomic::AtomicUsize;
+
+// For counters in statics, which loom's cannot be, and for what no model looks at.
 pub(crate) type AtomicU64 = std::sync::atomic::AtomicU64;
 pub(crate) type AtomicU32 = std::sync::atomic::AtomicU32;
-pub(crate) type AtomicUsize = std::sync::atomic::AtomicUsize;
