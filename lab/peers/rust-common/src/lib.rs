@@ -2,6 +2,8 @@
 //! orders, payloads, accounts, beginning and end.
 #![forbid(unsafe_code)]
 
+mod threaded;
+
 use std::{
     env,
     io::{self, Read, Write},

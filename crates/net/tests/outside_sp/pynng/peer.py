@@ -20,6 +20,7 @@ KINDS = {
     "pull": pynng.Pull0, "push": pynng.Push0, "rep": pynng.Rep0, "req": pynng.Req0,
     "respondent": pynng.Respondent0, "sub": pynng.Sub0, "surveyor": pynng.Surveyor0,
 }
+printing = threading.Lock()
 # Rounds of each context.
 ROUNDS = 20
 
@@ -85,7 +86,9 @@ def ask_by_contexts(socket, contexts):
                 context.send(question)
                 reply = context.recv()
                 assert reply == b"re " + question, reply
-        print("done", who, flush=True)
+        # In one piece: threads that print at once mix what print() writes in several.
+        with printing:
+            print(f"done {who}", flush=True)
 
     for who in range(contexts):
         threading.Thread(target=ask, args=(who,), daemon=True).start()

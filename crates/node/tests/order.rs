@@ -1,0 +1,113 @@
+//! Numbered messages of many senders of every kind to one actor: each arrives once, and those of one
+//! sender in order.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use std::thread;
+
+use wigwag::{Actor, ActorOptions};
+
+/// Holds each sender's numbers against what comes next.
+struct Inbox {
+    next: Vec<u64>,
+}
+
+#[wigwag::actor]
+impl Inbox {
+    pub fn note(&mut self, sender: u32, number: u64) {
+        let next = &mut self.next[sender as usize];
+        assert_eq!(*next, number, "sender {sender}");
+        *next += 1;
+    }
+
+    pub fn seen(&self) -> Vec<u64> {
+        self.next.clone()
+    }
+}
+
+/// A sender that is an actor: what it sends gathers in its turns.
+struct Feeder {
+    inbox: InboxRef,
+}
+
+#[wigwag::actor]
+impl Feeder {
+    pub async fn feed(&mut self, sender: u32, count: u64) {
+        for number in 0..count {
+            self.inbox.note(sender, number).tell().await.unwrap();
+        }
+    }
+}
+
+fn inbox(senders: u32, options: ActorOptions) -> InboxRef {
+    Inbox { next: vec![0; senders as usize] }.spawn_with(options)
+}
+
+/// Threads, tasks, tasks in turns and actors, each with numbers of its own.
+async fn flood(senders: u32, capacity: usize, count: u64) {
+    let inbox = inbox(senders, ActorOptions::default().mailbox_calls(capacity));
+    let (mut threads, mut tasks) = (Vec::new(), Vec::new());
+    for sender in 0..senders {
+        let to = inbox.clone();
+        let send = async move {
+            for number in 0..count {
+                to.note(sender, number).tell().await.unwrap();
+            }
+        };
+        match sender % 4 {
+            0 => {
+                let to = inbox.clone();
+                threads.push(thread::spawn(move || {
+                    for number in 0..count {
+                        to.note(sender, number).blocking_tell().unwrap();
+                    }
+                }));
+            }
+            1 => tasks.push(tokio::spawn(send)),
+            2 => tasks.push(wigwag::spawn(send)),
+            _ => {
+                let feeder = Feeder { inbox: inbox.clone() }.spawn();
+                tasks.push(tokio::spawn(async move {
+                    feeder.feed(sender, count).ask().await.unwrap();
+                }));
+            }
+        }
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    tokio::task::spawn_blocking(|| threads.into_iter().for_each(|one| one.join().unwrap()))
+        .await
+        .unwrap();
+    let seen = inbox.seen().ask().await.unwrap();
+    assert_eq!(seen, vec![count; senders as usize], "{senders} senders, room for {capacity}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_message_arrives_once_and_in_the_order_of_its_sender() {
+    for senders in [1, 2, 8, 64] {
+        for capacity in [1, 2, 1024] {
+            flood(senders, capacity, 6_400 / u64::from(senders)).await;
+        }
+    }
+}
+
+/// A turn that has taken places and not published yet stands still: nobody waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_that_stands_still_in_its_turn_holds_up_nobody() {
+    let inbox = inbox(2, ActorOptions::default().mailbox_calls(8).own_thread());
+    let (to, others) = (inbox.clone(), inbox.clone());
+    let turn = wigwag::spawn(async move {
+        // The first goes by itself, the second takes places and stays in this turn.
+        to.note(0, 0).try_tell().unwrap();
+        to.note(0, 1).try_tell().unwrap();
+        let sender = thread::spawn(move || {
+            for number in 0..1000 {
+                others.note(1, number).blocking_tell().unwrap();
+            }
+            others.seen().blocking_ask().unwrap()
+        });
+        sender.join().unwrap()
+    });
+    assert_eq!(turn.await.unwrap(), [1, 1000], "the second one of the turn is not out yet");
+    assert_eq!(inbox.seen().ask().await.unwrap(), [2, 1000]);
+}
