@@ -113,6 +113,12 @@ impl Watcher {
         this.demonitor(watching.0, &actor.0);
     }
 
+    /// The notice has come when the monitor is taken back.
+    pub fn monitor_in_vain(&mut self, this: &This<Self>, ended: Here<Handle>) {
+        let monitor = this.monitor(&ended.0).unwrap();
+        this.demonitor(monitor, &ended.0);
+    }
+
     pub fn link(&self, this: &This<Self>, actor: Here<Handle>) {
         this.link(&actor.0).unwrap();
     }
@@ -301,6 +307,7 @@ async fn a_monitor_hears_once_why_an_actor_ended() {
     assert_eq!(reason, Reason::failed("enough"));
     // One that has ended is said to have ended for the same reason.
     let late = watcher.monitor(here(&handle)).ask().await.unwrap().0;
+    watcher.monitor_in_vain(here(&handle)).ask().await.unwrap();
     watcher.nothing().ask().await.unwrap();
     drop(watcher);
     let downs = tokio::task::spawn_blocking(move || heard.iter().collect::<Vec<_>>());
