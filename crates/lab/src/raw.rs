@@ -125,16 +125,26 @@ pub fn send_ask(mut stream: &TcpStream, sizes: Sizes, count: u64, window: u64) -
 
 /// Hands `each` the whole messages of every read, until it has had enough. Before the first read
 /// it gets none, so that asks can begin. A torn message waits for the next read.
-fn receive(mut stream: &TcpStream, size: usize, each: Each<'_>) -> Result<()> {
+fn receive(stream: &TcpStream, size: usize, each: Each<'_>) -> Result<()> {
     let (mut inbox, mut whole, mut end, mut read) = (vec![0; size + BATCH_BYTES], 0, 0, 1);
     stream.set_nodelay(true)?;
     while read > 0 && each(&inbox[..whole])? {
         inbox.copy_within(whole..end, 0);
         end -= whole;
-        read = stream.read(&mut inbox[end..end + BATCH_BYTES])?;
+        read = read_some(stream, &mut inbox[end..end + BATCH_BYTES])?;
         (whole, end) = ((end + read) / size * size, end + read);
     }
     Ok(())
+}
+
+/// A signal, such as that of Ctrl-C, interrupts a read and ends nothing.
+fn read_some(mut stream: &TcpStream, into: &mut [u8]) -> Result<usize> {
+    loop {
+        match stream.read(into) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            read => return read,
+        }
+    }
 }
 
 fn word(message: &[u8], index: usize) -> u64 {
