@@ -11,14 +11,16 @@ use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::{Answerable, Limit, refused};
 use crate::circle::{self, Circle, Waits};
+use crate::crew::AtOnce;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::handle::Living;
 use crate::interface::Interface;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
 use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
-use crate::turn;
+use crate::reply::LocalReply;
 use crate::watch::Watching;
+use crate::{stage, turn};
 
 /// An ask: waits for room, then for the reply.
 #[must_use = "futures do nothing unless they are awaited"]
@@ -127,8 +129,17 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
                 let refused = refused(this.message.take(), error);
                 return Poll::Ready(Err(AskError::Refused(refused)));
             }
-            match this.poll_send(context, true) {
+            let mut woken = None;
+            let sent = if this.target.is_local() {
+                AtOnce::catch(context, &mut woken, |context| this.poll_send(context, true))
+            } else {
+                this.poll_send(context, true)
+            };
+            match sent {
                 Poll::Ready(Ok(answer)) => {
+                    if let Some(actor) = woken {
+                        actor.run();
+                    }
                     this.watching = this.watch();
                     this.answer = Some(answer);
                 }
@@ -164,7 +175,8 @@ impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
     }
 }
 
-/// The answer to an ask that is on its way. Dropping it cancels the ask.
+/// The answer to an ask that is on its way. Dropping it cancels the ask: an actor of this process that
+/// has not begun with it does not handle it any more.
 #[must_use = "dropping an answer cancels the ask"]
 pub struct Answer<'a, I: Interface, R: Answerable> {
     target: &'a Ref<I>,
@@ -179,6 +191,11 @@ enum Waiting<R> {
 }
 
 impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
+    /// The answer that comes to `place`, of an actor of this process.
+    pub(crate) fn here(target: &'a Ref<I>, place: Arc<OneShot<R>>) -> Answer<'a, I, R> {
+        Answer { target, place: Waiting::Here(place), reply: PhantomData }
+    }
+
     /// Sends the ask. `now`: the caller polls the answer next. Always inlined, so that the answer is
     /// made where it stays: it would be stored in two halves and moved as a whole at once, which a
     /// processor can only do slowly.
@@ -198,7 +215,14 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
             },
             Place::Local(local) => {
                 let place = Arc::new(OneShot::new());
-                match send(local, message, Some(place.clone()), ticket, waker) {
+                let asker = Some(place.clone() as Arc<dyn LocalReply>);
+                let pushed = if now {
+                    stage::publish_to(local);
+                    local.push(message, asker, ticket, waker)
+                } else {
+                    send(local, message, asker, ticket, waker)
+                };
+                match pushed {
                     Attempt::Sent(()) => Attempt::Sent(Waiting::Here(place)),
                     Attempt::Full => Attempt::Full,
                     Attempt::Failed(error) => Attempt::Failed(error),

@@ -112,7 +112,10 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     ///
     /// # Cancellation
     /// Dropped while it waits for room, the message is not sent. Dropped while it waits for the
-    /// reply, the ask is cancelled: the reply is thrown away when it comes.
+    /// reply, the ask is cancelled: an actor of this process that has not begun with it passes it
+    /// over, so it is not handled. One that has begun goes on, an `async` handler too, and may look at
+    /// [`Owed::is_wanted`](crate::Owed::is_wanted); the reply is thrown away when it comes. An actor of
+    /// another process is not told. A tell is always handled.
     ///
     /// # Panics
     /// With a time limit and outside a tokio runtime, when it has to wait.

@@ -3,6 +3,7 @@
 //! While a handler waits for the answer of an actor of its own process, its actor says so. Who asks
 //! next follows what they say, from the actor that is asked on; if that leads back to the asker, the
 //! ask is refused. Each says it before it looks, so of two that ask each other at once one sees it.
+//! What runs side by side says nothing: its actor goes on, so it can answer.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ pub(crate) struct Circle;
 
 /// The actor of this turn, if it is in one of its handlers, begins to wait for `target`.
 pub(crate) fn begin(target: &Arc<dyn Living>) -> Result<Option<Waits>, Circle> {
-    let Some(own) = turn::is_handler().then(this::own).flatten() else { return Ok(None) };
+    let Some(own) = turn::holds_up_calls().then(this::own).flatten() else { return Ok(None) };
     own.control().wait_for(Some(Arc::downgrade(target)));
     let waits = Waits(own);
     let mut next = Some(target.clone());

@@ -12,6 +12,7 @@ use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Waker};
 
 use crate::handle::Living;
+use crate::inspect::{self, History, Summary};
 use crate::life::{Down, Exit};
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
@@ -23,10 +24,16 @@ pub(crate) enum Order {
     Stop(Reason),
     /// Ends after the calls that wait; no new ones are let in.
     Drain,
+    /// Breaks off the run at hand, because there is urgent mail.
+    Urgent,
     /// Calls are left to wait.
     Suspend,
     /// They are handled again.
     Resume,
+    /// Handles the calls again that it has put aside.
+    Unstash,
+    /// Says what there is to say of itself.
+    Summary(Summary),
     /// Somebody that it watches has ended.
     Down(Down),
     /// Somebody that it is linked to has ended.
@@ -89,6 +96,9 @@ struct Known {
     watchers: Vec<Watcher>,
     /// Whose answer a handler of this actor waits for.
     waits_for: Option<Weak<dyn Living>>,
+    suspended: bool,
+    /// From the first failure of a life on.
+    history: Option<Box<History>>,
 }
 
 impl State {
@@ -139,6 +149,8 @@ impl Control {
             (&order, known.orders.back()),
             (Order::Stop(_), Some(Order::Stop(_)))
                 | (Order::Drain, Some(Order::Drain))
+                | (Order::Urgent, Some(Order::Urgent))
+                | (Order::Unstash, Some(Order::Unstash))
                 | (Order::Suspend, Some(Order::Suspend))
                 | (Order::Resume, Some(Order::Resume))
         );
@@ -157,6 +169,11 @@ impl Control {
         let mut state = self.lock();
         let known = state.if_known()?;
         let order = known.orders.pop_front();
+        match order {
+            Some(Order::Suspend) => known.suspended = true,
+            Some(Order::Resume) => known.suspended = false,
+            _ => {}
+        }
         if known.orders.is_empty() {
             self.mark.store(false, Ordering::Release);
         }
@@ -216,6 +233,32 @@ impl Control {
 
     pub(crate) fn waited_for(&self) -> Option<Arc<dyn Living>> {
         self.lock().if_known()?.waits_for.as_ref()?.upgrade()
+    }
+
+    /// A life has ended as nobody wanted, and another may follow.
+    pub(crate) fn failed(&self, reason: &Reason) {
+        if let Ok(known) = self.lock().known() {
+            known.history.get_or_insert_default().failed(reason.clone());
+        }
+    }
+
+    /// Another life begins; what the one before was told to leave undone is done again.
+    pub(crate) fn restarted(&self) {
+        if let Ok(known) = self.lock().known() {
+            known.suspended = false;
+            known.history.get_or_insert_default().restarts += 1;
+        }
+    }
+
+    /// What is known for whoever looks at the actor.
+    pub(crate) fn known(&self) -> inspect::Known {
+        let mut state = self.lock();
+        let Some(known) = state.if_known() else { return inspect::Known::default() };
+        let (restarts, failures) = match &known.history {
+            Some(history) => (history.restarts, history.failures.iter().cloned().collect()),
+            None => (0, Vec::new()),
+        };
+        inspect::Known { suspended: known.suspended, restarts, failures }
     }
 
     pub(crate) fn ended(&self) -> Option<Reason> {

@@ -14,6 +14,7 @@ use crate::error::{CallError, CallErrorKind};
 use crate::interface::Interface;
 use crate::reason::Reason;
 use crate::reference::{Place, Ref};
+use crate::replace::{ReplaceError, replace};
 use crate::sync::{AtomicU64, Ordering};
 
 /// A number that there was not before in this process.
@@ -38,6 +39,12 @@ pub(crate) trait Living: Send + Sync {
 
     /// Calls that wait for it.
     fn waiting(&self) -> usize;
+
+    /// Calls that it has put aside.
+    fn stashed(&self) -> usize;
+
+    /// True when it sleeps for want of calls.
+    fn is_idle(&self) -> bool;
 
     /// Calls that were dropped for want of room.
     fn dropped(&self) -> u64;
@@ -90,6 +97,8 @@ impl Handle {
     /// Has the actor end when it has handled what waits; nothing new is let in. False when it has
     /// ended already.
     pub fn drain(&self) -> bool {
+        // What this turn has sent and not published yet was sent before: it must not be shut out.
+        crate::stage::publish_all();
         self.0.order(Order::Drain)
     }
 
@@ -211,6 +220,25 @@ pub trait Alive<I: Interface> {
         &self,
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, CallError>> + Send;
+
+    /// Puts another state in the place of the actor's, between two calls, and gives the old one back.
+    /// Address, mailbox and the mail that waits stay; no hook runs.
+    ///
+    /// `convert` makes the new state while it looks at the old one. It owns nothing of it, so that
+    /// whatever happens there is a state to go on with: when it gives an error, or panics, the old one
+    /// goes on as it was. What can only be moved is taken with [`visit`](Self::visit), whose panic ends
+    /// the actor. Behaviour of another type is a field of a `Box<dyn Trait>` that the new state has
+    /// another one in.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the state is replaced all the same and the old one is dropped.
+    fn replace<E: Send + 'static>(
+        &self,
+        convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
+    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send;
 }
 
 impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
@@ -228,24 +256,37 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
     ) -> impl Future<Output = Result<T, CallError>> + Send {
         let handle = self.handle();
-        async move {
-            let handle = handle?;
-            let (tells, told) = oneshot::channel();
-            let order = Order::Visit(Box::new(|actor| {
-                if let Some(actor) = actor.downcast_mut() {
-                    // Whoever asked may have gone.
-                    let _ = tells.send(visit(actor));
-                }
-            }));
-            let given = handle.living().order(order);
-            told.await.map_err(|_| {
-                let kind = match handle.reason() {
-                    // A supervised actor has another life before it by now.
-                    None | Some(Reason::Panicked(_)) if given => CallErrorKind::Panicked,
-                    _ => CallErrorKind::ActorStopped,
-                };
-                CallError::new(kind, handle.target())
-            })
-        }
+        async move { visit_state(handle?, visit).await }
     }
+
+    fn replace<E: Send + 'static>(
+        &self,
+        convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
+    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send {
+        let visited = self.visit(|state| replace(state, convert));
+        async move { visited.await.map_err(ReplaceError::Unreached)? }
+    }
+}
+
+/// Has something done with the state of an actor that is an `I`.
+pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
+    handle: Handle,
+    visit: impl FnOnce(&mut I) -> T + Send + 'static,
+) -> Result<T, CallError> {
+    let (tells, told) = oneshot::channel();
+    let order = Order::Visit(Box::new(|actor| {
+        if let Some(actor) = actor.downcast_mut() {
+            // Whoever asked may have gone.
+            let _ = tells.send(visit(actor));
+        }
+    }));
+    let given = handle.living().order(order);
+    told.await.map_err(|_| {
+        let kind = match handle.reason() {
+            // A supervised actor has another life before it by now.
+            None | Some(Reason::Panicked(_)) if given => CallErrorKind::Panicked,
+            _ => CallErrorKind::ActorStopped,
+        };
+        CallError::new(kind, handle.target())
+    })
 }

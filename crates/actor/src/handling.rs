@@ -5,14 +5,17 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::control::Control;
 use crate::error::CallErrorKind;
 use crate::handle::Living;
-use crate::interface::Actor;
+use crate::interface::{self, Actor, Message};
 use crate::letters::Origin;
 use crate::lists::{Source, Whose};
 use crate::mailbox::{Mailbox, refuse};
+use crate::mails::Asker;
 use crate::queue::Chunk;
 use crate::reason::Reason;
-use crate::reply::{Gathered, Reply};
-use crate::run::{self, Arrived, Left, Pause, Run};
+use crate::reply::{Gathered, Reply, ReplySlot};
+use crate::run::{self, Arrived, Left, Pause, Run, is_gone};
+use crate::side_by_side::Call;
+use crate::spans::{Spanned, Spans};
 
 /// Why the handling of a chunk ended, with the calls that were not begun.
 pub(crate) enum End<M> {
@@ -21,6 +24,8 @@ pub(crate) enum End<M> {
     Orders(Unhandled<M>),
     /// This call has an `async` handler.
     Later(M, Reply<'static>, Unhandled<M>),
+    /// The handler of this call runs side by side with others.
+    SideBySide(Call<M>, Unhandled<M>),
     /// A handler has ended the actor.
     Failed(Reason, Unhandled<M>),
 }
@@ -38,6 +43,11 @@ impl<M> Unhandled<M> {
     pub(crate) fn new(chunk: Chunk<M>, source: Source<M>, mailbox: &Mailbox<M>) -> Unhandled<M> {
         let origin = mailbox.origin_of(&source);
         Unhandled { chunk: Some(chunk), source, origin }
+    }
+
+    /// Behind a call that no other followed.
+    pub(crate) fn none(origin: Option<Origin<M>>) -> Unhandled<M> {
+        Unhandled { chunk: None, source: Source::Local, origin }
     }
 
     fn whose(&self) -> Whose<'_, M> {
@@ -90,6 +100,7 @@ pub(crate) fn handle_chunk<A: Actor>(
     mut calls: Unhandled<A::Message>,
     mailbox: &Mailbox<A::Message>,
     gathered: &mut Option<Box<Gathered>>,
+    spans: Option<Spans>,
 ) -> End<A::Message> {
     if calls.source.is_timer() && mailbox.control().is_marked() {
         // What control mail does may cancel the timer.
@@ -107,17 +118,30 @@ pub(crate) fn handle_chunk<A: Actor>(
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
             let count = frames.calls - frames.skip;
-            let run = Run::new(Arrived::new(frames, owner), count, whose);
-            handle_run(actor, run, control, &mut reply)
+            let calls = Arrived::new(frames, owner);
+            match spans {
+                None => handle_run(actor, Run::new(calls, count, whose), control, &mut reply),
+                Some(spans) => {
+                    let run = Run::new(Spanned { calls, spans }, count, whose);
+                    handle_run(actor, run, control, &mut reply)
+                }
+            }
         }
         (Chunk::Frames(_), None) => (Ok(Pause::End), Left::Frames(0)),
         (Chunk::Mails(mails), _) => {
             let count = mails.len();
-            handle_run(actor, Run::new(mails.drain(), count, whose), control, &mut reply)
+            let calls = mails.drain();
+            match spans {
+                None => handle_run(actor, Run::new(calls, count, whose), control, &mut reply),
+                Some(spans) => {
+                    let run = Run::new(Spanned { calls, spans }, count, whose);
+                    handle_run(actor, run, control, &mut reply)
+                }
+            }
         }
     };
     let owned = match pause {
-        Ok(Pause::Later(_)) => Some(reply.take_owned()),
+        Ok(Pause::Later(_) | Pause::SideBySide(_)) => Some(reply.take_owned()),
         _ => None,
     };
     if owner.is_some() {
@@ -132,8 +156,53 @@ pub(crate) fn handle_chunk<A: Actor>(
     calls.keep(chunk, left, mailbox);
     match (pause, owned) {
         (Ok(Pause::Later(message)), Some(reply)) => End::Later(message, reply, calls),
+        (Ok(Pause::SideBySide(message)), Some(reply)) => {
+            let (owner, origin) = (calls.source.owner().cloned(), calls.origin);
+            End::SideBySide(Call { message, reply, owner, origin }, calls)
+        }
         (Ok(_), _) => End::Orders(calls),
         (Err(reason), _) => End::Failed(reason, calls),
+    }
+}
+
+/// Handles the only call that waited; `None` when that is all.
+#[inline]
+pub(crate) fn handle_one<A: Actor>(
+    actor: &mut Option<A>,
+    message: A::Message,
+    asker: Asker,
+    mailbox: &Mailbox<A::Message>,
+    spans: Option<Spans>,
+) -> Option<End<A::Message>> {
+    let slot = match asker {
+        Some(asker) if is_gone(&asker) => return None,
+        Some(asker) => ReplySlot::Local(asker),
+        None => ReplySlot::Nobody,
+    };
+    let mut reply = Reply::new(slot, None);
+    let actor = actor.as_mut()?;
+    let handled = catch_unwind(AssertUnwindSafe(|| match spans {
+        None => actor.handle(message, &mut reply),
+        Some(spans) => spans.of(message.method()).in_scope(|| actor.handle(message, &mut reply)),
+    }));
+    let left = || Unhandled::none(mailbox.origin_of(&Source::Local));
+    match handled {
+        Ok(interface::Handled::Done) => {
+            reply.end();
+            None
+        }
+        Ok(interface::Handled::Later(message)) => {
+            Some(End::Later(message, reply.take_owned(), left()))
+        }
+        Ok(interface::Handled::SideBySide(message)) => {
+            let (owner, left) = (None, left());
+            let (reply, origin) = (reply.take_owned(), left.origin);
+            Some(End::SideBySide(Call { message, reply, owner, origin }, left))
+        }
+        Err(payload) => {
+            reply.fail(CallErrorKind::Panicked, "");
+            Some(End::Failed(Reason::panicked(&*payload), left()))
+        }
     }
 }
 
@@ -151,7 +220,7 @@ fn handle_run<A: Actor>(
     reply.hand_over();
     match pause {
         Ok(pause) => {
-            let broke_off = matches!(pause, Pause::Later(_));
+            let broke_off = matches!(pause, Pause::Later(_) | Pause::SideBySide(_));
             (Ok(pause), run.finish(broke_off))
         }
         Err(payload) => {

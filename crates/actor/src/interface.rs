@@ -4,6 +4,7 @@
 //! by hand.
 
 use std::future::Future;
+use std::hash::RandomState;
 
 use wigwag_wire::small::Window;
 use wigwag_wire::{Buffer, DecodeError, Reader};
@@ -15,6 +16,7 @@ use crate::reference::Ref;
 use crate::reply::Reply;
 use crate::run::SameCalls;
 use crate::schema::Schema;
+use crate::side_by_side::Work;
 
 /// The calls that an actor understands. A caller needs no more than this.
 pub trait Interface: Sized + Send + 'static {
@@ -56,6 +58,10 @@ pub trait Message: Sized + Send + 'static {
 
 /// State behind an interface.
 pub trait Actor: Life {
+    /// True where there are handlers that run side by side: then room is made ready for them.
+    #[doc(hidden)]
+    const SIDE_BY_SIDE: bool = false;
+
     /// Handles one call, or hands it back when its handler is `async`. The hot path: no future, no
     /// box, no allocation beyond what the handler makes.
     fn handle(&mut self, message: Self::Message, reply: &mut Reply<'_>) -> Handled<Self::Message>;
@@ -93,6 +99,25 @@ pub trait Actor: Life {
         message: Self::Message,
         reply: Reply<'static>,
     ) -> impl Future<Output = ()> + Send;
+
+    /// Runs the first part of a handler that runs side by side with others, and gives the rest of
+    /// it. `None`: there is no such handler.
+    #[doc(hidden)]
+    fn handle_side_by_side(
+        &mut self,
+        message: Self::Message,
+        reply: Reply<'static>,
+    ) -> Option<Work> {
+        let _ = (message, reply);
+        None
+    }
+
+    /// The key in whose order the call runs, if it has one.
+    #[doc(hidden)]
+    fn serial_key(message: &Self::Message, hashing: &RandomState) -> Option<u64> {
+        let _ = (message, hashing);
+        None
+    }
 
     /// Starts the actor on the runtime of the caller, with the default options.
     ///
@@ -158,4 +183,6 @@ pub enum Handled<M> {
     Done,
     /// Its handler is `async`: run [`Actor::handle_later`].
     Later(M),
+    /// Its handler runs side by side with others: run [`Actor::handle_side_by_side`].
+    SideBySide(M),
 }

@@ -28,10 +28,18 @@ pub trait Life: Interface {
     }
 
     /// Runs after the last call, unless the actor was killed or has panicked: then its state is only
-    /// dropped, because nobody knows what it is like.
+    /// dropped, because nobody knows what it is like. When it panics itself, that is the reason for
+    /// which the actor has ended.
     fn stopped(&mut self, this: &This<Self>, reason: &Reason) -> impl Future<Output = ()> + Send {
         let _ = (this, reason);
         ready(())
+    }
+
+    /// What whoever [inspects](Handle::inspect) the actor reads of its state, in a line or two; the
+    /// type's name unless the actor has more to say. It runs between two calls, so it should be quick;
+    /// a panic in it changes nothing.
+    fn summary(&self) -> String {
+        Self::SCHEMA.name.into()
     }
 
     /// An actor that this one [monitors](This::monitor) has ended. Comes once for each monitor, and

@@ -10,6 +10,18 @@ pub const MAILBOX_CALLS: usize = 1024;
 /// One lock per so many calls costs a fraction of a nanosecond each, and no sender waits for more.
 pub const RUN_CALLS_MAX: usize = 64;
 
+/// Urgent calls that may wait for an actor: a quarter of what its mailbox holds, because a flood of
+/// them is not urgent, and at most four runs that a newer one waits for.
+pub const URGENT_CALLS_MAX: usize = 256;
+
+/// Runs of urgent calls in a row while others wait: one run of those is granted then, so urgent calls
+/// hold up the others and never stop them.
+pub const URGENT_RUNS_MAX: usize = 16;
+
+/// Calls that an actor may have put aside: as many as wait in a mailbox, so that one that is full of
+/// calls that come too soon can be gone through.
+pub const STASH_CALLS_MAX: usize = MAILBOX_CALLS;
+
 /// Runs in one turn before other tasks of the thread get theirs: about 100 µs of short calls.
 pub const TURN_RUNS_MAX: usize = 64;
 
@@ -37,6 +49,13 @@ pub const ANSWER_WATCH: Duration = Duration::from_micros(100);
 /// costs [`ANSWER_WATCH`] of a processor, so it costs a tenth of a microsecond an ask at most.
 pub const WATCH_RESTS_MAX: u32 = 1024;
 
+/// Items of a stream that its producer may be ahead of its consumer unless the caller says otherwise:
+/// as many as an actor takes calls at once, so that each side is woken once for many of them.
+pub const ITEMS_AHEAD: usize = 64;
+
+/// Items that a caller may let a producer be ahead: 4 MiB of 64 bytes each.
+pub const ITEMS_AHEAD_MAX: usize = 65_536;
+
 /// Monitors of an actor, links of it and tasks that wait for its end, together: 4 MiB of memory, and
 /// its end is told to all of them by one thread.
 pub const WATCHERS_MAX: usize = 65_536;
@@ -57,9 +76,23 @@ pub const CHILD_SHUTDOWN: Duration = Duration::from_secs(5);
 /// How long a child's `started` hook may take.
 pub const CHILD_START: Duration = Duration::from_secs(30);
 
+/// Failures of a supervised actor that are remembered: those of a burst that its supervisor
+/// gave up on by default, and some before it.
+pub const FAILURES_KEPT: usize = 8;
+
+/// Bytes of what an actor says of itself: a screen.
+pub const SUMMARY_BYTES_MAX: usize = 4096;
+
 /// Actors that wait for one another in a row, of which an ask looks whether they lead back to it. A
 /// longer circle ends by the time limit of an ask in it.
 pub const CIRCLE_MAX: usize = 64;
+
+/// Calls of an actor that run side by side or wait for their key, unless its options say otherwise:
+/// what each holds is about a kilobyte, so a quarter of a megabyte.
+pub const SIDE_BY_SIDE: usize = 256;
+
+/// The most that the options may say: 64 MiB for an actor.
+pub const SIDE_BY_SIDE_MAX: usize = 65_536;
 
 /// Timers of an actor, together with their calls that are due and wait: each takes about half a
 /// kilobyte, so half a megabyte at most.
@@ -95,3 +128,25 @@ pub const LETTERS_MAX: usize = 1024;
 
 /// Keys that a sticky router remembers: about 50 bytes each, 3 MiB.
 pub const STICKY_KEYS_MAX: usize = 65_536;
+
+/// Jobs that a runner runs before the other tasks of its thread have their turn: 3 ms when each has as
+/// much to do as [`TURN_RUNS_MAX`] allows.
+pub const RUNNER_JOBS_MAX: usize = 32;
+
+/// Jobs in a row that a runner takes from its own thread while others wait in line.
+pub const RUNNER_OWN_MAX: usize = 16;
+
+/// A run of an actor that is short enough for its asker to run it himself: what switching to it and
+/// back costs when its thread must be woken, a few times over.
+pub const SHORT_RUN: Duration = Duration::from_micros(10);
+
+/// Runs that are taken for short after one was: a run that turns out to be long is one in so many.
+pub const SHORT_RUNS_TRUSTED: u8 = 32;
+
+/// Actors that run one within another, each asked by the one before. Each takes some kilobytes of
+/// stack.
+pub const AT_ONCE_DEPTH_MAX: u32 = 4;
+
+/// Runs of an actor, in a turn, that its asker does for it: his own call, and a few that came with
+/// it.
+pub const AT_ONCE_RUNS_MAX: usize = 4;

@@ -151,7 +151,8 @@ fn handle(mailbox: &Mailbox<Number>, mut chunk: Chunk<Number>, source: &Source<N
 fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
     let mut heard = Vec::new();
     loop {
-        match wait(|context| mailbox.poll_next(context)) {
+        match wait(|context| mailbox.poll_next(context, false)) {
+            Next::Call(message, _) => heard.push(message.0),
             Next::Calls((chunk, source)) => heard.extend(handle(mailbox, chunk, &source)),
             Next::Over => return heard,
             Next::Orders => panic!("nobody gives orders"),
@@ -193,7 +194,7 @@ fn loom_a_sleeping_actor_hears_of_an_order() {
             let mailbox = mailbox.clone();
             thread::spawn(move || assert!(mailbox.order(Order::Stop(Reason::Shutdown))))
         };
-        assert!(matches!(wait(|context| mailbox.poll_next(context)), Next::Orders));
+        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), Next::Orders));
         assert!(matches!(mailbox.control().take(), Some(Order::Stop(_))));
         assert!(mailbox.control().take().is_none());
         giver.join().unwrap();
@@ -267,8 +268,10 @@ fn loom_what_is_put_back_while_the_actor_is_killed_is_answered_once() {
     model(|| {
         let mailbox = mailbox(8, 1);
         let heard = Heard::new();
-        push(&mailbox, 1, heard.asker());
-        let Next::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context)) else {
+        push(&mailbox, 1, None);
+        push(&mailbox, 2, heard.asker());
+        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), Next::Call(..)));
+        let Next::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false)) else {
             panic!("there is a call");
         };
         let killer = {

@@ -2,7 +2,8 @@
 
 use tokio::runtime::Handle;
 
-use crate::limits::MAILBOX_CALLS;
+use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
+use crate::worker::Manner;
 
 /// How to start an actor.
 #[derive(Clone, Debug)]
@@ -12,6 +13,17 @@ pub struct ActorOptions {
     pub mailbox_calls: usize,
     /// What becomes of a call that finds them all taken.
     pub when_full: WhenFull,
+    /// Calls that run side by side, with those that wait for their key, at most: from 1 to
+    /// [`SIDE_BY_SIDE_MAX`]. While there are so many the actor takes no call at all; control mail is
+    /// obeyed.
+    pub side_by_side: usize,
+    /// True: each call is handled in a span of `tracing`. A span's name is fixed when a program is
+    /// compiled, so all are named `call`, level info, target `wigwag_actor::spans`, and have the fields
+    /// `actor` (the type), `method` and `number` (the actor's). What an `async` or a side-by-side
+    /// handler does after a wait is in it as well. Calls are told apart then, so those of another
+    /// process that follow each other are handled one by one; without it a run of calls pays one
+    /// comparison.
+    pub spans: bool,
     /// Where the actor runs.
     pub runs: Runs,
 }
@@ -33,6 +45,10 @@ pub enum WhenFull {
 }
 
 /// Where an actor runs.
+///
+/// An actor whose handlers are quick (some microseconds) may, while it is idle, be run by a task of its
+/// runtime that asks it, before that task goes on; so a handler that blocks its thread until somebody
+/// else does something belongs on a thread of its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Runs {
@@ -60,6 +76,24 @@ impl ActorOptions {
         self
     }
 
+    /// The same options with so many calls side by side; 1 is one after the other.
+    #[must_use]
+    pub fn side_by_side(mut self, calls: usize) -> ActorOptions {
+        self.side_by_side = calls.clamp(1, SIDE_BY_SIDE_MAX);
+        self
+    }
+
+    /// The same options with calls in spans, or without.
+    #[must_use]
+    pub fn spans(mut self, spans: bool) -> ActorOptions {
+        self.spans = spans;
+        self
+    }
+
+    pub(crate) fn manner(&self) -> Manner {
+        Manner { side_by_side: self.side_by_side, spans: self.spans }
+    }
+
     /// The same options for an actor that runs on `runtime`.
     #[must_use]
     pub fn on(mut self, runtime: &Handle) -> ActorOptions {
@@ -80,6 +114,8 @@ impl Default for ActorOptions {
         ActorOptions {
             mailbox_calls: MAILBOX_CALLS,
             when_full: WhenFull::default(),
+            side_by_side: SIDE_BY_SIDE,
+            spans: false,
             runs: Runs::default(),
         }
     }

@@ -38,9 +38,20 @@ impl<R: Encode + Send + 'static> Owed<R> {
     }
 
     /// True when somebody waits for the answer: false for a tell, and when an asker of this process
-    /// has gone away.
+    /// has gone away. An asker that goes before the handler has begun is passed over; a handler that
+    /// runs looks here whether to go on.
     pub fn is_wanted(&self) -> bool {
         self.reply.is_awaited()
+    }
+}
+
+impl<R> Owed<R> {
+    pub(crate) fn of(reply: Reply<'static>) -> Owed<R> {
+        Owed { reply, kind: PhantomData }
+    }
+
+    pub(crate) fn into_reply(self) -> Reply<'static> {
+        self.reply
     }
 }
 

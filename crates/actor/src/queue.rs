@@ -103,8 +103,11 @@ pub(crate) struct Queue<M> {
 }
 
 struct State<M> {
+    /// A call that came when none waited: it goes before those in `chunks`. Who sends one thing at a
+    /// time needs no chunk at all.
+    first: Option<(M, Asker)>,
     chunks: Chunks<M>,
-    /// Calls in `chunks`, and places that turns have leased.
+    /// Calls here, and places that turns have leased.
     waiting: usize,
     /// The mailbox knows that there is mail.
     listed: bool,
@@ -161,6 +164,7 @@ impl<M> State<M> {
     fn push(&mut self, message: M, asker: Asker) -> bool {
         match self.chunks.last() {
             Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(message, asker),
+            None if self.first.is_none() => self.first = Some((message, asker)),
             _ => {
                 let mut mails = self.chunks.empty_mails();
                 mails.push(message, asker);
@@ -171,8 +175,27 @@ impl<M> State<M> {
         !std::mem::replace(&mut self.listed, true)
     }
 
+    /// So many calls were taken out; true when there are more.
+    fn took(&mut self, calls: usize) -> bool {
+        self.waiting -= calls;
+        self.listed = !self.chunks.is_empty();
+        self.listed
+    }
+
+    /// The first chunk; the call that goes before all chunks is one by itself.
+    fn pop_chunk(&mut self) -> Option<Chunk<M>> {
+        let Some((message, asker)) = self.first.take() else { return self.chunks.pop_first() };
+        let mut mails = self.chunks.empty_mails();
+        mails.push(message, asker);
+        Some(Chunk::Mails(mails))
+    }
+
     /// The local call that waits longest.
     fn pop_oldest(&mut self) -> Option<(M, Asker)> {
+        if let Some(first) = self.first.take() {
+            self.waiting -= 1;
+            return Some(first);
+        }
         let Some(Chunk::Mails(first)) = self.chunks.first() else { return None };
         let oldest = first.pop_first()?;
         self.waiting -= 1;
@@ -186,6 +209,7 @@ impl<M> State<M> {
 impl<M> Queue<M> {
     pub(crate) fn new(capacity: usize, when_full: WhenFull) -> Queue<M> {
         let state = State {
+            first: None,
             chunks: Chunks::new(),
             waiting: 0,
             listed: false,
@@ -320,16 +344,27 @@ impl<M> Queue<M> {
         self.lock().chunks.take_empty(into);
     }
 
+    /// The call that came when none waited, for the actor; `None` when it was taken. `true`: more is
+    /// waiting, list the queue again.
+    #[inline]
+    pub(crate) fn take_first(&self) -> Option<(M, Asker, bool)> {
+        let mut state = self.lock();
+        let (message, asker) = state.first.take()?;
+        let more = state.took(1);
+        let woken = state.wakers(self.capacity.saturating_sub(state.waiting));
+        drop(state);
+        woken.into_iter().for_each(Wakers::wake);
+        Some((message, asker, more))
+    }
+
     /// The first chunk, for the actor. `true`: more is waiting, list the queue again.
     pub(crate) fn take(&self) -> Option<(Chunk<M>, bool)> {
         let mut state = self.lock();
-        let Some(chunk) = state.chunks.pop_first() else {
+        let Some(chunk) = state.pop_chunk() else {
             state.listed = false;
             return None;
         };
-        state.waiting -= chunk.calls();
-        let more = !state.chunks.is_empty();
-        state.listed = more;
+        let more = state.took(chunk.calls());
         let woken = state.wakers(self.capacity.saturating_sub(state.waiting));
         drop(state);
         woken.into_iter().for_each(Wakers::wake);
@@ -367,6 +402,11 @@ impl<M> Queue<M> {
             return Err(chunk);
         }
         state.waiting += chunk.calls();
+        if let Some((message, asker)) = state.first.take() {
+            let mut mails = state.chunks.empty_mails();
+            mails.push(message, asker);
+            state.chunks.push_first(Chunk::Mails(mails));
+        }
         state.chunks.push_first(chunk);
         Ok(!std::mem::replace(&mut state.listed, true))
     }
@@ -378,6 +418,11 @@ impl<M> Queue<M> {
     /// Calls that wait, and places that turns have leased.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting
+    }
+
+    /// What becomes of a call that finds no room.
+    pub(crate) fn when_full(&self) -> WhenFull {
+        self.lock().when_full
     }
 
     /// Calls that were dropped because there was no room.
@@ -399,7 +444,9 @@ impl<M> Queue<M> {
         let mut state = self.lock();
         (state.closed, state.over) = (true, true);
         state.waiting = 0;
-        let left = state.chunks.take_all();
+        let first = state.first.take().map(|first| Chunk::Mails([first].into_iter().collect()));
+        let mut left = state.chunks.take_all();
+        first.into_iter().for_each(|first| left.push_front(first));
         let parked = state.drain_parked();
         drop(state);
         parked.into_iter().for_each(Waker::wake);
@@ -429,7 +476,8 @@ mod tests {
         for ticket in &mut waiting {
             assert!(matches!(push(ticket), Pushed::Full));
         }
-        assert!(queue.take().is_some());
+        // The first, and the chunk behind it.
+        assert!(queue.take().is_some() && queue.take().is_some());
         let mut leased = 0;
         while let (_, more @ 1..) = queue.publish_staged(&mut Mails::default(), 0, RUN_CALLS_MAX) {
             leased += more;

@@ -150,7 +150,26 @@ impl<I: Interface> Local<I> {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         let is_told = asker.is_none();
-        match self.mailbox.push(message, asker, ticket, waker) {
+        let pushed = self.mailbox.push(message, asker, ticket, waker);
+        self.attempt(pushed, is_told, message)
+    }
+
+    /// The same for an urgent call.
+    pub(crate) fn push_urgent(
+        &self,
+        message: &mut Option<I::Message>,
+        asker: Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let is_told = asker.is_none();
+        let pushed = self.mailbox.push_urgent(message, asker, ticket, waker);
+        self.attempt(pushed, is_told, message)
+    }
+
+    #[inline]
+    fn attempt(&self, pushed: Pushed, is_told: bool, message: &Option<I::Message>) -> Attempt<()> {
+        match pushed {
             Pushed::In { .. } => Attempt::Sent(()),
             Pushed::Full => Attempt::Full,
             Pushed::Refused => self.failed(CallErrorKind::Full),

@@ -214,10 +214,10 @@ impl<'r> Reply<'r> {
                 }
             }
             ReplySlot::Local(place) => {
-                let any: Arc<dyn Any + Send + Sync> = place.clone();
-                match any.downcast::<OneShot<R>>() {
-                    Ok(place) => place.complete(Ok(value)),
-                    Err(_) => place.fail(CallErrorKind::BadReply, None),
+                let any: &dyn Any = &*place;
+                match any.downcast_ref::<OneShot<R>>() {
+                    Some(place) => place.complete(Ok(value)),
+                    None => place.fail(CallErrorKind::BadReply, None),
                 }
             }
         }
@@ -233,6 +233,14 @@ impl<'r> Reply<'r> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
         let way = self.owner().map_or(Way::None, |owner| Way::Owned(owner.clone()));
         Reply { slot, way, gathered: Gathered::default() }
+    }
+
+    /// The place of an asker of this process.
+    pub(crate) fn local(&self) -> Option<Arc<dyn LocalReply>> {
+        match &self.slot {
+            ReplySlot::Local(place) => Some(place.clone()),
+            ReplySlot::Nobody | ReplySlot::Remote { .. } => None,
+        }
     }
 
     fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
@@ -262,11 +270,17 @@ thread_local! {
     static ENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Drops a handler whose actor has ended: its asker hears that, and not that the handler said nothing.
+/// Drops a handler or a state whose actor has ended: who is owed something hears that, and not that
+/// nothing was said.
 pub(crate) fn ending(drop: impl FnOnce()) {
-    let before = ENDING.replace(true);
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            ENDING.set(self.0);
+        }
+    }
+    let _before = Before(ENDING.replace(true));
     drop();
-    ENDING.set(before);
 }
 
 impl Drop for Reply<'_> {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use wigwag_wire::call::{CallRun, Calls};
+use wigwag_wire::call::{self, CallRun, Calls};
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::control::Control;
@@ -17,7 +17,7 @@ use crate::lists::Whose;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::mails::{Mails, Taking};
 use crate::queue::Frames;
-use crate::reply::{Reply, ReplySlot};
+use crate::reply::{LocalReply, Reply, ReplySlot};
 
 /// Why a run stands still.
 pub(crate) enum Pause<M> {
@@ -25,6 +25,8 @@ pub(crate) enum Pause<M> {
     End,
     /// This call has an `async` handler.
     Later(M),
+    /// The handler of this call runs side by side with others.
+    SideBySide(M),
     /// There is control mail.
     Orders,
 }
@@ -56,6 +58,13 @@ pub(crate) trait Source<A: Actor> {
     fn refuse(&mut self, whose: Whose<'_, A::Message>);
 }
 
+/// Nobody but the mailbox holds the asker's place: what he asked for is not begun. One load, of a line
+/// that the answer needs next.
+#[inline(always)]
+pub(crate) fn is_gone(asker: &Arc<dyn LocalReply>) -> bool {
+    Arc::strong_count(asker) == 1
+}
+
 impl<A: Actor> Source<A> for Taking<'_, A::Message> {
     fn handle(
         &mut self,
@@ -70,10 +79,15 @@ impl<A: Actor> Source<A> for Taking<'_, A::Message> {
             let Some((message, asker)) = self.next() else { return Pause::End };
             // A tell finds the reply as the call before left it: nobody waits.
             if let Some(asker) = asker {
+                if is_gone(&asker) {
+                    continue;
+                }
                 reply.renew(ReplySlot::Local(asker));
             }
-            if let Handled::Later(message) = actor.handle(message, reply) {
-                return Pause::Later(message);
+            match actor.handle(message, reply) {
+                Handled::Done => {}
+                Handled::Later(message) => return Pause::Later(message),
+                Handled::SideBySide(message) => return Pause::SideBySide(message),
             }
             reply.end();
         }
@@ -103,8 +117,13 @@ impl<'a> Arrived<'a> {
         Arrived { calls: frames.left(), owner }
     }
 
+    /// The next call.
+    pub(crate) fn next(&mut self) -> Option<call::Call<'a>> {
+        self.calls.next()
+    }
+
     #[cold]
-    fn not_understood<A: Actor>(
+    pub(crate) fn not_understood<A: Actor>(
         &self,
         method: u32,
         error: Option<DecodeError>,
@@ -154,6 +173,7 @@ impl<A: Actor> Source<A> for Arrived<'_> {
             match handled {
                 Ok(Some(Handled::Done)) => {}
                 Ok(Some(Handled::Later(message))) => return Pause::Later(message),
+                Ok(Some(Handled::SideBySide(message))) => return Pause::SideBySide(message),
                 Ok(None) => self.not_understood::<A>(method, None, reply),
                 Err(error) => self.not_understood::<A>(method, Some(error), reply),
             }

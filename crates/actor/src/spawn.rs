@@ -1,4 +1,4 @@
-//! Starting an actor: its mailbox first, then its task.
+//! Starting an actor: its mailbox first, then its life.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
+use crate::crew::Crew;
 use crate::handle::Living;
 use crate::interface::Actor;
 use crate::mailbox::Mailbox;
@@ -14,12 +15,28 @@ use crate::options::{ActorOptions, Runs};
 use crate::reason::Reason;
 use crate::reference::{Local, Ref};
 use crate::turn::OfActor;
-use crate::worker::{Begun, Worker};
+use crate::worker::{Begun, Manner, Worker};
 
 /// Starts `actor`; it may be sent to before it has begun.
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
     let (reference, mailbox) = open::<A>(options);
-    run(options, mailbox.clone(), Life::new(actor, mailbox, None));
+    let life = Life::new(actor, mailbox.clone(), None, options.manner());
+    let crew = match &options.runs {
+        Runs::Here => Crew::here(),
+        Runs::On(runtime) => Crew::of(runtime),
+        Runs::OwnThread => {
+            run(options, mailbox, life);
+            return reference;
+        }
+    };
+    if life.worker.is_idle() {
+        // Nobody has sent anything yet. Without a runtime the mailbox is closed already.
+        if let Some(waker) = crew.keep(OfActor::new(mailbox.clone(), life)) {
+            mailbox.sleeps(waker);
+        }
+    } else {
+        crew.run(OfActor::new(mailbox, life));
+    }
     reference
 }
 
@@ -27,11 +44,17 @@ pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
 pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<Ref<A>, Reason> {
     let (reference, mailbox) = open::<A>(options);
     let (begins, beginning) = oneshot::channel();
-    let begun: Begun = Box::new(|outcome| {
+    let seat = mailbox.clone();
+    let begun: Begun = Box::new(move |outcome| {
+        // Whoever hears that a start has failed finds the actor's names free.
+        if let Err(reason) = &outcome {
+            seat.end(reason.clone());
+        }
         // Whoever waited may have gone.
         let _ = begins.send(outcome);
     });
-    run(options, mailbox.clone(), Life::new(actor, mailbox, Some(begun)));
+    let life = Life::new(actor, mailbox.clone(), Some(begun), options.manner());
+    run(options, mailbox, life);
     match beginning.await {
         Ok(outcome) => outcome.map(|()| reference),
         Err(_) => Err(Reason::RuntimeGone),
@@ -53,8 +76,8 @@ where
 {
     let life = OfActor::new(mailbox.clone(), life);
     match &options.runs {
-        Runs::Here => drop(tokio::spawn(life)),
-        Runs::On(runtime) => drop(runtime.spawn(life)),
+        Runs::Here => Crew::here().run(life),
+        Runs::On(runtime) => Crew::of(runtime).run(life),
         Runs::OwnThread => {
             let thread = std::thread::Builder::new().name(mailbox.target().to_string());
             let body = || {
@@ -71,7 +94,7 @@ where
     }
 }
 
-/// The mailbox of an actor whose task runs. However that ends, by itself or with its runtime,
+/// The mailbox of an actor that runs. However that ends, by itself or with its runtime,
 /// everybody hears of it.
 pub(crate) struct Seat<M: Send + 'static>(pub(crate) Arc<Mailbox<M>>);
 
@@ -88,8 +111,14 @@ struct Life<A: Actor> {
 }
 
 impl<A: Actor> Life<A> {
-    fn new(actor: A, mailbox: Arc<Mailbox<A::Message>>, begun: Option<Begun>) -> Life<A> {
-        Life { worker: Worker::new(actor, mailbox.clone(), begun), seat: Seat(mailbox) }
+    fn new(
+        actor: A,
+        mailbox: Arc<Mailbox<A::Message>>,
+        begun: Option<Begun>,
+        manner: Manner,
+    ) -> Life<A> {
+        let worker = Worker::new(actor, mailbox.clone(), begun, manner);
+        Life { worker, seat: Seat(mailbox) }
     }
 }
 

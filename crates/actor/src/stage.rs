@@ -151,6 +151,18 @@ pub(crate) fn push<I: Interface>(
     Attempt::Sent(())
 }
 
+/// Publishes what the turn has for this actor, because something goes there directly next.
+pub(crate) fn publish_to<I: Interface>(local: &Local<I>) {
+    let staged = STAGES.with(|stages| {
+        let mut stages = stages.try_borrow_mut().ok()?;
+        stages.settle();
+        let wanted = Arc::as_ptr(&local.mailbox).addr();
+        let at = stages.stages.iter().position(|one| one.address() == wanted)?;
+        Some(stages.stages.swap_remove(at))
+    });
+    staged.into_iter().for_each(|mut stage| stage.publish());
+}
+
 /// Publishes everything of this thread; the end of a turn.
 pub(crate) fn publish_all() {
     STAGES.with(|stages| {

@@ -101,8 +101,8 @@ impl Supervisor {
     /// What a child or a clock says.
     fn hear(&mut self, this: &This<Supervisor>, news: News) {
         match news {
-            News::Began { child, outcome } => self.began(this, child, outcome),
-            News::Started { child } => self.began(this, child, Ok(())),
+            News::Began { child, outcome } => self.began(this, child, outcome, true),
+            News::Started { child } => self.began(this, child, Ok(()), false),
             News::Ended { child, reason, in_start, verdict } => {
                 self.ended(this, child, &reason, in_start, verdict);
             }

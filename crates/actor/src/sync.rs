@@ -16,6 +16,11 @@ pub(crate) type AtomicUsize = loom::sync::atomic::AtomicUsize;
 #[cfg(not(wigwag_loom))]
 pub(crate) type AtomicUsize = std::sync::atomic::AtomicUsize;
 
+#[cfg(wigwag_loom)]
+pub(crate) type AtomicU8 = loom::sync::atomic::AtomicU8;
+#[cfg(not(wigwag_loom))]
+pub(crate) type AtomicU8 = std::sync::atomic::AtomicU8;
+
 // For counters in statics, which loom's cannot be, and for what no model looks at.
 pub(crate) type AtomicU64 = std::sync::atomic::AtomicU64;
 pub(crate) type AtomicU32 = std::sync::atomic::AtomicU32;

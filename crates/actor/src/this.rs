@@ -9,13 +9,14 @@ use std::sync::Arc;
 use tokio::task::AbortHandle;
 
 use crate::control::{Order, Watcher, Whom};
-use crate::handle::{Handle, Living, fresh_number};
+use crate::error::{CallError, CallErrorKind};
+use crate::handle::{Handle, Living, fresh_number, visit_state};
 use crate::interface::Interface;
 use crate::life::{Down, Exit, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
 use crate::reference::{Local, Ref};
-use crate::turn::in_turns;
+use crate::turn::{self, in_turns};
 
 /// The mailbox of the actor that this thread polls.
 pub(crate) type Own = Arc<dyn Living>;
@@ -120,6 +121,28 @@ impl<I: Interface> This<I> {
             })));
         };
         tokio::spawn(in_turns(work)).abort_handle()
+    }
+
+    /// Has something done with the actor's state between two of its calls, before those that wait:
+    /// the way back to the state for a handler that runs side by side with others, as often as it
+    /// likes. A handler with `&mut self` has the state already; from there this is refused with
+    /// `CallCycle`, because it would wait for itself.
+    ///
+    /// # Errors
+    /// `ActorStopped` when the actor has ended, `Panicked` when the visit panicked, which ends the
+    /// actor: a handler of the actor itself hears neither, because it ends first.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the visit takes place all the same.
+    pub async fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut I) -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let own = turn::holds_up_calls().then(own).flatten();
+        if own.is_some_and(|own| own.number() == self.number()) {
+            return Err(CallError::new(CallErrorKind::CallCycle, Living::target(&*self.mailbox)));
+        }
+        visit_state(self.handle(), visit).await
     }
 
     /// Has [`Life::down`](crate::Life::down) called, once, when `actor` ends; soon, if it has ended.

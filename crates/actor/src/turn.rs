@@ -1,4 +1,4 @@
-//! A turn: one poll of an actor's task.
+//! A turn: one poll of an actor.
 //!
 //! What an actor sends within one turn is published once, at its end: the lock, the wake and the
 //! write are paid per turn and not per message. The guard publishes before the poll returns,
@@ -19,6 +19,7 @@ pub type AtEnd = fn();
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
+    static APART: Cell<bool> = const { Cell::new(false) };
     static AT_END: Cell<Option<AtEnd>> = const { Cell::new(None) };
 }
 
@@ -28,9 +29,28 @@ pub fn is_open() -> bool {
     DEPTH.get() > 0
 }
 
-/// True while the calling thread polls an actor: a wait here holds up the actor's mailbox.
+/// True while the calling thread polls an actor: a wait here may hold up the actor's mailbox.
 pub fn is_handler() -> bool {
     IN_HANDLER.get()
+}
+
+/// The same, but for what runs side by side with the actor's other calls.
+pub(crate) fn holds_up_calls() -> bool {
+    IN_HANDLER.get() && !APART.get()
+}
+
+/// While it is there, the thread polls what holds up no call of its actor.
+pub(crate) struct Apart(bool);
+
+/// An actor polls what runs side by side with its calls.
+pub(crate) fn apart() -> Apart {
+    Apart(APART.replace(true))
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        APART.set(self.0);
+    }
 }
 
 /// Has `publish` called when this thread's turn ends; once, however often it is asked for.
@@ -49,6 +69,22 @@ pub struct Turn {
 pub fn open(handler: bool) -> Turn {
     DEPTH.set(DEPTH.get() + 1);
     Turn { handler_before: IN_HANDLER.replace(handler) }
+}
+
+/// While it is there, a turn that is opened is an outermost one: what an actor sends within another
+/// task's turn leaves with its own, because its next turn may be on another thread.
+pub(crate) struct Outermost {
+    depth: u32,
+}
+
+pub(crate) fn outermost() -> Outermost {
+    Outermost { depth: DEPTH.replace(0) }
+}
+
+impl Drop for Outermost {
+    fn drop(&mut self) {
+        DEPTH.set(self.depth);
+    }
 }
 
 impl Drop for Turn {

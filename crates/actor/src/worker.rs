@@ -1,12 +1,13 @@
-//! The task that an actor is.
+//! An actor as it runs: the future that its crew polls.
 //!
 //! It takes a chunk of mail, handles its calls one after the other, and takes the next; control mail
-//! goes before each call. After [`TURN_RUNS_MAX`] chunks it lets the other tasks of its thread have
-//! their turn. A panic ends the actor: the asker hears `Panicked`, everybody else `ActorStopped`.
+//! goes before each call. After [`TURN_RUNS_MAX`](crate::limits::TURN_RUNS_MAX) chunks it lets the
+//! others have their turn. A panic ends the actor: the asker hears `Panicked`, everybody else `ActorStopped`.
 //!
 //! A million actors may sleep, so this is no `async` function: one of those is as large as the most
 //! that it ever holds. What may wait in the middle, an `async` handler or a hook, runs in a box that
-//! is there only meanwhile, with the actor inside.
+//! is there only meanwhile, with the actor inside. Handlers that run side by side (`side_by_side`) do
+//! not hold the actor; they are polled before it goes on.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -15,14 +16,20 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use tracing::Instrument;
+
 use crate::control::{Control, Order};
+use crate::crew::turn_runs_max;
+use crate::error::CallErrorKind;
 use crate::handle::Living;
-use crate::handling::{End, Unhandled, handle_chunk};
-use crate::interface::Actor;
-use crate::limits::TURN_RUNS_MAX;
+use crate::handling::{End, Unhandled, handle_chunk, handle_one};
+use crate::interface::{Actor, Handled, Interface};
 use crate::mailbox::{Mailbox, Next};
 use crate::reason::Reason;
 use crate::reply::{Gathered, Reply, ending};
+use crate::side_by_side::{Call, SideBySide};
+use crate::spans::{self, Spans};
+use crate::stash::{Stash, Stashed};
 use crate::this::{This, untie};
 
 /// One life of an actor: from the state that it begins with to the reason for its end.
@@ -34,25 +41,56 @@ pub(crate) struct Worker<A: Actor> {
     /// Memory for the answers of a run, once there were some.
     gathered: Option<Box<Gathered>>,
     begun: Option<Begun>,
-    suspended: bool,
+    /// What few actors have.
+    apart: Option<Box<Apart<A::Message>>>,
 }
 
-enum Stage<A> {
+/// How an actor runs, of what its options say.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    pub(crate) side_by_side: usize,
+    pub(crate) spans: bool,
+}
+
+/// What few actors have.
+struct Apart<M> {
+    suspended: bool,
+    /// Calls that it had put aside, to be handled next.
+    unstashed: Stash<M>,
+    /// Calls are handled in spans.
+    spans: Option<Spans>,
+    side_by_side: Option<SideBySide<M>>,
+}
+
+impl<M> Default for Apart<M> {
+    fn default() -> Apart<M> {
+        Apart { suspended: false, unstashed: Stash::new(), spans: None, side_by_side: None }
+    }
+}
+
+enum Stage<A: Actor> {
     /// The hook of the start was not run yet.
     New,
     /// Nothing is half done.
     Ready,
     /// Something runs that may wait.
-    Busy(Pin<Box<dyn Future<Output = (A, Step)> + Send>>),
+    Busy(Work<A>),
+    /// It takes no calls any more; those that run side by side end first.
+    Leaving(Reason),
     /// The hook of the end runs.
     Ending(Pin<Box<dyn Future<Output = Reason> + Send>>),
     Over(Option<Reason>),
 }
 
+/// Something that may wait, with the actor inside.
+type Work<A> = Pin<Box<dyn Future<Output = (A, Step<<A as Interface>::Message>)> + Send>>;
+
 /// What comes after something that may have waited.
-enum Step {
+enum Step<M> {
     Begun(Result<(), Reason>),
     GoOn,
+    /// This call runs side by side with others; the rest of its chunk is left.
+    SideBySide(Box<(Call<M>, Unhandled<M>)>),
     End(Reason),
 }
 
@@ -64,15 +102,38 @@ impl<A: Actor> Worker<A> {
         actor: A,
         mailbox: Arc<Mailbox<A::Message>>,
         begun: Option<Begun>,
+        manner: Manner,
     ) -> Worker<A> {
         let (actor, stage) = (Some(actor), Stage::New);
-        Worker { mailbox, actor, stage, gathered: None, begun, suspended: false }
+        let number = Living::number(&*mailbox);
+        let spans = manner.spans.then_some(Spans { schema: A::SCHEMA, number });
+        let side_by_side = A::SIDE_BY_SIDE.then(|| SideBySide::new(manner.side_by_side, spans));
+        let apart = (A::SIDE_BY_SIDE || manner.spans)
+            .then(|| Box::new(Apart { spans, side_by_side, ..Apart::default() }));
+        Worker { mailbox, actor, stage, gathered: None, begun, apart }
+    }
+
+    /// What runs side by side; at no cost where nothing can.
+    fn side_by_side(&mut self) -> Option<&mut SideBySide<A::Message>> {
+        if !A::SIDE_BY_SIDE {
+            return None;
+        }
+        self.apart.as_mut()?.side_by_side.as_mut()
+    }
+
+    fn spans(&self) -> Option<Spans> {
+        self.apart.as_ref()?.spans
+    }
+
+    /// True when there is nothing to do before the first mail comes.
+    pub(crate) fn is_idle(&self) -> bool {
+        !A::HAS_HOOKS && self.begun.is_none()
     }
 
     /// Has `work` done with the actor inside.
     fn do_boxed<F>(&mut self, work: impl FnOnce(A, Arc<Mailbox<A::Message>>) -> F)
     where
-        F: Future<Output = (A, Step)> + Send + 'static,
+        F: Future<Output = (A, Step<A::Message>)> + Send + 'static,
     {
         if let Some(actor) = self.actor.take() {
             self.stage = Stage::Busy(Box::pin(work(actor, self.mailbox.clone())));
@@ -91,10 +152,16 @@ impl<A: Actor> Worker<A> {
         });
     }
 
-    fn follow(&mut self, step: Step) {
+    fn follow(&mut self, step: Step<A::Message>) {
         self.stage = Stage::Ready;
         match step {
             Step::GoOn => {}
+            Step::SideBySide(calls) => {
+                let (call, left) = *calls;
+                if let Some(left) = self.take(call, left) {
+                    self.handle(left);
+                }
+            }
             Step::End(reason) => self.end(reason),
             Step::Begun(outcome) => {
                 if let Err(reason) = &outcome {
@@ -108,29 +175,65 @@ impl<A: Actor> Worker<A> {
         }
     }
 
-    /// Runs the hook of the end, unless nobody knows what the actor is like.
+    /// Ends for that reason: when what runs side by side has ended, or without it if nobody knows
+    /// what the actor is like.
     fn end(&mut self, reason: Reason) {
-        if let Reason::Panicked(text) = &reason {
-            let actor = &**self.mailbox.target();
-            tracing::error!(actor, "a handler panicked, the actor has stopped: {text}");
+        // The next life, if there is one, does not know why these were put aside.
+        self.mailbox.take_stash().clear();
+        if let Some(apart) = &mut self.apart {
+            apart.unstashed.clear();
         }
-        let is_known = !matches!(reason, Reason::Panicked(_) | Reason::Killed);
-        let Some(mut actor) = self.actor.take().filter(|_| A::HAS_HOOKS && is_known) else {
+        if let Some(side_by_side) = self.side_by_side() {
+            side_by_side.refuse_waiting();
+            if is_known(&reason) && side_by_side.is_running() {
+                self.stage = Stage::Leaving(reason);
+                return;
+            }
+            side_by_side.clear();
+        }
+        self.finish_life(reason);
+    }
+
+    /// Runs the hook of the end, unless nobody knows what the actor is like.
+    fn finish_life(&mut self, reason: Reason) {
+        report(&self.mailbox, &reason);
+        let Some(mut actor) = self.actor.take() else {
             self.stage = Stage::Over(Some(reason));
             return;
         };
+        if !A::HAS_HOOKS || !is_known(&reason) {
+            self.stage = Stage::Over(Some(reason));
+            return ending(|| drop(actor));
+        }
         let mailbox = self.mailbox.clone();
         self.stage = Stage::Ending(Box::pin(async move {
             let this = This::new(mailbox.clone());
             let stopped = attended(mailbox.control(), actor.stopped(&this, &reason)).await;
-            if stopped == Err(Reason::Killed) { Reason::Killed } else { reason }
+            ending(|| drop(actor));
+            // Killed meanwhile, or panicked: it did not end in good order.
+            stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason)
         }));
     }
 
     /// Does what comes next; `Pending` when there is nothing to do.
     fn next(&mut self, context: &Context<'_>) -> Poll<()> {
-        let next = match self.suspended {
-            false => self.mailbox.poll_next(context),
+        let suspended = self.apart.as_ref().is_some_and(|apart| apart.suspended);
+        let (mut at_hand, mut is_full) = (false, false);
+        if let Some(side_by_side) = self.side_by_side() {
+            if let Some(reason) = side_by_side.failed() {
+                self.end(reason);
+                return Poll::Ready(());
+            }
+            (at_hand, is_full) = (!side_by_side.is_idle(), side_by_side.is_full());
+            if at_hand && !suspended && self.begin_due() {
+                return Poll::Ready(());
+            }
+        }
+        if !suspended && !is_full && self.handle_unstashed() {
+            return Poll::Ready(());
+        }
+        let next = match suspended || is_full {
+            false => self.mailbox.poll_next(context, at_hand),
             true if self.mailbox.control().register(context) => Poll::Ready(Next::Orders),
             true => Poll::Pending,
         };
@@ -140,9 +243,7 @@ impl<A: Actor> Worker<A> {
                 return Poll::Pending;
             }
             Poll::Ready(Next::Orders) => {
-                if let Some(actor) = &mut self.actor
-                    && let Err(reason) = obey(actor, &self.mailbox, &mut self.suspended)
-                {
+                if let Err(reason) = self.obey() {
                     self.end(reason);
                 }
             }
@@ -150,21 +251,153 @@ impl<A: Actor> Worker<A> {
                 let sealed = self.mailbox.is_sealed();
                 self.end(if sealed { Reason::Shutdown } else { Reason::Normal });
             }
-            Poll::Ready(Next::Calls((chunk, queue))) => {
-                let Some(actor) = &mut self.actor else { return Poll::Ready(()) };
-                let calls = Unhandled::new(chunk, queue, &self.mailbox);
-                match handle_chunk(actor, calls, &self.mailbox, &mut self.gathered) {
-                    End::Done => {}
-                    End::Orders(left) => left.put_back(&self.mailbox),
-                    End::Failed(reason, left) => {
-                        left.put_back(&self.mailbox);
-                        self.end(reason);
-                    }
-                    End::Later(message, reply, left) => {
-                        self.do_boxed(|actor, mailbox| finish(actor, mailbox, message, reply, left))
-                    }
+            Poll::Ready(Next::Call(message, asker)) => {
+                let spans = self.spans();
+                let end = handle_one(&mut self.actor, message, asker, &self.mailbox, spans);
+                if let Some(end) = end {
+                    // Nothing is left of a call by itself.
+                    let _ = self.follow_up(end);
                 }
             }
+            Poll::Ready(Next::Calls((chunk, queue))) => {
+                self.handle(Unhandled::new(chunk, queue, &self.mailbox));
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Handles a call that had been put aside, unless control mail goes before it. False when there is
+    /// none.
+    fn handle_unstashed(&mut self) -> bool {
+        let spans = self.spans();
+        let (Some(actor), Some(apart)) = (&mut self.actor, &mut self.apart) else { return false };
+        if apart.unstashed.is_empty() || self.mailbox.control().is_marked() {
+            return false;
+        }
+        let unstashed = apart.unstashed.pop_front();
+        let Some((message, mut reply, origin)) = unstashed.and_then(Stashed::begin) else {
+            return true;
+        };
+        let span = spans::span::<A>(spans, &message);
+        match caught(|| span.in_scope(|| actor.handle(message, &mut reply))) {
+            Ok(Handled::Done) => reply.end(),
+            Ok(Handled::Later(message)) => {
+                let left = Unhandled::none(None);
+                let later = (message, reply, left);
+                self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
+            }
+            Ok(Handled::SideBySide(message)) => {
+                // Its session has counted it when it was put aside.
+                self.take(
+                    Call { message, reply, owner: None, origin: Some(origin) },
+                    Unhandled::none(None),
+                );
+            }
+            Err(reason) => {
+                reply.fail(CallErrorKind::Panicked, "");
+                self.end(reason);
+            }
+        }
+        true
+    }
+
+    /// Handles calls of one queue, as far as it goes.
+    fn handle(&mut self, calls: Unhandled<A::Message>) {
+        let (spans, mut calls) = (self.spans(), Some(calls));
+        while let (Some(actor), Some(some)) = (&mut self.actor, calls.take()) {
+            let end = handle_chunk(actor, some, &self.mailbox, &mut self.gathered, spans);
+            calls = self.follow_up(end);
+        }
+    }
+
+    /// Does what the end of a run asks for; gives the calls that are to be handled next.
+    fn follow_up(&mut self, end: End<A::Message>) -> Option<Unhandled<A::Message>> {
+        match end {
+            End::Done => {}
+            End::Orders(left) => left.put_back(&self.mailbox),
+            End::Failed(reason, left) => {
+                left.put_back(&self.mailbox);
+                self.end(reason);
+            }
+            End::Later(message, reply, left) => {
+                let (later, spans) = ((message, reply, left), self.spans());
+                self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
+            }
+            End::SideBySide(call, left) => return self.take(call, left),
+        }
+        None
+    }
+
+    /// Begins a call that runs side by side with others; gives what is left of its chunk unless it
+    /// must wait.
+    fn take(
+        &mut self,
+        call: Call<A::Message>,
+        left: Unhandled<A::Message>,
+    ) -> Option<Unhandled<A::Message>> {
+        let actor = self.actor.as_mut()?;
+        let side_by_side = self.apart.as_mut()?.side_by_side.as_mut()?;
+        if let Err(reason) = side_by_side.take(actor, call) {
+            left.put_back(&self.mailbox);
+            self.end(reason);
+            return None;
+        }
+        if side_by_side.is_full() {
+            left.put_back(&self.mailbox);
+            return None;
+        }
+        Some(left)
+    }
+
+    /// Begins a call that has waited for its key, unless control mail goes before it. False when
+    /// there is none.
+    fn begin_due(&mut self) -> bool {
+        if self.mailbox.control().is_marked() {
+            return false;
+        }
+        let (Some(actor), Some(apart)) = (&mut self.actor, &mut self.apart) else { return false };
+        let Some(side_by_side) = &mut apart.side_by_side else { return false };
+        match side_by_side.begin_due(actor) {
+            Ok(begun) => begun,
+            Err(reason) => {
+                self.end(reason);
+                true
+            }
+        }
+    }
+
+    /// Does what control mail says; an error is the reason for which the actor ends.
+    fn obey(&mut self) -> Result<(), Reason> {
+        let Some(actor) = &mut self.actor else { return Ok(()) };
+        let before = self.apart.as_ref().is_some_and(|apart| apart.suspended);
+        let mut suspended = before;
+        let mut unstashed = Stash::new();
+        let outcome = obey(actor, &self.mailbox, &mut suspended, &mut unstashed);
+        if suspended != before || !unstashed.is_empty() {
+            let apart = self.apart.get_or_insert_default();
+            apart.suspended = suspended;
+            apart.unstashed.append(&mut unstashed);
+        }
+        outcome
+    }
+
+    /// Obeys control mail until what runs side by side has ended; it may come back to the state.
+    fn leave(&mut self, context: &Context<'_>) -> Poll<()> {
+        let Stage::Leaving(reason) = &self.stage else { return Poll::Ready(()) };
+        let reason = reason.clone();
+        let Some(side_by_side) = self.side_by_side() else { return Poll::Ready(()) };
+        if let Some(reason) = side_by_side.failed() {
+            self.end(reason);
+        } else if !side_by_side.is_running() {
+            self.end(reason);
+        } else if self.mailbox.control().register(context) {
+            if let Err(reason) = self.obey()
+                && !is_known(&reason)
+            {
+                self.end(reason);
+            }
+        } else {
+            return Poll::Pending;
         }
         Poll::Ready(())
     }
@@ -178,10 +411,14 @@ impl<A: Actor> Future for Worker<A> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reason> {
         let this = &mut *self;
         // When it sleeps, the others have their turn.
-        for _ in 0..TURN_RUNS_MAX {
+        for _ in 0..turn_runs_max() {
+            if let Some(side_by_side) = this.side_by_side() {
+                side_by_side.poll(context);
+            }
             match &mut this.stage {
                 Stage::New => this.begin(),
                 Stage::Ready => ready!(this.next(context)),
+                Stage::Leaving(_) => ready!(this.leave(context)),
                 Stage::Busy(work) => {
                     let (actor, step) = ready!(work.as_mut().poll(context));
                     this.actor = Some(actor);
@@ -201,25 +438,32 @@ impl<A: Actor> Future for Worker<A> {
     }
 }
 
+/// The words of a panic go to the log.
+fn report<M: Send + 'static>(mailbox: &Mailbox<M>, reason: &Reason) {
+    if let Reason::Panicked(text) = reason {
+        let actor = &**mailbox.target();
+        tracing::error!(actor, "a handler panicked, the actor has stopped: {text}");
+    }
+}
+
 /// Runs an `async` handler, and then those of the calls behind it.
 async fn finish<A: Actor>(
     mut actor: A,
     mailbox: Arc<Mailbox<A::Message>>,
-    message: A::Message,
-    reply: Reply<'static>,
-    left: Unhandled<A::Message>,
-) -> (A, Step) {
+    mut later: (A::Message, Reply<'static>, Unhandled<A::Message>),
+    spans: Option<Spans>,
+) -> (A, Step<A::Message>) {
     let mut gathered = None;
-    let mut later = (message, reply, left);
     loop {
         let (message, reply, left) = later;
-        let handler = actor.handle_later(message, reply);
+        let span = spans::span::<A>(spans, &message);
+        let handler = actor.handle_later(message, reply).instrument(span);
         if let Err(reason) = attended(mailbox.control(), handler).await {
             left.put_back(&mailbox);
             return (actor, Step::End(reason));
         }
         left.handled_one();
-        match handle_chunk(&mut actor, left, &mailbox, &mut gathered) {
+        match handle_chunk(&mut actor, left, &mailbox, &mut gathered, spans) {
             End::Done => return (actor, Step::GoOn),
             End::Orders(left) => {
                 left.put_back(&mailbox);
@@ -230,6 +474,9 @@ async fn finish<A: Actor>(
                 return (actor, Step::End(reason));
             }
             End::Later(message, reply, left) => later = (message, reply, left),
+            End::SideBySide(call, left) => {
+                return (actor, Step::SideBySide(Box::new((call, left))));
+            }
         }
     }
 }
@@ -239,14 +486,18 @@ fn obey<A: Actor>(
     actor: &mut A,
     mailbox: &Arc<Mailbox<A::Message>>,
     suspended: &mut bool,
+    unstashed: &mut Stash<A::Message>,
 ) -> Result<(), Reason> {
     let (control, this) = (mailbox.control(), This::new(mailbox.clone()));
     while let Some(order) = control.take() {
         match order {
             Order::Stop(reason) => return Err(reason),
             Order::Drain => mailbox.seal(),
+            Order::Urgent => {}
             Order::Suspend => *suspended = true,
             Order::Resume => *suspended = false,
+            Order::Unstash => unstashed.append(&mut mailbox.take_stash()),
+            Order::Summary(summary) => summary.say(|| actor.summary()),
             Order::Down(down) => caught(|| actor.down(&this, down))?,
             Order::Exit(exit) => {
                 untie(&**mailbox, &exit);
@@ -259,6 +510,11 @@ fn obey<A: Actor>(
         }
     }
     control.ended().map_or(Ok(()), Err)
+}
+
+/// False when nobody knows what the actor is like.
+fn is_known(reason: &Reason) -> bool {
+    !matches!(reason, Reason::Panicked(_) | Reason::Killed)
 }
 
 fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {

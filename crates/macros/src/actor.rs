@@ -11,14 +11,19 @@ use syn::{
 use crate::definition::Definition;
 use crate::errors::Errors;
 use crate::method::Method;
-use crate::{handler, interface, kind, message, reference};
+use crate::{handler, interface, kind, message, reference, side_by_side};
 
 /// The item as it was, and what belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let own_life = own_life(options, &mut errors);
+    let mut item = item;
     let made = match syn::parse2::<Item>(item.clone()) {
-        Ok(Item::Impl(block)) => from_impl(&block, own_life.is_some(), &mut errors),
+        Ok(Item::Impl(block)) => {
+            let written = side_by_side::written_out(&block);
+            item = written.to_token_stream();
+            from_impl(&block, &written, own_life.is_some(), &mut errors)
+        }
         Ok(Item::Trait(block)) => {
             if let Some(life) = own_life {
                 errors.add(life, "an interface has no life of its own: remove `life`");
@@ -60,7 +65,13 @@ fn own_life(options: TokenStream, errors: &mut Errors) -> Option<TokenTree> {
     Some(first)
 }
 
-fn from_impl(block: &ItemImpl, own_life: bool, errors: &mut Errors) -> Option<TokenStream> {
+/// `written` is the block as it is handed on.
+fn from_impl(
+    block: &ItemImpl,
+    written: &ItemImpl,
+    own_life: bool,
+    errors: &mut Errors,
+) -> Option<TokenStream> {
     if let Some((path, _)) = &block.trait_ {
         errors.add(
             path,
@@ -88,7 +99,7 @@ fn from_impl(block: &ItemImpl, own_life: bool, errors: &mut Errors) -> Option<To
     let parts = [
         quote! {
             #[allow(unreachable_pub, reason = "`pub` is what makes a call of a method")]
-            #block
+            #written
         },
         message::expand(&definition),
         reference::expand(&definition),
@@ -97,6 +108,11 @@ fn from_impl(block: &ItemImpl, own_life: bool, errors: &mut Errors) -> Option<To
         handler::actor(&definition),
     ];
     Some(parts.into_iter().collect())
+}
+
+/// True for what [`call`] finds.
+pub(crate) fn is_call(item: &ImplItem) -> bool {
+    call(item).is_some()
 }
 
 /// A public method; private ones and functions without `self` are the type's own affair.

@@ -2,13 +2,13 @@
 //! method.
 
 use proc_macro2::TokenStream;
-use quote::{quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 
 use crate::definition::{Definition, local, locals};
 use crate::kind;
-use crate::message::{arm, body};
-use crate::method::{Method, Shape, at};
+use crate::message::{arm, body, only_here};
+use crate::method::{Method, Runs, Shape, at};
 
 /// `impl Interface`.
 pub(crate) fn interface(definition: &Definition) -> TokenStream {
@@ -46,7 +46,10 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
 
 fn described(method: &Method) -> TokenStream {
     let name = method.name.unraw().to_string();
-    let reply = kind::spelled(method.reply.clone());
+    let mut reply = kind::spelled(method.reply.clone());
+    if method.is_stream {
+        reply = format!("Stream<{reply}>");
+    }
     let arguments = method.arguments.iter().map(|argument| {
         let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
         quote!(::wigwag::__private::Argument { name: #name, kind: #kind })
@@ -75,24 +78,22 @@ pub(crate) fn life(definition: &Definition) -> TokenStream {
 pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let (whole, message) = (&definition.whole, &definition.message);
     let (given, reply, owned) = (local("message"), local("reply"), local("owned"));
-    let (plain, later): (Vec<_>, Vec<_>) =
-        definition.methods.iter().partition(|method| !method.is_async);
+    let (plain, other): (Vec<_>, Vec<_>) =
+        definition.methods.iter().partition(|method| method.runs == Runs::Plain);
+    let later: Vec<_> = other.iter().filter(|method| method.runs == Runs::Async).collect();
     let done = quote!(::wigwag::__private::Handled::Done);
     let run_now = plain.iter().map(|method| run(definition, method, &done));
-    let hand_back = later.iter().map(|method| {
-        let variant = &method.variant;
-        quote! {
-            #given @ #message::#variant { .. } => {
-                ::wigwag::__private::Handled::Later(#given)
-            }
-        }
+    let hand_back = other.iter().map(|method| {
+        let (variant, handled) = (&method.variant, handed_back(method, &given.to_token_stream()));
+        quote!(#given @ #message::#variant { .. } => { #handled })
     });
     let encoded = handle_encoded(definition);
+    let side_by_side = side_by_side(definition);
     let same = handle_run(definition);
     let nothing = TokenStream::new();
     let run_later = later.iter().map(|method| run(definition, method, &nothing));
     // The worker hands over only what `handle` gave back, so the rest is never taken.
-    let rest = (!plain.is_empty()).then(|| {
+    let rest = (later.len() < definition.methods.len()).then(|| {
         quote! {
             #given => {
                 let _ = ::wigwag::__private::Actor::handle(self, #given, #reply);
@@ -103,6 +104,8 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
         #[automatically_derived]
         #[allow(deprecated, reason = "a deprecated call is still answered")]
         impl ::wigwag::__private::Actor for #whole {
+            #side_by_side
+
             #[inline]
             fn handle(
                 &mut self,
@@ -134,23 +137,97 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     }
 }
 
+/// What is done with a call whose handler may wait.
+fn handed_back(method: &Method, given: &TokenStream) -> TokenStream {
+    match method.runs {
+        Runs::SideBySide(_) => quote!(::wigwag::__private::Handled::SideBySide(#given)),
+        Runs::Plain | Runs::Async => quote!(::wigwag::__private::Handled::Later(#given)),
+    }
+}
+
+/// The first parts of handlers that run side by side, and the keys of their calls.
+fn side_by_side(definition: &Definition) -> TokenStream {
+    let (whole, message) = (&definition.whole, &definition.message);
+    let (given_message, value) = (local("message"), local("value"));
+    let (owned, keys) = (local("owned"), local("keys"));
+    let mut firsts = Vec::new();
+    let mut hashes = Vec::new();
+    for method in &definition.methods {
+        let Runs::SideBySide(key) = method.runs else { continue };
+        let (variant, name, locals) = (&method.variant, &method.name, locals(method));
+        let names: Vec<_> = method.arguments.iter().map(|argument| &argument.name).collect();
+        let given = given(definition, method, false);
+        let work = quote_spanned! {at(method.reply_span)=>
+            ::wigwag::__private::work(#owned, #value)
+        };
+        firsts.push(quote! {
+            #message::#variant { #(#names: #locals,)* } => {
+                let #value = <#whole>::#name(self, #(#given,)*);
+                ::core::option::Option::Some(#work)
+            }
+        });
+        let Some((key, at_key)) = key.map(|key| (key, at(method.arguments[key].span))) else {
+            continue;
+        };
+        let (name, mut local) = (names[key], locals[key].clone());
+        local.set_span(at_key);
+        let hash = quote_spanned! {at_key=> ::core::hash::BuildHasher::hash_one(#keys, #local) };
+        hashes.push(quote! {
+            #message::#variant { #name: #local, .. } => ::core::option::Option::Some(#hash),
+        });
+    }
+    if firsts.is_empty() {
+        return TokenStream::new();
+    }
+    let none = |arms: &[TokenStream]| {
+        (arms.len() < definition.methods.len()).then(|| quote!(_ => ::core::option::Option::None,))
+    };
+    let (no_first, no_key) = (none(&firsts), none(&hashes));
+    quote! {
+        const SIDE_BY_SIDE: ::core::primitive::bool = true;
+
+        fn handle_side_by_side(
+            &mut self,
+            #given_message: #message,
+            #owned: ::wigwag::__private::Reply<'static>,
+        ) -> ::core::option::Option<::wigwag::__private::Work> {
+            match #given_message {
+                #(#firsts)*
+                #no_first
+            }
+        }
+
+        fn serial_key(
+            #given_message: &#message,
+            #keys: &::std::hash::RandomState,
+        ) -> ::core::option::Option<::core::primitive::u64> {
+            match #given_message {
+                #(#hashes)*
+                #no_key
+            }
+        }
+    }
+}
+
 /// From the bytes to the handler: the arguments never meet in a message.
 fn handle_encoded(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
     let message = &definition.message;
     let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
-        let then = if one.is_async {
+        if one.is_stream {
+            return only_here(at);
+        }
+        let is_plain = one.runs == Runs::Plain;
+        let then = if is_plain {
+            let run = call(definition, one, true);
+            quote!({ #run ::wigwag::__private::Handled::Done })
+        } else {
             let variant = &one.variant;
             let names = one.arguments.iter().map(|argument| &argument.name);
             let locals = locals(one);
-            quote! {
-                ::wigwag::__private::Handled::Later(#message::#variant { #(#names: #locals,)* })
-            }
-        } else {
-            let run = call(definition, one, true);
-            quote!({ #run ::wigwag::__private::Handled::Done })
+            handed_back(one, &quote!(#message::#variant { #(#names: #locals,)* }))
         };
-        arm(one, at, !one.is_async, &then)
+        arm(one, at, is_plain, &then)
     });
     quote! {
         #[inline]
@@ -171,12 +248,13 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
     }
 }
 
-/// The same for calls of one method that follow each other. Those with `async` handlers go one by
-/// one.
+/// The same for calls of one method that follow each other. Those whose handlers may wait and those
+/// that answer with streams go one by one.
 fn handle_run(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
     let (calls, message) = (local("calls"), &definition.message);
-    let arms = definition.methods.iter().zip(0u32..).filter(|(one, _)| !one.is_async);
+    let arms = definition.methods.iter().zip(0u32..);
+    let arms = arms.filter(|(one, _)| one.runs == Runs::Plain && !one.is_stream);
     let arms = arms.map(|(one, at)| {
         let run = call(definition, one, true);
         let body = body(one, true, &quote!({ #run }));
@@ -220,7 +298,23 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
 fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
     let (whole, name) = (&definition.whole, &method.name);
     let (value, reply) = (local("value"), local("reply"));
-    let locals = locals(method);
+    let given = given(definition, method, lent);
+    let wait = (method.runs == Runs::Async).then(|| quote!(.await));
+    if method.owed.is_some() {
+        return quote!(<#whole>::#name(self, #(#given,)*) #wait;);
+    }
+    let send = quote_spanned! {at(method.reply_span)=>
+        ::wigwag::__private::Reply::send(#reply, #value);
+    };
+    quote! {
+        let #value = <#whole>::#name(self, #(#given,)*) #wait;
+        #send
+    }
+}
+
+/// What the method is called with, behind `self`.
+fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStream> {
+    let (whole, reply, locals) = (&definition.whole, local("reply"), locals(method));
     let mut given: Vec<_> = method
         .arguments
         .iter()
@@ -233,21 +327,14 @@ fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
         .collect();
     // What stands further back is put in first, so that it does not move the other.
     let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#whole>())));
-    let owed = method.owed.map(|at| (at, quote!(::wigwag::Owed::new(#reply))));
+    let owed = method.owed.map(|at| {
+        let kind = if method.is_stream { quote!(Yield) } else { quote!(Owed) };
+        (at, quote!(::wigwag::#kind::new(#reply)))
+    });
     let mut own: Vec<_> = this.into_iter().chain(owed).collect();
     own.sort_by_key(|(at, _)| *at);
     for (at, value) in own.into_iter().rev() {
         given.insert(at, value);
     }
-    let wait = method.is_async.then(|| quote!(.await));
-    if method.owed.is_some() {
-        return quote!(<#whole>::#name(self, #(#given,)*) #wait;);
-    }
-    let send = quote_spanned! {at(method.reply_span)=>
-        ::wigwag::__private::Reply::send(#reply, #value);
-    };
-    quote! {
-        let #value = <#whole>::#name(self, #(#given,)*) #wait;
-        #send
-    }
+    given
 }

@@ -12,7 +12,7 @@ use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 use crate::definition::Definition;
 use crate::errors::Errors;
 use crate::method::{Method, at_call};
-use crate::{handler, kind, message, reference};
+use crate::{handler, kind, message, reference, side_by_side};
 
 /// The trait as it is, and what callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
@@ -27,8 +27,10 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let interface = Ident::new(&format!("{}Interface", name.unraw()), at_call(name.span()));
     let whole = interface.to_token_stream();
     let calls: Vec<_> = block.items.iter().filter_map(|item| call(item, errors)).collect();
-    let methods: Vec<_> =
-        calls.iter().map(|one| Method::read(&one.attrs, &one.sig, &whole, errors)).collect();
+    let mut read = |one: &TraitItemFn| {
+        Method::read(&side_by_side::without(&one.attrs), &one.sig, &whole, errors)
+    };
+    let methods: Vec<_> = calls.iter().map(|one| read(one)).collect();
     if block.items.is_empty() {
         errors.add(name, "an interface needs a call at least");
     }

@@ -1,9 +1,9 @@
-//! The attribute macros `#[actor]` and `#[main]`, and the derive `Message`.
+//! The attribute macros `#[actor]`, `#[handler]` and `#[main]`, and the derive `Message`.
 //!
 //! Use them through the crate `wigwag`; what they write refers to it.
 //!
 //! Read the modules in this order: `errors` and `kind` are tools, `method` reads one call from a
-//! signature, `definition` holds what was read; then comes one module for each thing that is
+//! signature and `side_by_side` its attribute, `definition` holds what was read; then comes one module for each thing that is
 //! written: `fields` and `message`, `reference`, `handler`. `actor` and `interface` are the two
 //! ways in, `derive` and `entry` the other two macros.
 //!
@@ -15,6 +15,7 @@
 mod errors;
 mod kind;
 mod method;
+mod side_by_side;
 mod definition;
 mod fields;
 mod message;
@@ -120,7 +121,9 @@ use proc_macro::TokenStream;
 /// ```
 ///
 /// A method may be `async`; the actor's next call waits for it. Its arguments are owned, because
-/// it goes on when the bytes it was read from are long overwritten.
+/// it goes on when the bytes it was read from are long overwritten. A method that gives back a
+/// future and is marked [`#[wigwag::handler(side_by_side)]`](macro@handler) lets the actor go on
+/// meanwhile.
 ///
 /// A parameter `this: &This<Self>` is no argument of the call: through it the actor reaches itself,
 /// to stop, to monitor others, to hand out its own reference.
@@ -181,6 +184,41 @@ use proc_macro::TokenStream;
 /// let (first, second) = (gate.wait().try_ask()?, gate.wait().try_ask()?);
 /// gate.open().tell().await?;
 /// assert_eq!((first.await?, second.await?), (1, 2));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// A parameter `items: Yield<T>` of a handler that returns nothing makes the reply a stream of `T`. The
+/// reference's method then gives a `Streaming`, which is asked item by item; the producer is never
+/// further ahead than the caller says. Streams stay in their process, as `Here<T>` does.
+///
+/// ```
+/// use wigwag::{Actor, Yield};
+///
+/// struct Clock;
+///
+/// #[wigwag::actor]
+/// impl Clock {
+///     pub fn ticks(&self, count: u64, mut items: Yield<u64>) {
+///         tokio::spawn(async move {
+///             for tick in 0..count {
+///                 if items.send(tick).await.is_err() {
+///                     return;
+///                 }
+///             }
+///             items.finish();
+///         });
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), wigwag::CallError> {
+/// let clock = Clock.spawn();
+/// let (mut ticks, mut sum) = (clock.ticks(100).ahead(8), 0);
+/// while let Some(tick) = ticks.next().await {
+///     sum += tick?;
+/// }
+/// assert_eq!(sum, 4950);
 /// # Ok(())
 /// # }
 /// ```
@@ -312,6 +350,115 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
     actor::expand(options.into(), item.into()).into()
+}
+
+/// Says how the handler of a call runs, on a `pub fn` in `#[wigwag::actor] impl Type`.
+///
+/// # `side_by_side`
+///
+/// A plain method and an `async` one have the actor to themselves: while an `async fn` with
+/// `&mut self` waits, the actor handles nothing else. A method that is marked `side_by_side` lets
+/// others in. It is a plain `fn` that gives back a future: its body runs with the actor's state, as
+/// a plain method does, and the future, which owns what it needs, runs side by side with other such
+/// futures while the actor goes on with other calls of every kind. The asker gets what the future
+/// ends with. The bounds `Send + use<>` of the future are added where they are left out.
+///
+/// `This::visit` brings such a future back to the state, as often as it likes: between two calls,
+/// never inside one.
+///
+/// ```
+/// use std::collections::HashMap;
+///
+/// use wigwag::{Actor, Here, This};
+///
+/// struct Store;
+///
+/// #[wigwag::actor]
+/// impl Store {
+///     pub async fn read(&mut self, key: String) -> u64 {
+///         tokio::task::yield_now().await;
+///         key.len() as u64
+///     }
+/// }
+///
+/// struct Cache {
+///     store: StoreRef,
+///     known: HashMap<String, u64>,
+/// }
+///
+/// #[wigwag::actor]
+/// impl Cache {
+///     /// Two asks for one key come one after the other, so the second finds what the first has read.
+///     #[wigwag::handler(side_by_side, serial_by = key)]
+///     pub fn get(&mut self, this: &This<Self>, key: String) -> impl Future<Output = Option<u64>> {
+///         let (this, store) = (this.clone(), self.store.clone());
+///         let known = self.known.get(&key).copied();
+///         async move {
+///             if known.is_some() {
+///                 return known;
+///             }
+///             let value = store.read(key.clone()).ask().await.ok()?;
+///             let kept = this.visit(move |cache| cache.known.insert(key, value)).await;
+///             kept.ok().map(|_| value)
+///         }
+///     }
+///
+///     /// Is answered at once, however many of the others wait.
+///     pub fn len(&self) -> u64 {
+///         self.known.len() as u64
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let cache = Cache { store: Store.spawn(), known: HashMap::new() }.spawn();
+/// let (first, second) = (cache.get("one".into()).try_ask()?, cache.get("three".into()).try_ask()?);
+/// assert_eq!((first.await?, second.await?), (Some(3), Some(5)));
+/// assert_eq!(cache.len().ask().await?, 2);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// This is also what names a method re-entrant: only methods that are marked interleave, and only
+/// where their futures wait; all others exclude each other and everything. An ask that leads back to
+/// the actor through such a future is no circle, because the actor can answer it. It is one again if
+/// it comes back to the same key, or while the actor takes no calls because it has as many as it may:
+/// then it ends by its time limit, which inside a handler is 5 s where none is given.
+///
+/// # `serial_by = argument`
+///
+/// Calls whose argument of that name is equal run one after the other, each from its first part to
+/// the end of its future, in the order in which they came; different ones run side by side. The
+/// argument is anything that can be hashed. All methods of the actor share the keys: `put` and `get` of one
+/// account exclude each other. Keys are told apart by 64 bits of their hash, so two of them may, once
+/// in a great while, wait for each other.
+///
+/// # Limits
+///
+/// An actor has 256 such calls at most, or what `ActorOptions::side_by_side` says, those that wait
+/// for their key included. While it has so many it takes no call of any kind; control mail is
+/// obeyed.
+///
+/// # The end of the actor
+///
+/// Drained, or without references, the actor ends when all of them have ended. Stopped, it takes no
+/// call any more and ends when those that have begun have ended; they may still come back to the
+/// state, and those that wait for their key are not begun: their askers hear `ActorStopped`. Killed,
+/// it ends at once, and the askers of all hear `ActorStopped`. A future that panics, as any handler,
+/// ends the actor: its own asker hears `Panicked`, the others `ActorStopped`. If an `async` handler
+/// waits at that moment, that call ends first.
+///
+/// # Cancellation
+///
+/// A future runs to its end whether its asker still waits or not.
+///
+/// # Performance
+///
+/// One allocation a call, for the future; no task of its own. A future is polled when it was woken,
+/// however many others wait. An actor without such handlers is no larger and no slower for them.
+#[proc_macro_attribute]
+pub fn handler(_: TokenStream, item: TokenStream) -> TokenStream {
+    side_by_side::out_of_place(item.into()).into()
 }
 
 /// Runs `async fn main` on a runtime of its own, and closes what is open at the end.

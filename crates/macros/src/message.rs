@@ -61,6 +61,9 @@ fn travels(definition: &Definition) -> TokenStream {
         .methods
         .iter()
         .map(|method| {
+            if method.is_stream {
+                return quote!(false);
+            }
             let kinds = method.arguments.iter().map(|argument| {
                 let kind = &argument.kind;
                 quote_spanned! {at(argument.span)=>
@@ -149,6 +152,9 @@ fn encode(definition: &Definition) -> TokenStream {
 fn decode(definition: &Definition) -> TokenStream {
     let (method, reader) = (local("method"), local("reader"));
     let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
+        if one.is_stream {
+            return only_here(at);
+        }
         let variant = &one.variant;
         let names = one.arguments.iter().map(|argument| &argument.name);
         let locals = locals(one);
@@ -169,6 +175,13 @@ fn decode(definition: &Definition) -> TokenStream {
                 _ => ::core::result::Result::Ok(::core::option::Option::None),
             }
         }
+    }
+}
+
+/// The arm for method number `at`, which answers with a stream: nobody elsewhere can take it.
+pub(crate) fn only_here(at: u32) -> TokenStream {
+    quote! {
+        #at => ::core::result::Result::Err(::wigwag::__private::DecodeError::OnlyHere),
     }
 }
 

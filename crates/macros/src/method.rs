@@ -14,6 +14,7 @@ use syn::{
 
 use crate::errors::Errors;
 use crate::kind::{self, Unfit};
+use crate::side_by_side::{self, SideBySide};
 
 /// Arguments of one call. More of them are better off as a struct, which has names at the caller.
 const ARGUMENTS_MAX: usize = 12;
@@ -28,15 +29,29 @@ pub(crate) struct Method {
     pub(crate) variant: Ident,
     /// Its docs, and `#[deprecated]`: what the reference's method says as well.
     pub(crate) attributes: Vec<Attribute>,
-    pub(crate) is_async: bool,
+    pub(crate) runs: Runs,
     pub(crate) arguments: Vec<Argument>,
     /// Before which argument the handler takes `&This<Self>`, which no caller gives.
     pub(crate) this: Option<usize>,
     /// Before which argument the handler takes the answer that it owes, as a value.
     pub(crate) owed: Option<usize>,
+    /// That answer is a stream, and `reply` the type of its items.
+    pub(crate) is_stream: bool,
     /// The type of the reply; `()` if none is written.
     pub(crate) reply: TokenStream,
     pub(crate) reply_span: Span,
+}
+
+/// How the handler of a call runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// As the method that it is.
+    Plain,
+    /// `async`, with the actor borrowed.
+    Async,
+    /// Its first part with the actor, the rest side by side with others; in the order of this
+    /// argument, if one is named.
+    SideBySide(Option<usize>),
 }
 
 /// One argument of a call.
@@ -78,6 +93,7 @@ impl Method {
         check_name(&name, errors);
         check_attributes(attributes, errors);
         check_signature(signature, errors);
+        let side_by_side = SideBySide::read(attributes, signature, errors);
         let is_async = signature.asyncness.is_some();
         let mut arguments = Vec::new();
         let (mut this, mut owed) = (None, None);
@@ -87,9 +103,11 @@ impl Method {
                 FnArg::Typed(typed) if this.is_none() && is_this(&typed.ty) => {
                     this = Some(arguments.len());
                 }
-                FnArg::Typed(typed) if owed.is_none() && owed_type(&typed.ty).is_some() => {
-                    owed = owed_type(&typed.ty).map(|reply| (arguments.len(), reply));
+                FnArg::Typed(typed) if owed.is_none() && Later::read(&typed.ty).is_some() => {
+                    owed = Later::read(&typed.ty).map(|later| (arguments.len(), later));
                 }
+                FnArg::Typed(typed) if Later::read(&typed.ty).is_some() => errors
+                    .add(&typed.ty, "a call has one reply: take one `Owed<…>` or one `Yield<…>`"),
                 FnArg::Typed(typed) => {
                     arguments.extend(Argument::read(typed, is_async, whole, errors));
                 }
@@ -105,22 +123,29 @@ impl Method {
                 ),
             );
         }
-        let (mut reply, mut reply_span) = read_reply(&signature.output, &name, whole, errors);
+        let later = side_by_side.as_ref().and_then(|_| side_by_side::awaited(&signature.output));
+        let (mut reply, mut reply_span) = match (later, &side_by_side) {
+            (Some(later), _) => read_type(later, whole, errors),
+            // What is written instead was refused.
+            (None, Some(_)) => (quote!(()), name.span()),
+            (None, None) => read_reply(&signature.output, &name, whole, errors),
+        };
         if let Some((_, later)) = &owed {
-            if let ReturnType::Type(_, written) = &signature.output {
-                errors.add(
-                    written,
-                    "a handler that takes `Owed<…>` answers through it: return nothing",
-                );
-            }
-            (reply, reply_span) = read_type(later, whole, errors);
+            later.check(side_by_side.is_some(), &signature.output, errors);
+            (reply, reply_span) = read_type(later.reply, whole, errors);
         }
+        let runs = match &side_by_side {
+            Some(side_by_side) => Runs::SideBySide(side_by_side.key_at(&arguments, errors)),
+            None if is_async => Runs::Async,
+            None => Runs::Plain,
+        };
         Method {
             variant: variant(&name, errors),
             attributes: kept(attributes),
-            is_async,
+            runs,
             arguments,
             this,
+            is_stream: owed.as_ref().is_some_and(|(_, later)| later.name == "Yield"),
             owed: owed.map(|(at, _)| at),
             reply,
             reply_span,
@@ -209,14 +234,41 @@ fn is_this(written: &Type) -> bool {
         && path.path.segments.last().is_some_and(|last| last.ident == "This")
 }
 
-/// The `R` of `Owed<R>`.
-fn owed_type(written: &Type) -> Option<&Type> {
-    let Type::Path(path) = kind::inner(written) else { return None };
-    let last = path.path.segments.last().filter(|last| last.ident == "Owed")?;
-    let PathArguments::AngleBracketed(given) = &last.arguments else { return None };
-    match given.args.first()? {
-        GenericArgument::Type(reply) if given.args.len() == 1 => Some(reply),
-        _ => None,
+/// `Owed<R>` or `Yield<R>`: the reply as a value.
+struct Later<'t> {
+    name: &'static str,
+    reply: &'t Type,
+}
+
+impl Later<'_> {
+    fn read(written: &Type) -> Option<Later<'_>> {
+        let Type::Path(path) = kind::inner(written) else { return None };
+        let last = path.path.segments.last()?;
+        let name = ["Owed", "Yield"].into_iter().find(|name| last.ident == name)?;
+        let PathArguments::AngleBracketed(given) = &last.arguments else { return None };
+        match given.args.first()? {
+            GenericArgument::Type(reply) if given.args.len() == 1 => Some(Later { name, reply }),
+            _ => None,
+        }
+    }
+
+    /// Who answers through it answers in no other way.
+    fn check(&self, is_side_by_side: bool, output: &ReturnType, errors: &mut Errors) {
+        let name = self.name;
+        if is_side_by_side {
+            errors.add(
+                self.reply,
+                format!(
+                    "a handler that runs side by side answers when its future ends: remove \
+                     `{name}<…>`, and give the answer back from the future"
+                ),
+            );
+        } else if let ReturnType::Type(_, written) = output {
+            errors.add(
+                written,
+                format!("a handler that takes `{name}<…>` answers through it: return nothing"),
+            );
+        }
     }
 }
 

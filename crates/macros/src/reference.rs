@@ -126,12 +126,16 @@ fn call(definition: &Definition, method: &Method) -> TokenStream {
         }
     });
     let fields = method.arguments.iter().map(field);
+    let kind = match method.is_stream {
+        true => quote!(::wigwag::Streaming<#whole, #reply>),
+        false => quote!(::wigwag::__private::Call<'_, #whole, #reply>),
+    };
     quote! {
         #missing
         #(#attributes)*
         #[inline]
-        pub fn #name(&self, #(#parameters,)*) -> ::wigwag::__private::Call<'_, #whole, #reply> {
-            ::wigwag::__private::Call::new(&self.0, #message::#variant { #(#fields,)* })
+        pub fn #name(&self, #(#parameters,)*) -> #kind {
+            <#kind>::new(&self.0, #message::#variant { #(#fields,)* })
         }
     }
 }

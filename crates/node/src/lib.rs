@@ -141,7 +141,8 @@
 //! # Cancellation
 //!
 //! A call dropped while it waits for room was not sent. An ask dropped while it waits for the reply
-//! is cancelled: the handler may still run, its reply is thrown away.
+//! is cancelled: an actor of this process that has not begun with it passes it over; otherwise the
+//! handler may still run, and its reply is thrown away. A tell is always handled.
 //!
 //! # Shutdown
 //!
@@ -187,14 +188,16 @@ pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
 pub use runtime::spawn;
 pub use wigwag_actor::{
-    Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind, Change,
-    ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,
-    GroupError, Groups, Handle, Heard, Here, Interface, Life, Loss, Losses, Monitor, NameError,
-    Owed, Pace, Pipeline, Reason, Ref, Refused, Restart, Router, RouterError, Runs, Shutdown,
-    Snapshot, Strategy, Supervisor, SupervisorError, SupervisorRef, Tell, This, Timer, TimerError,
-    Told, TooManyWatchers, Unsent, WhenFull, block_on, dead_letters, losses, registry,
+    Activity, Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind,
+    Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,
+    Failure, GroupError, Groups, Handle, Heard, Here, Inspection, Interface, Life, Loss, Losses,
+    Monitor, NameError, NotSent, NotStashed, Owed, Pace, Pipeline, Reason, Ref, Refused,
+    ReplaceError, Restart, Router, RouterError, Runs, Shutdown, Snapshot, StopPlan, Stopped,
+    Strategy, Streaming, Supervisor, SupervisorError, SupervisorRef, Tell, This, Timer, TimerError,
+    Told, TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell, WhenFull, Yield,
+    block_on, dead_letters, losses, registry,
 };
-pub use wigwag_macros::{Message, actor, main};
+pub use wigwag_macros::{Message, actor, handler, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};
 pub use wigwag_net::socket::{
     self, Bus, ForwardError, Forwarded, Forwarder, Pair, Pair0, PairMany, Pub, Pull, Push, Rep,
@@ -215,6 +218,7 @@ pub mod __private {
     pub use wigwag_actor::interface::one_by_one;
     pub use wigwag_actor::run::SameCalls;
     pub use wigwag_actor::schema::FIRST_METHOD;
+    pub use wigwag_actor::side_by_side::{Work, work};
     pub use wigwag_actor::this::this;
     pub use wigwag_actor::{
         Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,

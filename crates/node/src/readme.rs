@@ -1,6 +1,18 @@
 //! The snippets of the README and of the guides, so that they stay true: `cargo test --doc` compiles and runs them.
 #![doc = include_str!("../../../README.md")]
 
+#[doc = include_str!("../../../docs/guide.md")]
+mod guide {}
+
+#[doc = include_str!("../../../docs/from-erlang.md")]
+mod from_erlang {}
+
+#[doc = include_str!("../../../docs/from-akka.md")]
+mod from_akka {}
+
+#[doc = include_str!("../../../docs/from-actix-ractor-kameo.md")]
+mod from_actix_ractor_kameo {}
+
 #[doc = include_str!("../../../docs/options.md")]
 mod options {}
 

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 use wigwag::{Actor, Alive, CallErrorKind, Here, Node, Owed, Reason, This};
 
@@ -13,6 +14,7 @@ struct Desk {
     waiting: Vec<Owed<u64>>,
     other: Option<DeskRef>,
     served: u64,
+    noted: Vec<u64>,
 }
 
 #[wigwag::actor]
@@ -82,6 +84,30 @@ impl Desk {
             Err(error) if error.error().kind == CallErrorKind::CallCycle => 1000,
             Err(_) => 2000,
         }
+    }
+
+    /// Until the gate opens.
+    pub async fn hold(&mut self, gate: Here<oneshot::Receiver<()>>) {
+        gate.0.await.unwrap();
+    }
+
+    pub fn note(&mut self, number: u64) -> u64 {
+        self.noted.push(number);
+        number
+    }
+
+    /// Notes whether it is wanted, before and after the gate.
+    pub async fn look(
+        &mut self,
+        begun: Here<oneshot::Sender<()>>,
+        gate: Here<oneshot::Receiver<()>>,
+        answer: Owed<u64>,
+    ) {
+        self.noted.push(u64::from(answer.is_wanted()));
+        begun.0.send(()).unwrap();
+        gate.0.await.unwrap();
+        self.noted.push(u64::from(answer.is_wanted()));
+        answer.send(0);
     }
 
     pub fn panic(&self) {
@@ -233,6 +259,51 @@ async fn two_that_ask_each_other_at_once_do_not_wait() {
             desk.handle().unwrap().stop();
         }
     }
+}
+
+/// Of a hundred asks that wait behind a handler fifty are given up: the others are handled, and every
+/// tell between them.
+#[tokio::test]
+async fn an_ask_that_was_given_up_before_its_turn_is_not_handled() {
+    let desk = desk();
+    let (open, gate) = oneshot::channel();
+    let blocked = desk.hold(Here(gate)).try_ask().unwrap();
+    let mut kept = Vec::new();
+    for number in 0..100 {
+        let asked = desk.note(number).try_ask().unwrap();
+        if number % 2 == 0 {
+            kept.push((number, asked));
+        }
+        desk.note(1000 + number).tell().await.unwrap();
+    }
+    let lost_before = wigwag::losses();
+    open.send(()).unwrap();
+    within(blocked).await.unwrap();
+    for (number, asked) in kept {
+        assert_eq!(within(asked).await.unwrap(), number);
+    }
+    desk.number().ask().await.unwrap();
+    let noted = desk.visit(|desk| std::mem::take(&mut desk.noted)).await.unwrap();
+    let expected = (0..100).flat_map(|number| {
+        let asked = (number % 2 == 0).then_some(number);
+        asked.into_iter().chain([1000 + number])
+    });
+    assert!(noted.into_iter().eq(expected));
+    assert_eq!(format!("{:?}", wigwag::losses()), format!("{lost_before:?}"));
+}
+
+#[tokio::test]
+async fn a_handler_that_runs_sees_that_its_asker_has_gone() {
+    let desk = desk();
+    let (begin, begins) = oneshot::channel();
+    let (go_on, goes_on) = oneshot::channel();
+    let asked = desk.look(Here(begin), Here(goes_on)).try_ask().unwrap();
+    within(begins).await.unwrap();
+    drop(asked);
+    go_on.send(()).unwrap();
+    desk.number().ask().await.unwrap();
+    let noted = desk.visit(|desk| std::mem::take(&mut desk.noted)).await.unwrap();
+    assert_eq!(noted, [1, 0], "it was wanted, then not, and the handler went on");
 }
 
 #[tokio::test]

@@ -196,6 +196,22 @@ async fn draining_handles_what_waits_and_lets_nothing_in() {
 }
 
 #[tokio::test]
+async fn what_a_turn_told_before_it_drained_is_handled() {
+    let (witness, heard) = Witness::new();
+    let witness = witness.spawn_with(ActorOptions::default().own_thread());
+    let turn = wigwag::spawn(async move {
+        for number in 1..=3 {
+            witness.say_number(number).try_tell().unwrap();
+        }
+        assert!(witness.handle().unwrap().drain());
+        // The turn goes on until the actor has ended, in its own thread.
+        heard.iter().collect::<Vec<_>>()
+    });
+    let said = tokio::time::timeout(Duration::from_secs(20), turn).await.unwrap().unwrap();
+    assert_eq!(said, ["1", "2", "3", "stopped, it was asked to stop", "dropped"]);
+}
+
+#[tokio::test]
 async fn who_drains_and_is_not_stopped_ends_with_the_last_call() {
     let (witness, heard) = Witness::new();
     let witness = witness.spawn();

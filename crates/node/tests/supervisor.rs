@@ -1,5 +1,5 @@
 //! Supervisors: who is started again, in what order, and when they give up. Names in brackets are
-//! those of the cases of OTP's `supervisor_SUITE` that a test follows.
+//! those of the cases of OTP's `supervisor_SUITE` that a test follows; `docs/otp-cases.md` has all.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use std::sync::{Arc, Mutex};
@@ -10,6 +10,13 @@ use wigwag::{
     Actor, Alive, CallErrorKind, Child, ChildState, Handle, Here, Life, Reason, Restart, Shutdown,
     Strategy, Supervisor, SupervisorError, SupervisorRef, This,
 };
+
+#[path = "supervisor/starts.rs"]
+mod starts;
+#[path = "supervisor/ends.rs"]
+mod ends;
+#[path = "supervisor/rules.rs"]
+mod rules;
 
 /// What happened, in order: "+a" when `a` starts, "-a" when it stops in good order, "~a" when its
 /// state is dropped.
@@ -244,7 +251,8 @@ async fn children_are_added_ended_started_again_and_deleted() {
 }
 
 /// [permanent_normal, permanent_shutdown, permanent_abnormal, transient_normal, transient_shutdown,
-/// transient_abnormal, temporary_normal, temporary_shutdown, temporary_abnormal]
+/// transient_abnormal, temporary_normal, temporary_shutdown, temporary_abnormal,
+/// nonsignificant_temporary, nonsignificant_transient]
 #[tokio::test(start_paused = true)]
 async fn each_rule_starts_again_after_the_ends_that_it_says() {
     let ends = || [Reason::Normal, Reason::Shutdown, Reason::failed("abnormally")];
@@ -364,7 +372,7 @@ async fn a_sibling_that_fails_while_the_group_starts_counts_and_ends_the_tree() 
     }
 }
 
-/// [sup_stop_infinity, sup_stop_timeout, sup_stop_brutal_kill]
+/// [sup_stop_timeout, sup_stop_brutal_kill]
 #[tokio::test(start_paused = true)]
 async fn a_child_that_does_not_stop_is_killed_in_its_time() {
     for (way, took) in [
@@ -440,7 +448,7 @@ async fn pauses_between_restarts_double() {
     }
 }
 
-/// [nested, tree]: what a supervisor gives up, the one above it mends.
+/// [tree]: what a supervisor gives up, the one above it mends.
 #[tokio::test(start_paused = true)]
 async fn a_failure_that_one_level_cannot_bear_goes_up() {
     let journal = Journal::default();
@@ -506,7 +514,8 @@ async fn killing_a_supervisor_leaves_no_orphans() {
     assert_eq!(dropped, ["~a", "~b", "~c"]);
 }
 
-/// [child_adm_simple, simple_one_for_one]: many children of one kind, added at run time.
+/// [child_adm_simple, simple_one_for_one, simple_one_for_one_scale_many_temporary_children,
+/// scale_start_stop_many_children]: many children of one kind, added at run time.
 #[tokio::test]
 async fn a_thousand_children_come_and_go() {
     let journal = Journal::default();

@@ -21,7 +21,7 @@ use crate::options::ActorOptions;
 use crate::reason::Reason;
 use crate::spawn::{Seat, open, run};
 use crate::this::This;
-use crate::worker::{Begun, Worker};
+use crate::worker::{Begun, Manner, Worker};
 
 /// When a child that has ended is started again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Restart {
     Permanent,
     /// After an end that nobody wanted.
     Transient,
-    /// Never; a child that has ended is forgotten.
+    /// Never; a child that has ended is forgotten, also when it was ended because a sibling failed.
     Temporary,
 }
 
@@ -173,7 +173,8 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> Make for Maker<F> {
         let handle = Handle::new(mailbox.clone());
         let (begins, begun) = oneshot::channel();
         let seat = Seat(mailbox.clone());
-        run(options, mailbox, Box::pin(live(self.0.clone(), seat, boss, number, begins)));
+        let (make, manner) = (self.0.clone(), options.manner());
+        run(options, mailbox, Box::pin(live(make, seat, boss, number, begins, manner)));
         let reference: A::Ref = reference.into();
         let copy = move || -> AnyReference { Box::new(reference.clone()) };
         Started { handle, reference: Box::new(copy), begun }
@@ -187,6 +188,7 @@ async fn live<A: Actor, F: Fn() -> A>(
     mut boss: Boss,
     number: u64,
     begins: oneshot::Sender<Result<(), Reason>>,
+    manner: Manner,
 ) {
     let mut first = Some(begins);
     loop {
@@ -202,16 +204,24 @@ async fn live<A: Actor, F: Fn() -> A>(
             Ok(actor) => {
                 let (starts, started) = oneshot::channel();
                 let (first, above) = (first.take(), boss.clone());
+                let mailbox = seat.0.clone();
                 let begun: Begun = Box::new(move |outcome| {
                     let _ = starts.send(outcome.is_ok());
                     match first {
-                        Some(begins) => drop(begins.send(outcome)),
+                        Some(begins) => {
+                            // Whoever hears that it did not start finds its names free.
+                            if let Err(reason) = &outcome {
+                                mailbox.end(reason.clone());
+                            }
+                            let _ = begins.send(outcome);
+                        }
                         None if outcome.is_ok() => above.tell(News::Started { child: number }),
                         // Said together with the end.
                         None => {}
                     }
                 });
-                let reason = Worker::new(actor, seat.0.clone(), Some(begun)).await;
+                let worker = Worker::new(actor, seat.0.clone(), Some(begun), manner);
+                let reason = worker.await;
                 (reason, !started.await.unwrap_or(false))
             }
         };
@@ -219,8 +229,11 @@ async fn live<A: Actor, F: Fn() -> A>(
         if ends {
             return seat.0.clone().end(reason);
         }
+        if !reason.is_wanted() {
+            seat.0.control().failed(&reason);
+        }
         match boss.verdict(number, reason.clone(), in_start).await {
-            Verdict::Again => {}
+            Verdict::Again => seat.0.control().restarted(),
             Verdict::Over => return seat.0.clone().end(reason),
         }
     }

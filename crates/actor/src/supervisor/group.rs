@@ -27,6 +27,15 @@ enum Stage {
     Starting,
 }
 
+impl Group {
+    /// The child at `at` is no more.
+    pub(super) fn is_shorter(&mut self, at: usize) {
+        if at < self.from {
+            self.from -= 1;
+        }
+    }
+}
+
 impl Supervisor {
     /// A child has failed: all from `from` on are started again.
     pub(super) fn gather(&mut self, this: &This<Supervisor>, from: usize, pause: Duration) {

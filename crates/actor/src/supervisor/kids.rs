@@ -215,7 +215,7 @@ impl Supervisor {
         if !matches!(self.kids[at].state, State::Ended) {
             return Err(SupervisorError::StillThere(name.clone()));
         }
-        self.kids.remove(at);
+        self.forget(at);
         Ok(())
     }
 
@@ -249,15 +249,17 @@ impl Supervisor {
         }
     }
 
-    /// A start has come to its end.
+    /// A start has come to its end: `anew` as its state has it, so that the road of one start tells
+    /// nothing of another.
     pub(super) fn began(
         &mut self,
         this: &This<Supervisor>,
         child: u64,
         outcome: Result<(), Reason>,
+        anew: bool,
     ) {
         let Some(at) = self.at(child) else { return };
-        if !matches!(self.kids[at].state, State::Starting { .. }) {
+        if !matches!(self.kids[at].state, State::Starting { anew: known, .. } if known == anew) {
             return;
         }
         let kid = &mut self.kids[at];
@@ -267,6 +269,10 @@ impl Supervisor {
                 if let State::Starting { asker: Some(mut asker), .. } = kid.set(State::Running) {
                     asker.send::<Answer<Handle>>(Here(Ok(kid.handle.clone())));
                 }
+                // Killed before its start was known: that was said already, and not heard.
+                if let Some(reason) = kid.handle.reason() {
+                    return self.lost(this, at, &reason);
+                }
                 self.go_on(this);
             }
             Err(reason) => match kid.set(State::Ended) {
@@ -274,7 +280,7 @@ impl Supervisor {
                     let error = SupervisorError::StartFailed(reason);
                     asker.send::<Answer<Handle>>(Here(Err(error)));
                     if is_new {
-                        self.kids.remove(at);
+                        self.forget(at);
                     }
                 }
                 _ => self.failed(this, at, &reason, None),
@@ -291,6 +297,10 @@ impl Supervisor {
         in_start: bool,
         verdict: oneshot::Sender<Verdict>,
     ) {
+        if !in_start {
+            // It has started, though the road of its first start may be the longer one.
+            self.began(this, child, Ok(()), true);
+        }
         let Some(at) = self.at(child) else { return };
         if let State::Stopping(_) = self.kids[at].state {
             return self.has_stopped(this, at, Some(verdict));
@@ -319,15 +329,18 @@ impl Supervisor {
             State::Stopping(_) => self.has_stopped(this, at, None),
             // It was about to be started again; now that is with another address.
             State::Waiting(_) => self.kids[at].state = State::Waiting(None),
-            State::Starting { .. } | State::Running => {
-                if self.kids[at].child.restart == Restart::Temporary {
-                    self.kids[at].set(State::Ended);
-                    self.forget_if_temporary(at);
-                    return self.go_on(this);
-                }
-                self.failed(this, at, &down.reason, None);
-            }
+            State::Starting { .. } | State::Running => self.lost(this, at, &down.reason),
         }
+    }
+
+    /// The address of a child that has started is gone.
+    fn lost(&mut self, this: &This<Supervisor>, at: usize, reason: &Reason) {
+        if self.kids[at].child.restart == Restart::Temporary {
+            self.kids[at].set(State::Ended);
+            self.forget_if_temporary(at);
+            return self.go_on(this);
+        }
+        self.failed(this, at, reason, None);
     }
 
     /// A child that was asked to stop has.
@@ -339,6 +352,12 @@ impl Supervisor {
     ) {
         let kid = &mut self.kids[at];
         match kid.set(State::Ended) {
+            State::Stopping(Why::Group) if kid.child.restart == Restart::Temporary => {
+                if let Some(verdict) = verdict {
+                    let _ = verdict.send(Verdict::Over);
+                }
+                self.forget(at);
+            }
             State::Stopping(Why::Group) => drop(kid.set(State::Waiting(verdict))),
             State::Stopping(Why::Wanted(mut asker)) => {
                 if let Some(verdict) = verdict {
@@ -402,7 +421,15 @@ impl Supervisor {
 
     fn forget_if_temporary(&mut self, at: usize) {
         if self.kids[at].child.restart == Restart::Temporary {
-            self.kids.remove(at);
+            self.forget(at);
+        }
+    }
+
+    fn forget(&mut self, at: usize) {
+        self.kids.remove(at);
+        // The others have moved up.
+        if let Some(group) = &mut self.group {
+            group.is_shorter(at);
         }
     }
 }

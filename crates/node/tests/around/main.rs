@@ -2,7 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 mod groups;
+mod inspection;
 mod letters;
 mod names;
+mod replacement;
 mod routers;
+mod spans;
+mod stash;
 mod timers;
+mod urgent;

@@ -1,0 +1,120 @@
+//! What a thread knows of the crew whose runner it polls.
+//!
+//! An actor that another one has just woken is best run next and on the same thread, where its mail
+//! lies in the cache: it waits in a place of this thread, and nothing is locked for it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::Crew;
+use super::job::Run;
+
+thread_local! {
+    static LOCAL: Local = const {
+        Local { crew: Cell::new(0), next: Cell::new(None), catches: Cell::new(false) }
+    };
+}
+
+struct Local {
+    /// Where the crew lies whose runner this thread polls; 0 for none. Only compared.
+    crew: Cell<usize>,
+    /// The job to run next.
+    next: Cell<Option<Arc<dyn Run>>>,
+    /// The next job that is woken goes to who wakes it, through `next`.
+    catches: Cell<bool>,
+}
+
+/// While it is there, this thread polls a runner of a crew.
+pub(super) struct Entered {
+    before: usize,
+}
+
+pub(super) fn enter(crew: &Arc<Crew>) -> Entered {
+    Entered { before: LOCAL.with(|local| local.crew.replace(Arc::as_ptr(crew).addr())) }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let left = LOCAL.with(|local| {
+            local.crew.set(self.before);
+            local.next.take()
+        });
+        if let Some(job) = left {
+            job.crew().clone().push(job, true);
+        }
+    }
+}
+
+/// The job that is to run next on this thread.
+pub(super) fn take_next() -> Option<Arc<dyn Run>> {
+    LOCAL.with(|local| local.next.take())
+}
+
+/// True on a thread that polls a runner of this crew.
+pub(super) fn is_runner_of(crew: &Arc<Crew>) -> bool {
+    LOCAL.with(|local| local.crew.get() == Arc::as_ptr(crew).addr())
+}
+
+/// A job was woken.
+pub(super) fn line_up(job: Arc<dyn Run>) {
+    let mut job = Some(job);
+    // Without the place, at the end of a thread, everybody takes the long way.
+    let _ = LOCAL.try_with(|local| {
+        let Some(woken) = job.take() else { return };
+        let is_ours = local.crew.get() == Arc::as_ptr(woken.crew()).addr();
+        job = match local.catches.replace(false) || is_ours {
+            true => local.next.replace(Some(woken)),
+            false => Some(woken),
+        };
+    });
+    if let Some(job) = job {
+        job.crew().clone().push(job, true);
+    }
+}
+
+/// A job was woken while it ran, or has had its turn: the others in line go first.
+pub(super) fn again(job: Arc<dyn Run>) {
+    let crew = job.crew().clone();
+    // This thread looks at the line next, so nobody is woken for a job that is alone there.
+    let must_wake = !is_runner_of(&crew);
+    crew.push(job, must_wake);
+}
+
+/// While it is there, the next job that this thread wakes is kept for it.
+struct Catching {
+    before: Option<Arc<dyn Run>>,
+}
+
+impl Catching {
+    fn begin() -> Catching {
+        LOCAL.with(|local| {
+            local.catches.set(true);
+            Catching { before: local.next.take() }
+        })
+    }
+
+    fn end(&mut self) -> Option<Arc<dyn Run>> {
+        LOCAL.with(|local| {
+            local.catches.set(false);
+            local.next.replace(self.before.take())
+        })
+    }
+}
+
+impl Drop for Catching {
+    fn drop(&mut self) {
+        // Only when what was done has panicked is there still one.
+        if let Some(job) = self.end() {
+            line_up(job);
+        }
+    }
+}
+
+/// Does something that may wake a job, and gives the job to be run here.
+pub(super) fn catch<T>(wakes: impl FnOnce() -> T) -> (T, Option<Arc<dyn Run>>) {
+    let mut catching = Catching::begin();
+    let done = wakes();
+    let caught = catching.end();
+    std::mem::forget(catching);
+    (done, caught)
+}

@@ -1,0 +1,61 @@
+//! Whether the runs of a job are short, so that whoever asks it may as well run it himself.
+//!
+//! To read the clock twice costs a third of what a run may take, so a run is measured only when
+//! nothing is known, and now and then when it is run by an asker.
+
+use std::time::Instant;
+
+use crate::limits::{SHORT_RUN, SHORT_RUNS_TRUSTED};
+use crate::sync::{AtomicU8, Ordering};
+
+/// What is known: how many runs may be taken for short before one is measured; 0 for nothing.
+pub(super) struct Short(AtomicU8);
+
+impl Short {
+    pub(super) fn unknown() -> Short {
+        Short(AtomicU8::new(0))
+    }
+
+    /// True when the next run is likely short; it counts.
+    pub(super) fn is_likely(&self) -> bool {
+        let trusted = self.0.load(Ordering::Relaxed);
+        if trusted > 0 {
+            // Nobody else: an idle job is woken by one asker.
+            self.0.store(trusted - 1, Ordering::Relaxed);
+        }
+        trusted > 0
+    }
+
+    /// A run begins; it is measured if it must be.
+    pub(super) fn begin(&self) -> Option<Instant> {
+        (self.0.load(Ordering::Relaxed) == 0).then(Instant::now)
+    }
+
+    /// It has ended.
+    pub(super) fn end(&self, begun: Option<Instant>) {
+        let Some(begun) = begun else { return };
+        let trusted = if begun.elapsed() <= SHORT_RUN { SHORT_RUNS_TRUSTED } else { 0 };
+        self.0.store(trusted, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_is_trusted_for_a_while_after_a_short_run_and_not_after_a_long_one() {
+        let short = Short::unknown();
+        assert!(!short.is_likely());
+        let begun = short.begin();
+        assert!(begun.is_some());
+        short.end(begun);
+        for _ in 1..SHORT_RUNS_TRUSTED {
+            assert!(short.is_likely() && short.begin().is_none());
+        }
+        assert!(short.is_likely());
+        assert!(short.begin().is_some(), "this one is measured again");
+        short.end(Instant::now().checked_sub(SHORT_RUN * 2));
+        assert!(!short.is_likely());
+    }
+}

@@ -1,0 +1,52 @@
+//! Another state in the place of an actor's, while its mail waits.
+
+use std::error::Error;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::CallError;
+use crate::reason::Reason;
+
+/// Why an actor goes on with the state that it had.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReplaceError<E> {
+    /// The actor was not reached: `Elsewhere` or `ActorStopped`.
+    Unreached(CallError),
+    /// The conversion gave this error.
+    Refused(E),
+    /// The conversion panicked, with these words.
+    Panicked(String),
+}
+
+impl<E: fmt::Display> fmt::Display for ReplaceError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ReplaceError::Unreached(error) => write!(f, "{error}"),
+            ReplaceError::Refused(why) => {
+                write!(f, "the conversion refused the old state, which goes on: {why}")
+            }
+            ReplaceError::Panicked(text) => {
+                write!(f, "the conversion panicked and the old state goes on: {text}")
+            }
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> Error for ReplaceError<E> {}
+
+/// Converts `state`; the old one is given back, and stays where it is when that fails.
+pub(crate) fn replace<I, E>(
+    state: &mut I,
+    convert: impl FnOnce(&I) -> Result<I, E>,
+) -> Result<I, ReplaceError<E>> {
+    // The conversion cannot change the old state but through what that shares with others anyway.
+    match catch_unwind(AssertUnwindSafe(|| convert(state))) {
+        Ok(Ok(new)) => Ok(std::mem::replace(state, new)),
+        Ok(Err(why)) => Err(ReplaceError::Refused(why)),
+        Err(payload) => Err(ReplaceError::Panicked(match Reason::panicked(&*payload) {
+            Reason::Panicked(text) => text.to_string(),
+            other => other.to_string(),
+        })),
+    }
+}

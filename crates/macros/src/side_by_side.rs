@@ -1,0 +1,197 @@
+//! `#[wigwag::handler(side_by_side)]` on a call: its handler is a first part with the actor's state,
+//! and a future that owns what it needs.
+//!
+//! The future must not borrow the actor. Editions differ in what `impl Future` borrows by itself, so
+//! the bounds that make it free are written here where the user has left them out.
+
+use proc_macro2::{Span, TokenStream};
+use quote::quote;
+use syn::{
+    Attribute, GenericArgument, Ident, ImplItem, ItemImpl, Meta, Path, PathArguments, ReturnType,
+    Signature, Type, TypeParamBound, parse_quote,
+};
+
+use crate::errors::Errors;
+use crate::kind;
+use crate::method::Argument;
+
+const OPTIONS: &str =
+    "#[wigwag::handler] takes `side_by_side`, and beside it `serial_by = argument`";
+
+/// What the attribute says.
+pub(crate) struct SideBySide {
+    /// The argument that is named as the key.
+    key: Option<Ident>,
+}
+
+impl SideBySide {
+    /// Reads the attribute, and holds the signature against it. What it says wrongly is still there,
+    /// or errors about the signature would hide what is meant.
+    pub(crate) fn read(
+        attributes: &[Attribute],
+        signature: &Signature,
+        errors: &mut Errors,
+    ) -> Option<SideBySide> {
+        let mut all = attributes.iter().filter(|one| is_handler(one.path()));
+        let attribute = all.next()?;
+        if let Some(second) = all.next() {
+            errors.add(second, "one #[wigwag::handler] says everything: put both together");
+        }
+        if let Meta::Path(_) = &attribute.meta {
+            errors.add(attribute, OPTIONS);
+            return Some(SideBySide { key: None });
+        }
+        let (mut found, mut key) = (false, None);
+        let read = attribute.parse_nested_meta(|option| {
+            if option.path.is_ident("side_by_side") && !found {
+                found = true;
+                return Ok(());
+            }
+            if option.path.is_ident("serial_by") && key.is_none() {
+                key = Some(option.value()?.parse::<Ident>()?);
+                return Ok(());
+            }
+            Err(option.error(OPTIONS))
+        });
+        if let Err(error) = read {
+            errors.add_error(error);
+            return Some(SideBySide { key: None });
+        }
+        match (found, &key) {
+            (true, _) => {}
+            (false, None) => errors.add(attribute, OPTIONS),
+            (false, Some(key)) => errors.add(
+                key,
+                "`serial_by` orders calls that else run side by side: write \
+                 `side_by_side, serial_by = …`",
+            ),
+        }
+        check(signature, errors);
+        Some(SideBySide { key })
+    }
+
+    /// Where the key stands among the arguments.
+    pub(crate) fn key_at(&self, arguments: &[Argument], errors: &mut Errors) -> Option<usize> {
+        let key = self.key.as_ref()?;
+        let at = arguments.iter().position(|argument| argument.name == *key);
+        if at.is_none() {
+            errors.add(
+                key,
+                format!("there is no argument `{key}`: `serial_by` names one of the call's own"),
+            );
+        }
+        at
+    }
+}
+
+/// The attributes without this one, which is refused on the calls of a trait where it stands.
+pub(crate) fn without(attributes: &[Attribute]) -> Vec<Attribute> {
+    attributes.iter().filter(|one| !is_handler(one.path())).cloned().collect()
+}
+
+/// The attribute was not read by `#[wigwag::actor]`.
+pub(crate) fn out_of_place(item: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    errors.add_at(
+        Span::call_site(),
+        "#[wigwag::handler] stands on a `pub fn` with `self` in `#[wigwag::actor] impl Type { … }`, \
+         which makes it a call",
+    );
+    let errors = errors.finish();
+    quote!(#item #errors)
+}
+
+fn check(signature: &Signature, errors: &mut Errors) {
+    if let Some(word) = &signature.asyncness {
+        errors.add(
+            word,
+            "an `async fn` borrows the actor until it ends: write `fn` with \
+             `-> impl Future<Output = …>`, and give back `async move { … }`",
+        );
+        return;
+    }
+    if awaited(&signature.output).is_some() {
+        return;
+    }
+    const WRONG: &str = "what runs side by side is a future: write `-> impl Future<Output = …>`, and \
+                         give back `async move { … }`";
+    match &signature.output {
+        ReturnType::Type(_, written) => errors.add(written, WRONG),
+        ReturnType::Default => errors.add(&signature.ident, WRONG),
+    }
+}
+
+/// The `R` of `impl Future<Output = R>`.
+pub(crate) fn awaited(output: &ReturnType) -> Option<&Type> {
+    let ReturnType::Type(_, written) = output else { return None };
+    let Type::ImplTrait(open) = kind::inner(written) else { return None };
+    open.bounds.iter().find_map(|bound| {
+        let TypeParamBound::Trait(bound) = bound else { return None };
+        let last = bound.path.segments.last().filter(|last| last.ident == "Future")?;
+        let PathArguments::AngleBracketed(given) = &last.arguments else { return None };
+        given.args.iter().find_map(|one| match one {
+            GenericArgument::AssocType(one) if one.ident == "Output" => Some(&one.ty),
+            _ => None,
+        })
+    })
+}
+
+/// The block without the attribute, which was read, and with all bounds of what it gives back.
+pub(crate) fn written_out(block: &ItemImpl) -> ItemImpl {
+    let mut block = block.clone();
+    for item in &mut block.items {
+        if !crate::actor::is_call(item) {
+            continue;
+        }
+        let ImplItem::Fn(function) = item else { continue };
+        let before = function.attrs.len();
+        function.attrs.retain(|one| !is_handler(one.path()));
+        if function.attrs.len() < before {
+            complete(&mut function.sig.output);
+            function.attrs.push(parse_quote! {
+                #[allow(clippy::manual_async_fn, reason = "the future must not borrow the actor")]
+            });
+        }
+    }
+    block
+}
+
+fn complete(output: &mut ReturnType) {
+    if awaited(output).is_none() {
+        return;
+    }
+    let ReturnType::Type(_, written) = output else { return };
+    let Some(open) = open(written) else { return };
+    let is_send = |bound: &TypeParamBound| matches!(bound, TypeParamBound::Trait(one) if one.path.is_ident("Send"));
+    let (mut sends, mut captures) = (false, false);
+    for bound in &open.bounds {
+        sends |= is_send(bound);
+        captures |= matches!(bound, TypeParamBound::PreciseCapture(_));
+    }
+    let here = Span::call_site();
+    if !sends {
+        open.bounds.push(syn::parse_quote_spanned!(here=> ::core::marker::Send));
+    }
+    if !captures {
+        open.bounds.push(TypeParamBound::PreciseCapture(syn::parse_quote_spanned!(here=> use<>)));
+    }
+}
+
+/// The `impl …` that the type is.
+fn open(written: &mut Type) -> Option<&mut syn::TypeImplTrait> {
+    match written {
+        Type::Group(group) => open(&mut group.elem),
+        Type::Paren(paren) => open(&mut paren.elem),
+        Type::ImplTrait(open) => Some(open),
+        _ => None,
+    }
+}
+
+/// `handler`, or `wigwag::handler`.
+fn is_handler(path: &Path) -> bool {
+    let names: Vec<_> = path.segments.iter().map(|one| one.ident.to_string()).collect();
+    matches!(
+        names.iter().map(String::as_str).collect::<Vec<_>>()[..],
+        ["handler"] | ["wigwag", "handler"]
+    )
+}

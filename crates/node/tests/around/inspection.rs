@@ -1,0 +1,149 @@
+//! Looking at live actors: idle, busy, stuck, suspended, failing, gone.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::{Duration, SystemTime};
+
+use wigwag::{
+    Activity, Actor, ActorOptions, Alive, Child, Handle, Here, Inspection, Life, Reason, Strategy,
+    Supervisor,
+};
+
+/// More than any actor here needs that is able to answer.
+const LONG: Duration = Duration::from_secs(10);
+
+#[derive(Default)]
+struct Sink {
+    total: u64,
+    /// Its summary panics.
+    is_shy: bool,
+}
+
+#[wigwag::actor(life)]
+impl Sink {
+    pub fn add(&mut self, amount: u64) -> u64 {
+        self.total += amount;
+        self.total
+    }
+
+    pub fn hide(&mut self) {
+        self.is_shy = true;
+    }
+
+    pub fn fail(&mut self, number: u64) {
+        panic!("on purpose: {number}");
+    }
+
+    pub fn hold(&mut self, begun: Here<Sender<()>>, go: Here<Receiver<()>>) {
+        begun.0.send(()).unwrap();
+        go.0.recv().unwrap();
+    }
+}
+
+impl Life for Sink {
+    fn summary(&self) -> String {
+        assert!(!self.is_shy, "on purpose");
+        format!("{} in all", self.total)
+    }
+}
+
+struct Plain;
+
+#[wigwag::actor]
+impl Plain {
+    pub fn nothing(&self) {}
+}
+
+/// Looks until it sleeps: its last call was answered, and its turn may not be over.
+async fn idle(actor: &Handle) -> Inspection {
+    loop {
+        let seen = actor.inspect(LONG).await;
+        if seen.activity == Activity::Idle {
+            return seen;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn an_idle_actor_says_what_it_is_like() {
+    let sink = Sink::default().spawn();
+    assert_eq!(sink.add(5).ask().await.unwrap(), 5);
+    let seen = idle(&sink.handle().unwrap()).await;
+    assert_eq!((&*seen.actor, seen.waiting, seen.dropped), ("Sink", 0, 0));
+    assert_eq!(seen.summary.as_deref(), Some("5 in all"));
+    assert!(seen.answered_in.is_some() && seen.failures.is_empty() && seen.restarts == 0);
+    let plain = Plain.spawn();
+    assert_eq!(idle(&plain.handle().unwrap()).await.summary.as_deref(), Some("Plain"));
+}
+
+#[tokio::test]
+async fn a_summary_that_panics_is_not_said_and_the_actor_goes_on() {
+    let sink = Sink::default().spawn();
+    sink.hide().ask().await.unwrap();
+    assert_eq!(sink.handle().unwrap().inspect(LONG).await.summary, None);
+    assert_eq!(sink.add(1).ask().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_stuck_actor_does_not_hold_up_who_looks_and_nothing_piles_up() {
+    let sink = Sink::default().spawn_with(ActorOptions::default().own_thread());
+    let handle = sink.handle().unwrap();
+    let ((begins, begun), (goes, go)) = (channel(), channel());
+    sink.hold(Here(begins), Here(go)).try_tell().unwrap();
+    begun.recv().unwrap();
+    sink.add(1).try_tell().unwrap();
+    sink.add(1).urgent().try_tell().unwrap();
+    for _ in 0..10 {
+        let seen = handle.inspect(Duration::from_millis(1)).await;
+        assert_eq!((seen.activity, seen.waiting), (Activity::Busy, 2));
+        assert_eq!((seen.summary, seen.answered_in), (None, None));
+    }
+    goes.send(()).unwrap();
+    sink.add(0).ask().await.unwrap();
+    assert_eq!(idle(&handle).await.summary.as_deref(), Some("2 in all"));
+}
+
+#[tokio::test]
+async fn a_suspended_actor_answers_and_one_that_has_ended_says_why() {
+    let sink = Sink::default().spawn();
+    let handle = sink.handle().unwrap();
+    handle.suspend();
+    sink.add(1).try_tell().unwrap();
+    // The first look has it obey.
+    handle.inspect(LONG).await;
+    let seen = handle.inspect(LONG).await;
+    assert_eq!((seen.activity, seen.waiting), (Activity::Suspended, 1));
+    assert_eq!(seen.summary.as_deref(), Some("0 in all"));
+    handle.resume();
+    sink.add(1).ask().await.unwrap();
+    assert_eq!(idle(&handle).await.waiting, 0);
+    handle.kill();
+    let seen = handle.inspect(LONG).await;
+    assert_eq!((seen.activity, seen.summary), (Activity::Ended(Reason::Killed), None));
+}
+
+#[tokio::test]
+async fn the_failures_of_a_supervised_actor_are_remembered() {
+    let began = SystemTime::now();
+    let supervisor = Supervisor::new(Strategy::OneForOne)
+        .intensity(100, LONG)
+        .child(Child::new("sink", Sink::default))
+        .start()
+        .await
+        .unwrap();
+    let sink: SinkRef = supervisor.child::<Sink>("sink").await.unwrap().unwrap();
+    for number in 0..10 {
+        sink.fail(number).ask().await.unwrap_err();
+    }
+    sink.handle().unwrap().suspend();
+    sink.handle().unwrap().inspect(LONG).await;
+    sink.handle().unwrap().resume();
+    sink.add(1).ask().await.unwrap();
+    let seen = sink.handle().unwrap().inspect(LONG).await;
+    assert_eq!(seen.restarts, 10);
+    let reasons: Vec<_> = seen.failures.iter().map(|failure| failure.reason.to_string()).collect();
+    let expected = (2..10).map(|number| format!("it panicked: on purpose: {number}"));
+    assert_eq!(reasons, expected.collect::<Vec<_>>());
+    assert!(seen.failures.is_sorted_by_key(|failure| failure.at));
+    assert!(seen.failures[0].at >= began);
+}

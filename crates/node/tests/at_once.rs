@@ -1,0 +1,223 @@
+//! An idle actor that is quick is run by whoever asks it, and nobody is worse off for that.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::Poll;
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::time::timeout;
+use wigwag::{Actor, ActorOptions, Alive};
+
+/// Asks until one is seen that was answered so, or was not.
+const TRIES: u64 = 1000;
+
+#[derive(Default)]
+struct Quick {
+    next: Option<QuickRef>,
+    dropped: Arc<AtomicU64>,
+}
+
+#[wigwag::actor]
+impl Quick {
+    pub fn add(&mut self, a: u64, b: u64) -> u64 {
+        a + b
+    }
+
+    /// Tells the next one, and answers.
+    pub fn pass(&mut self, number: u64) -> u64 {
+        self.next.as_ref().unwrap().take(number).try_tell().unwrap();
+        number
+    }
+
+    pub fn take(&mut self, number: u64) {
+        let _ = number;
+    }
+
+    pub fn runtime(&self) -> String {
+        Handle::current().id().to_string()
+    }
+
+    pub fn slow(&mut self) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+
+    pub async fn many_steps(&mut self, steps: u64) -> u64 {
+        for _ in 0..steps {
+            tokio::task::consume_budget().await;
+        }
+        steps
+    }
+}
+
+impl Drop for Quick {
+    fn drop(&mut self) {
+        self.dropped.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// What an ask gives when it is polled once.
+async fn at_once<T>(ask: impl Future<Output = T>) -> Option<T> {
+    let mut ask = pin!(ask);
+    let once = poll_fn(|context| match ask.as_mut().poll(context) {
+        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Pending => Poll::Ready(None),
+    });
+    once.await
+}
+
+/// Two threads, on which tasks may block.
+fn wide() -> Runtime {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap()
+}
+
+#[tokio::test]
+async fn the_answer_of_an_idle_quick_actor_is_there_when_it_was_asked() {
+    let asked = async {
+        let quick = Quick::default().spawn();
+        let mut seen = 0;
+        for number in 0..TRIES {
+            // One that was not answered at once is dropped, and so not handled at all.
+            if let Some(sum) = at_once(quick.add(number, 1).ask()).await {
+                assert_eq!(sum.unwrap(), number + 1);
+                seen += 1;
+            }
+            tokio::task::yield_now().await;
+        }
+        seen
+    };
+    assert!(wigwag::spawn(asked).await.unwrap() > 0, "none of {TRIES}");
+}
+
+#[tokio::test]
+async fn a_slow_actor_is_never_run_by_its_asker() {
+    let asked = async {
+        let slow = Quick::default().spawn();
+        for _ in 0..20 {
+            let mut ask = pin!(slow.slow().ask());
+            assert!(at_once(ask.as_mut()).await.is_none());
+            ask.await.unwrap();
+        }
+    };
+    wigwag::spawn(asked).await.unwrap();
+}
+
+/// What an actor sends while its asker runs it is on its way before the asker goes on: its next turn
+/// may be on another thread, and must not overtake this one.
+#[tokio::test]
+async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
+    let asked = async {
+        let last = Quick::default().spawn();
+        let first = Quick { next: Some(last.clone()), dropped: Arc::default() }.spawn();
+        let mut seen = 0;
+        for number in 0..TRIES {
+            // Twice: from the second one on a turn keeps what it sends.
+            for _ in 0..2 {
+                let before = last.handle().unwrap().waiting();
+                if at_once(first.pass(number).ask()).await.is_some() {
+                    assert_eq!(last.handle().unwrap().waiting(), before + 1);
+                    seen += 1;
+                }
+            }
+            last.add(0, 0).ask().await.unwrap();
+        }
+        seen
+    };
+    assert!(wigwag::spawn(asked).await.unwrap() > 0, "none of {TRIES}");
+}
+
+#[tokio::test]
+async fn who_asks_without_end_lets_the_other_tasks_of_its_thread_go_on() {
+    let quick = Quick::default().spawn();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let asker = tokio::spawn(async move {
+        let mut asks = 0_u64;
+        while !stopped.load(Ordering::SeqCst) {
+            asks = quick.add(asks, 1).ask().await.unwrap();
+        }
+        asks
+    });
+    let stops = tokio::spawn(async move {
+        // By then the actor is known to be quick.
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        stop.store(true, Ordering::SeqCst);
+    });
+    timeout(Duration::from_secs(10), stops).await.unwrap().unwrap();
+    timeout(Duration::from_secs(10), asker).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_handler_that_is_always_ready_lets_other_tasks_go_on() {
+    let busy = Quick::default().spawn();
+    let steps = busy.many_steps(100_000).ask().sent().await.unwrap();
+    let other = tokio::spawn(async { tokio::task::yield_now().await });
+    let mut steps = pin!(steps);
+    tokio::select! {
+        biased;
+        _ = &mut steps => panic!("it had the thread for itself"),
+        other = other => other.unwrap(),
+    }
+    assert_eq!(timeout(Duration::from_secs(20), steps).await.unwrap().unwrap(), 100_000);
+}
+
+#[test]
+fn an_actor_runs_in_its_own_runtime_whoever_asks_it() {
+    let (one, other) = (wide(), wide());
+    let quick = {
+        let _entered = one.enter();
+        Quick::default().spawn()
+    };
+    let home = one.handle().id().to_string();
+    for runtime in [&one, &other] {
+        let (quick, home) = (quick.clone(), home.clone());
+        let asked = runtime.spawn(async move {
+            for _ in 0..TRIES {
+                assert_eq!(quick.runtime().ask().await.unwrap(), home);
+            }
+        });
+        runtime.block_on(asked).unwrap();
+    }
+    assert_eq!(other.block_on(async { quick.runtime().ask().await.unwrap() }), home);
+}
+
+#[test]
+fn actors_end_with_their_runtime_asleep_or_not() {
+    let dropped = Arc::new(AtomicU64::new(0));
+    let runtime = wide();
+    let quick = || Quick { next: None, dropped: dropped.clone() };
+    let actors: Vec<QuickRef> = {
+        let _entered = runtime.enter();
+        (0..1000).map(|_| quick().spawn()).collect()
+    };
+    runtime.block_on(async {
+        for (number, actor) in (0..).zip(&actors[..500]) {
+            assert_eq!(actor.add(number, 0).ask().await.unwrap(), number);
+        }
+    });
+    drop(runtime);
+    assert_eq!(dropped.load(Ordering::SeqCst), 1000);
+    for actor in &actors {
+        assert!(actor.add(1, 1).try_tell().is_err());
+        assert_eq!(actor.handle().unwrap().reason(), Some(wigwag::Reason::RuntimeGone));
+    }
+}
+
+#[test]
+fn an_actor_for_a_runtime_that_is_gone_has_ended() {
+    let dropped = Arc::new(AtomicU64::new(0));
+    let runtime = wide();
+    let gone = runtime.handle().clone();
+    drop(runtime);
+    for _ in 0..2 {
+        let quick = Quick { next: None, dropped: dropped.clone() };
+        let actor = quick.spawn_with(ActorOptions::default().on(&gone));
+        assert_eq!(actor.handle().unwrap().reason(), Some(wigwag::Reason::RuntimeGone));
+    }
+    assert_eq!(dropped.load(Ordering::SeqCst), 2);
+}

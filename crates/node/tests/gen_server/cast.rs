@@ -1,0 +1,132 @@
+//! Tells: to one, to many of a name, to nobody, to a peer that is deaf. Mail of other processes is
+//! told too: there is no kind of message beside calls.
+
+use std::sync::Arc;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+use wigwag::registry::{find, register};
+use wigwag::{Alive, CallErrorKind, Groups, Here, Reason, Told};
+
+use super::server::{Server, apart, ended, is_gone, server, soon};
+
+/// gen_server_SUITE: cast, info. Handled in its turn, answered to nobody; one of them ends the
+/// server, which says so in its hook; what is behind that one is not handled.
+#[tokio::test]
+async fn a_tell_is_handled_in_its_turn() {
+    let (server, mut said) = server();
+    server.note("handled").tell().await.unwrap();
+    assert_eq!(said.next().await, "handled");
+    // The same for a call whose answer nobody wants.
+    server.number(1).tell().await.unwrap();
+    server.note("first").try_tell().unwrap();
+    server.stop(Here(Reason::Normal)).try_tell().unwrap();
+    server.note("behind").try_tell().unwrap();
+    assert_eq!(said.rest().await, ["first", "stopped, it was done", "dropped"]);
+    assert_eq!(ended(&server).await, Reason::Normal);
+    is_gone(&server).await;
+}
+
+/// gen_server_SUITE: cast, info. A tell that sets something going: what it leads to comes later, as
+/// a tell of its own.
+#[tokio::test(start_paused = true)]
+async fn a_tell_may_have_its_work_done_later() {
+    let (server, _said) = server();
+    server.delayed(1, 10).tell().await.unwrap();
+    assert!(!server.is_wanted(1).ask().await.unwrap(), "nobody waits for the answer of a tell");
+    assert!(server.visit(|server| server.owed.contains_key(&1)).await.unwrap());
+    tokio::time::sleep(std::time::Duration::from_millis(11)).await;
+    assert!(server.visit(|server| server.owed.is_empty()).await.unwrap());
+}
+
+/// gen_server_SUITE: call, cast. Tells and asks of one sender are handled in the order in which they
+/// were made, here and elsewhere.
+#[tokio::test]
+async fn tells_and_asks_keep_their_order() {
+    let (local, mut said) = server();
+    let (_service, _client, there, _) = apart(&local).await;
+    for server in [&local, &there] {
+        // Some answers are taken at once, the others at the end: an ask whose asker goes is none.
+        let (mut expected, mut later) = (Vec::new(), Vec::new());
+        for round in 0..50 {
+            let words =
+                [format!("before {round}"), format!("asked {round}"), format!("behind {round}")];
+            server.note(&words[0]).tell().await.unwrap();
+            let asked = soon(server.say_and_answer(&words[1], round).ask().sent()).await.unwrap();
+            server.note(&words[2]).tell().await.unwrap();
+            if round % 2 == 0 {
+                assert_eq!(soon(asked).await.unwrap(), round);
+            } else {
+                later.push((round, asked));
+            }
+            expected.extend(words);
+        }
+        soon(server.number(0).ask()).await.unwrap();
+        assert_eq!(said.by_now(), expected);
+        for (round, asked) in later {
+            assert_eq!(soon(asked).await.unwrap(), round);
+        }
+    }
+}
+
+/// gen_server_SUITE: cast_fast. A tell never waits for a peer: one that takes connections and says
+/// nothing holds up neither the tells to another, nor the one who looks for it longer than a
+/// handshake may take.
+#[tokio::test]
+async fn a_deaf_peer_holds_up_no_tell() {
+    let deaf = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("tcp://{}/hopp", deaf.local_addr().unwrap());
+    let (local, mut said) = server();
+    let (_service, client, there, _) = apart(&local).await;
+    let client = Arc::new(client);
+    let looking = client.clone();
+    let looks = tokio::spawn(async move { looking.actor::<Server>(&address).await.map(|_| ()) });
+    let (mut dialer, _) = deaf.accept().await.unwrap();
+    let mut header = [0; 8];
+    dialer.read_exact(&mut header).await.unwrap();
+    assert!(!looks.is_finished());
+    // No future at all: it is sent, or it comes back.
+    there.note("handled").try_tell().unwrap();
+    assert_eq!(said.next().await, "handled");
+    assert!(!looks.is_finished());
+    drop(dialer);
+    assert!(soon(looks).await.unwrap().is_err());
+}
+
+/// gen_server_SUITE: cast_fast. A tell to one whose node is gone comes back at once.
+#[tokio::test]
+async fn a_tell_to_a_node_that_is_gone_comes_back() {
+    let (local, _said) = server();
+    let (service, client, there, _) = apart(&local).await;
+    service.close(std::time::Duration::from_secs(5)).await;
+    client.close(std::time::Duration::from_secs(5)).await;
+    drop(service);
+    let refused = there.note("late").try_tell().unwrap_err();
+    assert_eq!(refused.error.kind, CallErrorKind::NotDelivered);
+}
+
+/// gen_server_SUITE: abcast. One tell to all of a group, here with some who have ended; by name to
+/// one.
+#[tokio::test]
+async fn all_of_a_group_are_told_and_who_has_ended_is_not() {
+    let servers: Vec<_> = (0..4).map(|_| server()).collect();
+    let group = Groups::<Server>::new();
+    for (server, _) in &servers {
+        group.join("servers", server).unwrap();
+    }
+    let tell_all = |name: &str| group.tell_all(name, |server| server.note("handled"));
+    assert_eq!(tell_all("servers"), Told { sent: 4, refused: 0 });
+    servers[0].0.handle().unwrap().kill();
+    assert_eq!(tell_all("servers"), Told { sent: 3, refused: 0 });
+    assert_eq!(tell_all("nobody"), Told { sent: 0, refused: 0 });
+    register("abcast", &servers[1].0).unwrap();
+    find::<Server>("abcast").unwrap().stop(Here(Reason::Normal)).tell().await.unwrap();
+    for (at, (server, said)) in servers.into_iter().enumerate() {
+        group.leave("servers", &server);
+        drop(server);
+        let words = said.rest().await;
+        let expected: usize = if at == 0 { 1 } else { 2 };
+        assert!(words.iter().filter(|word| *word == "handled").count() <= expected, "{words:?}");
+        assert_eq!(at == 0, !words.contains(&"stopped, it was done".to_owned()), "{words:?}");
+    }
+}

@@ -1,0 +1,336 @@
+//! Streams that handlers answer with: order, credit, and one end whatever happens.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use wigwag::{Actor, Alive, CallErrorKind, Here, Interface, Node, NotSent, Streaming, Yield};
+
+/// Produces numbers, in whatever way it is asked to.
+#[derive(Default)]
+struct Counter {
+    kept: Vec<Yield<u64>>,
+    other: Option<CounterRef>,
+}
+
+#[wigwag::actor]
+impl Counter {
+    /// From a task: the actor goes on meanwhile.
+    pub fn ticks(&mut self, count: u64, mut items: Yield<u64>) {
+        tokio::spawn(async move {
+            for number in 0..count {
+                if items.send(number).await.is_err() {
+                    return;
+                }
+            }
+            items.finish();
+        });
+    }
+
+    /// From inside the handler; says how many it has sent and when it has ended.
+    pub async fn ticks_inside(
+        &mut self,
+        count: u64,
+        mut items: Yield<u64>,
+        sent: Here<Arc<AtomicU64>>,
+        ended: Here<oneshot::Sender<bool>>,
+    ) {
+        let mut is_wanted = true;
+        for number in 0..count {
+            is_wanted = items.send(number).await.is_ok();
+            if !is_wanted {
+                break;
+            }
+            sent.fetch_add(1, Ordering::SeqCst);
+        }
+        let _ = ended.0.send(is_wanted);
+        items.finish();
+    }
+
+    /// Nothing is sent yet.
+    pub fn keep(&mut self, items: Yield<u64>) {
+        self.kept.push(items);
+    }
+
+    /// Sends to all that are kept, and says how many took it.
+    pub fn send_kept(&mut self, number: u64) -> u64 {
+        self.kept.iter_mut().map(|items| u64::from(items.try_send(number).is_ok())).sum()
+    }
+
+    pub fn lose_kept(&mut self) {
+        self.kept.clear();
+    }
+
+    pub fn fail_kept(&mut self) {
+        self.kept.drain(..).for_each(|items| items.fail(5, "no more numbers"));
+    }
+
+    pub fn panic_after(&self, count: u64, mut items: Yield<u64>) {
+        for number in 0..count {
+            items.try_send(number).unwrap();
+        }
+        panic!("on purpose");
+    }
+
+    /// Waits until nobody takes the items any more.
+    pub async fn watch(&mut self, mut items: Yield<u64>, gone: Here<oneshot::Sender<()>>) {
+        items.send(1).await.unwrap();
+        items.closed().await;
+        assert!(!items.is_wanted() && items.credit() == 0);
+        assert_eq!(items.try_send(2), Err(NotSent::Unwanted(2)));
+        let _ = gone.0.send(());
+    }
+
+    pub fn set_other(&mut self, other: CounterRef) {
+        self.other = Some(other);
+    }
+
+    /// The sum of a stream of another actor, or the error that ends it.
+    pub async fn sum_other(&mut self, count: u64) -> Result<u64, String> {
+        let mut items = self.other.as_ref().unwrap().ticks(count);
+        let mut sum = 0;
+        while let Some(item) = items.next().await {
+            sum += item.map_err(|error| format!("{:?}", error.kind))?;
+        }
+        Ok(sum)
+    }
+
+    pub fn number(&self) -> u64 {
+        self.kept.len() as u64
+    }
+}
+
+fn counter() -> CounterRef {
+    Counter::default().spawn()
+}
+
+async fn within<T>(work: impl Future<Output = T>) -> T {
+    timeout(Duration::from_secs(20), work).await.unwrap()
+}
+
+type Numbers = Streaming<Counter, u64>;
+
+/// All items, and how the stream has ended.
+async fn all(items: &mut Numbers) -> (Vec<u64>, Option<CallErrorKind>) {
+    let mut numbers = Vec::new();
+    while let Some(item) = within(items.next()).await {
+        match item {
+            Ok(number) => numbers.push(number),
+            Err(error) => {
+                assert!(within(items.next()).await.is_none(), "an error is told once");
+                return (numbers, Some(error.kind));
+            }
+        }
+    }
+    assert!(within(items.next()).await.is_none());
+    (numbers, None)
+}
+
+/// Sends the call of a stream whose items are taken later.
+async fn begin(items: &mut Numbers) {
+    let poll = poll_fn(|context| Poll::Ready(items.poll_next(context).is_pending())).await;
+    assert!(poll, "nothing was sent yet");
+}
+
+#[tokio::test]
+async fn items_come_in_order_and_end() {
+    let counter = counter();
+    for count in [0, 1, 2, 64, 65, 5000] {
+        let mut items = counter.ticks(count);
+        assert_eq!(all(&mut items).await, ((0..count).collect(), None));
+        let mut items = counter.ticks(count).ahead(1);
+        assert_eq!(all(&mut items).await, ((0..count).collect(), None));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_threads_change_nothing_of_the_order() {
+    let counter = counter();
+    for ahead in [1, 2, 64] {
+        let mut items = counter.ticks(20_000).ahead(ahead);
+        assert_eq!(all(&mut items).await, ((0..20_000).collect(), None));
+    }
+}
+
+#[tokio::test]
+async fn a_producer_is_no_further_ahead_than_its_caller_says() {
+    for ahead in [1, 7, 64] {
+        let (sent, (ended, _ends)) = (Arc::new(AtomicU64::new(0)), oneshot::channel());
+        let counter = counter();
+        let mut items = counter.ticks_inside(1000, Here(sent.clone()), Here(ended));
+        if ahead != 64 {
+            items = items.ahead(ahead);
+        }
+        for taken in 1..=40 {
+            assert_eq!(within(items.next()).await.unwrap().unwrap(), taken - 1);
+            // The producer runs until it has to wait.
+            for _ in 0..10 {
+                tokio::task::yield_now().await;
+            }
+            let sent = sent.load(Ordering::SeqCst);
+            assert!(sent <= taken + ahead as u64, "{sent} sent, {taken} taken");
+            assert!(taken > 1 || sent >= ahead as u64, "it uses its credit");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_producer_may_be_kept_and_credit_is_seen() {
+    let counter = counter();
+    let mut items = counter.keep().ahead(2);
+    begin(&mut items).await;
+    assert_eq!(counter.send_kept(1).ask().await.unwrap(), 1);
+    assert_eq!(counter.send_kept(2).ask().await.unwrap(), 1);
+    assert_eq!(counter.send_kept(3).ask().await.unwrap(), 0, "two are ahead");
+    assert_eq!(items.next().await.unwrap().unwrap(), 1);
+    assert_eq!(counter.send_kept(4).ask().await.unwrap(), 1);
+    counter.lose_kept().tell().await.unwrap();
+    assert_eq!(all(&mut items).await, (vec![2, 4], Some(CallErrorKind::ReplyDropped)));
+}
+
+#[tokio::test]
+async fn errors_stand_behind_the_items() {
+    let counter = counter();
+    let mut items = counter.keep();
+    begin(&mut items).await;
+    counter.send_kept(1).tell().await.unwrap();
+    counter.fail_kept().tell().await.unwrap();
+    assert_eq!(within(items.next()).await.unwrap().unwrap(), 1);
+    let error = within(items.next()).await.unwrap().unwrap_err();
+    assert_eq!(error.kind, CallErrorKind::Application(0x8005));
+    assert_eq!(error.detail.as_deref(), Some("no more numbers"));
+    assert!(items.next().await.is_none());
+    // A panic after three items, sent while the consumer waits for the first.
+    let mut items = counter.panic_after(3);
+    assert_eq!(all(&mut items).await, (vec![0, 1, 2], Some(CallErrorKind::Panicked)));
+    let mut items = counter.ticks(3);
+    assert_eq!(all(&mut items).await, (vec![], Some(CallErrorKind::ActorStopped)));
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_its_actor() {
+    for kill in [true, false] {
+        let counter = counter();
+        let mut items = counter.keep();
+        begin(&mut items).await;
+        assert_eq!(counter.send_kept(1).ask().await.unwrap(), 1);
+        let handle = counter.handle().unwrap();
+        if kill {
+            handle.kill()
+        } else {
+            handle.stop()
+        };
+        assert_eq!(all(&mut items).await, (vec![1], Some(CallErrorKind::ActorStopped)));
+    }
+    // Killed while its handler waits for credit, with another call behind it.
+    let (sent, (ended, _ends)) = (Arc::new(AtomicU64::new(0)), oneshot::channel());
+    let counter = counter();
+    let mut items = counter.ticks_inside(1000, Here(sent), Here(ended)).ahead(2);
+    assert_eq!(within(items.next()).await.unwrap().unwrap(), 0);
+    let mut behind = counter.ticks(3);
+    begin(&mut behind).await;
+    counter.handle().unwrap().kill();
+    let (numbers, end) = all(&mut items).await;
+    assert!(numbers.iter().copied().eq(1..=numbers.len() as u64) && numbers.len() <= 3);
+    assert_eq!(end, Some(CallErrorKind::ActorStopped));
+    assert_eq!(all(&mut behind).await, (vec![], Some(CallErrorKind::ActorStopped)));
+}
+
+#[tokio::test]
+async fn a_consumer_that_goes_frees_the_producer() {
+    let counter = counter();
+    let (ended, ends) = oneshot::channel();
+    let sent = Arc::new(AtomicU64::new(0));
+    let mut items = counter.ticks_inside(1000, Here(sent), Here(ended)).ahead(3);
+    assert_eq!(within(items.next()).await.unwrap().unwrap(), 0);
+    drop(items);
+    assert!(!within(ends).await.unwrap(), "the handler hears of it while it waits");
+    let (gone, goes) = oneshot::channel();
+    let mut items = counter.watch(Here(gone));
+    assert_eq!(within(items.next()).await.unwrap().unwrap(), 1);
+    drop(items);
+    within(goes).await.unwrap();
+    assert_eq!(within(async { counter.number().ask().await.unwrap() }).await, 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sixty_four_streams_at_once_keep_their_items_apart() {
+    let counter = counter();
+    let takers = (0..64_u64).map(|number| {
+        let mut items = counter.ticks(500 + number).ahead(1 + number as usize);
+        tokio::spawn(async move { (number, all(&mut items).await) })
+    });
+    for taker in takers.collect::<Vec<_>>() {
+        let (number, got) = within(taker).await.unwrap();
+        assert_eq!(got, ((0..500 + number).collect(), None));
+    }
+}
+
+#[tokio::test]
+async fn a_handler_takes_the_stream_of_another_actor_and_not_its_own() {
+    let (first, second) = (counter(), counter());
+    first.set_other(second.clone()).ask().await.unwrap();
+    assert_eq!(within(async { first.sum_other(200).ask().await.unwrap() }).await, Ok(19_900));
+    first.set_other(first.clone()).ask().await.unwrap();
+    let refused = within(async { first.sum_other(2).ask().await.unwrap() }).await;
+    assert_eq!(refused, Err("CallCycle".into()));
+    first.set_other(second).ask().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_wait_for_an_item_may_be_limited() {
+    let counter = counter();
+    let limit = Duration::from_millis(200);
+    let mut items = counter.keep().timeout(limit);
+    begin(&mut items).await;
+    for number in 0..5 {
+        tokio::time::sleep(limit * 3 / 4).await;
+        counter.send_kept(number).tell().await.unwrap();
+        assert_eq!(items.next().await.unwrap().unwrap(), number, "each wait has its own limit");
+    }
+    let begun = tokio::time::Instant::now();
+    let error = items.next().await.unwrap().unwrap_err();
+    assert_eq!((error.kind, begun.elapsed()), (CallErrorKind::Timeout(limit), limit));
+    assert!(items.next().await.is_none());
+    assert_eq!(counter.send_kept(9).ask().await.unwrap(), 0, "nobody takes it");
+}
+
+#[tokio::test]
+async fn a_stream_that_was_not_begun_can_be_taken_back() {
+    let counter = counter();
+    let message = counter.ticks(7).into_message().unwrap();
+    assert!(matches!(message, CounterMessage::Ticks { count: 7 }));
+    // Told, the handler has nobody to send to; asked by hand, the asker hears that it is a stream.
+    counter.call::<u64>(CounterMessage::Keep {}).tell().await.unwrap();
+    assert_eq!(counter.send_kept(1).ask().await.unwrap(), 0);
+    let asked = counter.call::<u64>(CounterMessage::Keep {}).ask().await;
+    assert_eq!(asked.unwrap_err().error().kind, CallErrorKind::BadReply);
+    let method = Counter::SCHEMA.methods.iter().find(|method| method.name == "ticks").unwrap();
+    assert_eq!((method.arguments.len(), method.reply), (1, "Stream<u64>"));
+}
+
+#[tokio::test]
+async fn a_stream_does_not_leave_its_process() {
+    let (service, client) = (Node::new(), Node::new());
+    let counter = counter();
+    service.export("counter", &counter).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let there = client.actor::<Counter>(&format!("{bound}/counter")).await.unwrap();
+    let mut items = there.keep();
+    assert_eq!(all(&mut items).await, (vec![], Some(CallErrorKind::OnlyHere)));
+    let told = there.call::<()>(CounterMessage::Keep {}).tell().await.unwrap_err();
+    assert_eq!(told.error.kind, CallErrorKind::OnlyHere);
+    // A peer that sends the call in spite of it is answered by the actor's side.
+    let dynamic = client.dynamic(&format!("{bound}/counter")).await.unwrap();
+    let refused = within(dynamic.ask("keep", &[0x90])).await.unwrap_err();
+    assert_eq!(refused.kind, CallErrorKind::OnlyHere);
+    assert_eq!(there.number().ask().await.unwrap(), 0, "no handler has run");
+    let mut polled = there.ticks(1);
+    let mut context = std::task::Context::from_waker(Waker::noop());
+    assert!(matches!(polled.poll_next(&mut context), Poll::Ready(Some(Err(_)))));
+}
