@@ -14,6 +14,7 @@ mod workspace;
 mod metadata;
 mod table;
 mod map;
+mod cases;
 mod pure;
 mod no_c;
 mod dependencies;
@@ -30,7 +31,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test            install what the tests need, then run all of them
-  check           format, lints, docs, map, dependency list
+  check           format, lints, docs, map, dependency list, cases of OTP
   map [FILE]      compare the map in ARCHITECTURE.md (or FILE) with the workspace
   map --print     print that map as it must be
   nightly         the long runs
