@@ -84,6 +84,10 @@ impl<M> Mailbox<M> {
         }
     }
 
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(crate) fn target(&self) -> &Arc<str> {
         &self.named.target
     }
@@ -347,15 +351,23 @@ impl<M> Mailbox<M> {
         self.local.is_closed()
     }
 
-    /// The actor is gone: whoever waits for it hears so.
+    /// The end is near: nothing is let in any more, whatever becomes of what is in.
+    fn shut(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let lanes = state.lists.lanes();
+        let urgent = state.lists.urgent().cloned();
+        drop(state);
+        let lanes = lanes.iter().map(|lane| &lane.queue);
+        lanes.chain(urgent.as_deref()).chain([&self.local]).for_each(Queue::seal);
+    }
+
+    /// The actor is gone: whoever waits for it hears so. It was shut before.
     fn close(&self)
     where
         M: Send + 'static,
     {
-        let mut state = self.lock();
-        state.closed = true;
-        let timers = state.lists.timers();
-        drop(state);
+        let timers = self.lock().lists.timers();
         // Before its queues are: none is listed any more when it has closed.
         if let Some(timers) = timers {
             timers.close();
@@ -444,6 +456,8 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     }
 
     fn end(self: Arc<Self>, reason: Reason) {
+        // Before the end can be seen: whoever sees it finds the mailbox shut.
+        self.shut();
         let Some(watchers) = self.control.end(&reason) else { return };
         self.close();
         self.wake();

@@ -20,13 +20,13 @@ use crate::reference::{Attempt, Local};
 thread_local! {
     static AT_HAND: Cell<Option<Box<dyn Publish>>> = const { Cell::new(None) };
     static STAGES: RefCell<Stages> =
-        const { RefCell::new(Stages { recent: 0, stages: Vec::new() }) };
+        const { RefCell::new(Stages { recent: None, stages: Vec::new() }) };
 }
 
 /// What this thread's turn has for all mailboxes.
 struct Stages {
-    /// Where the actor lives that was sent to last, directly; 0 for none. Only compared.
-    recent: usize,
+    /// The actor that was sent to last, directly.
+    recent: Option<u64>,
     stages: Vec<Box<dyn Publish>>,
 }
 
@@ -79,7 +79,8 @@ impl Stages {
         if let Some(at) = self.stages.iter().position(|one| one.address() == wanted) {
             return Some(self.stages.swap_remove(at));
         }
-        if std::mem::replace(&mut self.recent, wanted) != wanted {
+        let number = local.mailbox.number();
+        if self.recent.replace(number) != Some(number) {
             return None;
         }
         Some(Box::new(Stage { local: local.clone(), mails: Mails::default(), room: 0 }))
@@ -169,7 +170,7 @@ pub(crate) fn publish_all() {
         let Ok(mut stages) = stages.try_borrow_mut() else {
             return;
         };
-        stages.recent = 0;
+        stages.recent = None;
         stages.settle();
         if stages.stages.is_empty() {
             return;

@@ -1,9 +1,11 @@
 //! How actors start and end, who hears of it, and what becomes of their mail.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
-use std::future::pending;
+use std::future::{Future, pending};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use wigwag::{
@@ -266,6 +268,40 @@ async fn killing_one_that_does_not_look_around_frees_all_who_wait() {
     drop(opens);
     let (_, said) = said(&handle, heard).await;
     assert_eq!(said, ["dropped"]);
+}
+
+/// Counts what reaches it.
+struct Meter(u64);
+
+#[wigwag::actor]
+impl Meter {
+    pub fn tick(&mut self) {
+        self.0 += 1;
+    }
+}
+
+/// Tells when it is dropped, and says whether its actor was known to have ended, and what came of it.
+struct Last(MeterRef, Sender<(bool, Option<CallErrorKind>)>);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let is_ended = self.0.handle().unwrap().is_ended();
+        let told = self.0.tick().try_tell();
+        self.1.send((is_ended, told.err().map(|refused| refused.error.kind))).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn whoever_sees_the_end_is_refused() {
+    let meter = Meter(0).spawn();
+    let (says, heard) = channel();
+    // What was not looked at is dropped in the very moment of the end.
+    let last = Last(meter.clone(), says);
+    let mut visit = pin!(meter.visit(move |_| drop(last)));
+    assert!(visit.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    meter.handle().unwrap().kill();
+    assert_eq!(heard.recv(), Ok((true, Some(CallErrorKind::ActorStopped))));
+    assert_eq!(visit.await.unwrap_err().kind, CallErrorKind::ActorStopped);
 }
 
 #[tokio::test]
