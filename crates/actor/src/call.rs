@@ -10,6 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use tokio::runtime::Handle;
 use tokio::time::Sleep;
 use wigwag_wire::Decode;
 
@@ -17,7 +18,7 @@ use crate::ask::{Answer, Ask};
 use crate::block::block_on_until;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::interface::Interface;
-use crate::limits::HANDLER_WAIT_MAX;
+use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 use crate::parked::Ticket;
 use crate::reference::{Attempt, Ref};
 use crate::turn;
@@ -43,10 +44,18 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
         Call { target, message, timeout: None, reply: PhantomData }
     }
 
-    /// Bounds the whole wait: for room, and for the reply if it is asked.
+    /// Bounds the whole wait: for room, and for the reply if it is asked. Without it an ask waits
+    /// [`ASK_WAIT_MAX`], in a handler an ask or a tell waits [`HANDLER_WAIT_MAX`], and a tell elsewhere
+    /// as long as it takes.
     pub fn timeout(mut self, limit: Duration) -> Call<'a, I, R> {
         self.timeout = Some(limit);
         self
+    }
+
+    /// Has it wait as long as it takes: what ends it then is its answer, the end of the actor or of the
+    /// session, or the asker.
+    pub fn without_limit(self) -> Call<'a, I, R> {
+        self.timeout(Duration::MAX)
     }
 
     /// The message, without sending it.
@@ -94,12 +103,11 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
             let error = CallError::new(CallErrorKind::BlockingInTurn, self.target.target());
             return Err(Refused { message: self.message, error });
         }
-        let until = self.timeout.map(|limit| (limit, Instant::now() + limit));
-        let mut tell = Call { timeout: None, ..self }.tell();
-        match block_on_until(&mut tell, until.map(|(_, at)| at)) {
+        let limit = self.timeout.unwrap_or(Duration::MAX);
+        let mut tell = self.without_limit().tell();
+        match block_on_until(&mut tell, Instant::now().checked_add(limit)) {
             Some(outcome) => outcome,
             None => {
-                let limit = until.map_or(Duration::ZERO, |(limit, _)| limit);
                 let error = CallError::new(CallErrorKind::Timeout(limit), tell.target.target());
                 Err(refused(tell.message.take(), error))
             }
@@ -118,10 +126,11 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// another process is not told. A tell is always handled.
     ///
     /// # Panics
-    /// With a time limit and outside a tokio runtime, when it has to wait.
+    /// With a time limit and outside a tokio runtime, when it has to wait. Without a runtime there is no
+    /// default limit; a runtime must have its timers enabled.
     #[inline]
     pub fn ask(self) -> Ask<'a, I, R> {
-        Ask::new(self.target, self.message, Limit::new(self.timeout))
+        Ask::new(self.target, self.message, Limit::of_ask(self.timeout))
     }
 
     /// Sends the message if there is room now; the reply is awaited later. Many answers may be
@@ -146,11 +155,11 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
             let error = CallError::new(CallErrorKind::BlockingInTurn, target.target());
             return Err(AskError::Refused(Refused { message: self.message, error }));
         }
-        let until = self.timeout.map(|limit| (limit, Instant::now() + limit));
-        let mut ask = Ask::new(target, self.message, Limit::new(None));
-        match block_on_until(&mut ask, until.map(|(_, at)| at)) {
+        let limit = self.timeout.unwrap_or(ASK_WAIT_MAX);
+        let mut ask = self.without_limit().ask();
+        match block_on_until(&mut ask, Instant::now().checked_add(limit)) {
             Some(outcome) => outcome,
-            None => Err(ask.give_up(until.map_or(Duration::ZERO, |(limit, _)| limit))),
+            None => Err(ask.give_up(limit)),
         }
     }
 }
@@ -246,8 +255,11 @@ impl<I: Interface> Drop for Tell<'_, I> {
 /// How long a call may wait. The timer is made when the first wait begins, so a call that finds
 /// room pays nothing for it.
 pub(crate) struct Limit {
+    /// What the caller has set; the longest there is stands for none.
     limit: Option<Duration>,
-    timer: Option<Box<Timer>>,
+    /// It waits for an answer.
+    asks: bool,
+    timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl Drop for Limit {
@@ -261,36 +273,37 @@ impl Drop for Limit {
 }
 
 #[cold]
-fn forget_timer(timer: Box<Timer>) {
+fn forget_timer(timer: Pin<Box<Sleep>>) {
     drop(timer);
-}
-
-struct Timer {
-    sleep: Pin<Box<Sleep>>,
-    /// What is said when it fires.
-    kind: CallErrorKind,
 }
 
 impl Limit {
     #[inline]
     pub(crate) fn new(limit: Option<Duration>) -> Limit {
-        Limit { limit, timer: None }
+        Limit { limit, asks: false, timer: None }
+    }
+
+    /// That of an ask.
+    #[inline]
+    pub(crate) fn of_ask(limit: Option<Duration>) -> Limit {
+        Limit { limit, asks: true, timer: None }
     }
 
     /// `Ready` when the time is over, with the error that says so.
     pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
-        if self.timer.is_none() {
-            let (limit, kind) = match self.limit {
-                Some(limit) => (limit, CallErrorKind::Timeout(limit)),
-                None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
-                None => return Poll::Pending,
-            };
-            let sleep = Box::pin(tokio::time::sleep(limit));
-            self.timer = Some(Box::new(Timer { sleep, kind }));
+        let (limit, kind) = match self.limit {
+            Some(limit) => (limit, CallErrorKind::Timeout(limit)),
+            None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
+            // Nobody said that there is a runtime with a clock.
+            None if !self.asks || self.timer.is_none() && Handle::try_current().is_err() => {
+                return Poll::Pending;
+            }
+            None => (ASK_WAIT_MAX, CallErrorKind::Timeout(ASK_WAIT_MAX)),
+        };
+        if limit == Duration::MAX {
+            return Poll::Pending;
         }
-        match &mut self.timer {
-            Some(timer) => timer.sleep.as_mut().poll(context).map(|()| timer.kind),
-            None => Poll::Pending,
-        }
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        timer.as_mut().poll(context).map(|()| kind)
     }
 }

@@ -5,7 +5,7 @@
 //! it. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
 //! comes in through a [`Lane`]. A reply may be a stream: [`items`] is its producer's end, `flow` what
 //! lies in between, [`streaming`] the consumer's end. What stands around actors is apart: [`urgent`],
-//! [`stash`], [`inspect`], [`replace`], [`timers`], [`pace`], [`registry`], [`groups`], [`router`] and
+//! [`stash`], [`state_machine`], [`inspect`], [`replace`], [`timers`], [`pace`], [`registry`], [`groups`], [`router`] and
 //! [`letters`].
 #![forbid(unsafe_code)]
 
@@ -59,6 +59,7 @@ mod spans;
 mod handling;
 pub mod stash;
 pub mod timers;
+pub mod state_machine;
 pub mod pace;
 pub mod registry;
 pub mod groups;
@@ -96,6 +97,7 @@ pub use reply::Reply;
 pub use router::{Router, RouterError};
 pub use schema::{Argument, Method, Schema};
 pub use stash::NotStashed;
+pub use state_machine::StateMachine;
 pub use stop_plan::{StopPlan, Stopped};
 pub use streaming::Streaming;
 pub use supervisor::{

@@ -36,6 +36,9 @@ pub const SPARE_BYTES_MAX: usize = 16 * 1024;
 /// and little beside what an idle actor takes anyhow.
 pub const IDLE_REPLY_BYTES_MAX: usize = 256;
 
+/// How long an ask outside of a handler waits when the caller set no time limit.
+pub const ASK_WAIT_MAX: Duration = Duration::from_secs(30);
+
 /// How long a tell or an ask inside a handler waits when the caller set no time limit. Two handlers
 /// that wait for each other would wait for ever; after this time one of them gets an error.
 pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);

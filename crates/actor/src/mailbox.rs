@@ -5,27 +5,27 @@
 //! others by a chunk. A queue is listed when its first mail comes, and that is the only moment at
 //! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
 
-use std::any::Any;
+mod ending;
+mod living;
+
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use wigwag_wire::call::Calls;
+pub(crate) use ending::{refuse, refuse_askers, refuse_calls};
 
-use crate::control::{Control, Order, announce};
+use crate::control::{Control, Order};
 use crate::error::CallErrorKind;
-use crate::handle::{Living, fresh_number};
+use crate::handle::fresh_number;
 use crate::interface::Message;
 use crate::lane::LaneOwner;
 use crate::letters::{Loss, Origin};
 use crate::limits::{STASH_CALLS_MAX, URGENT_CALLS_MAX};
 use crate::lists::{LaneQueue, Lists, Source, Whose};
-use crate::mails::{Asker, Mails, Taking as TakingMails};
+use crate::mails::{Asker, Mails};
 use crate::names::{self, Named};
 use crate::options::WhenFull;
 use crate::parked::Ticket;
 use crate::queue::{Chunk, Pushed, Queue};
-use crate::reason::Reason;
-use crate::reply::Reply;
 use crate::schema::Schema;
 use crate::stash::{Stash, Stashed};
 use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
@@ -326,72 +326,6 @@ impl<M> Mailbox<M> {
         actor.into_iter().for_each(Waker::wake);
     }
 
-    /// Lets nothing in any more; what is in is handled still.
-    pub(crate) fn seal(&self)
-    where
-        M: Send + 'static,
-    {
-        let mut state = self.lock();
-        state.sealed = true;
-        let (timers, lanes) = (state.lists.timers(), state.lists.lanes());
-        let urgent = state.lists.urgent().cloned();
-        drop(state);
-        if let Some(timers) = timers {
-            timers.close();
-        }
-        let lanes = lanes.iter().map(|lane| &lane.queue);
-        lanes.chain(urgent.as_deref()).chain([&self.local]).for_each(Queue::seal);
-    }
-
-    pub(crate) fn is_sealed(&self) -> bool {
-        self.lock().sealed
-    }
-
-    pub(crate) fn is_closed(&self) -> bool {
-        self.local.is_closed()
-    }
-
-    /// The end is near: nothing is let in any more, whatever becomes of what is in.
-    fn shut(&self) {
-        let mut state = self.lock();
-        state.closed = true;
-        let lanes = state.lists.lanes();
-        let urgent = state.lists.urgent().cloned();
-        drop(state);
-        let lanes = lanes.iter().map(|lane| &lane.queue);
-        lanes.chain(urgent.as_deref()).chain([&self.local]).for_each(Queue::seal);
-    }
-
-    /// The actor is gone: whoever waits for it hears so. It was shut before.
-    fn close(&self)
-    where
-        M: Send + 'static,
-    {
-        let timers = self.lock().lists.timers();
-        // Before its queues are: none is listed any more when it has closed.
-        if let Some(timers) = timers {
-            timers.close();
-        }
-        let mut state = self.lock();
-        let lanes = state.lists.lanes();
-        // Not before: the list alone keeps a lane that its session has let go of with mail in it.
-        let lists = std::mem::replace(&mut state.lists, Lists::Alone(false));
-        drop(state);
-        if let Some(urgent) = lists.urgent() {
-            let whose = Whose { owner: None, origin: Some(self.origin()) };
-            urgent.close().into_iter().for_each(|chunk| refuse(chunk, whose));
-        }
-        lists.due().for_each(|queue| queue.close().into_iter().for_each(drop));
-        drop(lists);
-        for lane in lanes {
-            for chunk in lane.queue.close() {
-                refuse(chunk, Whose { owner: Some(&lane.owner), origin: Some(self.origin()) });
-            }
-            lane.owner.stopped();
-        }
-        self.local.close().into_iter().for_each(|chunk| refuse(chunk, self.whose(&Source::Local)));
-    }
-
     fn lock(&self) -> MutexGuard<'_, State<M>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -407,92 +341,6 @@ impl<M: Send + 'static> Mailbox<M> {
         }
         let new = || Arc::new(Timers::new(Arc::downgrade(self)));
         Ok(state.lists.timers_or(new))
-    }
-}
-
-impl<M: Send + 'static> Living for Mailbox<M> {
-    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
-        self
-    }
-
-    fn number(&self) -> u64 {
-        self.number
-    }
-
-    fn target(&self) -> &Arc<str> {
-        &self.named.target
-    }
-
-    fn control(&self) -> &Control {
-        &self.control
-    }
-
-    fn wake(&self) {
-        self.wake_actor();
-    }
-
-    fn waiting(&self) -> usize {
-        let state = self.lock();
-        let lanes = state.lists.lanes();
-        let timers = state.lists.due().filter(|queue| queue.waiting() > 0).count();
-        let urgent = state.lists.urgent().cloned();
-        drop(state);
-        let lanes = lanes.iter().map(|lane| &lane.queue).chain([&self.local]);
-        lanes.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + timers
-    }
-
-    fn is_idle(&self) -> bool {
-        let state = self.lock();
-        state.actor.is_some() && !state.lists.has_mail()
-    }
-
-    fn stashed(&self) -> usize {
-        self.lock().lists.stash().map_or(0, Stash::len)
-    }
-
-    fn dropped(&self) -> u64 {
-        let urgent = self.lock().lists.urgent().cloned();
-        self.local.dropped() + urgent.map_or(0, |queue| queue.dropped())
-    }
-
-    fn end(self: Arc<Self>, reason: Reason) {
-        // Before the end can be seen: whoever sees it finds the mailbox shut.
-        self.shut();
-        let Some(watchers) = self.control.end(&reason) else { return };
-        self.close();
-        self.wake();
-        let this: Arc<dyn Living> = self;
-        announce(watchers, &this, &reason);
-    }
-}
-
-/// Tells everybody who waits for an answer to one of the calls that the actor has stopped; the others
-/// are lost.
-pub(crate) fn refuse<M>(chunk: Chunk<M>, whose: Whose<'_, M>) {
-    match chunk {
-        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), whose.origin),
-        Chunk::Frames(frames) => refuse_calls(frames.left(), whose),
-    }
-}
-
-pub(crate) fn refuse_askers<M>(mails: &mut TakingMails<'_, M>, origin: Option<Origin<M>>) {
-    if mails.left() == 0 {
-        return;
-    }
-    let lost = |message: &M| origin.iter().for_each(|origin| origin.lost(Loss::Ended, message));
-    let askers = mails.split(lost);
-    askers.into_iter().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
-}
-
-pub(crate) fn refuse_calls<M>(calls: Calls<'_>, whose: Whose<'_, M>) {
-    for call in calls {
-        match (call.asker, &whose.origin) {
-            (None, Some(origin)) => origin.lost_method(Loss::Ended, call.method),
-            (asker, _) => {
-                let mut reply = Reply::new(asker.into(), whose.owner);
-                reply.fail(CallErrorKind::ActorStopped, "");
-            }
-        }
     }
 }
 

@@ -18,6 +18,7 @@ use crate::circle::{self, Circle, Waits};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::handle::Living;
 use crate::interface::Interface;
+use crate::limits::ASK_WAIT_MAX;
 use crate::mails::Asker;
 use crate::one_shot::OneShot;
 use crate::parked::Ticket;
@@ -65,6 +66,11 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
         Urgent(self.0.timeout(limit))
     }
 
+    /// As [`Call::without_limit`].
+    pub fn without_limit(self) -> Urgent<'a, I, R> {
+        Urgent(self.0.without_limit())
+    }
+
     /// Sends the message if there is room now, and hands it back otherwise. Never gathered: it is in
     /// when this returns.
     pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
@@ -87,19 +93,18 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
     }
 
     /// As [`Call::blocking_tell`].
-    pub fn blocking_tell(mut self) -> Result<(), Refused<I::Message>> {
+    pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
         let target = self.0.target;
         if turn::is_open() {
             let error = CallError::new(CallErrorKind::BlockingInTurn, target.target());
             return Err(Refused { message: self.0.message, error });
         }
         // The thread keeps the time, not a runtime.
-        let limit = self.0.timeout.take();
-        let mut tell = self.tell();
-        let until = limit.map(|limit| Instant::now() + limit);
-        match block_on_until(&mut tell, until) {
+        let limit = self.0.timeout.unwrap_or(Duration::MAX);
+        let mut tell = self.without_limit().tell();
+        match block_on_until(&mut tell, Instant::now().checked_add(limit)) {
             Some(outcome) => outcome,
-            None => Err(tell.give_up(CallErrorKind::Timeout(limit.unwrap_or_default()))),
+            None => Err(tell.give_up(CallErrorKind::Timeout(limit))),
         }
     }
 }
@@ -107,7 +112,10 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
 impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
     /// As [`Call::ask`].
     pub fn ask(self) -> UrgentAsk<'a, I, R> {
-        UrgentAsk { sends: self.tell(), answer: None, waits: None }
+        let limit = Limit::of_ask(self.0.timeout);
+        let mut sends = self.tell();
+        sends.limit = limit;
+        UrgentAsk { sends, answer: None, waits: None }
     }
 
     /// As [`Call::try_ask`].
@@ -121,17 +129,16 @@ impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
     }
 
     /// As [`Call::blocking_ask`].
-    pub fn blocking_ask(mut self) -> Result<R, AskError<I::Message>> {
-        let (target, limit) = (self.0.target, self.0.timeout.take());
+    pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
+        let (target, limit) = (self.0.target, self.0.timeout.unwrap_or(ASK_WAIT_MAX));
         if turn::is_open() {
             let error = CallError::new(CallErrorKind::BlockingInTurn, target.target());
             return Err(AskError::Refused(Refused { message: self.0.message, error }));
         }
-        let mut ask = self.ask();
-        let until = limit.map(|limit| Instant::now() + limit);
-        match block_on_until(&mut ask, until) {
+        let mut ask = self.without_limit().ask();
+        match block_on_until(&mut ask, Instant::now().checked_add(limit)) {
             Some(outcome) => outcome,
-            None => Err(ask.give_up(CallErrorKind::Timeout(limit.unwrap_or_default()))),
+            None => Err(ask.give_up(CallErrorKind::Timeout(limit))),
         }
     }
 }

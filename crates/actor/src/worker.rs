@@ -9,16 +9,16 @@
 //! is there only meanwhile, with the actor inside. Handlers that run side by side (`side_by_side`) do
 //! not hold the actor; they are polled before it goes on.
 
-use std::any::Any;
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::{Pin, pin};
+mod attended;
+mod orders;
+
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use tracing::Instrument;
+use attended::{attended, caught, finish, is_known, report};
 
-use crate::control::{Control, Order};
 use crate::crew::turn_runs_max;
 use crate::error::CallErrorKind;
 use crate::handle::Living;
@@ -26,11 +26,11 @@ use crate::handling::{End, Unhandled, handle_chunk, handle_one};
 use crate::interface::{Actor, Handled, Interface};
 use crate::mailbox::{Mailbox, Next};
 use crate::reason::Reason;
-use crate::reply::{Gathered, Reply, ending};
+use crate::reply::{Gathered, ending};
 use crate::side_by_side::{Call, SideBySide};
 use crate::spans::{self, Spans};
 use crate::stash::{Stash, Stashed};
-use crate::this::{This, untie};
+use crate::this::This;
 
 /// One life of an actor: from the state that it begins with to the reason for its end.
 pub(crate) struct Worker<A: Actor> {
@@ -105,7 +105,7 @@ impl<A: Actor> Worker<A> {
         manner: Manner,
     ) -> Worker<A> {
         let (actor, stage) = (Some(actor), Stage::New);
-        let number = Living::number(&*mailbox);
+        let number = mailbox.number();
         let spans = manner.spans.then_some(Spans { schema: A::SCHEMA, number });
         let side_by_side = A::SIDE_BY_SIDE.then(|| SideBySide::new(manner.side_by_side, spans));
         let apart = (A::SIDE_BY_SIDE || manner.spans)
@@ -365,42 +365,6 @@ impl<A: Actor> Worker<A> {
             }
         }
     }
-
-    /// Does what control mail says; an error is the reason for which the actor ends.
-    fn obey(&mut self) -> Result<(), Reason> {
-        let Some(actor) = &mut self.actor else { return Ok(()) };
-        let before = self.apart.as_ref().is_some_and(|apart| apart.suspended);
-        let mut suspended = before;
-        let mut unstashed = Stash::new();
-        let outcome = obey(actor, &self.mailbox, &mut suspended, &mut unstashed);
-        if suspended != before || !unstashed.is_empty() {
-            let apart = self.apart.get_or_insert_default();
-            apart.suspended = suspended;
-            apart.unstashed.append(&mut unstashed);
-        }
-        outcome
-    }
-
-    /// Obeys control mail until what runs side by side has ended; it may come back to the state.
-    fn leave(&mut self, context: &Context<'_>) -> Poll<()> {
-        let Stage::Leaving(reason) = &self.stage else { return Poll::Ready(()) };
-        let reason = reason.clone();
-        let Some(side_by_side) = self.side_by_side() else { return Poll::Ready(()) };
-        if let Some(reason) = side_by_side.failed() {
-            self.end(reason);
-        } else if !side_by_side.is_running() {
-            self.end(reason);
-        } else if self.mailbox.control().register(context) {
-            if let Err(reason) = self.obey()
-                && !is_known(&reason)
-            {
-                self.end(reason);
-            }
-        } else {
-            return Poll::Pending;
-        }
-        Poll::Ready(())
-    }
 }
 
 impl<A: Actor> Unpin for Worker<A> {}
@@ -436,106 +400,4 @@ impl<A: Actor> Future for Worker<A> {
         context.waker().wake_by_ref();
         Poll::Pending
     }
-}
-
-/// The words of a panic go to the log.
-fn report<M: Send + 'static>(mailbox: &Mailbox<M>, reason: &Reason) {
-    if let Reason::Panicked(text) = reason {
-        let actor = &**mailbox.target();
-        tracing::error!(actor, "a handler panicked, the actor has stopped: {text}");
-    }
-}
-
-/// Runs an `async` handler, and then those of the calls behind it.
-async fn finish<A: Actor>(
-    mut actor: A,
-    mailbox: Arc<Mailbox<A::Message>>,
-    mut later: (A::Message, Reply<'static>, Unhandled<A::Message>),
-    spans: Option<Spans>,
-) -> (A, Step<A::Message>) {
-    let mut gathered = None;
-    loop {
-        let (message, reply, left) = later;
-        let span = spans::span::<A>(spans, &message);
-        let handler = actor.handle_later(message, reply).instrument(span);
-        if let Err(reason) = attended(mailbox.control(), handler).await {
-            left.put_back(&mailbox);
-            return (actor, Step::End(reason));
-        }
-        left.handled_one();
-        match handle_chunk(&mut actor, left, &mailbox, &mut gathered, spans) {
-            End::Done => return (actor, Step::GoOn),
-            End::Orders(left) => {
-                left.put_back(&mailbox);
-                return (actor, Step::GoOn);
-            }
-            End::Failed(reason, left) => {
-                left.put_back(&mailbox);
-                return (actor, Step::End(reason));
-            }
-            End::Later(message, reply, left) => later = (message, reply, left),
-            End::SideBySide(call, left) => {
-                return (actor, Step::SideBySide(Box::new((call, left))));
-            }
-        }
-    }
-}
-
-/// Does what control mail says; an error is the reason for which the actor ends.
-fn obey<A: Actor>(
-    actor: &mut A,
-    mailbox: &Arc<Mailbox<A::Message>>,
-    suspended: &mut bool,
-    unstashed: &mut Stash<A::Message>,
-) -> Result<(), Reason> {
-    let (control, this) = (mailbox.control(), This::new(mailbox.clone()));
-    while let Some(order) = control.take() {
-        match order {
-            Order::Stop(reason) => return Err(reason),
-            Order::Drain => mailbox.seal(),
-            Order::Urgent => {}
-            Order::Suspend => *suspended = true,
-            Order::Resume => *suspended = false,
-            Order::Unstash => unstashed.append(&mut mailbox.take_stash()),
-            Order::Summary(summary) => summary.say(|| actor.summary()),
-            Order::Down(down) => caught(|| actor.down(&this, down))?,
-            Order::Exit(exit) => {
-                untie(&**mailbox, &exit);
-                caught(|| actor.exited(&this, exit))??;
-            }
-            Order::Visit(visit) => {
-                let any: &mut dyn Any = actor;
-                caught(|| visit(any))?;
-            }
-        }
-    }
-    control.ended().map_or(Ok(()), Err)
-}
-
-/// False when nobody knows what the actor is like.
-fn is_known(reason: &Reason) -> bool {
-    !matches!(reason, Reason::Panicked(_) | Reason::Killed)
-}
-
-fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
-    catch_unwind(AssertUnwindSafe(hook)).map_err(|payload| Reason::panicked(&*payload))
-}
-
-/// Runs a handler or a hook that may wait to its end, unless it panics or its actor is killed.
-async fn attended<T>(control: &Control, future: impl Future<Output = T>) -> Result<T, Reason> {
-    let mut future = pin!(Some(future));
-    poll_fn(|context| {
-        if control.register(context)
-            && let Some(reason) = control.ended()
-        {
-            ending(|| future.set(None));
-            return Poll::Ready(Err(reason));
-        }
-        let Some(future) = future.as_mut().as_pin_mut() else { return Poll::Pending };
-        match catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
-            Ok(poll) => poll.map(Ok),
-            Err(payload) => Poll::Ready(Err(Reason::panicked(&*payload))),
-        }
-    })
-    .await
 }

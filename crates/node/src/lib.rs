@@ -192,10 +192,10 @@ pub use wigwag_actor::{
     Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,
     Failure, GroupError, Groups, Handle, Heard, Here, Inspection, Interface, Life, Loss, Losses,
     Monitor, NameError, NotSent, NotStashed, Owed, Pace, Pipeline, Reason, Ref, Refused,
-    ReplaceError, Restart, Router, RouterError, Runs, Shutdown, Snapshot, StopPlan, Stopped,
-    Strategy, Streaming, Supervisor, SupervisorError, SupervisorRef, Tell, This, Timer, TimerError,
-    Told, TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell, WhenFull, Yield,
-    block_on, dead_letters, losses, registry,
+    ReplaceError, Restart, Router, RouterError, Runs, Shutdown, Snapshot, StateMachine, StopPlan,
+    Stopped, Strategy, Streaming, Supervisor, SupervisorError, SupervisorRef, Tell, This, Timer,
+    TimerError, Told, TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell, WhenFull,
+    Yield, block_on, dead_letters, losses, registry,
 };
 pub use wigwag_macros::{Message, actor, handler, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+pub use wigwag_actor::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
+
 /// Connections whose handshake is not over. Each holds a file handle and a buffer; a silent
 /// stranger loses its place after the handshake's time.
 pub const HANDSHAKES_MAX: usize = 1024;

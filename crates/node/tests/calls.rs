@@ -5,7 +5,8 @@
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
+use wigwag::limits::ASK_WAIT_MAX;
 use wigwag::{Actor, Alive, CallErrorKind, Here, Node, Owed, Reason, This};
 
 /// Answers through others, or later.
@@ -228,7 +229,7 @@ async fn circles_of_asks_are_refused_at_once() {
     for (at, next) in [(0, 1), (1, 2), (2, 0)] {
         desks[at].set_other(desks[next].clone()).ask().await.unwrap();
     }
-    let begun = tokio::time::Instant::now();
+    let begun = Instant::now();
     assert_eq!(desks[0].ask_there(2).ask().await.unwrap(), 2, "a row is no circle");
     assert_eq!(desks[0].ask_there(9).ask().await.unwrap(), 1002);
     assert_eq!(desks[1].ask_there(9).ask().await.unwrap(), 1002, "and it is over");
@@ -323,4 +324,34 @@ async fn a_visit_sees_and_changes_the_state_before_the_mail_that_waits() {
     assert_eq!(panicked.kind, CallErrorKind::Panicked);
     assert_eq!(handle.ended().await, Reason::Panicked("on purpose".into()));
     assert_eq!(desk.visit(|_| ()).await.unwrap_err().kind, CallErrorKind::ActorStopped);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_ask_that_gets_no_answer_ends_by_itself() {
+    let desk = Desk::default().spawn();
+    let begun = Instant::now();
+    let unanswered = desk.wait(1).ask().await.unwrap_err();
+    assert_eq!(unanswered.error().kind, CallErrorKind::Timeout(ASK_WAIT_MAX));
+    assert_eq!(begun.elapsed().as_secs(), ASK_WAIT_MAX.as_secs());
+
+    let desk = desk.clone();
+    let urgent = desk.wait(2).urgent().ask().await.unwrap_err();
+    assert_eq!(urgent.error().kind, CallErrorKind::Timeout(ASK_WAIT_MAX));
+
+    let day = Duration::from_secs(86_400);
+    timeout(day, desk.wait(3).without_limit().ask()).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_limit_beyond_all_clocks_is_none() {
+    let desk = Desk::default().spawn();
+    let waits = desk.clone();
+    let waiting = std::thread::spawn(move || {
+        waits.set_other(waits.clone()).timeout(Duration::MAX).blocking_tell().unwrap();
+        waits.wait(1).timeout(Duration::MAX).blocking_ask().unwrap()
+    });
+    while desk.serve().ask().await.unwrap() == 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(waiting.join().unwrap(), 1);
 }

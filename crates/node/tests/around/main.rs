@@ -9,5 +9,6 @@ mod replacement;
 mod routers;
 mod spans;
 mod stash;
+mod state_machine;
 mod timers;
 mod urgent;

@@ -1,0 +1,109 @@
+//! How a mailbox ends: what is let in no more, what is handled still, and who hears of the rest.
+
+use wigwag_wire::call::Calls;
+
+use super::Mailbox;
+use crate::error::CallErrorKind;
+use crate::letters::{Loss, Origin};
+use crate::lists::{Lists, Source, Whose};
+use crate::mails::Taking;
+use crate::queue::{Chunk, Queue};
+use crate::reply::Reply;
+
+impl<M> Mailbox<M> {
+    /// Lets nothing in any more; what is in is handled still.
+    pub(crate) fn seal(&self)
+    where
+        M: Send + 'static,
+    {
+        let mut state = self.lock();
+        state.sealed = true;
+        let (timers, lanes) = (state.lists.timers(), state.lists.lanes());
+        let urgent = state.lists.urgent().cloned();
+        drop(state);
+        if let Some(timers) = timers {
+            timers.close();
+        }
+        let lanes = lanes.iter().map(|lane| &lane.queue);
+        lanes.chain(urgent.as_deref()).chain([&self.local]).for_each(Queue::seal);
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.lock().sealed
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.local.is_closed()
+    }
+
+    /// The end is near: nothing is let in any more, whatever becomes of what is in.
+    pub(super) fn shut(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        let lanes = state.lists.lanes();
+        let urgent = state.lists.urgent().cloned();
+        drop(state);
+        let lanes = lanes.iter().map(|lane| &lane.queue);
+        lanes.chain(urgent.as_deref()).chain([&self.local]).for_each(Queue::seal);
+    }
+
+    /// The actor is gone: whoever waits for it hears so. It was shut before.
+    pub(super) fn close(&self)
+    where
+        M: Send + 'static,
+    {
+        let timers = self.lock().lists.timers();
+        // Before its queues are: none is listed any more when it has closed.
+        if let Some(timers) = timers {
+            timers.close();
+        }
+        let mut state = self.lock();
+        let lanes = state.lists.lanes();
+        // Not before: the list alone keeps a lane that its session has let go of with mail in it.
+        let lists = std::mem::replace(&mut state.lists, Lists::Alone(false));
+        drop(state);
+        if let Some(urgent) = lists.urgent() {
+            let whose = Whose { owner: None, origin: Some(self.origin()) };
+            urgent.close().into_iter().for_each(|chunk| refuse(chunk, whose));
+        }
+        lists.due().for_each(|queue| queue.close().into_iter().for_each(drop));
+        drop(lists);
+        for lane in lanes {
+            for chunk in lane.queue.close() {
+                refuse(chunk, Whose { owner: Some(&lane.owner), origin: Some(self.origin()) });
+            }
+            lane.owner.stopped();
+        }
+        self.local.close().into_iter().for_each(|chunk| refuse(chunk, self.whose(&Source::Local)));
+    }
+}
+
+/// Tells everybody who waits for an answer to one of the calls that the actor has stopped; the others
+/// are lost.
+pub(crate) fn refuse<M>(chunk: Chunk<M>, whose: Whose<'_, M>) {
+    match chunk {
+        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), whose.origin),
+        Chunk::Frames(frames) => refuse_calls(frames.left(), whose),
+    }
+}
+
+pub(crate) fn refuse_askers<M>(mails: &mut Taking<'_, M>, origin: Option<Origin<M>>) {
+    if mails.left() == 0 {
+        return;
+    }
+    let lost = |message: &M| origin.iter().for_each(|origin| origin.lost(Loss::Ended, message));
+    let askers = mails.split(lost);
+    askers.into_iter().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
+}
+
+pub(crate) fn refuse_calls<M>(calls: Calls<'_>, whose: Whose<'_, M>) {
+    for call in calls {
+        match (call.asker, &whose.origin) {
+            (None, Some(origin)) => origin.lost_method(Loss::Ended, call.method),
+            (asker, _) => {
+                let mut reply = Reply::new(asker.into(), whose.owner);
+                reply.fail(CallErrorKind::ActorStopped, "");
+            }
+        }
+    }
+}

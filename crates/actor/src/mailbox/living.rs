@@ -1,0 +1,67 @@
+//! The mailbox as the actor without its type.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use super::Mailbox;
+use crate::control::{Control, announce};
+use crate::handle::Living;
+use crate::queue::Queue;
+use crate::reason::Reason;
+use crate::stash::Stash;
+
+impl<M: Send + 'static> Living for Mailbox<M> {
+    fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
+        self
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn target(&self) -> &Arc<str> {
+        &self.named.target
+    }
+
+    fn control(&self) -> &Control {
+        &self.control
+    }
+
+    fn wake(&self) {
+        self.wake_actor();
+    }
+
+    fn waiting(&self) -> usize {
+        let state = self.lock();
+        let lanes = state.lists.lanes();
+        let timers = state.lists.due().filter(|queue| queue.waiting() > 0).count();
+        let urgent = state.lists.urgent().cloned();
+        drop(state);
+        let lanes = lanes.iter().map(|lane| &lane.queue).chain([&self.local]);
+        lanes.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + timers
+    }
+
+    fn is_idle(&self) -> bool {
+        let state = self.lock();
+        state.actor.is_some() && !state.lists.has_mail()
+    }
+
+    fn stashed(&self) -> usize {
+        self.lock().lists.stash().map_or(0, Stash::len)
+    }
+
+    fn dropped(&self) -> u64 {
+        let urgent = self.lock().lists.urgent().cloned();
+        self.local.dropped() + urgent.map_or(0, |queue| queue.dropped())
+    }
+
+    fn end(self: Arc<Self>, reason: Reason) {
+        // Before the end can be seen: whoever sees it finds the mailbox shut.
+        self.shut();
+        let Some(watchers) = self.control.end(&reason) else { return };
+        self.close();
+        self.wake();
+        let this: Arc<dyn Living> = self;
+        announce(watchers, &this, &reason);
+    }
+}
