@@ -15,7 +15,7 @@ use crate::crew::AtOnce;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::handle::Living;
 use crate::interface::Interface;
-use crate::one_shot::OneShot;
+use crate::one_shot::{OneShot, Outcome};
 use crate::parked::Ticket;
 use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
 use crate::reply::LocalReply;
@@ -214,7 +214,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
                 Attempt::Failed(error) => Attempt::Failed(error),
             },
             Place::Local(local) => {
-                let place = Arc::new(OneShot::new());
+                let place = OneShot::fresh();
                 let asker = Some(place.clone() as Arc<dyn LocalReply>);
                 let pushed = if now {
                     stage::publish_to(local);
@@ -255,14 +255,17 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
 
     #[inline(never)]
     fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
+        // Most often the answer is there at once, and who has given it is done with the place.
         let outcome = match (&self.place, &self.target.place) {
+            (Waiting::Here(place), _) if Arc::strong_count(place) == 1 => {
+                let Waiting::Here(place) = std::mem::replace(&mut self.place, Waiting::Over) else {
+                    unreachable!("matched above")
+                };
+                return Poll::Ready(here(self.target, OneShot::take(place)));
+            }
             (Waiting::Here(place), _) => match place.poll(waker) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(outcome) => outcome.map_err(|(kind, detail)| CallError {
-                    kind,
-                    target: self.target.target().clone(),
-                    detail,
-                }),
+                Poll::Ready(outcome) => here(self.target, outcome),
             },
             (Waiting::There(slot), Place::Remote(route, _)) => match route.poll_reply(*slot, waker)
             {
@@ -299,6 +302,11 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
             (Waiting::There(_), Place::Local(_)) => {}
         }
     }
+}
+
+/// What an actor of this process has answered.
+fn here<I: Interface, R>(target: &Ref<I>, outcome: Outcome<R>) -> Result<R, CallError> {
+    outcome.map_err(|(kind, detail)| CallError { kind, target: target.target().clone(), detail })
 }
 
 #[cold]

@@ -5,9 +5,9 @@
 
 use std::collections::VecDeque;
 
+use crate::chunk::Chunk;
 use crate::limits::SPARE_CHUNKS_MAX;
 use crate::mails::Mails;
-use crate::queue::Chunk;
 
 /// Chunks with calls, the oldest first, and behind them those that will be filled again.
 pub(crate) struct Chunks<M> {

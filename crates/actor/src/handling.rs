@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::chunk::Chunk;
 use crate::control::Control;
 use crate::error::CallErrorKind;
 use crate::handle::Living;
@@ -10,7 +11,6 @@ use crate::letters::Origin;
 use crate::lists::{Source, Whose};
 use crate::mailbox::{Mailbox, refuse};
 use crate::mails::Asker;
-use crate::queue::Chunk;
 use crate::reason::Reason;
 use crate::reply::{Gathered, Reply, ReplySlot};
 use crate::run::{self, Arrived, Left, Pause, Run, is_gone};

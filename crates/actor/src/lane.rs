@@ -9,12 +9,13 @@ use std::sync::Arc;
 use wigwag_wire::Buffer;
 use wigwag_wire::small::Value;
 
+use crate::backlog::Pushed;
+use crate::chunk::{Chunk, Frames};
 use crate::error::CallErrorKind;
 use crate::interface::Message;
 use crate::limits::RUN_CALLS_MAX;
 use crate::lists::{LaneQueue, Source};
 use crate::mailbox::{Mailbox, refuse};
-use crate::queue::{Chunk, Frames, Pushed};
 use crate::schema::Schema;
 
 /// An actor that others may reach, whatever its type.

@@ -32,6 +32,8 @@ mod mailbox;
 mod mailbox_loom;
 mod mails;
 mod queue;
+mod backlog;
+mod chunk;
 mod chunks;
 mod precedence;
 mod lists;

@@ -146,6 +146,10 @@ pub const SHORT_RUN: Duration = Duration::from_micros(10);
 /// Runs that are taken for short after one was: a run that turns out to be long is one in so many.
 pub const SHORT_RUNS_TRUSTED: u8 = 32;
 
+/// Asks that may be answered at once for each of the 128 steps after which the runtime has a task let
+/// others go first: about four thousand in all, a millisecond if they are as quick as most.
+pub const AT_ONCE_ASKS_A_STEP: u32 = 32;
+
 /// Actors that run one within another, each asked by the one before. Each takes some kilobytes of
 /// stack.
 pub const AT_ONCE_DEPTH_MAX: u32 = 4;

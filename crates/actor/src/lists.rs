@@ -56,6 +56,15 @@ impl<M> Source<M> {
         }
     }
 
+    /// The queue, if it has a lock of its own.
+    pub(crate) fn queue(&self) -> Option<&Queue<M>> {
+        match self {
+            Source::Local => None,
+            Source::Lane(lane) => Some(&lane.queue),
+            Source::Timer(queue) | Source::Urgent(queue) => Some(queue),
+        }
+    }
+
     pub(crate) fn is_timer(&self) -> bool {
         matches!(self, Source::Timer(_))
     }

@@ -13,6 +13,8 @@ use std::task::{Context, Poll, Waker};
 
 pub(crate) use ending::{refuse, refuse_askers, refuse_calls};
 
+use crate::backlog::{Backlog, Pushed, lose};
+use crate::chunk::Chunk;
 use crate::control::{Control, Order};
 use crate::error::CallErrorKind;
 use crate::handle::fresh_number;
@@ -24,11 +26,11 @@ use crate::lists::{LaneQueue, Lists, Source, Whose};
 use crate::mails::{Asker, Mails};
 use crate::names::{self, Named};
 use crate::options::WhenFull;
-use crate::parked::Ticket;
-use crate::queue::{Chunk, Pushed, Queue};
+use crate::parked::{Ticket, Wakers};
+use crate::queue::Queue;
 use crate::schema::Schema;
 use crate::stash::{Stash, Stashed};
-use crate::sync::{AtomicUsize, Mutex, MutexGuard, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::timers::{TimerError, Timers};
 
 /// All the mail of one actor.
@@ -37,10 +39,11 @@ pub(crate) struct Mailbox<M> {
     /// The actor's type, for errors.
     named: Arc<Named>,
     method: fn(&M) -> u32,
-    local: Queue<M>,
     control: Control,
     /// Local references; without one the actor ends when the mail does.
     references: AtomicUsize,
+    /// It handles a call though its waker lies here.
+    handles: AtomicBool,
     state: Mutex<State<M>>,
 }
 
@@ -48,8 +51,9 @@ pub(crate) struct Mailbox<M> {
 pub(crate) enum Next<M> {
     /// There is control mail.
     Orders,
-    /// This call of a local sender, and its asker.
-    Call(M, Asker),
+    /// This call of a local sender. `only`: nothing else waits, and whatever comes next wakes the actor,
+    /// so that it may sleep when it [rests](Mailbox::rests).
+    Call { message: M, asker: Asker, only: bool },
     /// These calls.
     Calls(Taken<M>),
     /// Nothing any more: nobody can send, and all was handled.
@@ -60,6 +64,8 @@ pub(crate) enum Next<M> {
 pub(crate) type Taken<M> = (Chunk<M>, Source<M>);
 
 struct State<M> {
+    /// What local senders have sent, and they themselves while they wait for room.
+    local: Backlog<M>,
     lists: Lists<M>,
     actor: Option<Waker>,
     /// No mail is let in any more: the actor ends when what is in was handled.
@@ -72,14 +78,16 @@ impl<M> Mailbox<M> {
     where
         M: Message,
     {
-        let state = State { lists: Lists::Alone(false), actor: None, sealed: false, closed: false };
+        let local = Backlog::new(capacity, when_full);
+        let lists = Lists::Alone(false);
+        let state = State { local, lists, actor: None, sealed: false, closed: false };
         Mailbox {
             number: fresh_number(),
             named: names::shared(schema),
             method: M::method,
-            local: Queue::new(capacity, when_full),
             control: Control::new(),
             references: AtomicUsize::new(0),
+            handles: AtomicBool::new(false),
             state: Mutex::new(state),
         }
     }
@@ -92,7 +100,7 @@ impl<M> Mailbox<M> {
         &self.named.target
     }
 
-    /// One call of a local sender. Takes one lock, and a second one only when the queue was empty.
+    /// One call of a local sender.
     pub(crate) fn push(
         &self,
         message: &mut Option<M>,
@@ -100,10 +108,13 @@ impl<M> Mailbox<M> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
-        let lost = |message: &M| self.origin().lost(Loss::NoRoom, message);
-        let pushed = self.local.push(message, asker, ticket, waker, lost);
-        if let Pushed::In { list: true } = pushed {
-            self.list(Source::Local);
+        let mut state = self.lock();
+        let (pushed, dropped) = state.local.push(message, asker, ticket, waker);
+        let actor = state.list(&pushed);
+        drop(state);
+        actor.into_iter().for_each(Waker::wake);
+        if let Some(dropped) = dropped {
+            lose(dropped, |message| self.origin().lost(Loss::NoRoom, message));
         }
         pushed
     }
@@ -120,18 +131,22 @@ impl<M> Mailbox<M> {
         if mails.is_empty() && unused == 0 && want == 0 {
             return 0;
         }
-        let (pushed, leased) = self.local.publish_staged(mails, unused, want);
-        match pushed {
-            Pushed::In { list: true } => self.list(Source::Local),
-            Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
-            Pushed::Closed => refuse_askers(&mut mails.drain(), Some(self.origin())),
+        let mut state = self.lock();
+        let (pushed, leased, senders) = state.local.publish_staged(mails, unused, want);
+        let actor = state.list(&pushed);
+        drop(state);
+        actor.into_iter().for_each(Waker::wake);
+        senders.into_iter().for_each(Wakers::wake);
+        if let Pushed::Closed = pushed {
+            refuse_askers(&mut mails.drain(), Some(self.origin()));
         }
         leased
     }
 
     /// A local sender that waited gives up.
     pub(crate) fn leave(&self, ticket: &mut Ticket) {
-        self.local.leave(ticket);
+        let woken = self.lock().local.leave(ticket);
+        woken.into_iter().for_each(Wakers::wake);
     }
 
     /// The queue has got its first mail: the actor must hear of it.
@@ -155,7 +170,8 @@ impl<M> Mailbox<M> {
         if state.closed || state.sealed {
             return Pushed::Closed;
         }
-        let new = || Queue::new(URGENT_CALLS_MAX, self.local.when_full());
+        let when_full = state.local.when_full();
+        let new = || Queue::new(URGENT_CALLS_MAX, when_full);
         let queue = state.lists.urgent_or(new);
         drop(state);
         let lost = |message: &M| self.origin().lost(Loss::NoRoom, message);
@@ -219,28 +235,42 @@ impl<M> Mailbox<M> {
                 if is_last && !at_hand {
                     return Poll::Ready(Next::Over);
                 }
-                if !state.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
-                    state.actor = Some(context.waker().clone());
-                }
+                state.register(context);
                 return Poll::Pending;
             };
-            drop(state);
-            // Who sends one thing at a time is served without moving a chunk back and forth.
-            if matches!(source, Source::Local)
-                && let Some((message, asker, more)) = self.local.take_first()
-            {
-                if more {
-                    self.lock().lists.push_last(source);
+            let Some(queue) = source.queue() else {
+                // Who sends one thing at a time is served without moving a chunk back and forth.
+                if let Some((message, asker, more)) = state.local.take_first() {
+                    let only = !more && !at_hand && self.is_only(&state);
+                    if only {
+                        state.register(context);
+                        self.handles.store(true, Ordering::Relaxed);
+                    }
+                    took_local(state, more);
+                    return Poll::Ready(Next::Call { message, asker, only });
                 }
-                return Poll::Ready(Next::Call(message, asker));
-            }
-            if let Some((chunk, more)) = self.queue(&source).take() {
+                let Some((chunk, more)) = state.local.take() else { continue };
+                took_local(state, more);
+                return Poll::Ready(Next::Calls((chunk, source)));
+            };
+            drop(state);
+            if let Some((chunk, more)) = queue.take() {
                 if more {
                     self.lock().lists.push_last(source.clone());
                 }
                 return Poll::Ready(Next::Calls((chunk, source)));
             }
         }
+    }
+
+    /// No mail waits, and the actor would not end for want of references.
+    fn is_only(&self, state: &State<M>) -> bool {
+        !state.lists.has_mail() && !state.sealed && self.references.load(Ordering::Acquire) > 0
+    }
+
+    /// The only call was handled.
+    pub(crate) fn rests(&self) {
+        self.handles.store(false, Ordering::Relaxed);
     }
 
     /// The actor sleeps before it has looked for mail once.
@@ -254,7 +284,11 @@ impl<M> Mailbox<M> {
         if chunk.calls() == 0 {
             return;
         }
-        match self.queue(source).put_back(chunk) {
+        let put = match source.queue() {
+            Some(queue) => queue.put_back(chunk),
+            None => self.lock().local.put_back(chunk),
+        };
+        match put {
             Ok(true) => self.lock().lists.push_first(source.clone()),
             Ok(false) => {}
             Err(chunk) => refuse(chunk, self.whose(source)),
@@ -262,8 +296,12 @@ impl<M> Mailbox<M> {
     }
 
     /// Gives an emptied chunk back to the queue that it was taken from.
-    pub(crate) fn give_back(&self, chunk: Chunk<M>, source: &Source<M>) {
-        self.queue(source).give_back(chunk);
+    pub(crate) fn give_back(&self, mut chunk: Chunk<M>, source: &Source<M>) {
+        if let Some(queue) = source.queue() {
+            return queue.give_back(chunk);
+        }
+        let too_many = if chunk.clear() { self.lock().local.give_back(chunk) } else { Some(chunk) };
+        drop(too_many);
     }
 
     /// Puts a call aside, and takes it out of its `Option` then.
@@ -298,14 +336,6 @@ impl<M> Mailbox<M> {
         Whose { owner: source.owner(), origin: self.origin_of(source) }
     }
 
-    fn queue<'a>(&'a self, source: &'a Source<M>) -> &'a Queue<M> {
-        match source {
-            Source::Local => &self.local,
-            Source::Lane(lane) => &lane.queue,
-            Source::Timer(queue) | Source::Urgent(queue) => queue,
-        }
-    }
-
     /// There is one local reference more.
     pub(crate) fn refer(&self) {
         // Nothing is published: who refers has a reference, or is the actor itself.
@@ -332,6 +362,35 @@ impl<M> Mailbox<M> {
     }
 }
 
+impl<M> State<M> {
+    /// Has the actor woken by the next mail.
+    fn register(&mut self, context: &Context<'_>) {
+        if !self.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {
+            self.actor = Some(context.waker().clone());
+        }
+    }
+
+    /// Lists the local queue if `pushed` says so; gives the actor, to be woken.
+    #[inline]
+    fn list(&mut self, pushed: &Pushed) -> Option<Waker> {
+        let Pushed::In { list: true } = pushed else { return None };
+        self.lists.push_last(Source::Local);
+        self.actor.take()
+    }
+}
+
+/// The actor has taken something out of the local queue: lists it again if there is `more`, and wakes
+/// the senders who find room now.
+#[inline]
+fn took_local<M>(mut state: MutexGuard<'_, State<M>>, more: bool) {
+    if more {
+        state.lists.push_last(Source::Local);
+    }
+    let senders = state.local.wakers();
+    drop(state);
+    senders.into_iter().for_each(Wakers::wake);
+}
+
 impl<M: Send + 'static> Mailbox<M> {
     /// The actor's timers; from now on it has some.
     pub(crate) fn timers(self: &Arc<Self>) -> Result<Arc<Timers<M>>, TimerError> {
@@ -348,12 +407,13 @@ impl<M: Send + 'static> Mailbox<M> {
 mod tests {
     use super::*;
 
-    /// With its counts and the allocator's this takes 272 bytes, and the job beside it 176 and 16 in
-    /// the table of its crew: 464 for an idle actor.
+    /// With its counts and the allocator's this takes 272 bytes, and the job beside it 192 and 16 in
+    /// the table of its crew: 480 for an idle actor.
     const MAILBOX_BYTES_MAX: usize = 248;
 
     #[test]
     fn an_idle_mailbox_is_small() {
-        assert!(size_of::<Mailbox<u64>>() <= MAILBOX_BYTES_MAX);
+        let bytes = size_of::<Mailbox<u64>>();
+        assert!(bytes <= MAILBOX_BYTES_MAX, "{bytes}");
     }
 }

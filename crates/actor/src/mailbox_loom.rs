@@ -7,10 +7,13 @@
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
+use loom::sync::Notify;
 use loom::sync::atomic::{AtomicU32, Ordering};
-use loom::thread::{self, JoinHandle, Thread};
+use loom::thread::{self, JoinHandle};
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
+use crate::backlog::Pushed;
+use crate::chunk::Chunk;
 use crate::control::{Control, Order, Watcher, Whom};
 use crate::error::CallErrorKind;
 use crate::handle::Living;
@@ -20,7 +23,6 @@ use crate::mailbox::{Mailbox, Next};
 use crate::mails::Asker;
 use crate::options::WhenFull;
 use crate::parked::Ticket;
-use crate::queue::{Chunk, Pushed};
 use crate::reason::Reason;
 use crate::reply::LocalReply;
 use crate::schema::Schema;
@@ -52,24 +54,26 @@ impl Message for Number {
     }
 }
 
-/// Wakes a thread of the model.
-struct Unpark(Thread);
+/// Wakes a thread of the model from this one sleep. (Loom's `unpark` would also wake one that sleeps
+/// for something else.)
+struct Bell(Notify);
 
-impl Wake for Unpark {
-    fn wake(self: Arc<Unpark>) {
-        self.0.unpark();
+impl Wake for Bell {
+    fn wake(self: Arc<Bell>) {
+        self.0.notify();
     }
 }
 
 /// Sleeps until there is something.
 fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let bell = Arc::new(Bell(Notify::new()));
+    let waker = Waker::from(bell.clone());
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(ready) = poll(&mut context) {
             return ready;
         }
-        thread::park();
+        bell.0.wait();
     }
 }
 
@@ -147,17 +151,30 @@ fn handle(mailbox: &Mailbox<Number>, mut chunk: Chunk<Number>, source: &Source<N
     numbers
 }
 
-/// Takes what comes until nobody can send any more.
+/// Takes what comes until nobody can send any more. Behind an only call it sleeps without another
+/// look, as an actor does.
 fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
     let mut heard = Vec::new();
-    loop {
-        match wait(|context| mailbox.poll_next(context, false)) {
-            Next::Call(message, _) => heard.push(message.0),
-            Next::Calls((chunk, source)) => heard.extend(handle(mailbox, chunk, &source)),
-            Next::Over => return heard,
-            Next::Orders => panic!("nobody gives orders"),
+    wait(|context| {
+        loop {
+            match mailbox.poll_next(context, false) {
+                Poll::Ready(Next::Call { message, only, .. }) => {
+                    heard.push(message.0);
+                    if only {
+                        mailbox.rests();
+                        return Poll::Pending;
+                    }
+                }
+                Poll::Ready(Next::Calls((chunk, source))) => {
+                    heard.extend(handle(mailbox, chunk, &source));
+                }
+                Poll::Ready(Next::Over) => return Poll::Ready(()),
+                Poll::Ready(Next::Orders) => panic!("nobody gives orders"),
+                Poll::Pending => return Poll::Pending,
+            }
         }
-    }
+    });
+    heard
 }
 
 #[test]
@@ -270,7 +287,7 @@ fn loom_what_is_put_back_while_the_actor_is_killed_is_answered_once() {
         let heard = Heard::new();
         push(&mailbox, 1, None);
         push(&mailbox, 2, heard.asker());
-        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), Next::Call(..)));
+        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), Next::Call { .. }));
         let Next::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false)) else {
             panic!("there is a call");
         };

@@ -1,6 +1,8 @@
 //! The place where one local reply arrives.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use crate::error::CallErrorKind;
@@ -13,6 +15,12 @@ enum State<R> {
     Done(Outcome<R>),
     /// The outcome was taken, or nobody wants it any more.
     Over,
+}
+
+thread_local! {
+    /// An empty place, for the next ask of this thread: who asks one thing after the other needs no
+    /// other.
+    static SPARE: Cell<Option<Arc<dyn Any + Send + Sync>>> = const { Cell::new(None) };
 }
 
 /// Filled once by the actor, emptied once by the asker.
@@ -50,6 +58,33 @@ impl<R> OneShot<R> {
             },
             State::Over => Poll::Pending,
         }
+    }
+
+    /// A place that nobody else knows: the one that this thread has emptied last, if it fits.
+    #[inline]
+    pub(crate) fn fresh() -> Arc<OneShot<R>>
+    where
+        R: Send + 'static,
+    {
+        let spare = SPARE.try_with(Cell::take).ok().flatten();
+        spare.and_then(|spare| spare.downcast().ok()).unwrap_or_else(|| Arc::new(OneShot::new()))
+    }
+
+    /// What [`poll`](Self::poll) gives, without a lock, when the caller alone holds the place: whoever
+    /// else has held it has filled it first.
+    #[inline]
+    pub(crate) fn take(mut place: Arc<OneShot<R>>) -> Outcome<R>
+    where
+        R: Send + 'static,
+    {
+        let lost = Err((CallErrorKind::ReplyDropped, None));
+        let Some(alone) = Arc::get_mut(&mut place) else { return lost };
+        let state = alone.0.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let State::Done(outcome) = std::mem::replace(state, State::Waiting(None)) else {
+            return lost;
+        };
+        let _ = SPARE.try_with(|spare| spare.set(Some(place)));
+        outcome
     }
 
     pub(crate) fn is_awaited(&self) -> bool {

@@ -9,6 +9,7 @@ use std::task::{Poll, Waker};
 use bytes::Bytes;
 
 use crate::at_hand::{self, Borrower};
+use crate::backlog::Pushed;
 use crate::call::Answerable;
 use crate::error::{CallError, CallErrorKind};
 use crate::interface::Interface;
@@ -17,7 +18,6 @@ use crate::mailbox::Mailbox;
 use crate::mails::Asker;
 use crate::parked::Ticket;
 use crate::pipeline::{Asks, Pipeline};
-use crate::queue::Pushed;
 use crate::schema::Schema;
 use crate::watch::Watch;
 use crate::{stage, turn};

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use wigwag_wire::call::{self, CallRun, Calls};
 use wigwag_wire::{DecodeError, Reader};
 
+use crate::chunk::Frames;
 use crate::control::Control;
 use crate::error::CallErrorKind;
 use crate::interface::{Actor, Handled};
@@ -16,7 +17,6 @@ use crate::lane::LaneOwner;
 use crate::lists::Whose;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::mails::{Mails, Taking};
-use crate::queue::Frames;
 use crate::reply::{LocalReply, Reply, ReplySlot};
 
 /// Why a run stands still.

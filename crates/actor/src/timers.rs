@@ -14,6 +14,7 @@ use tokio::runtime::Handle as Runtime;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
+use crate::backlog::Pushed;
 use crate::call::Call;
 use crate::control::Order;
 use crate::handle::Living;
@@ -23,7 +24,7 @@ use crate::lists::Source;
 use crate::mailbox::Mailbox;
 use crate::options::WhenFull;
 use crate::parked::Ticket;
-use crate::queue::{Pushed, Queue};
+use crate::queue::Queue;
 use crate::reason::Reason;
 use crate::this::This;
 

@@ -238,10 +238,7 @@ impl<A: Actor> Worker<A> {
             true => Poll::Pending,
         };
         match next {
-            Poll::Pending => {
-                self.gathered.iter_mut().for_each(|gathered| gathered.rest());
-                return Poll::Pending;
-            }
+            Poll::Pending => return self.rest(),
             Poll::Ready(Next::Orders) => {
                 if let Err(reason) = self.obey() {
                     self.end(reason);
@@ -251,12 +248,18 @@ impl<A: Actor> Worker<A> {
                 let sealed = self.mailbox.is_sealed();
                 self.end(if sealed { Reason::Shutdown } else { Reason::Normal });
             }
-            Poll::Ready(Next::Call(message, asker)) => {
+            Poll::Ready(Next::Call { message, asker, only }) => {
                 let spans = self.spans();
                 let end = handle_one(&mut self.actor, message, asker, &self.mailbox, spans);
-                if let Some(end) = end {
+                if only {
+                    self.mailbox.rests();
+                }
+                match end {
                     // Nothing is left of a call by itself.
-                    let _ = self.follow_up(end);
+                    Some(end) => drop(self.follow_up(end)),
+                    // Control mail that has come meanwhile is marked.
+                    None if only && !self.mailbox.control().is_marked() => return self.rest(),
+                    None => {}
                 }
             }
             Poll::Ready(Next::Calls((chunk, queue))) => {
@@ -264,6 +267,12 @@ impl<A: Actor> Worker<A> {
             }
         }
         Poll::Ready(())
+    }
+
+    /// Sleeps until it is woken.
+    fn rest(&mut self) -> Poll<()> {
+        self.gathered.iter_mut().for_each(|gathered| gathered.rest());
+        Poll::Pending
     }
 
     /// Handles a call that had been put aside, unless control mail goes before it. False when there is

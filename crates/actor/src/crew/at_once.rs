@@ -8,69 +8,83 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::task::Context;
+use std::task::{Context, Poll, ready};
 
 use tokio::runtime::Handle;
 use tokio::task::{self, coop};
 
 use super::job::Run;
 use super::{Crew, local};
-use crate::limits::{AT_ONCE_DEPTH_MAX, AT_ONCE_RUNS_MAX, TURN_RUNS_MAX};
+use crate::limits::{AT_ONCE_ASKS_A_STEP, AT_ONCE_DEPTH_MAX, AT_ONCE_RUNS_MAX, TURN_RUNS_MAX};
 use crate::turn;
 
 thread_local! {
     /// Actors that run on this thread one within another.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// Asks since this thread last counted some.
+    static ASKED: Cell<u32> = const { Cell::new(0) };
     /// The task that was found to be in a crew's runtime last, and where that crew lies.
     static LAST_HERE: Cell<(Option<task::Id>, usize)> = const { Cell::new((None, 0)) };
 }
 
-/// An actor that its asker runs next; dropped, it is brought in line.
+/// An actor that its asker runs next: it has begun. Dropped, it is brought in line.
 pub(crate) struct AtOnce(Option<Arc<dyn Run>>);
 
 impl AtOnce {
     /// Does what wakes an actor, and keeps that in `woken` instead of having it brought in line.
-    /// Nothing is kept when none was asleep, or none may run on this thread now.
+    /// Nothing is kept when none was asleep, or none may run on this thread now. `Pending`, and nothing
+    /// is done: the task has done so much already that others must have their turn.
     #[inline]
     pub(crate) fn catch<T>(
         context: &mut Context<'_>,
         woken: &mut Option<AtOnce>,
-        wakes: impl FnOnce(&mut Context<'_>) -> T,
-    ) -> T {
-        if DEPTH.get() >= AT_ONCE_DEPTH_MAX || !proceeds(context) {
+        wakes: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        if DEPTH.get() >= AT_ONCE_DEPTH_MAX {
             return wakes(context);
         }
+        ready!(proceed(context));
         let (done, caught) = local::catch(|| wakes(context));
         *woken = caught.map(|job| AtOnce(Some(job)));
         done
     }
 
-    /// Runs it, if it is quick and its runtime is this one.
+    /// Runs it.
     pub(crate) fn run(mut self) {
-        let Some(job) = self.0.take_if(|job| job.is_short() && is_here(job.crew())) else { return };
+        let Some(job) = self.0.take() else { return };
         let _turn = turn::outermost();
         let _deeper = Deeper::begin();
-        job.run();
+        job.go_on();
     }
 }
 
 impl Drop for AtOnce {
     fn drop(&mut self) {
         if let Some(job) = self.0.take() {
-            local::line_up(job);
+            job.put_off();
         }
     }
 }
 
-/// The task has not done so much already that others must have their turn.
-fn proceeds(context: &mut Context<'_>) -> bool {
-    match coop::poll_proceed(context) {
-        std::task::Poll::Ready(restored) => {
-            restored.made_progress();
-            true
-        }
-        std::task::Poll::Pending => false,
+/// `Pending` when the task has done so much already that others must have their turn. Each ask counts
+/// as part of what the runtime counts, because to let others go first costs as much as many asks: the
+/// runtime wakes a worker for it.
+#[inline]
+fn proceed(context: &mut Context<'_>) -> Poll<()> {
+    let asked = ASKED.get() + 1;
+    if asked < AT_ONCE_ASKS_A_STEP {
+        ASKED.set(asked);
+        return Poll::Ready(());
     }
+    ready!(coop::poll_proceed(context)).made_progress();
+    ASKED.set(0);
+    Poll::Ready(())
+}
+
+/// True if a job of that crew, which was just woken, may be run by who has woken it.
+#[inline]
+pub(super) fn may_run(crew: &Arc<Crew>) -> bool {
+    local::catches() && is_here(crew)
 }
 
 /// True in a task of the crew's runtime. Who merely waits on a runtime with one thread is not on that

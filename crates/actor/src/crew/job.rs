@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
+use super::at_once::may_run;
 use super::short::Short;
 use super::standing::{After, Standing};
 use super::{Crew, local};
@@ -18,8 +19,11 @@ pub(super) trait Run: Send + Sync {
     /// It never runs again; its life ends here, or where it runs just now.
     fn cancel(&self);
 
-    /// True when its next run is likely short; it counts.
-    fn is_short(&self) -> bool;
+    /// The same for one that has begun already.
+    fn go_on(self: Arc<Self>);
+
+    /// One that has begun is brought in line after all.
+    fn put_off(self: Arc<Self>);
 
     fn crew(&self) -> &Arc<Crew>;
 }
@@ -31,18 +35,27 @@ pub(super) struct Job<L> {
     at: u32,
     crew: Arc<Crew>,
     /// Only whoever runs it, or drops it, locks this: nobody ever waits.
-    life: Mutex<Option<L>>,
+    life: Mutex<Option<Alive<L>>>,
+}
+
+/// A life that has not ended.
+struct Alive<L> {
+    life: L,
+    /// What wakes it, from its first run on: it keeps the job, until the life is dropped.
+    waker: Option<Waker>,
 }
 
 impl<L: Future<Output = ()> + Unpin + Send + 'static> Job<L> {
     pub(super) fn new(life: L, standing: Standing, at: u32, crew: Arc<Crew>) -> Job<L> {
-        Job { standing, short: Short::unknown(), at, crew, life: Mutex::new(Some(life)) }
+        let alive = Alive { life, waker: None };
+        Job { standing, short: Short::unknown(), at, crew, life: Mutex::new(Some(alive)) }
     }
 
     /// Polls its life; true when that has ended.
-    fn poll(&self, waker: &Waker) -> bool {
-        let mut life = self.life.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(life) = &mut *life else { return true };
+    fn poll(self: &Arc<Self>) -> bool {
+        let mut alive = self.life.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(Alive { life, waker }) = &mut *alive else { return true };
+        let waker = waker.get_or_insert_with(|| Waker::from(self.clone()));
         let poll = || Pin::new(life).poll(&mut Context::from_waker(waker));
         // A panic that got this far has been reported by the panic hook.
         !matches!(catch_unwind(AssertUnwindSafe(poll)), Ok(Poll::Pending))
@@ -58,11 +71,14 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Job<L> {
 
 impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
     fn run(self: Arc<Self>) {
-        if !self.standing.begin() {
-            return;
+        if self.standing.begin() {
+            self.go_on();
         }
+    }
+
+    fn go_on(self: Arc<Self>) {
         let measured = self.short.begin();
-        if self.poll(&Waker::from(self.clone())) {
+        if self.poll() {
             self.standing.cancel();
             self.drop_life();
             drop(self.crew.remove(self.at));
@@ -76,14 +92,18 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
         }
     }
 
+    fn put_off(self: Arc<Self>) {
+        self.standing.wake();
+        match self.standing.end() {
+            After::Sleeps | After::Again => local::line_up(self),
+            After::Cancelled => self.drop_life(),
+        }
+    }
+
     fn cancel(&self) {
         if self.standing.cancel() {
             self.drop_life();
         }
-    }
-
-    fn is_short(&self) -> bool {
-        self.short.is_likely()
     }
 
     fn crew(&self) -> &Arc<Crew> {
@@ -93,6 +113,12 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
 
 impl<L: Future<Output = ()> + Unpin + Send + 'static> Wake for Job<L> {
     fn wake(self: Arc<Self>) {
+        // Counted last, because it is one run less that is taken for short.
+        if may_run(&self.crew) && self.standing.is_asleep() && self.short.is_likely() {
+            if self.standing.begin_asleep() {
+                return local::give(self);
+            }
+        }
         if self.standing.wake() {
             local::line_up(self);
         }
@@ -112,6 +138,6 @@ mod tests {
     #[test]
     fn a_job_adds_little_to_what_it_runs() {
         let job = size_of::<Job<[u8; 0]>>();
-        assert!(job <= 32, "{job}");
+        assert!(job <= 48, "{job}");
     }
 }

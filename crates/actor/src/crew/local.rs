@@ -11,7 +11,12 @@ use super::job::Run;
 
 thread_local! {
     static LOCAL: Local = const {
-        Local { crew: Cell::new(0), next: Cell::new(None), catches: Cell::new(false) }
+        Local {
+            crew: Cell::new(0),
+            next: Cell::new(None),
+            catches: Cell::new(false),
+            caught: Cell::new(None),
+        }
     };
 }
 
@@ -20,8 +25,9 @@ struct Local {
     crew: Cell<usize>,
     /// The job to run next.
     next: Cell<Option<Arc<dyn Run>>>,
-    /// The next job that is woken goes to who wakes it, through `next`.
+    /// The next job that is woken, if it can, goes to who wakes it.
     catches: Cell<bool>,
+    caught: Cell<Option<Arc<dyn Run>>>,
 }
 
 /// While it is there, this thread polls a runner of a crew.
@@ -62,10 +68,7 @@ pub(super) fn line_up(job: Arc<dyn Run>) {
     let _ = LOCAL.try_with(|local| {
         let Some(woken) = job.take() else { return };
         let is_ours = local.crew.get() == Arc::as_ptr(woken.crew()).addr();
-        job = match local.catches.replace(false) || is_ours {
-            true => local.next.replace(Some(woken)),
-            false => Some(woken),
-        };
+        job = if is_ours { local.next.replace(Some(woken)) } else { Some(woken) };
     });
     if let Some(job) = job {
         job.crew().clone().push(job, true);
@@ -80,41 +83,34 @@ pub(super) fn again(job: Arc<dyn Run>) {
     crew.push(job, must_wake);
 }
 
+/// True while the job that is woken next goes to who wakes it.
+pub(super) fn catches() -> bool {
+    LOCAL.try_with(|local| local.catches.get()).unwrap_or(false)
+}
+
+/// A job that has begun to run is for who has woken it.
+pub(super) fn give(job: Arc<dyn Run>) {
+    LOCAL.with(|local| {
+        local.catches.set(false);
+        local.caught.set(Some(job));
+    });
+}
+
 /// While it is there, the next job that this thread wakes is kept for it.
-struct Catching {
-    before: Option<Arc<dyn Run>>,
-}
-
-impl Catching {
-    fn begin() -> Catching {
-        LOCAL.with(|local| {
-            local.catches.set(true);
-            Catching { before: local.next.take() }
-        })
-    }
-
-    fn end(&mut self) -> Option<Arc<dyn Run>> {
-        LOCAL.with(|local| {
-            local.catches.set(false);
-            local.next.replace(self.before.take())
-        })
-    }
-}
+struct Catching;
 
 impl Drop for Catching {
     fn drop(&mut self) {
-        // Only when what was done has panicked is there still one.
-        if let Some(job) = self.end() {
-            line_up(job);
-        }
+        LOCAL.with(|local| local.catches.set(false));
     }
 }
 
 /// Does something that may wake a job, and gives the job to be run here.
+#[inline]
 pub(super) fn catch<T>(wakes: impl FnOnce() -> T) -> (T, Option<Arc<dyn Run>>) {
-    let mut catching = Catching::begin();
+    LOCAL.with(|local| local.catches.set(true));
+    let catching = Catching;
     let done = wakes();
-    let caught = catching.end();
-    std::mem::forget(catching);
-    (done, caught)
+    drop(catching);
+    (done, LOCAL.with(|local| local.caught.take()))
 }

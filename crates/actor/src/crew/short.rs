@@ -1,14 +1,15 @@
 //! Whether the runs of a job are short, so that whoever asks it may as well run it himself.
 //!
 //! To read the clock twice costs a third of what a run may take, so a run is measured only when
-//! nothing is known, and now and then when it is run by an asker.
+//! nothing is known, and now and then; also by an asker, so that he need not leave it to others.
 
 use std::time::Instant;
 
 use crate::limits::{SHORT_RUN, SHORT_RUNS_TRUSTED};
 use crate::sync::{AtomicU8, Ordering};
 
-/// What is known: how many runs may be taken for short before one is measured; 0 for nothing.
+/// What is known: 0 for nothing; otherwise the runs are short, and after so many more of them one is
+/// measured again, counted from 1.
 pub(super) struct Short(AtomicU8);
 
 impl Short {
@@ -18,24 +19,24 @@ impl Short {
 
     /// True when the next run is likely short; it counts.
     pub(super) fn is_likely(&self) -> bool {
-        let trusted = self.0.load(Ordering::Relaxed);
-        if trusted > 0 {
+        let known = self.0.load(Ordering::Relaxed);
+        if known > 1 {
             // Nobody else: an idle job is woken by one asker.
-            self.0.store(trusted - 1, Ordering::Relaxed);
+            self.0.store(known - 1, Ordering::Relaxed);
         }
-        trusted > 0
+        known > 0
     }
 
     /// A run begins; it is measured if it must be.
     pub(super) fn begin(&self) -> Option<Instant> {
-        (self.0.load(Ordering::Relaxed) == 0).then(Instant::now)
+        (self.0.load(Ordering::Relaxed) <= 1).then(Instant::now)
     }
 
     /// It has ended.
     pub(super) fn end(&self, begun: Option<Instant>) {
         let Some(begun) = begun else { return };
-        let trusted = if begun.elapsed() <= SHORT_RUN { SHORT_RUNS_TRUSTED } else { 0 };
-        self.0.store(trusted, Ordering::Relaxed);
+        let known = if begun.elapsed() <= SHORT_RUN { 1 + SHORT_RUNS_TRUSTED } else { 0 };
+        self.0.store(known, Ordering::Relaxed);
     }
 }
 
@@ -54,7 +55,7 @@ mod tests {
             assert!(short.is_likely() && short.begin().is_none());
         }
         assert!(short.is_likely());
-        assert!(short.begin().is_some(), "this one is measured again");
+        assert!(short.begin().is_some() && short.is_likely(), "this one is measured again");
         short.end(Instant::now().checked_sub(SHORT_RUN * 2));
         assert!(!short.is_likely());
     }

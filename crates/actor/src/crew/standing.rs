@@ -46,6 +46,18 @@ impl Standing {
         self.0.compare_exchange(WANTED, RUNS, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
+    /// True when whoever wakes it now is the first.
+    #[inline]
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// It is woken by whoever runs it at once; false when it does not sleep.
+    #[inline]
+    pub(crate) fn begin_asleep(&self) -> bool {
+        self.0.compare_exchange(0, RUNS, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
     /// Its run is over and it has more to do or to wait for.
     #[inline]
     pub(crate) fn end(&self) -> After {
@@ -77,6 +89,16 @@ mod tests {
         assert!(standing.begin());
         assert_eq!(standing.end(), After::Sleeps);
         assert!(standing.wake());
+    }
+
+    #[test]
+    fn a_job_that_its_waker_runs_is_never_in_line() {
+        let standing = Standing::asleep();
+        assert!(standing.is_asleep() && standing.begin_asleep());
+        assert!(!standing.begin_asleep() && !standing.wake());
+        assert_eq!(standing.end(), After::Again);
+        assert!(!standing.begin_asleep(), "it is in line now");
+        assert!(standing.begin());
     }
 
     #[test]

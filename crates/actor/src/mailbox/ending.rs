@@ -1,13 +1,16 @@
 //! How a mailbox ends: what is let in no more, what is handled still, and who hears of the rest.
 
+use std::task::Waker;
+
 use wigwag_wire::call::Calls;
 
 use super::Mailbox;
+use crate::chunk::Chunk;
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::lists::{Lists, Source, Whose};
 use crate::mails::Taking;
-use crate::queue::{Chunk, Queue};
+use crate::queue::Queue;
 use crate::reply::Reply;
 
 impl<M> Mailbox<M> {
@@ -18,14 +21,22 @@ impl<M> Mailbox<M> {
     {
         let mut state = self.lock();
         state.sealed = true;
-        let (timers, lanes) = (state.lists.timers(), state.lists.lanes());
-        let urgent = state.lists.urgent().cloned();
+        let timers = state.lists.timers();
         drop(state);
         if let Some(timers) = timers {
             timers.close();
         }
+        self.seal_queues();
+    }
+
+    fn seal_queues(&self) {
+        let mut state = self.lock();
+        let senders = state.local.seal();
+        let (lanes, urgent) = (state.lists.lanes(), state.lists.urgent().cloned());
+        drop(state);
+        senders.into_iter().for_each(Waker::wake);
         let lanes = lanes.iter().map(|lane| &lane.queue);
-        lanes.chain(urgent.as_deref()).chain([&self.local]).for_each(Queue::seal);
+        lanes.chain(urgent.as_deref()).for_each(Queue::seal);
     }
 
     pub(crate) fn is_sealed(&self) -> bool {
@@ -33,18 +44,13 @@ impl<M> Mailbox<M> {
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.local.is_closed()
+        self.lock().local.is_closed()
     }
 
     /// The end is near: nothing is let in any more, whatever becomes of what is in.
     pub(super) fn shut(&self) {
-        let mut state = self.lock();
-        state.closed = true;
-        let lanes = state.lists.lanes();
-        let urgent = state.lists.urgent().cloned();
-        drop(state);
-        let lanes = lanes.iter().map(|lane| &lane.queue);
-        lanes.chain(urgent.as_deref()).chain([&self.local]).for_each(Queue::seal);
+        self.lock().closed = true;
+        self.seal_queues();
     }
 
     /// The actor is gone: whoever waits for it hears so. It was shut before.
@@ -74,7 +80,9 @@ impl<M> Mailbox<M> {
             }
             lane.owner.stopped();
         }
-        self.local.close().into_iter().for_each(|chunk| refuse(chunk, self.whose(&Source::Local)));
+        let (left, senders) = self.lock().local.close();
+        senders.into_iter().for_each(Waker::wake);
+        left.into_iter().for_each(|chunk| refuse(chunk, self.whose(&Source::Local)));
     }
 }
 

@@ -9,6 +9,7 @@ use crate::handle::Living;
 use crate::queue::Queue;
 use crate::reason::Reason;
 use crate::stash::Stash;
+use crate::sync::Ordering;
 
 impl<M: Send + 'static> Living for Mailbox<M> {
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
@@ -36,14 +37,16 @@ impl<M: Send + 'static> Living for Mailbox<M> {
         let lanes = state.lists.lanes();
         let timers = state.lists.due().filter(|queue| queue.waiting() > 0).count();
         let urgent = state.lists.urgent().cloned();
+        let local = state.local.waiting();
         drop(state);
-        let lanes = lanes.iter().map(|lane| &lane.queue).chain([&self.local]);
-        lanes.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + timers
+        let lanes = lanes.iter().map(|lane| &lane.queue);
+        lanes.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + local + timers
     }
 
     fn is_idle(&self) -> bool {
         let state = self.lock();
-        state.actor.is_some() && !state.lists.has_mail()
+        let handles = self.handles.load(Ordering::Relaxed);
+        state.actor.is_some() && !state.lists.has_mail() && !handles
     }
 
     fn stashed(&self) -> usize {
@@ -51,8 +54,10 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     }
 
     fn dropped(&self) -> u64 {
-        let urgent = self.lock().lists.urgent().cloned();
-        self.local.dropped() + urgent.map_or(0, |queue| queue.dropped())
+        let state = self.lock();
+        let (local, urgent) = (state.local.dropped(), state.lists.urgent().cloned());
+        drop(state);
+        local + urgent.map_or(0, |queue| queue.dropped())
     }
 
     fn end(self: Arc<Self>, reason: Reason) {
