@@ -136,7 +136,7 @@
 //! Inside an actor, `#[wigwag::main]` or a [`spawn`]ed task, what one poll sends is published and
 //! written together at its end; a remote tell takes no lock then, save one now and then for new
 //! credit. In a plain `tokio::spawn` or a thread each message takes one lock. A local tell takes
-//! one lock, and a second one when the mailbox was empty.
+//! one lock.
 //!
 //! # Cancellation
 //!
