@@ -21,11 +21,13 @@ mod circles;
 mod trees;
 #[path = "faults/threads.rs"]
 mod threads;
+#[path = "faults/shutdown.rs"]
+mod shutdown;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 /// No test comes near it; it only turns a hang into a failure.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Counts states and arguments: those that were made, and those of them that were dropped.
 #[derive(Default)]
