@@ -95,7 +95,7 @@ impl System {
     }
 
     /// Who asked has heard, the rude ones come to their end, and nothing is left.
-    async fn is_gone(self) -> Counts {
+    async fn end(self) -> Counts {
         let System { tally, ring, tree, rude, mut releases, asked, start } = self;
         drop((ring, tree, rude));
         let mut counts = Counts::default();
@@ -113,7 +113,7 @@ impl System {
 }
 
 /// Ends the system in one of three ways, which each end it within their time.
-async fn end(handles: Vec<Handle>, way: u64) {
+async fn end_all(handles: Vec<Handle>, way: u64) {
     let begun = Instant::now();
     match way {
         0 => {
@@ -140,15 +140,15 @@ async fn end(handles: Vec<Handle>, way: u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_system_full_of_faults_ends_at_any_moment_and_leaves_nothing() {
     for seed in 1..=ROUNDS {
-        println!("seed {seed}");
+        eprintln!("seed {seed}");
         let mut chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let system = timeout(PATIENCE, System::new(&mut chance)).await.unwrap();
         for _ in 0..chance.below(200) {
             yield_now().await;
         }
         let handles = system.handles();
-        end(handles, seed % 3).await;
-        let counts = system.is_gone().await;
+        end_all(handles, seed % 3).await;
+        let counts = system.end().await;
         assert!(counts.stopped >= 12, "who asked the rude ones: {counts:?}");
         assert_eq!(counts.all(), 8 * 3 + 1 + 12, "{counts:?}");
         assert_eq!(counts.timeout, 0, "nobody had to wait so long: {counts:?}");
