@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
 use wigwag::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
@@ -81,30 +82,37 @@ async fn a_circle_of_asks_with_a_tell_in_it_ends_by_the_limits() {
     }
 }
 
-/// Fills the three mailboxes, and parks more senders before them; the first call of each member tells
-/// the next one. Gives the tellers.
-async fn fill(ring: &Ring, capacity: u32, parked: u32) -> Vec<JoinHandle<()>> {
-    for handle in ring.handles() {
-        handle.suspend();
-    }
-    let mut tellers = Vec::new();
+/// Each member is in its first call, which tells the next one when the gate that is given opens; its
+/// mailbox is full, and more senders wait before it.
+async fn fill(
+    ring: &Ring,
+    capacity: u32,
+    parked: u32,
+) -> (Vec<oneshot::Sender<()>>, Vec<JoinHandle<()>>) {
+    let (mut gates, mut tellers) = (Vec::new(), Vec::new());
     for (at, member) in (0_u32..).zip(&ring.members) {
-        for number in 0..capacity + parked {
+        let (opens, gate) = oneshot::channel();
+        gates.push(opens);
+        member.visit(move |one| one.gate = Some(gate)).await.unwrap();
+        let call = |number: u32| {
             let (hops, guard) = (u32::from(number == 0), Here(ring.tally.guard()));
-            let call = member.go_on(at * 1000 + number, hops, guard);
-            if number < capacity {
-                call.try_tell().unwrap();
-                continue;
-            }
-            let (member, message) = (member.clone(), call.into_message());
+            member.go_on(at * 1000 + number, hops, guard)
+        };
+        call(0).try_tell().unwrap();
+        while member.handle().unwrap().waiting() > 0 {
+            tokio::task::yield_now().await;
+        }
+        for number in 1..=capacity {
+            call(number).try_tell().unwrap();
+        }
+        for number in capacity + 1..=capacity + parked {
+            let (member, message) = (member.clone(), call(number).into_message());
             tellers.push(tokio::spawn(async move {
                 member.call::<()>(message).tell().await.unwrap();
             }));
         }
     }
-    // Where there is one thread, all of them are parked now.
-    tokio::task::yield_now().await;
-    tellers
+    (gates, tellers)
 }
 
 /// Each member holds a call for the next one, whose mailbox is full, and nobody takes anything. Gives
@@ -114,10 +122,10 @@ async fn tells_in_a_circle(capacity: u32, late: Duration) -> usize {
     let ring = Ring::new(capacity as usize, [Way::Tells; 3], &tally).await;
     let other = member(Way::Asks, ActorOptions::default(), &tally);
     let (asks, enough) = neighbour(other, tally.clone());
-    let tellers = fill(&ring, capacity, parked).await;
+    let (gates, tellers) = fill(&ring, capacity, parked).await;
     let begun = Instant::now();
-    for handle in ring.handles() {
-        handle.resume();
+    for gate in gates {
+        gate.send(()).unwrap();
     }
     for teller in tellers {
         teller.await.unwrap();
@@ -136,7 +144,7 @@ async fn tells_in_a_circle(capacity: u32, late: Duration) -> usize {
         held.extend(refused.into_iter().map(|refused| (at, refused)));
     }
     let refused = held.len();
-    assert_eq!(came, 3 * (capacity + parked) as usize + 3 - refused, "none is lost or doubled");
+    assert_eq!(came, 3 * (1 + capacity + parked) as usize + 3 - refused, "none is lost or doubled");
     for (at, held) in held {
         assert_eq!(held.kind, CallErrorKind::Overloaded);
         assert!(held.after >= HANDLER_WAIT_MAX && held.after <= HANDLER_WAIT_MAX + late);

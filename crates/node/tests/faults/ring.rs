@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Handle, Here};
@@ -29,6 +30,8 @@ pub(super) struct Member {
     /// Numbers of the calls that were gone through.
     pub(super) came: Vec<u32>,
     pub(super) held: Vec<Held>,
+    /// Its next call waits for this, once.
+    pub(super) gate: Option<oneshot::Receiver<()>>,
     _state: Guard,
 }
 
@@ -54,6 +57,9 @@ impl Member {
         guard: Here<Guard>,
     ) -> Here<Result<(), CallErrorKind>> {
         self.came.push(number);
+        if let Some(gate) = self.gate.take() {
+            gate.await.unwrap();
+        }
         let Some(next) = self.next.clone().filter(|_| hops > 0) else { return Here(Ok(())) };
         let (begun, call) = (Instant::now(), next.go_on(number, hops - 1, Here(guard.another())));
         Here(match self.way {
@@ -76,7 +82,7 @@ pub(super) struct Ring {
 
 pub(super) fn member(way: Way, options: ActorOptions, tally: &Arc<Tally>) -> MemberRef {
     let (came, held) = (Vec::new(), Vec::new());
-    Member { way, next: None, came, held, _state: tally.guard() }.spawn_with(options)
+    Member { way, next: None, came, held, gate: None, _state: tally.guard() }.spawn_with(options)
 }
 
 impl Ring {
