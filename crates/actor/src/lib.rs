@@ -30,6 +30,8 @@ pub mod letters;
 mod mailbox;
 #[cfg(all(test, wigwag_loom))]
 mod mailbox_loom;
+#[cfg(all(test, wigwag_loom))]
+mod urgent_loom;
 mod mails;
 mod queue;
 mod backlog;

@@ -31,7 +31,7 @@ use crate::schema::Schema;
 /// models together under a minute.
 const PREEMPTIONS_MAX: usize = 2;
 
-fn model(body: impl Fn() + Send + Sync + 'static) {
+pub(crate) fn model(body: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(PREEMPTIONS_MAX);
     builder.check(body);
@@ -40,7 +40,7 @@ fn model(body: impl Fn() + Send + Sync + 'static) {
 static SCHEMA: Schema = Schema::new("Model", &[]);
 
 #[derive(Debug, PartialEq)]
-struct Number(u8);
+pub(crate) struct Number(pub(crate) u8);
 
 impl Message for Number {
     fn method(&self) -> u32 {
@@ -65,7 +65,7 @@ impl Wake for Bell {
 }
 
 /// Sleeps until there is something.
-fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+pub(crate) fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
     let bell = Arc::new(Bell(Notify::new()));
     let waker = Waker::from(bell.clone());
     let mut context = Context::from_waker(&waker);
@@ -78,18 +78,18 @@ fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
 }
 
 /// Counts what its owner hears.
-struct Heard(AtomicU32);
+pub(crate) struct Heard(AtomicU32);
 
 impl Heard {
-    fn new() -> Arc<Heard> {
+    pub(crate) fn new() -> Arc<Heard> {
         Arc::new(Heard(AtomicU32::new(0)))
     }
 
-    fn times(&self) -> u32 {
+    pub(crate) fn times(&self) -> u32 {
         self.0.load(Ordering::SeqCst)
     }
 
-    fn asker(self: &Arc<Heard>) -> Asker {
+    pub(crate) fn asker(self: &Arc<Heard>) -> Asker {
         Some(self.clone())
     }
 }
@@ -111,13 +111,13 @@ impl Wake for Heard {
 }
 
 /// A mailbox with so many references.
-fn mailbox(capacity: usize, references: usize) -> Arc<Mailbox<Number>> {
+pub(crate) fn mailbox(capacity: usize, references: usize) -> Arc<Mailbox<Number>> {
     let mailbox = Arc::new(Mailbox::new(&SCHEMA, capacity, WhenFull::Wait));
     (0..references).for_each(|_| mailbox.refer());
     mailbox
 }
 
-fn push(mailbox: &Mailbox<Number>, number: u8, asker: Asker) -> Pushed {
+pub(crate) fn push(mailbox: &Mailbox<Number>, number: u8, asker: Asker) -> Pushed {
     mailbox.push(&mut Some(Number(number)), asker, &mut Ticket::default(), None)
 }
 
@@ -132,7 +132,7 @@ fn send(mailbox: &Mailbox<Number>, number: u8) {
 }
 
 /// A thread that has a reference and lets go of it in the end.
-fn holder(
+pub(crate) fn holder(
     mailbox: &Arc<Mailbox<Number>>,
     work: impl FnOnce(&Mailbox<Number>) + 'static,
 ) -> JoinHandle<()> {
@@ -144,7 +144,11 @@ fn holder(
 }
 
 /// Takes the numbers out and gives the chunk back.
-fn handle(mailbox: &Mailbox<Number>, mut chunk: Chunk<Number>, source: &Source<Number>) -> Vec<u8> {
+pub(crate) fn handle(
+    mailbox: &Mailbox<Number>,
+    mut chunk: Chunk<Number>,
+    source: &Source<Number>,
+) -> Vec<u8> {
     let Chunk::Mails(mails) = &mut chunk else { panic!("mails of local senders") };
     let numbers = mails.drain().map(|(number, _)| number.0).collect();
     mailbox.give_back(chunk, source);

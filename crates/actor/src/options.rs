@@ -36,7 +36,7 @@ pub enum WhenFull {
     /// The sender waits for room, or has the message back at once if it does not wait.
     #[default]
     Wait,
-    /// The sender has the message back at once, whether it would wait or not: `Overloaded`.
+    /// The sender has the message back at once, whether it would wait or not: `Full`.
     Refuse,
     /// The call that waits longest is dropped and counted; its asker hears `Overloaded`.
     DropOldest,

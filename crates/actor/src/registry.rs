@@ -103,10 +103,11 @@ fn names() -> MutexGuard<'static, BTreeMap<Box<str>, Entry>> {
 }
 
 /// Gives `name` to an actor of this process; it may have several. It keeps the actor as a reference
-/// does, until it is [taken back](unregister) or the actor ends.
+/// does, until it is [taken back](unregister) or the actor ends. An actor that has the name keeps it,
+/// and nothing changes: a supervised one may register itself in each of its lives.
 ///
 /// # Errors
-/// [`NameError`]; `Taken` also when this very actor has the name.
+/// [`NameError`]; `Taken` when another living actor has the name.
 pub fn register<I, R>(name: &str, actor: &R) -> Result<(), NameError>
 where
     I: Interface,
@@ -122,6 +123,10 @@ where
     let mut names = names();
     match names.get(name) {
         Some(holder) if !holder.handle.is_ended() => {
+            // A supervised actor keeps its address, so its next life has the name already.
+            if holder.handle == handle {
+                return Ok(());
+            }
             return Err(NameError::Taken { name: name.into(), by: holder.handle.clone() });
         }
         None if names.len() >= NAMES_MAX => return Err(NameError::TooMany),

@@ -136,3 +136,7 @@ impl<I: Interface> This<I> {
         calls
     }
 }
+
+#[cfg(all(test, wigwag_loom))]
+#[path = "stash_loom.rs"]
+mod models;

@@ -20,7 +20,7 @@ pub use message::{ChildInfo, ChildState, SupervisorError, SupervisorMessage, Sup
 
 use self::child::Boss;
 use self::group::Group;
-use self::kids::Kid;
+use self::kids::{Kid, State};
 use self::message::News;
 use self::restarts::{BackOff, Intensity};
 use crate::here::Here;
@@ -123,19 +123,22 @@ impl Supervisor {
                 |why: &dyn std::fmt::Display| Reason::failed(format!("child `{name}`: {why}"));
             self.check_new(&child.name).map_err(|error| failed(&error))?;
             let limit = child.start_within;
-            let (mut kid, begun) = Kid::start(child, &boss, this);
-            match tokio::time::timeout(limit, begun).await {
+            let (kid, begun) = Kid::start(child, &boss, this);
+            // Among the others from now on: when this is killed while it waits, all of them end.
+            self.kids.push(kid);
+            let why = match tokio::time::timeout(limit, begun).await {
                 Ok(Ok(Ok(()))) => {
-                    kid.has_started();
-                    self.kids.push(kid);
+                    self.kids.last_mut().into_iter().for_each(Kid::has_started);
+                    continue;
                 }
-                Ok(Ok(Err(reason))) => return Err(failed(&reason)),
-                Ok(Err(_)) => return Err(failed(&Reason::Killed)),
-                Err(_) => {
-                    kid.handle.kill();
-                    return Err(failed(&format_args!("it did not start within {limit:?}")));
-                }
+                Ok(Ok(Err(reason))) => failed(&reason),
+                Ok(Err(_)) => failed(&Reason::Killed),
+                Err(_) => failed(&format_args!("it did not start within {limit:?}")),
+            };
+            if let Some(kid) = self.kids.pop() {
+                kid.handle.kill();
             }
+            return Err(why);
         }
         Ok(())
     }
@@ -143,11 +146,11 @@ impl Supervisor {
     /// Stops all children, the last first.
     async fn stop_all(&mut self) {
         self.ending.send_replace(true);
-        while let Some(kid) = self.kids.pop() {
+        while let Some(kid) = self.kids.last_mut() {
             // Whoever waits for a verdict, or for the end of this child, is let go.
-            let Kid { handle, child, state, .. } = kid;
-            drop(state);
-            match child.shutdown {
+            drop(kid.set(State::Ended));
+            let (handle, shutdown) = (kid.handle.clone(), kid.child.shutdown);
+            match shutdown {
                 Shutdown::AtOnce => {
                     handle.kill();
                 }
@@ -162,6 +165,8 @@ impl Supervisor {
                     }
                 }
             }
+            // Not before: when this is killed while it waits, the child is killed with it.
+            self.kids.pop();
         }
     }
 

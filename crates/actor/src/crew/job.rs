@@ -113,11 +113,10 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
 
 impl<L: Future<Output = ()> + Unpin + Send + 'static> Wake for Job<L> {
     fn wake(self: Arc<Self>) {
-        // Counted last, because it is one run less that is taken for short.
-        if may_run(&self.crew) && self.standing.is_asleep() && self.short.is_likely() {
-            if self.standing.begin_asleep() {
-                return local::give(self);
-            }
+        // What is counted comes last: it is one run less that is taken for short.
+        let is_ours = may_run(&self.crew) && self.standing.is_asleep() && self.short.is_likely();
+        if is_ours && self.standing.begin_asleep() {
+            return local::give(self);
         }
         if self.standing.wake() {
             local::line_up(self);

@@ -62,6 +62,29 @@ async fn a_taken_name_says_who_has_it() {
     assert_eq!(find::<Counter>("taken").unwrap().add(0).ask().await.unwrap(), 2);
 }
 
+/// As the hook of a supervised one does in each of its lives.
+#[tokio::test]
+async fn who_takes_his_own_name_again_has_it_once() {
+    let counter = Counter(1).spawn();
+    let handle = counter.handle().unwrap();
+    for _ in 0..3 {
+        register("his own", &counter).unwrap();
+    }
+    assert_eq!(unregister("his own"), Some(handle.clone()));
+    assert!(find_any("his own").is_none(), "it was one name");
+    register("his own", &counter).unwrap();
+    drop(counter);
+    // One registration is one reference, which goes with it.
+    assert_eq!(unregister("his own"), Some(handle.clone()));
+    assert_eq!(handle.ended().await, Reason::Normal);
+    let (ended, other) = (Counter(2).spawn(), Counter(3).spawn());
+    register("his own", &ended).unwrap();
+    ended.handle().unwrap().kill();
+    assert_eq!(register("his own", &ended), Err(NameError::Ended));
+    register("his own", &other).unwrap();
+    unregister("his own");
+}
+
 #[tokio::test]
 async fn a_name_keeps_its_actor() {
     let counter = Counter(1).spawn();

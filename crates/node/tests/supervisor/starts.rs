@@ -261,11 +261,7 @@ impl Named {
 
 impl Life for Named {
     async fn started(&mut self, this: &This<Named>) -> Result<(), Reason> {
-        match register(self.0, &this.reference()) {
-            // A child keeps its address over its lives, and so its name.
-            Err(NameError::Taken { by, .. }) if by == this.handle() => Ok(()),
-            outcome => outcome.map_err(Reason::failed),
-        }
+        register(self.0, &this.reference()).map_err(Reason::failed)
     }
 }
 

@@ -1,0 +1,196 @@
+//! Full mailboxes in a circle: asks, tells that wait for room, and both.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, interval};
+use wigwag::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
+use wigwag::{ActorOptions, Alive, CallErrorKind, Here};
+
+use super::ring::{MemberMessage, MemberRef, Ring, Way, count, member};
+use super::{Counts, SECOND, Tally, kind};
+
+/// Asks a member ten times a second, until it is stopped; gives how often it was answered.
+fn neighbour(member: MemberRef, tally: Arc<Tally>) -> (JoinHandle<u32>, Arc<tokio::sync::Notify>) {
+    let enough = Arc::new(tokio::sync::Notify::new());
+    let until = enough.clone();
+    let asks = tokio::spawn(async move {
+        let (mut answered, mut ticks) = (0, interval(SECOND / 10));
+        loop {
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = until.notified() => return answered,
+            }
+            let call = member.plain(Here(tally.guard())).timeout(HANDLER_WAIT_MAX / 2);
+            assert_eq!(kind(call.ask().await), Ok(()), "a neighbour goes on");
+            answered += 1;
+        }
+    });
+    (asks, enough)
+}
+
+/// Each ask comes back to a member that waits, and is refused at once: nobody needs a time limit.
+#[tokio::test(start_paused = true)]
+async fn asks_in_a_circle_of_full_mailboxes_are_all_refused_at_once() {
+    let begun = Instant::now();
+    for capacity in 1..=4 {
+        for askers in [1, 32] {
+            let ring = Ring::new(capacity, [Way::Asks; 3], &Arc::default()).await;
+            let counts = count(ring.flood(askers, 9, None).await).await;
+            assert_eq!(counts, Counts { circle: askers * 3, ..Counts::default() });
+            ring.goes_on().await;
+            ring.end().await;
+        }
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+}
+
+/// Two hops are no circle of their own, but those of others may close one.
+#[tokio::test(start_paused = true)]
+async fn asks_that_lead_to_an_end_are_answered_unless_others_close_the_circle() {
+    for capacity in 1..=4 {
+        let ring = Ring::new(capacity, [Way::Asks; 3], &Arc::default()).await;
+        let begun = Instant::now();
+        let counts = count(ring.flood(32, 2, None).await).await;
+        assert_eq!(counts.answered + counts.circle, 96, "{counts:?}");
+        assert!(counts.circle > 0, "{counts:?}");
+        assert_eq!(begun.elapsed(), Duration::ZERO);
+        ring.goes_on().await;
+        ring.end().await;
+    }
+}
+
+/// A tell is no part of a circle of asks, so nobody sees this one; it ends by the limits.
+#[tokio::test(start_paused = true)]
+async fn a_circle_of_asks_with_a_tell_in_it_ends_by_the_limits() {
+    for capacity in 1..=4 {
+        let ways = [Way::Asks, Way::Tells, Way::Asks];
+        let ring = Ring::new(capacity, ways, &Arc::default()).await;
+        let begun = Instant::now();
+        let counts = count(ring.flood(32, 9, None).await).await;
+        // One call of each member at a time, until the askers behind them give up at the same moment
+        // in which the next three would be over.
+        let rounds = ASK_WAIT_MAX.as_secs() / HANDLER_WAIT_MAX.as_secs() - 1;
+        let overloaded = 3 * u32::try_from(rounds).unwrap();
+        let timeout = 96 - overloaded;
+        assert_eq!(counts, Counts { overloaded, timeout, ..Counts::default() });
+        assert_eq!(begun.elapsed(), ASK_WAIT_MAX);
+        ring.goes_on().await;
+        ring.end().await;
+    }
+}
+
+/// Each member is in its first call, which tells the next one when the gate that is given opens; its
+/// mailbox is full, and more senders wait before it.
+async fn fill(
+    ring: &Ring,
+    capacity: u32,
+    parked: u32,
+) -> (Vec<oneshot::Sender<()>>, Vec<JoinHandle<()>>) {
+    let (mut gates, mut tellers) = (Vec::new(), Vec::new());
+    for (at, member) in (0_u32..).zip(&ring.members) {
+        let (opens, gate) = oneshot::channel();
+        gates.push(opens);
+        member.visit(move |one| one.gate = Some(gate)).await.unwrap();
+        let call = |number: u32| {
+            let (hops, guard) = (u32::from(number == 0), Here(ring.tally.guard()));
+            member.go_on(at * 1000 + number, hops, guard)
+        };
+        call(0).try_tell().unwrap();
+        while member.handle().unwrap().waiting() > 0 {
+            tokio::task::yield_now().await;
+        }
+        for number in 1..=capacity {
+            call(number).try_tell().unwrap();
+        }
+        for number in capacity + 1..=capacity + parked {
+            let (member, message) = (member.clone(), call(number).into_message());
+            tellers.push(tokio::spawn(async move {
+                member.call::<()>(message).tell().await.unwrap();
+            }));
+        }
+    }
+    (gates, tellers)
+}
+
+/// Each member holds a call for the next one, whose mailbox is full, and nobody takes anything. Gives
+/// how many of these calls came back: on threads the first that does may make room for the others.
+async fn tells_in_a_circle(capacity: u32, late: Duration) -> usize {
+    let (tally, parked) = (Arc::new(Tally::default()), 8);
+    let ring = Ring::new(capacity as usize, [Way::Tells; 3], &tally).await;
+    let other = member(Way::Asks, ActorOptions::default(), &tally);
+    let (asks, enough) = neighbour(other, tally.clone());
+    let (gates, tellers) = fill(&ring, capacity, parked).await;
+    let begun = Instant::now();
+    for gate in gates {
+        gate.send(()).unwrap();
+    }
+    for teller in tellers {
+        teller.await.unwrap();
+    }
+    ring.goes_on().await;
+    assert!(begun.elapsed() >= HANDLER_WAIT_MAX, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() <= HANDLER_WAIT_MAX + late, "{:?}", begun.elapsed());
+    enough.notify_one();
+    let answered = asks.await.unwrap();
+    assert!(answered >= 10, "the neighbour was answered {answered} times");
+    let (mut came, mut held) = (0, Vec::new());
+    for (at, member) in (0_u32..).zip(&ring.members) {
+        let visit = member.visit(|one| (one.came.len(), std::mem::take(&mut one.held)));
+        let (calls, refused) = visit.await.unwrap();
+        came += calls;
+        held.extend(refused.into_iter().map(|refused| (at, refused)));
+    }
+    let refused = held.len();
+    assert_eq!(came, 3 * (1 + capacity + parked) as usize + 3 - refused, "none is lost or doubled");
+    for (at, held) in held {
+        assert_eq!(held.kind, CallErrorKind::Overloaded);
+        assert!(held.after >= HANDLER_WAIT_MAX && held.after <= HANDLER_WAIT_MAX + late);
+        // What was refused is in the sender's hand, and may be sent once more.
+        let is_it = |message: &MemberMessage| match message {
+            MemberMessage::GoOn { number, hops, .. } => (*number, *hops) == (at * 1000, 0),
+            _ => false,
+        };
+        assert!(is_it(&held.message));
+        let next = &ring.members[(at as usize + 1) % 3];
+        next.call::<Here<Result<(), CallErrorKind>>>(held.message).ask().await.unwrap().0.unwrap();
+        let last = next.visit(|member| member.came.pop()).await.unwrap();
+        assert_eq!(last, Some(at * 1000));
+    }
+    ring.end().await;
+    refused
+}
+
+#[tokio::test(start_paused = true)]
+async fn tells_in_a_circle_of_full_mailboxes_come_back_when_the_limit_is_over() {
+    for capacity in 1..=4 {
+        assert_eq!(tells_in_a_circle(capacity, SECOND / 500).await, 3);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tells_in_a_circle_come_back_on_threads_too() {
+    assert!((1..=3).contains(&tells_in_a_circle(2, 4 * HANDLER_WAIT_MAX).await));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn circles_end_on_threads_too() {
+    let begun = Instant::now();
+    for capacity in 1..=4 {
+        let ring = Ring::new(capacity, [Way::Asks; 3], &Arc::default()).await;
+        let counts = count(ring.flood(64, 9, None).await).await;
+        assert_eq!(counts, Counts { circle: 192, ..Counts::default() });
+        ring.goes_on().await;
+        ring.end().await;
+    }
+    let ways = [Way::Asks, Way::Tells, Way::Asks];
+    let ring = Ring::new(1, ways, &Arc::default()).await;
+    let counts = count(ring.flood(32, 9, Some(SECOND / 2)).await).await;
+    assert_eq!(counts.all(), 96, "{counts:?}");
+    assert!(counts.timeout > 0 && counts.stopped == 0, "{counts:?}");
+    ring.goes_on().await;
+    ring.end().await;
+    assert!(begun.elapsed() < 5 * HANDLER_WAIT_MAX, "{:?}", begun.elapsed());
+}

@@ -1,0 +1,157 @@
+//! Handlers that do not look around: endless loops, and threads that are blocked.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
+use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Here, Reason, StopPlan};
+
+use super::{Guard, PATIENCE, SECOND, Tally, kind};
+
+/// What a call is given that may take for ever: who hears that it has begun, and what ends it.
+pub(super) struct Stuck {
+    pub(super) begun: oneshot::Sender<()>,
+    pub(super) until: Until,
+}
+
+pub(super) enum Until {
+    /// Looked at in a loop.
+    Seen(Arc<AtomicBool>),
+    /// Waited for by the thread.
+    Dropped(Receiver<()>),
+}
+
+pub(super) struct Rude {
+    _state: Guard,
+}
+
+#[wigwag::actor]
+impl Rude {
+    pub fn plain(&self, guard: Here<Guard>) {
+        drop(guard);
+    }
+
+    pub fn takes_all(&self, stuck: Here<Stuck>, guard: Here<Guard>) {
+        // Nobody may listen.
+        let _ = stuck.0.begun.send(());
+        match stuck.0.until {
+            Until::Seen(end) => {
+                while !end.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
+                }
+            }
+            // An error when the other end is gone, which is what it waits for.
+            Until::Dropped(end) => assert!(end.recv().is_err()),
+        }
+        drop(guard);
+    }
+}
+
+pub(super) fn rude(options: ActorOptions, tally: &Arc<Tally>) -> RudeRef {
+    Rude { _state: tally.guard() }.spawn_with(options)
+}
+
+/// Lets go of a handler when it is dropped.
+pub(super) enum Release {
+    Sees(Arc<AtomicBool>),
+    Drops { _end: Sender<()> },
+}
+
+impl Drop for Release {
+    fn drop(&mut self) {
+        if let Release::Sees(end) = self {
+            end.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// A call that loops, or that blocks its thread; it ends when the last thing given is dropped.
+pub(super) fn stuck(loops: bool) -> (Stuck, oneshot::Receiver<()>, Release) {
+    let (begun, begins) = oneshot::channel();
+    if loops {
+        let end = Arc::new(AtomicBool::new(false));
+        return (Stuck { begun, until: Until::Seen(end.clone()) }, begins, Release::Sees(end));
+    }
+    let (release, end) = channel();
+    (Stuck { begun, until: Until::Dropped(end) }, begins, Release::Drops { _end: release })
+}
+
+/// One that takes its thread for itself: who asks it hears so in time, others go on, and killing it
+/// frees at once who waits. What it holds is dropped when its handler returns.
+async fn a_rude_one(options: ActorOptions, loops: bool) {
+    let tally = Arc::new(Tally::default());
+    let bad = rude(options, &tally);
+    let good = [(); 8].map(|()| rude(ActorOptions::default(), &tally));
+    let (stuck, begins, release) = stuck(loops);
+    bad.takes_all(Here(stuck), Here(tally.guard())).tell().await.unwrap();
+    timeout(PATIENCE, begins).await.unwrap().unwrap();
+    let limit = SECOND / 5;
+    let (begun, to) = (Instant::now(), bad.clone());
+    let late = to.plain(Here(tally.guard())).timeout(limit).ask();
+    let neighbours = async {
+        for _ in 0..100 {
+            for good in &good {
+                assert_eq!(kind(good.plain(Here(tally.guard())).ask().await), Ok(()));
+            }
+        }
+    };
+    let (late, ()) = tokio::join!(async { (kind(late.await), begun.elapsed()) }, neighbours);
+    assert_eq!(late.0, Err(CallErrorKind::Timeout(limit)));
+    assert!(late.1 >= limit && late.1 < 5 * limit, "{:?}", late.1);
+    let waits: Vec<_> =
+        (0..20).map(|_| bad.plain(Here(tally.guard())).try_ask().unwrap()).collect();
+    let (handle, begun) = (bad.handle().unwrap(), Instant::now());
+    let plan = StopPlan::new().stop("bad", limit, [handle.clone()]);
+    let stopped = timeout(5 * limit, plan.run()).await.unwrap();
+    assert!(stopped[0].was_killed && begun.elapsed() >= limit);
+    assert_eq!(handle.reason(), Some(Reason::Killed));
+    for waits in waits {
+        let heard = timeout(5 * limit, waits).await.unwrap();
+        assert_eq!(heard.unwrap_err().kind, CallErrorKind::ActorStopped);
+    }
+    assert_eq!(kind(bad.plain(Here(tally.guard())).ask().await), Err(CallErrorKind::ActorStopped));
+    // Its own state, the argument of the call that it is in, and the neighbours.
+    assert_eq!(tally.left(), 2 + good.len() as u64, "the rest is gone by now");
+    drop((release, good));
+    tally.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endless_loop_on_its_own_thread_holds_up_nobody_else() {
+    a_rude_one(ActorOptions::default().own_thread(), true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_its_own_thread_holds_up_nobody_else() {
+    a_rude_one(ActorOptions::default().own_thread(), false).await;
+}
+
+/// There is one worker left for all others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handler_that_blocks_a_worker_leaves_the_other_one_to_the_neighbours() {
+    a_rude_one(ActorOptions::default(), false).await;
+}
+
+/// One that blocks a worker for a while and then goes on as if nothing had been.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_has_blocked_a_worker_for_a_while_handles_what_waits() {
+    let tally = Arc::new(Tally::default());
+    let bad = rude(ActorOptions::default(), &tally);
+    let (stuck, begins, release) = stuck(false);
+    let taken = bad.takes_all(Here(stuck), Here(tally.guard())).ask().sent().await.unwrap();
+    timeout(PATIENCE, begins).await.unwrap().unwrap();
+    let waits: Vec<_> =
+        (0..20).map(|_| bad.plain(Here(tally.guard())).try_ask().unwrap()).collect();
+    let given_up = bad.plain(Here(tally.guard())).timeout(Duration::from_millis(1)).ask().await;
+    assert!(matches!(kind(given_up), Err(CallErrorKind::Timeout(_))));
+    drop(release);
+    timeout(PATIENCE, taken).await.unwrap().unwrap();
+    for waits in waits {
+        timeout(PATIENCE, waits).await.unwrap().unwrap();
+    }
+    drop(bad);
+    tally.nothing_is_left().await;
+}
