@@ -29,7 +29,7 @@ use std::task::Waker;
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 #[cfg(feature = "testing")]
-pub(crate) use at_once::AllInLine;
+pub(crate) use at_once::{AllInLine, is_all_in_line};
 pub(crate) use at_once::{AtOnce, turn_runs_max};
 use job::{Job, Run};
 use members::Members;

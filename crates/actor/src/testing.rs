@@ -14,12 +14,14 @@
 //!
 //! # What is drawn
 //!
-//! Which of the actors that were woken runs next, and after which run of an actor the body and the
-//! other tasks have their turn. An actor handles one chunk of its mail in a run: what one sender has
-//! sent meanwhile, up to [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls. A run, and a poll
-//! of the body, is not interrupted: a tell that finds room does not let others go first. Where a body
-//! should, it awaits `tokio::task::yield_now()`. The order of one sender's messages is what it always
-//! is.
+//! Which of the actors that were woken runs next, and after which calls the body and the other tasks
+//! have their turn. An actor handles one call at a time and is drawn again for the next; an `async`
+//! handler runs as far as it need not wait. Nothing else is interrupted: a tell that finds room does
+//! not let others go first, in a handler or in the body. Where they should, await
+//! `tokio::task::yield_now()`. What one sender sends to one actor keeps its order, as ever. Actors
+//! with [spans](crate::ActorOptions::spans) handle up to
+//! [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls in one go, and so do all with calls from
+//! another process.
 //!
 //! # What is not
 //!
@@ -36,6 +38,7 @@
 //! A test that keeps to one thread, to actors and to `tokio::time` is the same for the same seed and
 //! the same program. After a change of the program a seed may mean another order.
 
+pub(crate) mod one_by_one;
 mod seeds;
 
 use std::future::Future;

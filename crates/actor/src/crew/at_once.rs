@@ -134,8 +134,8 @@ pub(crate) fn turn_runs_max() -> usize {
     }
 }
 
-/// While it is there, nobody on this thread runs an actor whom he asks, and each run of an actor is
-/// a turn by itself: whatever an actor does, it was in line for it.
+/// While it is there, nobody on this thread runs an actor whom he asks, and an actor handles one call
+/// in a turn: whatever an actor does, it was in line for it.
 #[cfg(feature = "testing")]
 pub(crate) struct AllInLine {
     depth: u32,
@@ -147,6 +147,12 @@ impl AllInLine {
         // Deeper than any asker goes.
         AllInLine { depth: DEPTH.replace(AT_ONCE_DEPTH_MAX + 1) }
     }
+}
+
+/// True while [`AllInLine`] is there.
+#[cfg(feature = "testing")]
+pub(crate) fn is_all_in_line() -> bool {
+    DEPTH.get() > AT_ONCE_DEPTH_MAX
 }
 
 #[cfg(feature = "testing")]

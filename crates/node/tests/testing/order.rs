@@ -21,9 +21,13 @@ impl Member {
         self.others = others;
     }
 
+    pub fn note(&mut self, call: u32) {
+        self.journal.lock().unwrap().push((self.number, call));
+    }
+
     /// Passes it on to two others, and so on: `left` goes down with each.
     pub fn pass(&mut self, left: u32) {
-        self.journal.lock().unwrap().push((self.number, left));
+        self.note(left);
         let Some(left) = left.checked_sub(1) else { return };
         let count = self.others.len();
         for step in [1, 2] {
@@ -88,6 +92,31 @@ fn every_order_of_four_actors_comes_up() {
         .map(|seed| testing::run(seed, async { woken(4, &Journal::default()).await }))
         .collect();
     assert_eq!(seen.len(), 24, "{seen:?}");
+}
+
+/// Two calls of one sender lie together, and the call of another actor comes before, between or behind
+/// them, but they keep their order.
+#[test]
+fn what_lies_together_is_not_handled_in_one_go() {
+    let run = |seed| {
+        testing::run(seed, async {
+            let journal = Journal::default();
+            let members = members(2, &journal);
+            for (member, call) in [(0, 1), (0, 0), (1, 0)] {
+                members[member].note(call).tell().await.unwrap();
+            }
+            for member in &members {
+                member.meet(Vec::new()).ask().await.unwrap();
+            }
+            let journal = journal.lock().unwrap();
+            journal.clone()
+        })
+    };
+    let seen: BTreeSet<_> = (0..100).map(run).collect();
+    let (first, second, other) = ((0, 1), (0, 0), (1, 0));
+    let all =
+        [[first, second, other], [first, other, second], [other, first, second]].map(Vec::from);
+    assert_eq!(seen, BTreeSet::from(all));
 }
 
 /// The order outside of the kit, which it must leave alone.
