@@ -137,8 +137,7 @@ fn the_body_has_its_turn_anywhere_between_the_actors() {
                 member.pass(0).tell().await.unwrap();
             }
             yield_now().await;
-            let count = journal.lock().unwrap().len();
-            count
+            journal.lock().unwrap().len()
         })
     };
     let counts: BTreeSet<usize> = (0..200).map(run).collect();
