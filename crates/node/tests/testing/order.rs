@@ -35,6 +35,12 @@ impl Member {
         }
     }
 
+    pub async fn ask_the_next(&mut self, calls: [u32; 3]) {
+        for call in calls {
+            self.others[self.number + 1].note(call).ask().await.unwrap();
+        }
+    }
+
     pub async fn pass_slowly(&mut self, left: u32) {
         yield_now().await;
         self.pass(left);
@@ -94,29 +100,45 @@ fn every_order_of_four_actors_comes_up() {
     assert_eq!(seen.len(), 24, "{seen:?}");
 }
 
-/// Two calls of one sender lie together, and the call of another actor comes before, between or behind
-/// them, but they keep their order.
+/// The places at which the call of another one comes among those of the first.
+fn places_of_another(seeds: u64, story: impl AsyncFn(&Journal)) -> BTreeSet<usize> {
+    let place = |seed| {
+        let journal = Journal::default();
+        testing::run(seed, story(&journal));
+        let calls = journal.lock().unwrap();
+        let own: Vec<u32> = calls.iter().filter(|call| call.1 > 0).map(|call| call.1).collect();
+        assert_eq!(own, [1, 2, 3], "the order of one sender");
+        calls.iter().position(|call| call.1 == 0).unwrap()
+    };
+    (0..seeds).map(place).collect()
+}
+
 #[test]
 fn what_lies_together_is_not_handled_in_one_go() {
-    let run = |seed| {
-        testing::run(seed, async {
-            let journal = Journal::default();
-            let members = members(2, &journal);
-            for (member, call) in [(0, 1), (0, 0), (1, 0)] {
-                members[member].note(call).tell().await.unwrap();
-            }
-            for member in &members {
-                member.meet(Vec::new()).ask().await.unwrap();
-            }
-            let journal = journal.lock().unwrap();
-            journal.clone()
-        })
-    };
-    let seen: BTreeSet<_> = (0..100).map(run).collect();
-    let (first, second, other) = ((0, 1), (0, 0), (1, 0));
-    let all =
-        [[first, second, other], [first, other, second], [other, first, second]].map(Vec::from);
-    assert_eq!(seen, BTreeSet::from(all));
+    let places = places_of_another(200, async |journal| {
+        let members = members(2, journal);
+        for (member, call) in [(0, 1), (0, 2), (0, 3), (1, 0)] {
+            members[member].note(call).tell().await.unwrap();
+        }
+        for member in &members {
+            member.meet(Vec::new()).ask().await.unwrap();
+        }
+    });
+    assert_eq!(places, BTreeSet::from([0, 1, 2, 3]));
+}
+
+/// Elsewhere the second and the third ask would find a quick actor idle and run it in one go.
+#[test]
+fn an_actor_that_is_asked_again_and_again_has_others_in_between() {
+    let places = places_of_another(400, async |journal| {
+        let members = members(3, journal);
+        members[0].meet(members.clone()).ask().await.unwrap();
+        let asks = members[0].ask_the_next([1, 2, 3]).try_ask().unwrap();
+        members[2].note(0).tell().await.unwrap();
+        asks.await.unwrap();
+        members[2].meet(Vec::new()).ask().await.unwrap();
+    });
+    assert_eq!(places, BTreeSet::from([0, 1, 2, 3]));
 }
 
 /// The order outside of the kit, which it must leave alone.
