@@ -11,6 +11,8 @@
 //! first of them all jobs.
 
 mod at_once;
+#[cfg(feature = "testing")]
+mod drawn;
 mod job;
 mod local;
 mod members;
@@ -26,6 +28,8 @@ use std::task::Waker;
 
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
+#[cfg(feature = "testing")]
+pub(crate) use at_once::{AllInLine, is_all_in_line};
 pub(crate) use at_once::{AtOnce, turn_runs_max};
 use job::{Job, Run};
 use members::Members;
@@ -75,6 +79,14 @@ impl Crew {
 
     /// That of a runtime; its runners begin with its first job.
     pub(crate) fn of(runtime: &Handle) -> Arc<Crew> {
+        Crew::of_runners(runtime, Runner::new)
+    }
+
+    /// The same, with runners that `runner` makes if there are none.
+    fn of_runners<R>(runtime: &Handle, runner: impl Fn(usize, Arc<Crew>) -> R) -> Arc<Crew>
+    where
+        R: Future<Output = ()> + Send + 'static,
+    {
         let mut crews = lock(&CREWS);
         let known = crews.get_or_insert_default();
         if let Some(crew) = known.get(&runtime.id()) {
@@ -91,7 +103,7 @@ impl Crew {
         // A runtime that is gone drops the runners at once, and they close the crew.
         drop(crews);
         for number in 0..runtime.metrics().num_workers() {
-            drop(runtime.spawn(Runner::new(number, crew.clone())));
+            drop(runtime.spawn(runner(number, crew.clone())));
         }
         crew
     }

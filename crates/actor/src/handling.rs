@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::chunk::Chunk;
 use crate::control::Control;
+#[cfg(feature = "testing")]
+use crate::crew::is_all_in_line;
 use crate::error::CallErrorKind;
 use crate::handle::Living;
 use crate::interface::{self, Actor, Message};
@@ -16,6 +18,8 @@ use crate::reply::{Gathered, Reply, ReplySlot};
 use crate::run::{self, Arrived, Left, Pause, Run, is_gone};
 use crate::side_by_side::Call;
 use crate::spans::{Spanned, Spans};
+#[cfg(feature = "testing")]
+use crate::testing::one_by_one::OneByOne;
 
 /// Why the handling of a chunk ended, with the calls that were not begun.
 pub(crate) enum End<M> {
@@ -132,6 +136,11 @@ pub(crate) fn handle_chunk<A: Actor>(
             let count = mails.len();
             let calls = mails.drain();
             match spans {
+                #[cfg(feature = "testing")]
+                None if is_all_in_line() => {
+                    let run = Run::new(OneByOne(calls), count, whose);
+                    handle_run(actor, run, control, &mut reply)
+                }
                 None => handle_run(actor, Run::new(calls, count, whose), control, &mut reply),
                 Some(spans) => {
                     let run = Run::new(Spanned { calls, spans }, count, whose);

@@ -74,6 +74,8 @@ mod crew;
 mod spawn;
 pub mod stop_plan;
 pub mod supervisor;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use ask::{Answer, Ask};
 pub use block::block_on;

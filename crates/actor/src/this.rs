@@ -110,6 +110,8 @@ impl<I: Interface> This<I> {
         let work = async move {
             let ended = pin!(handle.ended());
             let outcome = tokio::select! {
+                // In one order, so that a test which fixes all others is the same each time.
+                biased;
                 outcome = future => outcome,
                 _ = ended => return,
             };

@@ -177,6 +177,8 @@ mod node;
 mod close;
 mod runtime;
 pub mod io;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(doctest)]
 mod readme;
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use wigwag::{
     Actor, Alive, CallErrorKind, Child, Handle, Life, Reason, StopPlan, Strategy, Supervisor, This,
+    testing,
 };
 
 #[derive(Clone, Default)]
@@ -88,8 +89,12 @@ const fn ms(milliseconds: u64) -> Duration {
     Duration::from_millis(milliseconds)
 }
 
-#[tokio::test(start_paused = true)]
-async fn stages_end_in_their_order_and_a_drained_one_handles_what_waits() {
+#[test]
+fn stages_end_in_their_order_and_a_drained_one_handles_what_waits() {
+    testing::seeds(0..200, |_| three_stages_end());
+}
+
+async fn three_stages_end() {
     let journal = Journal::default();
     let units = ["door", "worker", "storage"].map(|name| unit(name, &journal));
     for number in 0..3 {

@@ -126,5 +126,38 @@ impl Drop for Deeper {
 /// Runs of an actor in one turn.
 #[inline]
 pub(crate) fn turn_runs_max() -> usize {
-    if DEPTH.get() > 0 { AT_ONCE_RUNS_MAX } else { TURN_RUNS_MAX }
+    match DEPTH.get() {
+        0 => TURN_RUNS_MAX,
+        1..=AT_ONCE_DEPTH_MAX => AT_ONCE_RUNS_MAX,
+        // As in `AllInLine`: the others may come after each run.
+        _ => 1,
+    }
+}
+
+/// While it is there, nobody on this thread runs an actor whom he asks, and an actor handles one call
+/// in a turn: whatever an actor does, it was in line for it.
+#[cfg(feature = "testing")]
+pub(crate) struct AllInLine {
+    depth: u32,
+}
+
+#[cfg(feature = "testing")]
+impl AllInLine {
+    pub(crate) fn begin() -> AllInLine {
+        // Deeper than any asker goes.
+        AllInLine { depth: DEPTH.replace(AT_ONCE_DEPTH_MAX + 1) }
+    }
+}
+
+/// True while [`AllInLine`] is there.
+#[cfg(feature = "testing")]
+pub(crate) fn is_all_in_line() -> bool {
+    DEPTH.get() > AT_ONCE_DEPTH_MAX
+}
+
+#[cfg(feature = "testing")]
+impl Drop for AllInLine {
+    fn drop(&mut self) {
+        DEPTH.set(self.depth);
+    }
 }

@@ -154,6 +154,8 @@ impl Boss {
         let (verdict, judged) = oneshot::channel();
         self.tell(News::Ended { child, reason, in_start, verdict });
         tokio::select! {
+            // As in `This::later`.
+            biased;
             verdict = judged => verdict.unwrap_or(Verdict::Over),
             _ = self.ending.wait_for(|ending| *ending) => Verdict::Over,
         }

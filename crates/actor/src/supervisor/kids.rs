@@ -302,7 +302,11 @@ impl Supervisor {
             self.began(this, child, Ok(()), true);
         }
         let Some(at) = self.at(child) else { return };
-        if let State::Stopping(_) = self.kids[at].state {
+        if let State::Stopping(why) = &self.kids[at].state {
+            if let Why::Wanted(_) = why {
+                // Who waits finds it ended and its names free; its task hears of it only later.
+                self.kids[at].handle.living().clone().end(reason.clone());
+            }
             return self.has_stopped(this, at, Some(verdict));
         }
         // A start that fails is a failure, whatever the hook says that it was.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use wigwag::{
     Actor, Alive, CallErrorKind, Child, Handle, Here, Life, Reason, Restart, Shutdown, Strategy,
-    Supervisor, SupervisorRef, This,
+    Supervisor, SupervisorRef, This, testing,
 };
 
 use super::{Journal, Unit, child, ended, hanging, panics, settle_drops, settled, unit};
@@ -195,3 +195,16 @@ async fn a_start_that_hangs_does_not_hold_up_the_end() {
 
 /// Keeps the type in use that the other tests are about.
 const _: fn(&Unit) -> u32 = |unit| unit.handled;
+
+/// Found under a drawn order: the supervisor knew of the end before the child's task had told others.
+#[test]
+fn who_waited_for_the_end_of_a_child_finds_it_ended_in_every_order() {
+    testing::seeds(0..50, |_| async {
+        for rule in [Restart::Permanent, Restart::Temporary] {
+            let journal = Journal::default();
+            let (tree, handles) = with([unit(&journal, "a").restart(rule)]).await;
+            tree.terminate_child("a").await.unwrap();
+            assert_eq!(handles[0].reason(), Some(Reason::Shutdown), "{rule:?}");
+        }
+    });
+}

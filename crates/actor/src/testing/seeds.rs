@@ -1,0 +1,117 @@
+//! One test, many seeds; and the way back to the one that failed.
+
+use std::env::{self, VarError};
+use std::future::Future;
+
+use super::run;
+
+/// The environment variable with the one seed that [`seeds`] is to run.
+pub const SEED_VARIABLE: &str = "WIGWAG_SEED";
+
+/// [Runs](run) what `body` makes for each seed, one after the other. A panic goes on, after standard
+/// error was told with which seed it came and how to have that seed alone: with
+/// [`SEED_VARIABLE`] set to it, only that one is run, whether it is one of `all` or not.
+///
+/// # Panics
+/// With `body`; as [`run`] does; when [`SEED_VARIABLE`] is set to what is no seed; and when there is
+/// none to run, because such a test would show nothing.
+#[track_caller]
+pub fn seeds<F>(all: impl IntoIterator<Item = u64>, mut body: impl FnMut(u64) -> F)
+where
+    F: Future<Output = ()>,
+{
+    if let Some(seed) = wanted(env::var(SEED_VARIABLE)) {
+        return one(seed, &mut body);
+    }
+    let mut count = 0_u64;
+    for seed in all {
+        one(seed, &mut body);
+        count += 1;
+    }
+    assert!(count > 0, "there is no seed to run");
+}
+
+#[track_caller]
+fn one<F: Future<Output = ()>>(seed: u64, body: &mut impl FnMut(u64) -> F) {
+    let _hint = Hint(seed);
+    run(seed, body(seed));
+}
+
+/// The one seed that somebody wants.
+#[track_caller]
+fn wanted(variable: Result<String, VarError>) -> Option<u64> {
+    let value = match variable {
+        Err(VarError::NotPresent) => return None,
+        Err(VarError::NotUnicode(value)) => value.to_string_lossy().into_owned(),
+        Ok(value) => value,
+    };
+    let Ok(seed) = value.parse() else {
+        panic!("{SEED_VARIABLE} is {value:?}, and a seed is a number from 0 to {}", u64::MAX);
+    };
+    Some(seed)
+}
+
+/// Dropped by a panic, it says how to run this seed alone.
+struct Hint(u64);
+
+impl Drop for Hint {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let thread = std::thread::current();
+            eprintln!("{}", hint(self.0, thread.name()));
+        }
+    }
+}
+
+/// The harness gives each test's thread the name of the test.
+fn hint(seed: u64, thread: Option<&str>) -> String {
+    let again = match thread {
+        Some(test) if test != "main" => format!("{SEED_VARIABLE}={seed} cargo test {test}"),
+        _ => format!("{SEED_VARIABLE}={seed} in the environment"),
+    };
+    format!("it failed with seed {seed}; that one alone: {again}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    fn complaint(variable: Result<String, VarError>) -> String {
+        let payload = catch_unwind(|| wanted(variable)).expect_err("it is no seed");
+        payload.downcast_ref::<String>().expect("it has a text").clone()
+    }
+
+    #[test]
+    fn the_variable_is_a_seed_or_away() {
+        assert_eq!(wanted(Err(VarError::NotPresent)), None);
+        assert_eq!(wanted(Ok("0".into())), Some(0));
+        assert_eq!(wanted(Ok(u64::MAX.to_string())), Some(u64::MAX));
+    }
+
+    #[test]
+    fn what_is_no_seed_is_said_and_not_passed_over() {
+        let most = u64::MAX;
+        for wrong in ["", "x", "-1", " 7", "18446744073709551616"] {
+            let right =
+                format!("WIGWAG_SEED is {wrong:?}, and a seed is a number from 0 to {most}");
+            assert_eq!(complaint(Ok(wrong.into())), right);
+        }
+        let bytes = OsString::from_vec(vec![b'7', 0xFF]);
+        assert!(complaint(Err(VarError::NotUnicode(bytes))).starts_with("WIGWAG_SEED is \"7"));
+    }
+
+    #[test]
+    fn the_hint_is_a_command_where_the_test_has_a_name() {
+        let said = hint(7, Some("orders::arrive"));
+        let right = "it failed with seed 7; that one alone: \
+                     WIGWAG_SEED=7 cargo test orders::arrive";
+        assert_eq!(said, right);
+        for nameless in [None, Some("main")] {
+            assert!(hint(7, nameless).ends_with("WIGWAG_SEED=7 in the environment"));
+        }
+    }
+}
