@@ -284,14 +284,21 @@ impl<M> Mailbox<M> {
         if chunk.calls() == 0 {
             return;
         }
-        let put = match source.queue() {
-            Some(queue) => queue.put_back(chunk),
-            None => self.lock().local.put_back(chunk),
+        // A queue with a lock of its own is listed behind it: never two locks at once.
+        let (put, mut state) = match source.queue() {
+            Some(queue) => (queue.put_back(chunk), self.lock()),
+            None => {
+                let mut state = self.lock();
+                (state.local.put_back(chunk), state)
+            }
         };
         match put {
-            Ok(true) => self.lock().lists.push_first(source.clone()),
+            Ok(true) => state.lists.push_first(source.clone()),
             Ok(false) => {}
-            Err(chunk) => refuse(chunk, self.whose(source)),
+            Err(chunk) => {
+                drop(state);
+                refuse(chunk, self.whose(source));
+            }
         }
     }
 
