@@ -159,6 +159,33 @@ impl Crew {
         }
     }
 
+    /// The turn of a runner ends before `job`, which is the next one. The runner that comes for it is
+    /// another one, if one sleeps: it begins on the same thread, and whatever task has been woken there
+    /// makes room for it. A runner that wakes itself would wake a worker each time. The job goes to the
+    /// end of the line if it was not in it, so that two that wake each other let others go first.
+    fn hand_over(&self, number: usize, waker: &Waker, job: Arc<dyn Run>, is_own: bool) {
+        let mut line = lock(&self.line);
+        if line.closed {
+            drop(line);
+            return job.cancel();
+        }
+        if is_own {
+            line.jobs.push_back(job);
+        } else {
+            line.jobs.push_front(job);
+        }
+        line.asleep.retain(|(other, _)| *other != number);
+        let next = match line.asleep.pop() {
+            Some((_, other)) => {
+                line.asleep.push((number, waker.clone()));
+                other
+            }
+            None => waker.clone(),
+        };
+        drop(line);
+        next.wake();
+    }
+
     /// The first one in line.
     fn pop(&self) -> Option<Arc<dyn Run>> {
         lock(&self.line).jobs.pop_front()

@@ -16,6 +16,9 @@ pub(super) trait Run: Send + Sync {
     /// Has it run, as far as it comes. The caller had it in line or was the one who woke it.
     fn run(self: Arc<Self>);
 
+    /// True when its next run is likely short; it counts.
+    fn is_likely_short(&self) -> bool;
+
     /// It never runs again; its life ends here, or where it runs just now.
     fn cancel(&self);
 
@@ -74,6 +77,10 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
         if self.standing.begin() {
             self.go_on();
         }
+    }
+
+    fn is_likely_short(&self) -> bool {
+        self.short.is_likely()
     }
 
     fn go_on(self: Arc<Self>) {

@@ -1,4 +1,8 @@
 //! A task that runs the jobs of its crew.
+//!
+//! A task that one of its jobs wakes comes next on this thread, where no other worker may take it, when
+//! the runner's turn ends. So the turn ends before a job that may take long, or that may even block the
+//! thread until that task has done something.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -32,8 +36,19 @@ impl Future for Runner {
             // Those that the others wait for have their turn too.
             let is_lines_turn = count % RUNNER_OWN_MAX == RUNNER_OWN_MAX - 1;
             let first = if is_lines_turn { crew.pop() } else { None };
-            match first.or_else(local::take_next).or_else(|| crew.pop()) {
-                Some(job) => job.run(),
+            let (job, is_own) = match first {
+                Some(job) => (Some(job), false),
+                None => match local::take_next() {
+                    Some(job) => (Some(job), true),
+                    None => (crew.pop(), false),
+                },
+            };
+            match job {
+                Some(job) if job.is_likely_short() || count == 0 || !crew.is_wide => job.run(),
+                Some(job) => {
+                    crew.hand_over(self.number, context.waker(), job, is_own);
+                    return Poll::Pending;
+                }
                 None if crew.sleeps(self.number, context.waker()) => return Poll::Pending,
                 None => {}
             }

@@ -1,4 +1,5 @@
-//! Whether the runs of a job are short, so that whoever asks it may as well run it himself.
+//! Whether the runs of a job are short, so that whoever asks it may as well run it himself, and others
+//! may wait behind it.
 //!
 //! To read the clock twice costs a third of what a run may take, so a run is measured only when
 //! nothing is known, and now and then; also by an asker, so that he need not leave it to others.
@@ -21,7 +22,7 @@ impl Short {
     pub(super) fn is_likely(&self) -> bool {
         let known = self.0.load(Ordering::Relaxed);
         if known > 1 {
-            // Nobody else: an idle job is woken by one asker.
+            // Seldom does anybody else, and then two runs count as one.
             self.0.store(known - 1, Ordering::Relaxed);
         }
         known > 0

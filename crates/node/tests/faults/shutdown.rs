@@ -96,11 +96,9 @@ impl System {
 
     /// Who asked has heard, the rude ones come to their end, and nothing is left.
     async fn end(self) -> Counts {
-        let System { tally, ring, tree, rude, mut releases, asked, start } = self;
+        let System { tally, ring, tree, rude, releases, asked, start } = self;
         drop((ring, tree, rude));
         let mut counts = Counts::default();
-        // A task that its worker has woken before it was blocked runs when that goes on.
-        releases.pop();
         // While the other threads are taken still: nobody who waits needs them.
         for asked in asked {
             counts.add(timeout(PATIENCE, asked).await.unwrap().unwrap());

@@ -129,6 +129,37 @@ async fn a_handler_that_blocks_its_own_thread_holds_up_nobody_else() {
     a_rude_one(ActorOptions::default().own_thread(), false).await;
 }
 
+/// Has another one blocked, and answers.
+struct Instigator {
+    other: RudeRef,
+}
+
+#[wigwag::actor]
+impl Instigator {
+    pub fn blocks_the_other(&self, stuck: Here<Stuck>, guard: Here<Guard>) {
+        assert!(self.other.takes_all(stuck, guard).try_tell().is_ok());
+    }
+}
+
+/// Two actors run one after the other on one thread, and the first has just answered a task there when
+/// the second blocks it: the other worker takes that task.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_answered_goes_on_though_the_next_actor_blocks_the_worker() {
+    for _ in 0..100 {
+        let tally = Arc::new(Tally::default());
+        let other = rude(ActorOptions::default(), &tally);
+        let (instigator, guard) = (Instigator { other }.spawn(), tally.guard());
+        let (stuck, begins, release) = stuck(false);
+        let asks =
+            async move { kind(instigator.blocks_the_other(Here(stuck), Here(guard)).ask().await) };
+        let answered = timeout(PATIENCE, tokio::spawn(asks)).await;
+        assert_eq!(answered.expect("the asker hears").unwrap(), Ok(()));
+        timeout(PATIENCE, begins).await.unwrap().unwrap();
+        drop(release);
+        tally.nothing_is_left().await;
+    }
+}
+
 /// There is one worker left for all others.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_blocks_a_worker_leaves_the_other_one_to_the_neighbours() {
