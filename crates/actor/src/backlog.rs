@@ -8,11 +8,13 @@ use std::task::Waker;
 
 use crate::chunk::Chunk;
 use crate::chunks::Chunks;
+use crate::crew::AtOnce;
 use crate::error::CallErrorKind;
 use crate::limits::RUN_CALLS_MAX;
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
 use crate::parked::{Parked, Ticket, Wakers};
+use crate::since::Since;
 
 /// What a push came to.
 pub(crate) enum Pushed {
@@ -46,6 +48,8 @@ pub(crate) struct Backlog<M> {
     /// A call that came when none waited: it goes before those in `chunks`. Who sends one thing at a
     /// time needs no chunk at all.
     first: Option<(M, Asker)>,
+    /// When that was, unless whoever brought it runs the actor.
+    first_since: Since,
     chunks: Chunks<M>,
     /// Calls here, and places that turns have leased.
     waiting: usize,
@@ -74,6 +78,7 @@ impl<M> Backlog<M> {
     pub(crate) fn new(capacity: usize, when_full: WhenFull) -> Backlog<M> {
         Backlog {
             first: None,
+            first_since: Since::UNKNOWN,
             chunks: Chunks::new(),
             waiting: 0,
             listed: false,
@@ -121,11 +126,15 @@ impl<M> Backlog<M> {
         self.crowd.as_mut().map(|crowd| crowd.parked.drain()).unwrap_or_default()
     }
 
-    /// True when the mailbox must list the queue.
+    /// True when the mailbox must list the queue. Who runs the actor at once does not look at the clock.
     fn add(&mut self, message: M, asker: Asker) -> bool {
         match self.chunks.last() {
             Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(message, asker),
-            None if self.first.is_none() => self.first = Some((message, asker)),
+            None if self.first.is_none() => {
+                self.first = Some((message, asker));
+                let is_seen = !AtOnce::is_likely();
+                self.first_since = if is_seen { Since::now() } else { Since::UNKNOWN };
+            }
             _ => {
                 let mut mails = self.chunks.empty_mails();
                 mails.push(message, asker);
@@ -307,9 +316,10 @@ impl<M> Backlog<M> {
         if let Some((message, asker)) = self.first.take() {
             let mut mails = self.chunks.empty_mails();
             mails.push(message, asker);
-            self.chunks.push_first(Chunk::Mails(mails));
+            self.chunks.push_first(Chunk::Mails(mails), self.first_since);
         }
-        self.chunks.push_first(chunk);
+        let since = self.since().unwrap_or_else(Since::now);
+        self.chunks.push_first(chunk, since);
         Ok(!std::mem::replace(&mut self.listed, true))
     }
 
@@ -320,6 +330,16 @@ impl<M> Backlog<M> {
     /// Calls that wait, and places that turns have leased.
     pub(crate) fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    /// Since when the oldest call waits, at least.
+    pub(crate) fn since(&mut self) -> Option<Since> {
+        let since = self.chunks.since();
+        if self.first.is_none() {
+            return since;
+        }
+        self.first_since = self.first_since.or(|| since.unwrap_or_else(Since::now));
+        Some(self.first_since)
     }
 
     /// What becomes of a call that finds no room.
@@ -343,8 +363,7 @@ impl<M> Backlog<M> {
         (self.closed, self.over) = (true, true);
         self.waiting = 0;
         let first = self.first.take().map(|first| Chunk::Mails([first].into_iter().collect()));
-        let mut left = self.chunks.take_all();
-        first.into_iter().for_each(|first| left.push_front(first));
+        let left = first.into_iter().chain(self.chunks.take_all()).collect();
         (left, self.drain_parked())
     }
 }

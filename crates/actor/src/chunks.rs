@@ -8,10 +8,12 @@ use std::collections::VecDeque;
 use crate::chunk::Chunk;
 use crate::limits::SPARE_CHUNKS_MAX;
 use crate::mails::Mails;
+use crate::since::Since;
 
 /// Chunks with calls, the oldest first, and behind them those that will be filled again.
 pub(crate) struct Chunks<M> {
-    all: VecDeque<Chunk<M>>,
+    /// Each with the moment when its first call came.
+    all: VecDeque<(Since, Chunk<M>)>,
     filled: usize,
 }
 
@@ -27,36 +29,41 @@ impl<M> Chunks<M> {
 
     /// The oldest chunk with calls.
     pub(crate) fn first(&mut self) -> Option<&mut Chunk<M>> {
-        self.all.front_mut().filter(|_| self.filled > 0)
+        self.all.front_mut().filter(|_| self.filled > 0).map(|(_, chunk)| chunk)
+    }
+
+    /// Since when the oldest one waits.
+    pub(crate) fn since(&self) -> Option<Since> {
+        self.all.front().filter(|_| self.filled > 0).map(|(since, _)| *since)
     }
 
     /// The newest chunk with calls.
     #[inline]
     pub(crate) fn last(&mut self) -> Option<&mut Chunk<M>> {
         // Without any this is no place of the buffer.
-        self.all.get_mut(self.filled.wrapping_sub(1))
+        self.all.get_mut(self.filled.wrapping_sub(1)).map(|(_, chunk)| chunk)
     }
 
     /// Puts one behind those with calls. The empty chunk that lay there goes to the end.
     pub(crate) fn push_last(&mut self, chunk: Chunk<M>) {
         self.make_room();
-        self.all.push_back(chunk);
+        self.all.push_back((Since::now(), chunk));
         let end = self.all.len() - 1;
         self.all.swap(self.filled, end);
         self.filled += 1;
     }
 
-    /// Puts one before all others.
-    pub(crate) fn push_first(&mut self, chunk: Chunk<M>) {
+    /// Puts one before all others, which waits since then.
+    pub(crate) fn push_first(&mut self, chunk: Chunk<M>, since: Since) {
         self.make_room();
-        self.all.push_front(chunk);
+        self.all.push_front((since, chunk));
         self.filled += 1;
     }
 
     /// Takes the oldest one with calls.
     pub(crate) fn pop_first(&mut self) -> Option<Chunk<M>> {
         self.filled = self.filled.checked_sub(1)?;
-        self.all.pop_front()
+        self.all.pop_front().map(|(_, chunk)| chunk)
     }
 
     /// Keeps an empty one; gives it back when there are enough.
@@ -65,7 +72,7 @@ impl<M> Chunks<M> {
             return Some(chunk);
         }
         self.make_room();
-        self.all.push_back(chunk);
+        self.all.push_back((Since::UNKNOWN, chunk));
         None
     }
 
@@ -73,20 +80,20 @@ impl<M> Chunks<M> {
     pub(crate) fn empty_mails(&mut self) -> Mails<M> {
         let spare = if self.all.len() > self.filled { self.all.pop_back() } else { None };
         match spare {
-            Some(Chunk::Mails(mails)) => mails,
+            Some((_, Chunk::Mails(mails))) => mails,
             _ => Mails::of_one(),
         }
     }
 
     /// All empty ones.
     pub(crate) fn take_empty(&mut self, into: &mut Vec<Chunk<M>>) {
-        into.extend(self.all.drain(self.filled..));
+        into.extend(self.all.drain(self.filled..).map(|(_, chunk)| chunk));
     }
 
     /// All that there are, those with calls first, and the memory that they lay in.
-    pub(crate) fn take_all(&mut self) -> VecDeque<Chunk<M>> {
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Chunk<M>> + use<M> {
         self.filled = 0;
-        std::mem::take(&mut self.all)
+        std::mem::take(&mut self.all).into_iter().map(|(_, chunk)| chunk)
     }
 
     fn make_room(&mut self) {
@@ -120,7 +127,7 @@ mod tests {
         assert!(chunks.is_empty() && chunks.first().is_none() && chunks.last().is_none());
         chunks.push_last(chunk(&[2]));
         chunks.push_last(chunk(&[3]));
-        chunks.push_first(chunk(&[1]));
+        chunks.push_first(chunk(&[1]), Since::now());
         assert_eq!(chunks.last().map(|last| last.calls()), Some(1));
         assert!(chunks.empty_mails().is_empty());
         for expected in 1..=3 {

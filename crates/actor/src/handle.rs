@@ -6,6 +6,7 @@ use std::future::{Future, poll_fn};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -39,6 +40,9 @@ pub(crate) trait Living: Send + Sync {
 
     /// Calls that wait for it.
     fn waiting(&self) -> usize;
+
+    /// How long the oldest of them has waited, at least.
+    fn waiting_for(&self) -> Option<Duration>;
 
     /// Calls that it has put aside.
     fn stashed(&self) -> usize;

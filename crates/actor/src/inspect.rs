@@ -30,6 +30,11 @@ pub struct Inspection {
     pub activity: Activity,
     /// Calls that waited in the mailbox; those of the run at hand are not among them.
     pub waiting: usize,
+    /// How long the oldest of them has waited; `None` when none waits. By the machine's clock, and
+    /// exact to 20 ms. Too much where older ones of its chunk were dropped to make room; too
+    /// little, but never less than since the first look, where a call was put back, and where it was
+    /// to be handled by its asker at once and that was not to be.
+    pub waiting_for: Option<Duration>,
     /// Calls that it has [put aside](crate::This::stash).
     pub stashed: usize,
     /// As [`Handle::dropped`].
@@ -169,7 +174,7 @@ impl Handle {
             None => Activity::Busy,
         };
         let (waiting, stashed) = (living.waiting(), living.stashed());
-        let dropped = living.dropped();
+        let (dropped, waiting_for) = (living.dropped(), living.waiting_for());
         let asked = Instant::now();
         let said = summary(living, within).await;
         Inspection {
@@ -177,6 +182,7 @@ impl Handle {
             actor: living.target().clone(),
             activity,
             waiting,
+            waiting_for,
             stashed,
             dropped,
             restarts: known.restarts,

@@ -69,6 +69,7 @@ pub mod registry;
 pub mod groups;
 pub mod router;
 pub mod side_by_side;
+mod since;
 mod worker;
 mod crew;
 mod spawn;

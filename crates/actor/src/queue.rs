@@ -15,6 +15,7 @@ use crate::chunk::Chunk;
 use crate::mails::Asker;
 use crate::options::WhenFull;
 use crate::parked::{Ticket, Wakers};
+use crate::since::Since;
 use crate::sync::{Mutex, MutexGuard};
 
 /// One queue.
@@ -86,6 +87,11 @@ impl<M> Queue<M> {
     /// Calls that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.lock().waiting()
+    }
+
+    /// Since when the oldest call waits, at least.
+    pub(crate) fn since(&self) -> Option<Since> {
+        self.lock().since()
     }
 
     /// Calls that were dropped because there was no room.

@@ -49,6 +49,12 @@ impl AtOnce {
         done
     }
 
+    /// True when an actor that is woken now is likely to be run by who wakes it.
+    #[inline]
+    pub(crate) fn is_likely() -> bool {
+        local::catches()
+    }
+
     /// Runs it.
     pub(crate) fn run(mut self) {
         let Some(job) = self.0.take() else { return };

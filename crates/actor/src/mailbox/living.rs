@@ -2,12 +2,14 @@
 
 use std::any::Any;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::Mailbox;
 use crate::control::{Control, announce};
 use crate::handle::Living;
 use crate::queue::Queue;
 use crate::reason::Reason;
+use crate::since::Since;
 use crate::stash::Stash;
 use crate::sync::Ordering;
 
@@ -41,6 +43,16 @@ impl<M: Send + 'static> Living for Mailbox<M> {
         drop(state);
         let lanes = lanes.iter().map(|lane| &lane.queue);
         lanes.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + local + timers
+    }
+
+    fn waiting_for(&self) -> Option<Duration> {
+        let mut state = self.lock();
+        let (lanes, urgent) = (state.lists.lanes(), state.lists.urgent().cloned());
+        let due = state.lists.due().filter_map(Queue::since).map(Since::elapsed).max();
+        let local = state.local.since();
+        drop(state);
+        let queues = lanes.iter().map(|lane| &lane.queue).chain(urgent.as_deref());
+        queues.filter_map(Queue::since).chain(local).map(Since::elapsed).chain(due).max()
     }
 
     fn is_idle(&self) -> bool {

@@ -1,7 +1,7 @@
 //! Looking at live actors: idle, busy, stuck, suspended, failing, gone.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use wigwag::{
     Activity, Actor, ActorOptions, Alive, Child, Handle, Here, Inspection, Life, Reason, Strategy,
@@ -10,6 +10,9 @@ use wigwag::{
 
 /// More than any actor here needs that is able to answer.
 const LONG: Duration = Duration::from_secs(10);
+
+/// How exact the age of a mailbox is.
+const EXACT: Duration = Duration::from_millis(20);
 
 #[derive(Default)]
 struct Sink {
@@ -98,9 +101,44 @@ async fn a_stuck_actor_does_not_hold_up_who_looks_and_nothing_piles_up() {
         assert_eq!((seen.activity, seen.waiting), (Activity::Busy, 2));
         assert_eq!((seen.summary, seen.answered_in), (None, None));
     }
+    assert!(handle.inspect(Duration::ZERO).await.waiting_for.is_some());
     goes.send(()).unwrap();
     sink.add(0).ask().await.unwrap();
     assert_eq!(idle(&handle).await.summary.as_deref(), Some("2 in all"));
+}
+
+/// Of the local calls, and of the urgent ones beside them.
+#[tokio::test]
+async fn the_age_of_a_mailbox_is_that_of_the_call_that_waits_longest() {
+    for is_urgent in [false, true] {
+        let sink = Sink::default().spawn_with(ActorOptions::default().own_thread());
+        let handle = sink.handle().unwrap();
+        let ((begins, begun), (goes, go)) = (channel(), channel());
+        sink.hold(Here(begins), Here(go)).try_tell().unwrap();
+        begun.recv().unwrap();
+        assert_eq!(handle.inspect(Duration::ZERO).await.waiting_for, None);
+        let before = Instant::now();
+        match is_urgent {
+            true => sink.add(1).urgent().try_tell().unwrap(),
+            false => sink.add(1).try_tell().unwrap(),
+        }
+        let after = Instant::now();
+        let mut last = Duration::ZERO;
+        while last < 5 * EXACT {
+            let at_least = after.elapsed();
+            let seen = handle.inspect(Duration::from_millis(1)).await;
+            let age = seen.waiting_for.unwrap();
+            assert!(age + EXACT >= at_least && age <= before.elapsed() + EXACT, "{age:?}");
+            assert!(age >= last, "{age:?}, and before {last:?}");
+            last = age;
+            // Younger ones do not make it younger.
+            sink.add(1).try_tell().unwrap();
+        }
+        goes.send(()).unwrap();
+        sink.add(0).ask().await.unwrap();
+        let seen = idle(&handle).await;
+        assert_eq!((seen.waiting, seen.waiting_for), (0, None));
+    }
 }
 
 #[tokio::test]
