@@ -1,9 +1,10 @@
 //! `cargo xtask test`: every test there is, and one line that sums them up.
 //!
 //! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so those that start other programs do
-//! so and fail when the program is missing. Then the loom models run: each crate that names loom
-//! is built once more with `--cfg wigwag_loom`. The cfg goes to that crate alone; through
-//! `RUSTFLAGS` it would go to all, and tokio and its kin would be compiled a second time.
+//! so and fail when the program is missing. Then the models run: each crate that names loom or
+//! shuttle is built once more with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg goes to
+//! that crate alone; through `RUSTFLAGS` it would go to all, and tokio and its kin would be compiled
+//! a second time.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -14,11 +15,21 @@ use crate::metadata::Metadata;
 use crate::tally::{Reader, Tally};
 use crate::{setup, step, workspace};
 
-/// Set while a crate's models are built. They stand behind `#[cfg(all(test, wigwag_loom))]`.
-const MODEL_CFG: &str = "wigwag_loom";
+/// What checks models.
+struct Checker {
+    /// The dependency, by which a crate says that it has such models.
+    name: &'static str,
+    /// Set while they are built. They stand behind `#[cfg(all(test, wigwag_loom))]`.
+    cfg: &'static str,
+    /// The part of their names by which they are told from the crate's other tests.
+    filter: &'static str,
+}
 
-/// The part of their name by which models are told from the crate's other tests.
-const MODEL_FILTER: &str = "loom_";
+/// One tries all orders of short histories, the other some of long ones.
+const CHECKERS: [Checker; 2] = [
+    Checker { name: "loom", cfg: "wigwag_loom", filter: "loom_" },
+    Checker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_" },
+];
 
 const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
 const WORKSPACE_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
@@ -38,8 +49,11 @@ pub(crate) fn run() -> bool {
     let mut tally = step::timed("tests", || counted(tests.env("WIGWAG_OUTSIDE", "1")));
     match Metadata::load() {
         Ok(metadata) => {
-            for package in crates_with_models(&metadata) {
-                tally += step::timed(&format!("models of {package}"), || models(package));
+            for checker in &CHECKERS {
+                for package in checker.crates(&metadata) {
+                    let what = format!("models of {package}, {}", checker.name);
+                    tally += step::timed(&what, || checker.run(package));
+                }
             }
         }
         Err(error) => {
@@ -92,41 +106,43 @@ fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
     Ok((reader.finish(), child.wait()?.success()))
 }
 
-/// Whoever declares loom has models.
-fn crates_with_models(metadata: &Metadata) -> Vec<&str> {
-    let members = metadata.members().into_iter().map(|(_, package)| package);
-    let with_loom = members.filter(|package| package.declared.iter().any(|d| d.name == "loom"));
-    with_loom.map(|package| package.name.as_str()).collect()
-}
+impl Checker {
+    /// Whoever declares it has models.
+    fn crates<'a>(&self, metadata: &'a Metadata) -> Vec<&'a str> {
+        let members = metadata.members().into_iter().map(|(_, package)| package);
+        let with = members.filter(|it| it.declared.iter().any(|other| other.name == self.name));
+        with.map(|package| package.name.as_str()).collect()
+    }
 
-/// Builds the package's unit tests for loom and runs those that are models. A package that names
-/// loom but has no model is a failure: models must not vanish unnoticed.
-fn models(package: &str) -> Tally {
-    let binary = match build_models(package) {
-        Ok(binary) => binary,
-        Err(error) => {
-            println!("{error}");
+    /// Builds the package's unit tests for it and runs those that are models. A package that names
+    /// it but has no model is a failure: models must not vanish unnoticed.
+    fn run(&self, package: &str) -> Tally {
+        let binary = match self.build(package) {
+            Ok(binary) => binary,
+            Err(error) => {
+                println!("{error}");
+                return Tally::BROKEN;
+            }
+        };
+        let tally = counted(Command::new(binary).arg(self.filter));
+        if tally == Tally::default() {
+            println!("{package} has no test whose name holds {}", self.filter);
             return Tally::BROKEN;
         }
-    };
-    let tally = counted(Command::new(binary).arg(MODEL_FILTER));
-    if tally == Tally::default() {
-        println!("{package} has no test whose name holds {MODEL_FILTER}");
-        return Tally::BROKEN;
+        tally
     }
-    tally
-}
 
-fn build_models(package: &str) -> Result<String, String> {
-    let mut build =
-        workspace::cargo(&["rustc", "--lib", "--profile", "test", "--package", package]);
-    build.args(["--message-format", "json-render-diagnostics", "--", "--cfg", MODEL_CFG]);
-    let output = build.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(format!("{} ended with {}", step::line_of(&build), output.status));
+    fn build(&self, package: &str) -> Result<String, String> {
+        let mut build =
+            workspace::cargo(&["rustc", "--lib", "--profile", "test", "--package", package]);
+        build.args(["--message-format", "json-render-diagnostics", "--", "--cfg", self.cfg]);
+        let output = build.stderr(Stdio::inherit()).output().map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("{} ended with {}", step::line_of(&build), output.status));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        executable(&text).ok_or_else(|| format!("{} named no test binary", step::line_of(&build)))
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    executable(&text).ok_or_else(|| format!("{} named no test binary", step::line_of(&build)))
 }
 
 /// Cargo prints one JSON object a line; the last one with an executable is the test binary.
@@ -165,12 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn a_crate_that_names_loom_is_one_with_models() {
+    fn a_crate_that_names_a_checker_is_one_with_models() {
         let metadata = Metadata::default()
             .with_member("net", &[("loom", Kind::Dev)])
             .with_member("sp", &[("bytes", Kind::Normal)])
+            .with_member("actor", &[("shuttle", Kind::Dev)])
             .with_foreign("tokio", &[("loom", Kind::Dev)]);
-        assert_eq!(crates_with_models(&metadata), ["net"]);
+        assert_eq!(CHECKERS.map(|checker| checker.crates(&metadata)), [vec!["net"], vec!["actor"]]);
     }
 
     #[test]

@@ -1,25 +1,19 @@
-//! Atomics and locks, from std or, when a model is checked, from loom.
+//! Atomics and locks, from std or, when a model is checked, from loom or shuttle.
 #![allow(clippy::disallowed_types, reason = "this is the one place that may name them")]
 
 #[cfg(wigwag_loom)]
-pub(crate) use loom::sync::{Mutex, MutexGuard, atomic::Ordering};
-#[cfg(not(wigwag_loom))]
-pub(crate) use std::sync::{Mutex, MutexGuard, atomic::Ordering};
+use loom::sync as from;
+#[cfg(wigwag_shuttle)]
+use shuttle::sync as from;
+#[cfg(not(any(wigwag_loom, wigwag_shuttle)))]
+use std::sync as from;
 
-#[cfg(wigwag_loom)]
-pub(crate) type AtomicBool = loom::sync::atomic::AtomicBool;
-#[cfg(not(wigwag_loom))]
-pub(crate) type AtomicBool = std::sync::atomic::AtomicBool;
+pub(crate) use from::atomic::Ordering;
+pub(crate) use from::{Mutex, MutexGuard};
 
-#[cfg(wigwag_loom)]
-pub(crate) type AtomicUsize = loom::sync::atomic::AtomicUsize;
-#[cfg(not(wigwag_loom))]
-pub(crate) type AtomicUsize = std::sync::atomic::AtomicUsize;
-
-#[cfg(wigwag_loom)]
-pub(crate) type AtomicU8 = loom::sync::atomic::AtomicU8;
-#[cfg(not(wigwag_loom))]
-pub(crate) type AtomicU8 = std::sync::atomic::AtomicU8;
+pub(crate) type AtomicBool = from::atomic::AtomicBool;
+pub(crate) type AtomicUsize = from::atomic::AtomicUsize;
+pub(crate) type AtomicU8 = from::atomic::AtomicU8;
 
 // For counters in statics, which loom's cannot be, and for what no model looks at.
 pub(crate) type AtomicU64 = std::sync::atomic::AtomicU64;
