@@ -5,11 +5,17 @@
 //! of all of them. A membership keeps its actor as a reference does. Whoever subscribes gets what
 //! there is and then every change, in order: both are taken under one lock.
 
+mod changes;
+mod error;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::mpsc;
+
+pub use changes::{Change, ChangeKind, Changes, Snapshot};
+pub use error::GroupError;
 
 use crate::call::Call;
 use crate::control::{Watcher, Whom};
@@ -20,65 +26,6 @@ use crate::limits::{CHANGES_MAX, MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 /// A scope: groups of actors with interface `I`, apart from those of all other scopes. Clones are the
 /// same scope.
 pub struct Groups<I: Interface>(Arc<Mutex<State<I>>>);
-
-/// Somebody joined or left.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Change<I: Interface> {
-    /// The group.
-    pub group: Arc<str>,
-    /// Whether they joined or left.
-    pub kind: ChangeKind,
-    /// Who did so, once for each membership, as they were named in the call.
-    pub members: Vec<I::Ref>,
-}
-
-/// Joined or left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// They are members now, or once more.
-    Joined,
-    /// They are members once less: they left, or have ended.
-    Left,
-}
-
-/// Why nobody joined, or there is no subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum GroupError {
-    /// One of the actors has ended; none has joined.
-    Ended,
-    /// One of the actors lives in another process; none has joined.
-    Elsewhere,
-    /// The scope would have more than [`MEMBERSHIPS_MAX`] memberships.
-    TooManyMembers,
-    /// The scope has [`SUBSCRIPTIONS_MAX`] subscriptions.
-    TooManySubscriptions,
-    /// As many watch one of the actors as may, and the scope must watch it too.
-    TooManyWatchers,
-}
-
-impl fmt::Display for GroupError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GroupError::Ended => f.write_str("an actor has ended: have its successor join"),
-            GroupError::Elsewhere => {
-                f.write_str("an actor lives in another process: have it join there")
-            }
-            GroupError::TooManyMembers => write!(
-                f,
-                "the scope has {MEMBERSHIPS_MAX} memberships at most: have some leave, or make a scope"
-            ),
-            GroupError::TooManySubscriptions => write!(
-                f,
-                "{SUBSCRIPTIONS_MAX} subscribe to the scope already: let one subscribe for many"
-            ),
-            GroupError::TooManyWatchers => crate::life::TooManyWatchers.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for GroupError {}
 
 /// What became of a call to all members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -372,39 +319,6 @@ impl<I: Interface> State<I> {
             let change = Change { group: group.clone(), kind, members: members.to_vec() };
             one.to.try_send(change).is_ok()
         });
-    }
-}
-
-/// All groups and their members.
-pub type Snapshot<I> = BTreeMap<Arc<str>, Vec<<I as Interface>::Ref>>;
-
-/// The changes of a group, or of all groups of a scope, in order. Dropped, it is no subscription any
-/// more. A change that waits in it holds references to its members.
-pub struct Changes<I: Interface> {
-    from: mpsc::Receiver<Change<I>>,
-    /// The scope is there as long as somebody subscribes.
-    _scope: Groups<I>,
-}
-
-impl<I: Interface> Changes<I> {
-    /// The next change. `None`: there were [`CHANGES_MAX`] changes more than this subscriber took; all
-    /// before that were given, nothing comes any more: subscribe anew, for a new state to begin with.
-    ///
-    /// # Cancellation
-    /// Dropped while it waits, nothing is lost.
-    pub async fn next(&mut self) -> Option<Change<I>> {
-        self.from.recv().await
-    }
-
-    /// The next change, if there is one now.
-    pub fn try_next(&mut self) -> Option<Change<I>> {
-        self.from.try_recv().ok()
-    }
-}
-
-impl<I: Interface> fmt::Debug for Changes<I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Changes({} wait)", self.from.len())
     }
 }
 

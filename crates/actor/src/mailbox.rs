@@ -5,8 +5,10 @@
 //! others by a chunk. A queue is listed when its first mail comes, and that is the only moment at
 //! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
 
+mod aside;
 mod ending;
 mod living;
+mod urgent;
 
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -15,13 +17,11 @@ pub(crate) use ending::{refuse, refuse_askers, refuse_calls};
 
 use crate::backlog::{Backlog, Pushed, lose};
 use crate::chunk::Chunk;
-use crate::control::{Control, Order};
-use crate::error::CallErrorKind;
+use crate::control::Control;
 use crate::handle::fresh_number;
 use crate::interface::Message;
 use crate::lane::LaneOwner;
 use crate::letters::{Loss, Origin};
-use crate::limits::{STASH_CALLS_MAX, URGENT_CALLS_MAX};
 use crate::lists::{LaneQueue, Lists, Source, Whose};
 use crate::mails::{Asker, Mails};
 use crate::names::{self, Named};
@@ -29,7 +29,6 @@ use crate::options::WhenFull;
 use crate::parked::{Ticket, Wakers};
 use crate::queue::Queue;
 use crate::schema::Schema;
-use crate::stash::{Stash, Stashed};
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 use crate::timers::{TimerError, Timers};
 
@@ -158,52 +157,6 @@ impl<M> Mailbox<M> {
         actor.into_iter().for_each(Waker::wake);
     }
 
-    /// One urgent call of a local sender.
-    pub(crate) fn push_urgent(
-        &self,
-        message: &mut Option<M>,
-        asker: Asker,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Pushed {
-        let mut state = self.lock();
-        if state.closed || state.sealed {
-            return Pushed::Closed;
-        }
-        let when_full = state.local.when_full();
-        let new = || Queue::new(URGENT_CALLS_MAX, when_full);
-        let queue = state.lists.urgent_or(new);
-        drop(state);
-        let lost = |message: &M| self.origin().lost(Loss::NoRoom, message);
-        let pushed = queue.push(message, asker, ticket, waker, lost);
-        if let Pushed::In { list: true } = pushed {
-            self.list_urgent(Source::Urgent(queue));
-        }
-        pushed
-    }
-
-    /// The same as [`list`](Self::list); a run at hand is broken off if it may be.
-    fn list_urgent(&self, queue: Source<M>) {
-        let mut state = self.lock();
-        let breaks_off = state.lists.breaks_off();
-        state.lists.push_last(queue);
-        let actor = state.actor.take();
-        drop(state);
-        if breaks_off {
-            // After it is listed: the actor obeys, and then finds it.
-            self.control.order(Order::Urgent);
-        }
-        actor.into_iter().for_each(Waker::wake);
-    }
-
-    /// A sender of an urgent call that waited gives up.
-    pub(crate) fn leave_urgent(&self, ticket: &mut Ticket) {
-        let urgent = self.lock().lists.urgent().cloned();
-        if let Some(queue) = urgent {
-            queue.leave(ticket);
-        }
-    }
-
     /// A queue for one session.
     pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<LaneQueue<M>> {
         let queue = Queue::new(usize::MAX, WhenFull::Wait);
@@ -277,56 +230,6 @@ impl<M> Mailbox<M> {
     pub(crate) fn sleeps(&self, actor: Waker) {
         let mut state = self.lock();
         state.actor = Some(actor);
-    }
-
-    /// Puts back calls that were taken and not handled, before all others of their queue.
-    pub(crate) fn put_back(&self, chunk: Chunk<M>, source: &Source<M>) {
-        if chunk.calls() == 0 {
-            return;
-        }
-        // A queue with a lock of its own is listed behind it: never two locks at once.
-        let (put, mut state) = match source.queue() {
-            Some(queue) => (queue.put_back(chunk), self.lock()),
-            None => {
-                let mut state = self.lock();
-                (state.local.put_back(chunk), state)
-            }
-        };
-        match put {
-            Ok(true) => state.lists.push_first(source.clone()),
-            Ok(false) => {}
-            Err(chunk) => {
-                drop(state);
-                refuse(chunk, self.whose(source));
-            }
-        }
-    }
-
-    /// Gives an emptied chunk back to the queue that it was taken from.
-    pub(crate) fn give_back(&self, mut chunk: Chunk<M>, source: &Source<M>) {
-        if let Some(queue) = source.queue() {
-            return queue.give_back(chunk);
-        }
-        let too_many = if chunk.clear() { self.lock().local.give_back(chunk) } else { Some(chunk) };
-        drop(too_many);
-    }
-
-    /// Puts a call aside, and takes it out of its `Option` then.
-    pub(crate) fn stash(&self, call: &mut Option<Stashed<M>>) -> Result<(), CallErrorKind> {
-        let mut state = self.lock();
-        if state.closed {
-            return Err(CallErrorKind::ActorStopped);
-        }
-        let stash = state.lists.stash_mut();
-        if stash.len() >= STASH_CALLS_MAX {
-            return Err(CallErrorKind::Full);
-        }
-        stash.extend(call.take());
-        Ok(())
-    }
-
-    pub(crate) fn take_stash(&self) -> Stash<M> {
-        self.lock().lists.take_stash()
     }
 
     /// For those who hear of lost calls.

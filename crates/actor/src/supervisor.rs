@@ -5,6 +5,7 @@
 
 mod child;
 mod group;
+mod kid;
 mod kids;
 mod message;
 mod restarts;
@@ -20,7 +21,7 @@ pub use message::{ChildInfo, ChildState, SupervisorError, SupervisorMessage, Sup
 
 use self::child::Boss;
 use self::group::Group;
-use self::kids::{Kid, State};
+use self::kid::{Kid, State};
 use self::message::News;
 use self::restarts::{BackOff, Intensity};
 use crate::here::Here;

@@ -10,6 +10,7 @@
 //! not hold the actor; they are polled before it goes on.
 
 mod attended;
+mod calls;
 mod orders;
 
 use std::future::Future;
@@ -17,19 +18,18 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use attended::{attended, caught, finish, is_known, report};
+use attended::{attended, is_known, report};
 
 use crate::crew::turn_runs_max;
-use crate::error::CallErrorKind;
 use crate::handle::Living;
-use crate::handling::{End, Unhandled, handle_chunk, handle_one};
-use crate::interface::{Actor, Handled, Interface};
+use crate::handling::{Unhandled, handle_one};
+use crate::interface::{Actor, Interface};
 use crate::mailbox::{Mailbox, Next};
 use crate::reason::Reason;
 use crate::reply::{Gathered, ending};
 use crate::side_by_side::{Call, SideBySide};
-use crate::spans::{self, Spans};
-use crate::stash::{Stash, Stashed};
+use crate::spans::Spans;
+use crate::stash::Stash;
 use crate::this::This;
 
 /// One life of an actor: from the state that it begins with to the reason for its end.
@@ -273,106 +273,6 @@ impl<A: Actor> Worker<A> {
     fn rest(&mut self) -> Poll<()> {
         self.gathered.iter_mut().for_each(|gathered| gathered.rest());
         Poll::Pending
-    }
-
-    /// Handles a call that had been put aside, unless control mail goes before it. False when there is
-    /// none.
-    fn handle_unstashed(&mut self) -> bool {
-        let spans = self.spans();
-        let (Some(actor), Some(apart)) = (&mut self.actor, &mut self.apart) else { return false };
-        if apart.unstashed.is_empty() || self.mailbox.control().is_marked() {
-            return false;
-        }
-        let unstashed = apart.unstashed.pop_front();
-        let Some((message, mut reply, origin)) = unstashed.and_then(Stashed::begin) else {
-            return true;
-        };
-        let span = spans::span::<A>(spans, &message);
-        match caught(|| span.in_scope(|| actor.handle(message, &mut reply))) {
-            Ok(Handled::Done) => reply.end(),
-            Ok(Handled::Later(message)) => {
-                let left = Unhandled::none(None);
-                let later = (message, reply, left);
-                self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
-            }
-            Ok(Handled::SideBySide(message)) => {
-                // Its session has counted it when it was put aside.
-                self.take(
-                    Call { message, reply, owner: None, origin: Some(origin) },
-                    Unhandled::none(None),
-                );
-            }
-            Err(reason) => {
-                reply.fail(CallErrorKind::Panicked, "");
-                self.end(reason);
-            }
-        }
-        true
-    }
-
-    /// Handles calls of one queue, as far as it goes.
-    fn handle(&mut self, calls: Unhandled<A::Message>) {
-        let (spans, mut calls) = (self.spans(), Some(calls));
-        while let (Some(actor), Some(some)) = (&mut self.actor, calls.take()) {
-            let end = handle_chunk(actor, some, &self.mailbox, &mut self.gathered, spans);
-            calls = self.follow_up(end);
-        }
-    }
-
-    /// Does what the end of a run asks for; gives the calls that are to be handled next.
-    fn follow_up(&mut self, end: End<A::Message>) -> Option<Unhandled<A::Message>> {
-        match end {
-            End::Done => {}
-            End::Orders(left) => left.put_back(&self.mailbox),
-            End::Failed(reason, left) => {
-                left.put_back(&self.mailbox);
-                self.end(reason);
-            }
-            End::Later(message, reply, left) => {
-                let (later, spans) = ((message, reply, left), self.spans());
-                self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
-            }
-            End::SideBySide(call, left) => return self.take(call, left),
-        }
-        None
-    }
-
-    /// Begins a call that runs side by side with others; gives what is left of its chunk unless it
-    /// must wait.
-    fn take(
-        &mut self,
-        call: Call<A::Message>,
-        left: Unhandled<A::Message>,
-    ) -> Option<Unhandled<A::Message>> {
-        let actor = self.actor.as_mut()?;
-        let side_by_side = self.apart.as_mut()?.side_by_side.as_mut()?;
-        if let Err(reason) = side_by_side.take(actor, call) {
-            left.put_back(&self.mailbox);
-            self.end(reason);
-            return None;
-        }
-        if side_by_side.is_full() {
-            left.put_back(&self.mailbox);
-            return None;
-        }
-        Some(left)
-    }
-
-    /// Begins a call that has waited for its key, unless control mail goes before it. False when
-    /// there is none.
-    fn begin_due(&mut self) -> bool {
-        if self.mailbox.control().is_marked() {
-            return false;
-        }
-        let (Some(actor), Some(apart)) = (&mut self.actor, &mut self.apart) else { return false };
-        let Some(side_by_side) = &mut apart.side_by_side else { return false };
-        match side_by_side.begin_due(actor) {
-            Ok(begun) => begun,
-            Err(reason) => {
-                self.end(reason);
-                true
-            }
-        }
     }
 }
 

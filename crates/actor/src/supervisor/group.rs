@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::Supervisor;
 use super::child::Boss;
-use super::kids::{State, Why};
+use super::kid::{State, Why};
 use super::message::News;
 use crate::handle::fresh_number;
 use crate::this::This;

@@ -1,0 +1,43 @@
+//! What may go wrong with groups.
+
+use std::fmt;
+
+use crate::limits::{MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
+
+/// Why nobody joined, or there is no subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GroupError {
+    /// One of the actors has ended; none has joined.
+    Ended,
+    /// One of the actors lives in another process; none has joined.
+    Elsewhere,
+    /// The scope would have more than [`MEMBERSHIPS_MAX`] memberships.
+    TooManyMembers,
+    /// The scope has [`SUBSCRIPTIONS_MAX`] subscriptions.
+    TooManySubscriptions,
+    /// As many watch one of the actors as may, and the scope must watch it too.
+    TooManyWatchers,
+}
+
+impl fmt::Display for GroupError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GroupError::Ended => f.write_str("an actor has ended: have its successor join"),
+            GroupError::Elsewhere => {
+                f.write_str("an actor lives in another process: have it join there")
+            }
+            GroupError::TooManyMembers => write!(
+                f,
+                "the scope has {MEMBERSHIPS_MAX} memberships at most: have some leave, or make a scope"
+            ),
+            GroupError::TooManySubscriptions => write!(
+                f,
+                "{SUBSCRIPTIONS_MAX} subscribe to the scope already: let one subscribe for many"
+            ),
+            GroupError::TooManyWatchers => crate::life::TooManyWatchers.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for GroupError {}

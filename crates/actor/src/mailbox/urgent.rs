@@ -1,0 +1,61 @@
+//! Urgent calls of local senders.
+
+use std::task::Waker;
+
+use super::Mailbox;
+use crate::backlog::Pushed;
+use crate::control::Order;
+use crate::letters::Loss;
+use crate::limits::URGENT_CALLS_MAX;
+use crate::lists::Source;
+use crate::mails::Asker;
+use crate::parked::Ticket;
+use crate::queue::Queue;
+
+impl<M> Mailbox<M> {
+    /// One urgent call of a local sender.
+    pub(crate) fn push_urgent(
+        &self,
+        message: &mut Option<M>,
+        asker: Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Pushed {
+        let mut state = self.lock();
+        if state.closed || state.sealed {
+            return Pushed::Closed;
+        }
+        let when_full = state.local.when_full();
+        let new = || Queue::new(URGENT_CALLS_MAX, when_full);
+        let queue = state.lists.urgent_or(new);
+        drop(state);
+        let lost = |message: &M| self.origin().lost(Loss::NoRoom, message);
+        let pushed = queue.push(message, asker, ticket, waker, lost);
+        if let Pushed::In { list: true } = pushed {
+            self.list_urgent(Source::Urgent(queue));
+        }
+        pushed
+    }
+
+    /// The same as [`list`](Self::list); a run at hand is broken off if it may be.
+    fn list_urgent(&self, queue: Source<M>) {
+        let mut state = self.lock();
+        let breaks_off = state.lists.breaks_off();
+        state.lists.push_last(queue);
+        let actor = state.actor.take();
+        drop(state);
+        if breaks_off {
+            // After it is listed: the actor obeys, and then finds it.
+            self.control.order(Order::Urgent);
+        }
+        actor.into_iter().for_each(Waker::wake);
+    }
+
+    /// A sender of an urgent call that waited gives up.
+    pub(crate) fn leave_urgent(&self, ticket: &mut Ticket) {
+        let urgent = self.lock().lists.urgent().cloned();
+        if let Some(queue) = urgent {
+            queue.leave(ticket);
+        }
+    }
+}
