@@ -91,6 +91,11 @@ impl<R> OneShot<R> {
         matches!(*self.lock(), State::Waiting(_))
     }
 
+    /// True while who is woken by `waker` waits for the answer.
+    pub(crate) fn is_awaited_by(&self, waker: &Waker) -> bool {
+        matches!(&*self.lock(), State::Waiting(Some(asker)) if asker.will_wake(waker))
+    }
+
     /// The asker went away.
     pub(crate) fn abandon(&self) {
         // What lies there may be a reference whose end wakes others: not under the lock.

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::sync::Arc;
+use std::task::Waker;
 
 use wigwag_wire::run::{ITEM_BYTES_MAX, Joiner};
 use wigwag_wire::small::Window;
@@ -21,12 +22,21 @@ pub(crate) trait LocalReply: Any + Send + Sync {
     /// False when the asker has gone away.
     fn is_awaited(&self) -> bool;
 
+    /// True while who is woken by `waker` waits for it, if that is known.
+    fn is_awaited_by(&self, _: &Waker) -> bool {
+        false
+    }
+
     fn fail(&self, kind: CallErrorKind, detail: Option<&str>);
 }
 
 impl<R: Send + 'static> LocalReply for OneShot<R> {
     fn is_awaited(&self) -> bool {
         OneShot::is_awaited(self)
+    }
+
+    fn is_awaited_by(&self, waker: &Waker) -> bool {
+        OneShot::is_awaited_by(self, waker)
     }
 
     fn fail(&self, kind: CallErrorKind, detail: Option<&str>) {
@@ -170,6 +180,11 @@ impl<'r> Reply<'r> {
             ReplySlot::Local(place) => place.is_awaited(),
             ReplySlot::Remote { .. } => true,
         }
+    }
+
+    /// True while who is woken by `waker` waits for it, in this process and with nothing in between.
+    pub(crate) fn is_awaited_by(&self, waker: &Waker) -> bool {
+        matches!(&self.slot, ReplySlot::Local(place) if place.is_awaited_by(waker))
     }
 
     /// The call was handled: whoever still waits hears that there is no answer.

@@ -17,6 +17,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use tracing::Instrument;
 use wigwag_wire::Encode;
 
+use crate::error::CallErrorKind;
 use crate::interface::Actor;
 use crate::lane::LaneOwner;
 use crate::letters::{Loss, Origin};
@@ -54,6 +55,13 @@ pub(crate) struct Call<M> {
 }
 
 impl<M> Call<M> {
+    /// It would wait for the call that waits for it.
+    #[cold]
+    fn refuse_circle(mut self) {
+        let why = "the call before it, of the same key, waits for it";
+        self.reply.fail(CallErrorKind::CallCycle, why);
+    }
+
     /// The actor ends before its turn comes: the asker hears so as the reply is dropped.
     fn refuse(self) {
         if let Some(origin) = self.origin.filter(|_| !self.reply.is_wanted()) {
@@ -68,8 +76,8 @@ pub(crate) struct SideBySide<M> {
     most: usize,
     places: Vec<Place>,
     free: Vec<usize>,
-    /// Of each key of which a call runs, the calls that wait for it.
-    keys: HashMap<u64, VecDeque<Call<M>>>,
+    /// The keys of which a call runs.
+    keys: HashMap<u64, Serial<M>>,
     waiting: usize,
     /// Keys of which a call has ended while others wait: they come next.
     due: VecDeque<u64>,
@@ -80,6 +88,14 @@ pub(crate) struct SideBySide<M> {
     failed: Option<Reason>,
     /// Calls are handled in spans.
     spans: Option<Spans>,
+}
+
+/// The calls of one key.
+struct Serial<M> {
+    /// The place of the one that runs, or that ran last.
+    at: usize,
+    /// Those that wait for it.
+    waiting: VecDeque<Call<M>>,
 }
 
 /// Room for a call that runs.
@@ -142,12 +158,16 @@ impl<M> SideBySide<M> {
     {
         let key = A::serial_key(&call.message, &self.hashing);
         if let Some(key) = key {
-            if let Some(before) = self.keys.get_mut(&key) {
-                before.push_back(call);
-                self.waiting += 1;
+            if let Some(serial) = self.keys.get_mut(&key) {
+                if self.places.get(serial.at).is_some_and(|place| is_asked_by(place, key, &call)) {
+                    call.refuse_circle();
+                } else {
+                    serial.waiting.push_back(call);
+                    self.waiting += 1;
+                }
                 return Ok(());
             }
-            self.keys.insert(key, VecDeque::new());
+            self.keys.insert(key, Serial { at: 0, waiting: VecDeque::new() });
         }
         self.begin(actor, call, key)
     }
@@ -158,10 +178,14 @@ impl<M> SideBySide<M> {
         A: Actor<Message = M>,
     {
         let Some(key) = self.due.pop_front() else { return Ok(false) };
-        let Some(call) = self.keys.get_mut(&key).and_then(VecDeque::pop_front) else {
-            return Ok(true);
-        };
+        let waiting = self.keys.get_mut(&key).map(|serial| &mut serial.waiting);
+        let Some(mut call) = waiting.and_then(VecDeque::pop_front) else { return Ok(true) };
         self.waiting -= 1;
+        if call.reply.is_wanted() && !call.reply.is_awaited() {
+            call.reply.end();
+            self.leave(Some(key));
+            return Ok(true);
+        }
         self.begin(actor, call, Some(key)).map(|()| true)
     }
 
@@ -190,6 +214,9 @@ impl<M> SideBySide<M> {
         if at == self.places.len() {
             let waker = Waker::from(Arc::new(Bell { at, bells: self.bells.clone() }));
             self.places.push(Place { running: None, waker });
+        }
+        if let Some(serial) = running.key.and_then(|key| self.keys.get_mut(&key)) {
+            serial.at = at;
         }
         self.places[at].running = Some(running);
         // Without a wake: the actor looks again before it sleeps.
@@ -230,7 +257,7 @@ impl<M> SideBySide<M> {
     fn leave(&mut self, key: Option<u64>) {
         let Some(key) = key else { return };
         match self.keys.get(&key) {
-            Some(waiting) if !waiting.is_empty() => self.due.push_back(key),
+            Some(serial) if !serial.waiting.is_empty() => self.due.push_back(key),
             _ => drop(self.keys.remove(&key)),
         }
     }
@@ -239,8 +266,9 @@ impl<M> SideBySide<M> {
     pub(crate) fn refuse_waiting(&mut self) {
         self.due.clear();
         self.waiting = 0;
-        let waiting = mem::take(&mut self.keys);
-        ending(|| waiting.into_values().flatten().for_each(Call::refuse));
+        let keys = mem::take(&mut self.keys);
+        let waiting = keys.into_values().flat_map(|serial| serial.waiting);
+        ending(|| waiting.for_each(Call::refuse));
     }
 
     /// Lets go of everything.
@@ -250,6 +278,12 @@ impl<M> SideBySide<M> {
         let places = mem::take(&mut self.places);
         ending(|| drop(places));
     }
+}
+
+/// True when the call of that key that runs in `place` awaits the answer to `call`, by itself.
+fn is_asked_by<M>(place: &Place, key: u64, call: &Call<M>) -> bool {
+    let runs = place.running.as_ref().is_some_and(|running| running.key == Some(key));
+    runs && call.reply.is_awaited_by(&place.waker)
 }
 
 impl<M> Drop for SideBySide<M> {

@@ -126,6 +126,27 @@ impl Desk {
         self.notes.clone()
     }
 
+    /// Waits for a call of another key, or of its own, for which it would wait for ever.
+    #[wigwag::handler(side_by_side, serial_by = key)]
+    pub fn asks_itself(
+        &self,
+        this: &This<Self>,
+        key: String,
+        other: String,
+    ) -> impl Future<Output = bool> + Send + use<> {
+        assert!(!key.is_empty());
+        let this = this.reference();
+        async move {
+            match this.in_order(&other, 1).ask().await {
+                Ok(number) => number == 1,
+                Err(error) => {
+                    assert_eq!(error.error().kind, CallErrorKind::CallCycle);
+                    false
+                }
+            }
+        }
+    }
+
     /// Has the actor to itself.
     pub async fn alone(&mut self, number: u64) -> u64 {
         self.at_gate(number).await
@@ -302,6 +323,34 @@ async fn a_key_that_waits_holds_up_no_other_and_is_shared_by_all_methods() {
     assert_eq!(within(second).await.unwrap(), 2);
     assert_eq!(within(third).await.unwrap(), 3);
     assert_eq!(within(other).await.unwrap(), 4);
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_one_of_its_own_key_is_refused() {
+    let (desk, outside) = Desk::new();
+    let desk = desk.spawn();
+    outside.gate.add_permits(2);
+    let ask = |other: &str| desk.asks_itself("a".into(), other.into()).ask();
+    for _ in 0..3 {
+        assert!(!within(ask("a")).await.unwrap(), "it would wait for itself");
+    }
+    assert!(within(ask("b")).await.unwrap(), "another key waits for nobody");
+    assert_eq!(within(desk.in_order("a", 2).ask()).await.unwrap(), 2);
+}
+
+#[tokio::test]
+async fn a_call_whose_asker_has_gone_while_it_waited_for_its_key_is_not_begun() {
+    let (desk, mut outside) = Desk::new();
+    let desk = desk.spawn();
+    let first = desk.in_order("a", 1).try_ask().unwrap();
+    let second = desk.in_order("a", 2).try_ask().unwrap();
+    let third = desk.in_order("a", 3).try_ask().unwrap();
+    assert_eq!(desk.notes().ask().await.unwrap(), []);
+    drop(second);
+    outside.gate.add_permits(2);
+    assert_eq!(within(first).await.unwrap(), 1);
+    assert_eq!(within(third).await.unwrap(), 3);
+    assert_eq!(outside.hears(4).await, ["1 begins", "1 ends", "3 begins", "3 ends"]);
 }
 
 #[tokio::test]
