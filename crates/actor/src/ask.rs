@@ -4,20 +4,20 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::call::{Answerable, Limit, refused};
 use crate::circle::{self, Circle, Waits};
-use crate::crew::AtOnce;
+use crate::crew::{self, AtHand, AtOnce};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::handle::Living;
 use crate::interface::Interface;
 use crate::one_shot::{OneShot, Outcome};
 use crate::parked::Ticket;
-use crate::reference::{Attempt, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
+use crate::reference::{Attempt, Local, Place, Ref, SMALL_REPLY_BYTES, Slot, send};
 use crate::reply::LocalReply;
 use crate::watch::Watching;
 use crate::{stage, turn};
@@ -67,13 +67,40 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
         }
     }
 
+    /// The same for one whose answer is awaited next: it may be there when this is over.
+    #[inline(always)]
+    fn poll_send_now(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
+        if let Place::Local(local) = &self.target.place
+            && ready!(crew::proceed(context))
+        {
+            let waker = Some(context.waker());
+            let sent =
+                Answer::ask_now(self.target, local, &mut self.message, &mut self.ticket, waker);
+            return self.sent_or_wait(sent, context);
+        }
+        self.poll_send(context, true)
+    }
+
     fn poll_send(
         &mut self,
         context: &mut Context<'_>,
         now: bool,
     ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
         let waker = Some(context.waker());
-        match Answer::send(self.target, &mut self.message, &mut self.ticket, waker, now) {
+        let sent = Answer::send(self.target, &mut self.message, &mut self.ticket, waker, now);
+        self.sent_or_wait(sent, context)
+    }
+
+    #[inline(always)]
+    fn sent_or_wait(
+        &mut self,
+        sent: Attempt<Answer<'a, I, R>>,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<Answer<'a, I, R>, CallError>> {
+        match sent {
             Attempt::Sent(answer) => Poll::Ready(Ok(answer)),
             Attempt::Failed(error) => Poll::Ready(Err(*error)),
             Attempt::Full => self.limit.poll(context).map(|kind| {
@@ -129,25 +156,15 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
                 let refused = refused(this.message.take(), error);
                 return Poll::Ready(Err(AskError::Refused(refused)));
             }
-            let mut woken = None;
-            let sent = if this.target.is_local() {
-                AtOnce::catch(context, &mut woken, |context| this.poll_send(context, true))
-            } else {
-                this.poll_send(context, true)
-            };
-            match sent {
-                Poll::Ready(Ok(answer)) => {
-                    if let Some(actor) = woken {
-                        actor.run();
-                    }
+            match ready!(this.poll_send_now(context)) {
+                Ok(answer) => {
                     this.watching = this.watch();
                     this.answer = Some(answer);
                 }
-                Poll::Ready(Err(error)) => {
+                Err(error) => {
                     let refused = refused(this.message.take(), error);
                     return Poll::Ready(Err(AskError::Refused(refused)));
                 }
-                Poll::Pending => return Poll::Pending,
             }
         }
         let Some(answer) = &mut this.answer else {
@@ -194,6 +211,37 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     /// The answer that comes to `place`, of an actor of this process.
     pub(crate) fn here(target: &'a Ref<I>, place: Arc<OneShot<R>>) -> Answer<'a, I, R> {
         Answer { target, place: Waiting::Here(place), reply: PhantomData }
+    }
+
+    /// Sends the ask to an actor of this process, or, if the actor sleeps, has it answer at once.
+    #[inline(always)]
+    fn ask_now(
+        target: &'a Ref<I>,
+        local: &Local<I>,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<Answer<'a, I, R>> {
+        stage::publish_to(local);
+        let place = OneShot::fresh();
+        let mut asker = Some(place.clone() as Arc<dyn LocalReply>);
+        let sent = match local.push_or_find_asleep(message, &mut asker, ticket, waker) {
+            Ok(sent) => sent,
+            Err(actor) => {
+                if let Some(actor) = AtOnce::begin(actor) {
+                    actor.run(&mut AtHand { message, asker: &mut asker });
+                }
+                match message {
+                    Some(_) => local.push(message, asker, ticket, waker),
+                    None => Attempt::Sent(()),
+                }
+            }
+        };
+        match sent {
+            Attempt::Sent(()) => Attempt::Sent(Answer::here(target, place)),
+            Attempt::Full => Attempt::Full,
+            Attempt::Failed(error) => Attempt::Failed(error),
+        }
     }
 
     /// Sends the ask. `now`: the caller polls the answer next. Always inlined, so that the answer is

@@ -48,7 +48,7 @@ pub(crate) struct Backlog<M> {
     /// A call that came when none waited: it goes before those in `chunks`. Who sends one thing at a
     /// time needs no chunk at all.
     first: Option<(M, Asker)>,
-    /// When that was, unless whoever brought it runs the actor.
+    /// When that was.
     first_since: Since,
     chunks: Chunks<M>,
     /// Calls here, and places that turns have leased.
@@ -78,7 +78,7 @@ impl<M> Backlog<M> {
     pub(crate) fn new(capacity: usize, when_full: WhenFull) -> Backlog<M> {
         Backlog {
             first: None,
-            first_since: Since::UNKNOWN,
+            first_since: Since::NEVER,
             chunks: Chunks::new(),
             waiting: 0,
             listed: false,
@@ -101,6 +101,12 @@ impl<M> Backlog<M> {
             None => room > 0,
             Some(crowd) => crowd.parked.may_pass(ticket, room),
         }
+    }
+
+    /// There is room for the holder of `ticket`, and nobody needs it before him.
+    #[inline]
+    pub(crate) fn has_room(&self, ticket: &Ticket) -> bool {
+        !self.closed && self.may_pass(ticket, self.room() as u64)
     }
 
     /// The sender has passed or gives up.
@@ -220,12 +226,10 @@ impl<M> Backlog<M> {
     }
 
     /// Since when the oldest call waits, at least.
-    pub(crate) fn since(&mut self) -> Option<Since> {
-        let since = self.chunks.since();
+    pub(crate) fn since(&self) -> Option<Since> {
         if self.first.is_none() {
-            return since;
+            return self.chunks.since();
         }
-        self.first_since = self.first_since.or(|| since.unwrap_or_else(Since::now));
         Some(self.first_since)
     }
 

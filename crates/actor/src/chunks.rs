@@ -72,7 +72,7 @@ impl<M> Chunks<M> {
             return Some(chunk);
         }
         self.make_room();
-        self.all.push_back((Since::UNKNOWN, chunk));
+        self.all.push_back((Since::NEVER, chunk));
         None
     }
 

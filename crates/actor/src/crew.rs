@@ -20,21 +20,39 @@ mod runner;
 mod short;
 mod standing;
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Waker;
+use std::task::{Context, Poll, Waker};
 
 use tokio::runtime::{self, Handle, RuntimeFlavor};
 
 #[cfg(feature = "testing")]
 pub(crate) use at_once::{AllInLine, is_all_in_line};
-pub(crate) use at_once::{AtOnce, turn_runs_max};
+pub(crate) use at_once::{AtOnce, proceed, turn_runs_max};
 use job::{Job, Run};
 use members::Members;
 use runner::Runner;
-use standing::Standing;
+#[cfg(all(test, wigwag_loom))]
+pub(crate) use standing::After;
+pub(crate) use standing::Standing;
+
+use crate::mails::Asker;
+
+/// What a crew runs.
+pub(crate) trait Live: Future<Output = ()> + Unpin + Send + 'static {
+    /// A poll with a call at hand, which is left there if it is not handled.
+    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut AtHand<'_>) -> Poll<()>;
+}
+
+/// A call that lies in no mailbox.
+pub(crate) struct AtHand<'a> {
+    /// An `Option` of what the actor takes, where its asker has it; without a call anything.
+    pub(crate) message: &'a mut dyn Any,
+    pub(crate) asker: &'a mut Asker,
+}
 
 /// The runners of one runtime, and their jobs.
 pub(crate) struct Crew {
@@ -109,27 +127,18 @@ impl Crew {
     }
 
     /// Has `life` run. When the runtime is gone it is dropped.
-    pub(crate) fn run<L>(self: &Arc<Self>, life: L)
-    where
-        L: Future<Output = ()> + Unpin + Send + 'static,
-    {
+    pub(crate) fn run(self: &Arc<Self>, life: impl Live) {
         if let Some(job) = self.add(life, Standing::wanted()) {
             self.push(job, true);
         }
     }
 
     /// Takes in a life that has nothing to do before it is woken; gives what wakes it.
-    pub(crate) fn keep<L>(self: &Arc<Self>, life: L) -> Option<Waker>
-    where
-        L: Future<Output = ()> + Unpin + Send + 'static,
-    {
+    pub(crate) fn keep(self: &Arc<Self>, life: impl Live) -> Option<Waker> {
         self.add(life, Standing::asleep()).map(Waker::from)
     }
 
-    fn add<L>(self: &Arc<Self>, life: L, standing: Standing) -> Option<Arc<Job<L>>>
-    where
-        L: Future<Output = ()> + Unpin + Send + 'static,
-    {
+    fn add<L: Live>(self: &Arc<Self>, life: L, standing: Standing) -> Option<Arc<Job<L>>> {
         let mut members = lock(&self.members);
         // The life is dropped outside of the lock, if it is.
         let at = members.next()?;

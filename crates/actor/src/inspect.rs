@@ -31,9 +31,8 @@ pub struct Inspection {
     /// Calls that waited in the mailbox; those of the run at hand are not among them.
     pub waiting: usize,
     /// How long the oldest of them has waited; `None` when none waits. By the machine's clock, and
-    /// exact to 20 ms. Too much where older ones of its chunk were dropped to make room; too
-    /// little, but never less than since the first look, where a call was put back, and where it was
-    /// to be handled by its asker at once and that was not to be.
+    /// exact to 20 ms. Too much where older ones of its chunk were dropped to make room, too little where
+    /// it was put back: since then.
     pub waiting_for: Option<Duration>,
     /// Calls that it has [put aside](crate::This::stash).
     pub stashed: usize,

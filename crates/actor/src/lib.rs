@@ -32,6 +32,8 @@ mod mailbox;
 mod mailbox_loom;
 #[cfg(all(test, wigwag_loom))]
 mod urgent_loom;
+#[cfg(all(test, wigwag_loom))]
+mod at_rest_loom;
 #[cfg(all(test, wigwag_shuttle))]
 mod mailbox_shuttle;
 mod mails;

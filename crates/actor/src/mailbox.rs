@@ -70,6 +70,7 @@ struct State<M> {
     /// No mail is let in any more: the actor ends when what is in was handled.
     sealed: bool,
     closed: bool,
+    own_thread: bool,
 }
 
 impl<M> Mailbox<M> {
@@ -79,7 +80,8 @@ impl<M> Mailbox<M> {
     {
         let local = Backlog::new(capacity, when_full);
         let lists = Lists::Alone(false);
-        let state = State { local, lists, actor: None, sealed: false, closed: false };
+        let (sealed, closed, own_thread) = (false, false, false);
+        let state = State { local, lists, actor: None, sealed, closed, own_thread };
         Mailbox {
             number: fresh_number(),
             named: names::shared(schema),
@@ -107,7 +109,35 @@ impl<M> Mailbox<M> {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Pushed {
-        let mut state = self.lock();
+        self.push_locked(self.lock(), message, asker, ticket, waker)
+    }
+
+    /// The same, unless the actor sleeps and nothing waits: then its waker is given, nothing was done, and
+    /// who can begin the actor with it may hand the call over himself. The waker stays here too.
+    #[inline]
+    pub(crate) fn push_or_find_asleep(
+        &self,
+        message: &mut Option<M>,
+        asker: &mut Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Result<Pushed, Waker> {
+        let state = self.lock();
+        match state.asleep(ticket).cloned() {
+            Some(actor) => Err(actor),
+            None => Ok(self.push_locked(state, message, asker.take(), ticket, waker)),
+        }
+    }
+
+    #[inline]
+    fn push_locked(
+        &self,
+        mut state: MutexGuard<'_, State<M>>,
+        message: &mut Option<M>,
+        asker: Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Pushed {
         let (pushed, dropped) = state.local.push(message, asker, ticket, waker);
         let actor = state.list(&pushed);
         drop(state);
@@ -221,9 +251,19 @@ impl<M> Mailbox<M> {
         !state.lists.has_mail() && !state.sealed && self.references.load(Ordering::Acquire) > 0
     }
 
+    /// A call is handled that has not lain here.
+    pub(crate) fn works(&self) {
+        self.handles.store(true, Ordering::Relaxed);
+    }
+
     /// The only call was handled.
     pub(crate) fn rests(&self) {
         self.handles.store(false, Ordering::Relaxed);
+    }
+
+    /// The actor has a thread of its own, on which nobody else runs it.
+    pub(crate) fn has_own_thread(&self) {
+        self.lock().own_thread = true;
     }
 
     /// The actor sleeps before it has looked for mail once.
@@ -273,6 +313,14 @@ impl<M> Mailbox<M> {
 }
 
 impl<M> State<M> {
+    /// The actor, if it sleeps and a call by the holder of `ticket` would be the next one.
+    #[inline]
+    fn asleep(&self, ticket: &Ticket) -> Option<&Waker> {
+        let is_next = !self.lists.has_mail() && self.local.has_room(ticket);
+        let takes_calls = !self.sealed && !self.closed && !self.own_thread;
+        self.actor.as_ref().filter(|_| is_next && takes_calls)
+    }
+
     /// Has the actor woken by the next mail.
     fn register(&mut self, context: &Context<'_>) {
         if !self.actor.as_ref().is_some_and(|old| old.will_wake(context.waker())) {

@@ -154,6 +154,19 @@ impl<I: Interface> Local<I> {
         self.attempt(pushed, is_told, message)
     }
 
+    /// The same, unless the actor [sleeps](Mailbox::push_or_find_asleep).
+    #[inline]
+    pub(crate) fn push_or_find_asleep(
+        &self,
+        message: &mut Option<I::Message>,
+        asker: &mut Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Result<Attempt<()>, Waker> {
+        let pushed = self.mailbox.push_or_find_asleep(message, asker, ticket, waker)?;
+        Ok(self.attempt(pushed, false, message))
+    }
+
     /// The same for an urgent call.
     pub(crate) fn push_urgent(
         &self,

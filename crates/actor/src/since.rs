@@ -5,20 +5,16 @@ use std::time::Duration;
 /// A step of the clock. The system moves the cheap one every 1 to 10 ms.
 const STEP: Duration = Duration::from_millis(10);
 
-/// A moment of the last 497 days, in steps; 0 if nobody looked at the clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A moment of the last 497 days, in steps.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Since(u32);
 
 impl Since {
-    pub(crate) const UNKNOWN: Since = Since(0);
+    /// Of what does not wait.
+    pub(crate) const NEVER: Since = Since(0);
 
     pub(crate) fn now() -> Since {
-        Since(steps().max(1))
-    }
-
-    /// The same, if it is known; `other` if it is not.
-    pub(crate) fn or(self, other: impl FnOnce() -> Since) -> Since {
-        if self == Since::UNKNOWN { other() } else { self }
+        Since(steps())
     }
 
     /// How long ago it was, a step less or more.
@@ -46,13 +42,6 @@ fn steps() -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn what_is_not_known_gives_way() {
-        assert_eq!(Since::UNKNOWN.or(|| Since(7)), Since(7));
-        assert_eq!(Since(3).or(|| Since(7)), Since(3));
-        assert_ne!(Since::now(), Since::UNKNOWN);
-    }
 
     /// The clock may begin anew between the two.
     #[test]

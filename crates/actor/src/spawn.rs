@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
-use crate::crew::Crew;
+use crate::crew::{AtHand, Crew, Live};
 use crate::handle::Living;
 use crate::interface::Actor;
 use crate::mailbox::Mailbox;
@@ -72,13 +72,14 @@ pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::
 pub(crate) fn run<M, F>(options: &ActorOptions, mailbox: Arc<Mailbox<M>>, life: F)
 where
     M: Send + 'static,
-    F: Future<Output = ()> + Unpin + Send + 'static,
+    F: Live,
 {
     let life = OfActor::new(mailbox.clone(), life);
     match &options.runs {
         Runs::Here => Crew::here().run(life),
         Runs::On(runtime) => Crew::of(runtime).run(life),
         Runs::OwnThread => {
+            mailbox.has_own_thread();
             let thread = std::thread::Builder::new().name(mailbox.target().to_string());
             let body = || {
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -127,5 +128,11 @@ impl<A: Actor> Future for Life<A> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         Pin::new(&mut self.worker).poll(context).map(|reason| self.seat.0.clone().end(reason))
+    }
+}
+
+impl<A: Actor> Live for Life<A> {
+    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut AtHand<'_>) -> Poll<()> {
+        self.worker.poll_call(context, call).map(|reason| self.seat.0.clone().end(reason))
     }
 }

@@ -7,6 +7,7 @@ mod child;
 mod group;
 mod kid;
 mod kids;
+mod lives;
 mod message;
 mod restarts;
 

@@ -10,6 +10,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use crate::crew::{AtHand, Live};
 use crate::stage;
 use crate::this::{self, Own};
 
@@ -135,6 +136,14 @@ impl<F: Future + Unpin> Future for OfActor<F> {
         let _entered = this::enter(&mut this.own);
         let _turn = open(true);
         Pin::new(&mut this.future).poll(context)
+    }
+}
+
+impl<F: Live> Live for OfActor<F> {
+    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut AtHand<'_>) -> Poll<()> {
+        let _entered = this::enter(&mut self.own);
+        let _turn = open(true);
+        self.future.poll_call(context, call)
     }
 }
 

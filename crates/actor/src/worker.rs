@@ -20,7 +20,7 @@ use std::task::{Context, Poll, ready};
 
 use attended::{attended, is_known, report};
 
-use crate::crew::turn_runs_max;
+use crate::crew::{AtHand, turn_runs_max};
 use crate::handle::Living;
 use crate::handling::{Unhandled, handle_one};
 use crate::interface::{Actor, Interface};
@@ -267,6 +267,44 @@ impl<A: Actor> Worker<A> {
             }
         }
         Poll::Ready(())
+    }
+
+    /// A poll with a [call at hand](crate::crew::Live::poll_call), given to it where it slept and no mail
+    /// waited. Its waker lies in the mailbox, so that whatever comes meanwhile wakes it.
+    pub(crate) fn poll_call(
+        &mut self,
+        context: &mut Context<'_>,
+        call: &mut AtHand<'_>,
+    ) -> Poll<Reason> {
+        if let Some(message) = call.message.downcast_mut::<Option<A::Message>>()
+            && self.takes_calls()
+            && let Some(message) = message.take()
+        {
+            let (spans, asker) = (self.spans(), call.asker.take());
+            self.mailbox.works();
+            let end = handle_one(&mut self.actor, message, asker, &self.mailbox, spans);
+            self.mailbox.rests();
+            match end {
+                Some(end) => drop(self.follow_up(end)),
+                None if !self.mailbox.control().is_marked() => {
+                    let _: Poll<()> = self.rest();
+                    return Poll::Pending;
+                }
+                None => {}
+            }
+        }
+        Pin::new(self).poll(context)
+    }
+
+    /// True when nothing goes before a call that comes now.
+    fn takes_calls(&mut self) -> bool {
+        if !matches!(self.stage, Stage::Ready) || self.mailbox.control().is_marked() {
+            return false;
+        }
+        self.apart.as_ref().is_none_or(|apart| {
+            let is_full = apart.side_by_side.as_ref().is_some_and(SideBySide::is_full);
+            !apart.suspended && apart.unstashed.is_empty() && !is_full
+        })
     }
 
     /// Sleeps until it is woken.

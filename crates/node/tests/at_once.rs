@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
-use wigwag::{Actor, ActorOptions, Alive};
+use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Child, Here, Strategy, Supervisor};
 
 /// Asks until one is seen that was answered so, or was not.
 const TRIES: u64 = 1000;
@@ -19,6 +19,7 @@ const TRIES: u64 = 1000;
 struct Quick {
     next: Option<QuickRef>,
     dropped: Arc<AtomicU64>,
+    counted: u64,
 }
 
 #[wigwag::actor]
@@ -39,6 +40,22 @@ impl Quick {
 
     pub fn runtime(&self) -> String {
         Handle::current().id().to_string()
+    }
+
+    pub fn thread(&self) -> Here<std::thread::ThreadId> {
+        Here(std::thread::current().id())
+    }
+
+    pub fn count(&mut self) {
+        self.counted += 1;
+    }
+
+    pub fn counted(&self) -> u64 {
+        self.counted
+    }
+
+    pub fn fail(&mut self) {
+        panic!("on purpose");
     }
 
     pub fn slow(&mut self) {
@@ -111,7 +128,7 @@ async fn a_slow_actor_is_never_run_by_its_asker() {
 async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
     let asked = async {
         let last = Quick::default().spawn();
-        let first = Quick { next: Some(last.clone()), dropped: Arc::default() }.spawn();
+        let first = Quick { next: Some(last.clone()), dropped: Arc::default(), counted: 0 }.spawn();
         let mut seen = 0;
         for number in 0..TRIES {
             // Twice: from the second one on a turn keeps what it sends.
@@ -129,6 +146,77 @@ async fn what_an_actor_sends_leaves_before_its_asker_goes_on() {
         seen
     };
     assert!(wigwag::spawn(asked).await.unwrap() > 0, "none of {TRIES}");
+}
+
+/// A child of a supervisor too, in each of its lives; one that panics so fails its asker alone.
+#[tokio::test]
+async fn a_supervised_actor_is_run_by_its_asker_before_and_after_a_restart() {
+    let asked = async {
+        let tree = Supervisor::new(Strategy::OneForOne)
+            .intensity(u32::MAX, Duration::from_secs(1))
+            .child(Child::new("quick", Quick::default));
+        let tree = tree.start().await.unwrap();
+        let quick = tree.child::<Quick>("quick").await.unwrap().unwrap();
+        for _ in 0..3 {
+            let mut seen = 0;
+            for number in 0..TRIES {
+                seen += u64::from(at_once(quick.add(number, 1).ask()).await.is_some());
+                tokio::task::yield_now().await;
+            }
+            assert!(seen > 0, "none of {TRIES}");
+            let error = quick.fail().ask().await.unwrap_err().error().clone();
+            assert_eq!(error.kind, CallErrorKind::Panicked);
+            assert_eq!(quick.add(2, 3).ask().await.unwrap(), 5);
+        }
+    };
+    wigwag::spawn(asked).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_actor_with_calls_before_it_or_a_rest_ordered_is_not_run() {
+    let asked = async {
+        let quick = Quick::default().spawn();
+        let handle = quick.handle().unwrap();
+        for number in 0..TRIES {
+            quick.add(number, 1).ask().await.unwrap();
+            match number % 3 {
+                // What was told before, in this turn or sent already, is handled before.
+                0 => {
+                    (0..3).for_each(|_| quick.count().try_tell().unwrap());
+                    assert_eq!(quick.counted().ask().await.unwrap(), number + 3);
+                }
+                // An async handler that waits has the state.
+                1 => {
+                    let mut waits = pin!(quick.many_steps(1_000).ask());
+                    let answer = at_once(waits.as_mut()).await;
+                    assert_eq!(quick.add(1, 1).ask().await.unwrap(), 2);
+                    let came_first = answer.is_some() || at_once(waits).await.is_some();
+                    assert!(came_first);
+                }
+                _ => {
+                    handle.suspend();
+                    let mut ask = pin!(quick.add(3, 4).ask());
+                    assert!(at_once(ask.as_mut()).await.is_none());
+                    handle.resume();
+                    assert_eq!(ask.await.unwrap(), 7);
+                }
+            }
+        }
+    };
+    wigwag::spawn(asked).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_actor_with_a_thread_of_its_own_stays_there() {
+    let asked = async {
+        let quick = Quick::default().spawn_with(ActorOptions::default().own_thread());
+        let home = quick.thread().ask().await.unwrap().0;
+        assert_ne!(home, std::thread::current().id());
+        for _ in 0..TRIES {
+            assert_eq!(quick.thread().ask().await.unwrap().0, home);
+        }
+    };
+    wigwag::spawn(asked).await.unwrap();
 }
 
 #[tokio::test]
@@ -192,7 +280,7 @@ fn an_actor_runs_in_its_own_runtime_whoever_asks_it() {
 fn actors_end_with_their_runtime_asleep_or_not() {
     let dropped = Arc::new(AtomicU64::new(0));
     let runtime = wide();
-    let quick = || Quick { next: None, dropped: dropped.clone() };
+    let quick = || Quick { next: None, dropped: dropped.clone(), counted: 0 };
     let actors: Vec<QuickRef> = {
         let _entered = runtime.enter();
         (0..1000).map(|_| quick().spawn()).collect()
@@ -217,7 +305,7 @@ fn an_actor_for_a_runtime_that_is_gone_has_ended() {
     let gone = runtime.handle().clone();
     drop(runtime);
     for _ in 0..2 {
-        let quick = Quick { next: None, dropped: dropped.clone() };
+        let quick = Quick { next: None, dropped: dropped.clone(), counted: 0 };
         let actor = quick.spawn_with(ActorOptions::default().on(&gone));
         assert_eq!(actor.handle().unwrap().reason(), Some(wigwag::Reason::RuntimeGone));
     }

@@ -4,7 +4,6 @@ use std::task::Waker;
 
 use super::{Backlog, Dropped, Pushed};
 use crate::chunk::Chunk;
-use crate::crew::AtOnce;
 use crate::limits::RUN_CALLS_MAX;
 use crate::mails::{Asker, Mails};
 use crate::options::WhenFull;
@@ -12,14 +11,13 @@ use crate::parked::{Ticket, Wakers};
 use crate::since::Since;
 
 impl<M> Backlog<M> {
-    /// True when the mailbox must list the queue. Who runs the actor at once does not look at the clock.
+    /// True when the mailbox must list the queue.
     fn add(&mut self, message: M, asker: Asker) -> bool {
         match self.chunks.last() {
             Some(Chunk::Mails(last)) if last.len() < RUN_CALLS_MAX => last.push(message, asker),
             None if self.first.is_none() => {
                 self.first = Some((message, asker));
-                let is_seen = !AtOnce::is_likely();
-                self.first_since = if is_seen { Since::now() } else { Since::UNKNOWN };
+                self.first_since = Since::now();
             }
             _ => {
                 let mut mails = self.chunks.empty_mails();

@@ -1,5 +1,6 @@
 //! Who asks an idle actor runs it himself, if it is quick, instead of having it brought in line: the
-//! answer is there when the ask has been sent, and no task was switched for it.
+//! answer is there when the ask has been sent, no task was switched for it, and the call has not lain in
+//! the mailbox.
 //!
 //! Not for ever: the runtime's budget of a task bounds how many asks in a row are answered so before
 //! the asker lets others go first. And not everywhere: the asker must be in the actor's runtime, the
@@ -8,13 +9,13 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use tokio::runtime::Handle;
 use tokio::task::{self, coop};
 
 use super::job::Run;
-use super::{Crew, local};
+use super::{AtHand, Crew, local};
 use crate::limits::{AT_ONCE_ASKS_A_STEP, AT_ONCE_DEPTH_MAX, AT_ONCE_RUNS_MAX, TURN_RUNS_MAX};
 use crate::turn;
 
@@ -27,75 +28,47 @@ thread_local! {
     static LAST_HERE: Cell<(Option<task::Id>, usize)> = const { Cell::new((None, 0)) };
 }
 
-/// An actor that its asker runs next: it has begun. Dropped, it is brought in line.
-pub(crate) struct AtOnce(Option<Arc<dyn Run>>);
+/// An actor that its asker runs next: it has begun.
+pub(crate) struct AtOnce(Arc<dyn Run>);
 
 impl AtOnce {
-    /// Does what wakes an actor, and keeps that in `woken` instead of having it brought in line.
-    /// Nothing is kept when none was asleep, or none may run on this thread now. `Pending`, and nothing
-    /// is done: the task has done so much already that others must have their turn.
+    /// The actor that this waker wakes, if it sleeps and may run on this thread now.
     #[inline]
-    pub(crate) fn catch<T>(
-        context: &mut Context<'_>,
-        woken: &mut Option<AtOnce>,
-        wakes: impl FnOnce(&mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        if DEPTH.get() >= AT_ONCE_DEPTH_MAX {
-            return wakes(context);
-        }
-        ready!(proceed(context));
-        let (done, caught) = local::catch(|| wakes(context));
-        *woken = caught.map(|job| AtOnce(Some(job)));
-        done
+    pub(crate) fn begin(waker: Waker) -> Option<AtOnce> {
+        local::catch(waker).map(AtOnce)
     }
 
-    /// True when an actor that is woken now is likely to be run by who wakes it.
+    /// Runs it, beginning with the [call at hand](super::Live::poll_call).
     #[inline]
-    pub(crate) fn is_likely() -> bool {
-        local::catches()
-    }
-
-    /// Runs it.
-    pub(crate) fn run(mut self) {
-        let Some(job) = self.0.take() else { return };
+    pub(crate) fn run(self, call: &mut AtHand<'_>) {
         let _turn = turn::outermost();
         let _deeper = Deeper::begin();
-        job.go_on();
+        self.0.go_on(call);
     }
 }
 
-impl Drop for AtOnce {
-    fn drop(&mut self) {
-        if let Some(job) = self.0.take() {
-            job.put_off();
-        }
-    }
-}
-
-/// `Pending` when the task has done so much already that others must have their turn. Each ask counts
-/// as part of what the runtime counts, because to let others go first costs as much as many asks: the
-/// runtime wakes a worker for it.
+/// True when the caller may run the actor that he asks; `Pending` when his task has done so much already
+/// that others must have their turn. Each ask counts as part of what the runtime counts, because to let
+/// others go first costs as much as many asks: the runtime wakes a worker for it.
 #[inline]
-fn proceed(context: &mut Context<'_>) -> Poll<()> {
+pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
+    if DEPTH.get() >= AT_ONCE_DEPTH_MAX {
+        return Poll::Ready(false);
+    }
     let asked = ASKED.get() + 1;
     if asked < AT_ONCE_ASKS_A_STEP {
         ASKED.set(asked);
-        return Poll::Ready(());
+        return Poll::Ready(true);
     }
     ready!(coop::poll_proceed(context)).made_progress();
     ASKED.set(0);
-    Poll::Ready(())
+    Poll::Ready(true)
 }
 
-/// True if a job of that crew, which was just woken, may be run by who has woken it.
+/// True where a job of that crew may be run by who wakes it: in a task of the crew's runtime. Who merely waits on a runtime with one thread is not on that
+/// thread, which its actors may count on.
 #[inline]
 pub(super) fn may_run(crew: &Arc<Crew>) -> bool {
-    local::catches() && is_here(crew)
-}
-
-/// True in a task of the crew's runtime. Who merely waits on a runtime with one thread is not on that
-/// thread, which its actors may count on.
-fn is_here(crew: &Arc<Crew>) -> bool {
     if local::is_runner_of(crew) {
         return true;
     }

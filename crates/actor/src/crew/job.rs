@@ -1,15 +1,13 @@
 //! One life that a crew runs: what a task is to a runtime.
 
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 use super::at_once::may_run;
 use super::short::Short;
 use super::standing::{After, Standing};
-use super::{Crew, local};
+use super::{AtHand, Crew, Live, local};
 
 /// A job, whatever it runs.
 pub(super) trait Run: Send + Sync {
@@ -22,11 +20,8 @@ pub(super) trait Run: Send + Sync {
     /// It never runs again; its life ends here, or where it runs just now.
     fn cancel(&self);
 
-    /// The same for one that has begun already.
-    fn go_on(self: Arc<Self>);
-
-    /// One that has begun is brought in line after all.
-    fn put_off(self: Arc<Self>);
+    /// The same for one that has begun already, with a [call at hand](Live::poll_call).
+    fn go_on(self: Arc<Self>, call: &mut AtHand<'_>);
 
     fn crew(&self) -> &Arc<Crew>;
 }
@@ -48,18 +43,18 @@ struct Alive<L> {
     waker: Option<Waker>,
 }
 
-impl<L: Future<Output = ()> + Unpin + Send + 'static> Job<L> {
+impl<L: Live> Job<L> {
     pub(super) fn new(life: L, standing: Standing, at: u32, crew: Arc<Crew>) -> Job<L> {
         let alive = Alive { life, waker: None };
         Job { standing, short: Short::unknown(), at, crew, life: Mutex::new(Some(alive)) }
     }
 
     /// Polls its life; true when that has ended.
-    fn poll(self: &Arc<Self>) -> bool {
+    fn poll(self: &Arc<Self>, call: &mut AtHand<'_>) -> bool {
         let mut alive = self.life.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(Alive { life, waker }) = &mut *alive else { return true };
         let waker = waker.get_or_insert_with(|| Waker::from(self.clone()));
-        let poll = || Pin::new(life).poll(&mut Context::from_waker(waker));
+        let poll = || life.poll_call(&mut Context::from_waker(waker), call);
         // A panic that got this far has been reported by the panic hook.
         !matches!(catch_unwind(AssertUnwindSafe(poll)), Ok(Poll::Pending))
     }
@@ -72,10 +67,10 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Job<L> {
     }
 }
 
-impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
+impl<L: Live> Run for Job<L> {
     fn run(self: Arc<Self>) {
         if self.standing.begin() {
-            self.go_on();
+            self.go_on(&mut AtHand { message: &mut (), asker: &mut None });
         }
     }
 
@@ -83,9 +78,9 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
         self.short.is_likely()
     }
 
-    fn go_on(self: Arc<Self>) {
+    fn go_on(self: Arc<Self>, call: &mut AtHand<'_>) {
         let measured = self.short.begin();
-        if self.poll() {
+        if self.poll(call) {
             self.standing.cancel();
             self.drop_life();
             drop(self.crew.remove(self.at));
@@ -95,14 +90,6 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
         match self.standing.end() {
             After::Sleeps => {}
             After::Again => local::again(self),
-            After::Cancelled => self.drop_life(),
-        }
-    }
-
-    fn put_off(self: Arc<Self>) {
-        self.standing.wake();
-        match self.standing.end() {
-            After::Sleeps | After::Again => local::line_up(self),
             After::Cancelled => self.drop_life(),
         }
     }
@@ -118,14 +105,16 @@ impl<L: Future<Output = ()> + Unpin + Send + 'static> Run for Job<L> {
     }
 }
 
-impl<L: Future<Output = ()> + Unpin + Send + 'static> Wake for Job<L> {
+impl<L: Live> Wake for Job<L> {
     fn wake(self: Arc<Self>) {
-        // What is counted comes last: it is one run less that is taken for short.
-        let is_ours = may_run(&self.crew) && self.standing.is_asleep() && self.short.is_likely();
-        if is_ours && self.standing.begin_asleep() {
-            return local::give(self);
-        }
-        if self.standing.wake() {
+        if local::catches() {
+            // What is counted comes last: it is one run less that is taken for short.
+            let may_begin =
+                may_run(&self.crew) && self.standing.is_asleep() && self.short.is_likely();
+            if may_begin && self.standing.begin_asleep() {
+                local::give(self);
+            }
+        } else if self.standing.wake() {
             local::line_up(self);
         }
     }

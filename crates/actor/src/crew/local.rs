@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::task::Waker;
 
 use super::Crew;
 use super::job::Run;
@@ -25,7 +26,7 @@ struct Local {
     crew: Cell<usize>,
     /// The job to run next.
     next: Cell<Option<Arc<dyn Run>>>,
-    /// The next job that is woken, if it can, goes to who wakes it.
+    /// A job that is woken begins now and goes to who wakes it, or is not woken at all.
     catches: Cell<bool>,
     caught: Cell<Option<Arc<dyn Run>>>,
 }
@@ -83,34 +84,31 @@ pub(super) fn again(job: Arc<dyn Run>) {
     crew.push(job, must_wake);
 }
 
-/// True while the job that is woken next goes to who wakes it.
+/// True while a job that is woken goes to who wakes it.
 pub(super) fn catches() -> bool {
     LOCAL.try_with(|local| local.catches.get()).unwrap_or(false)
 }
 
 /// A job that has begun to run is for who has woken it.
 pub(super) fn give(job: Arc<dyn Run>) {
-    LOCAL.with(|local| {
-        local.catches.set(false);
-        local.caught.set(Some(job));
-    });
+    LOCAL.with(|local| local.caught.set(Some(job)));
 }
 
-/// While it is there, the next job that this thread wakes is kept for it.
+/// The job that this waker wakes, if it could begin now: it has. Otherwise nothing was done.
+#[inline]
+pub(super) fn catch(waker: Waker) -> Option<Arc<dyn Run>> {
+    LOCAL.with(|local| local.catches.set(true));
+    let catching = Catching;
+    waker.wake();
+    drop(catching);
+    LOCAL.with(|local| local.caught.take())
+}
+
+/// While it is there, a job that this thread wakes is kept for it.
 struct Catching;
 
 impl Drop for Catching {
     fn drop(&mut self) {
         LOCAL.with(|local| local.catches.set(false));
     }
-}
-
-/// Does something that may wake a job, and gives the job to be run here.
-#[inline]
-pub(super) fn catch<T>(wakes: impl FnOnce() -> T) -> (T, Option<Arc<dyn Run>>) {
-    LOCAL.with(|local| local.catches.set(true));
-    let catching = Catching;
-    let done = wakes();
-    drop(catching);
-    (done, LOCAL.with(|local| local.caught.take()))
 }

@@ -46,7 +46,7 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     }
 
     fn waiting_for(&self) -> Option<Duration> {
-        let mut state = self.lock();
+        let state = self.lock();
         let (lanes, urgent) = (state.lists.lanes(), state.lists.urgent().cloned());
         let due = state.lists.due().filter_map(Queue::since).map(Since::elapsed).max();
         let local = state.local.since();

@@ -4,13 +4,13 @@
 //! is handled by the next life, and references stay good. Only the call that it failed in is lost.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
 use super::Supervisor;
+use super::lives::Lives;
 use super::message::{AnyReference, News, SupervisorMessage};
 use crate::control::Order;
 use crate::handle::{Handle, Living};
@@ -21,7 +21,6 @@ use crate::options::ActorOptions;
 use crate::reason::Reason;
 use crate::spawn::{Seat, open, run};
 use crate::this::This;
-use crate::worker::{Begun, Manner, Worker};
 
 /// When a child that has ended is started again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,7 +149,8 @@ impl Boss {
         })));
     }
 
-    async fn verdict(&mut self, child: u64, reason: Reason, in_start: bool) -> Verdict {
+    /// What the supervisor makes of the end of a child.
+    pub(super) async fn verdict(mut self, child: u64, reason: Reason, in_start: bool) -> Verdict {
         let (verdict, judged) = oneshot::channel();
         self.tell(News::Ended { child, reason, in_start, verdict });
         tokio::select! {
@@ -176,67 +176,9 @@ impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> Make for Maker<F> {
         let (begins, begun) = oneshot::channel();
         let seat = Seat(mailbox.clone());
         let (make, manner) = (self.0.clone(), options.manner());
-        run(options, mailbox, Box::pin(live(make, seat, boss, number, begins, manner)));
+        run(options, mailbox, Lives::new(make, seat, boss, number, begins, manner));
         let reference: A::Ref = reference.into();
         let copy = move || -> AnyReference { Box::new(reference.clone()) };
         Started { handle, reference: Box::new(copy), begun }
-    }
-}
-
-/// One life after the other.
-async fn live<A: Actor, F: Fn() -> A>(
-    make: Arc<F>,
-    seat: Seat<A::Message>,
-    mut boss: Boss,
-    number: u64,
-    begins: oneshot::Sender<Result<(), Reason>>,
-    manner: Manner,
-) {
-    let mut first = Some(begins);
-    loop {
-        let is_first = first.is_some();
-        let (reason, in_start) = match catch_unwind(AssertUnwindSafe(&*make)) {
-            Err(payload) => {
-                let reason = Reason::panicked(&*payload);
-                if let Some(begins) = first.take() {
-                    let _ = begins.send(Err(reason.clone()));
-                }
-                (reason, true)
-            }
-            Ok(actor) => {
-                let (starts, started) = oneshot::channel();
-                let (first, above) = (first.take(), boss.clone());
-                let mailbox = seat.0.clone();
-                let begun: Begun = Box::new(move |outcome| {
-                    let _ = starts.send(outcome.is_ok());
-                    match first {
-                        Some(begins) => {
-                            // Whoever hears that it did not start finds its names free.
-                            if let Err(reason) = &outcome {
-                                mailbox.end(reason.clone());
-                            }
-                            let _ = begins.send(outcome);
-                        }
-                        None if outcome.is_ok() => above.tell(News::Started { child: number }),
-                        // Said together with the end.
-                        None => {}
-                    }
-                });
-                let worker = Worker::new(actor, seat.0.clone(), Some(begun), manner);
-                let reason = worker.await;
-                (reason, !started.await.unwrap_or(false))
-            }
-        };
-        let ends = is_first && in_start || *boss.ending.borrow() || seat.0.control().has_ended();
-        if ends {
-            return seat.0.clone().end(reason);
-        }
-        if !reason.is_wanted() {
-            seat.0.control().failed(&reason);
-        }
-        match boss.verdict(number, reason.clone(), in_start).await {
-            Verdict::Again => seat.0.control().restarted(),
-            Verdict::Over => return seat.0.clone().end(reason),
-        }
     }
 }
