@@ -61,8 +61,10 @@ pub struct Outbox {
     open_frames: u64,
     /// Sealed and not acknowledged, in order.
     segments: VecDeque<Segment>,
-    /// Index of the first segment that no writer has taken.
+    /// Index of the next segment for a writer.
     untaken: usize,
+    /// All frames before this number may have reached the peer: a writer has taken them.
+    sent: u64,
     /// The number of the next frame that is published.
     next_seq: u64,
     /// All frames before this number are acknowledged.
@@ -93,6 +95,7 @@ impl Outbox {
             open_frames: 0,
             segments: VecDeque::new(),
             untaken: 0,
+            sent: 0,
             next_seq: 0,
             acked: 0,
             retained: 0,
@@ -118,7 +121,7 @@ impl Outbox {
         self.open_frames == 0 && self.untaken == self.segments.len()
     }
 
-    /// Bytes that no writer has taken.
+    /// Bytes that wait for a writer.
     #[inline]
     pub fn waiting_bytes(&self) -> usize {
         self.waiting
@@ -151,9 +154,7 @@ impl Outbox {
 
     /// Frames that no writer has taken: certainly not delivered if the session ends now.
     pub fn untaken_frames(&self) -> u64 {
-        let sealed: u64 =
-            self.segments.iter().skip(self.untaken).map(|segment| segment.frames).sum();
-        sealed + self.open_frames
+        self.next_seq - self.sent
     }
 
     /// Appends one frame; `write` gives a value that is handed on.
@@ -286,6 +287,7 @@ impl Outbox {
             }
             taken.frames += segment.frames;
             self.waiting -= segment.bytes.len();
+            self.sent = self.sent.max(segment.first_seq + segment.frames);
             taken.segments.push(segment.bytes.clone());
             self.untaken += 1;
         }
@@ -296,11 +298,7 @@ impl Outbox {
 
     /// Lets go of everything before `recv_next`. True when there is room again that there was not.
     pub fn acknowledge(&mut self, recv_next: u64) -> Result<bool, LinkError> {
-        let sent = self
-            .segments
-            .get(self.untaken)
-            .map_or(self.next_seq - self.open_frames, |next| next.first_seq);
-        if recv_next > sent {
+        if recv_next > self.sent {
             let rule = "an ack may not go beyond what was sent";
             return Err(LinkError::Misbehaved { code: Code::ACK_BEYOND_SENT, rule });
         }
@@ -318,6 +316,21 @@ impl Outbox {
             self.recycle(segment.bytes);
         }
         Ok(was_full && self.has_room_for_calls())
+    }
+
+    /// A new connection takes the place of one that was cut: what the peer has not accepted, from
+    /// `recv_next` on, goes to the next writer, in order. A segment of which the peer has accepted some
+    /// frames goes whole; the peer skips those. The others have certainly not reached it so far: the
+    /// peer takes nothing more from the old connection once it has told its number.
+    pub fn rewind(&mut self, recv_next: u64) -> Result<(), LinkError> {
+        if recv_next < self.acked {
+            return Err(LinkError::protocol("what was acknowledged stays accepted"));
+        }
+        self.acknowledge(recv_next)?;
+        self.untaken = 0;
+        self.sent = recv_next;
+        self.waiting = self.retained;
+        Ok(())
     }
 
     fn seal(&mut self) {
@@ -422,6 +435,28 @@ mod tests {
         assert_eq!(outbox.unacked(), 1, "an older ack takes nothing back");
         outbox.acknowledge(3).unwrap();
         assert!(outbox.is_settled());
+    }
+
+    #[test]
+    fn after_a_cut_goes_again_what_was_not_accepted_and_nothing_else() {
+        let mut outbox = Outbox::new();
+        for text in [b"ab", b"cd", b"ef"] {
+            outbox.append(|out| out.extend(&text[..1]));
+            outbox.append(|out| out.extend(&text[1..]));
+            take_all(&mut outbox);
+        }
+        outbox.append(|out| out.extend(b"g"));
+        assert_eq!((outbox.untaken_frames(), outbox.waiting_bytes()), (1, 1));
+        // The peer has the first segment and half of the second.
+        outbox.rewind(3).unwrap();
+        assert_eq!((outbox.unacked(), outbox.untaken_frames()), (4, 4));
+        assert_eq!(outbox.waiting_bytes(), 5);
+        assert_eq!(take_all(&mut outbox), (2, 4, b"cdef".to_vec()));
+        assert_eq!(take_all(&mut outbox), (6, 1, b"g".to_vec()));
+        assert!(outbox.rewind(2).is_err(), "it was accepted before");
+        assert!(outbox.rewind(8).is_err(), "it was never sent");
+        outbox.rewind(7).unwrap();
+        assert!(outbox.is_idle() && outbox.is_settled() && outbox.retained() == 0);
     }
 
     #[test]
