@@ -4,12 +4,19 @@
 mod tally;
 
 use std::future::{Future, poll_fn};
+use std::sync::mpsc::channel;
 use std::task::Poll;
+use std::thread;
+use std::time::Duration;
 
+use tokio::time::timeout;
 use wigwag_actor::turn::{self, in_turns};
 use wigwag_actor::{Actor, ActorOptions, AskError, Call, CallErrorKind, block_on};
 
 use tally::{Tally, TallyMessage, TallyRef};
+
+/// No test comes near it; it only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 fn spawn(capacity: usize) -> TallyRef {
     let tally = Tally { keep_notes: true, ..Tally::default() };
@@ -49,6 +56,46 @@ async fn what_a_turn_leased_and_did_not_use_is_there_for_others() {
     })
     .await;
     assert_eq!(fill(&tally, 0), 6);
+}
+
+/// It is parked between taking places and publishing what it has put there.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_sender_that_is_parked_with_places_in_its_hands_stops_nobody() {
+    const OTHERS: u64 = 4;
+    const EACH: u64 = 5_000;
+    for capacity in [2, 16, 1024] {
+        let tally = spawn(capacity);
+        let ((parks, is_parked), (lets_go, waits)) = (channel(), channel());
+        let holder = tally.clone();
+        let holder = thread::spawn(move || {
+            let turn = turn::open(false);
+            // The first goes by itself; places are taken for the second.
+            holder.note(1).try_tell().unwrap();
+            holder.note(2).try_tell().unwrap();
+            parks.send(()).unwrap();
+            waits.recv().unwrap();
+            drop(turn);
+        });
+        is_parked.recv().unwrap();
+        let others: Vec<_> = (0..OTHERS)
+            .map(|_| {
+                let tally = tally.clone();
+                tokio::spawn(async move {
+                    for _ in 0..EACH {
+                        tally.note(10).tell().await.unwrap();
+                    }
+                })
+            })
+            .collect();
+        for other in others {
+            timeout(PATIENCE, other).await.expect("nobody waits for who is parked").unwrap();
+        }
+        let without = 1 + 10 * OTHERS * EACH;
+        assert_eq!(tally.sum().ask().await.unwrap(), without, "with room for {capacity}");
+        lets_go.send(()).unwrap();
+        holder.join().unwrap();
+        assert_eq!(tally.sum().ask().await.unwrap(), without + 2);
+    }
 }
 
 #[tokio::test(start_paused = true)]
