@@ -163,8 +163,8 @@ async fn an_ask_that_was_staged_when_the_actor_stopped_is_told() {
     let tally = spawn(100);
     let exported = tally.as_ref().exported().unwrap();
     let other = tally.clone();
-    let (lease, leased) = std::sync::mpsc::channel();
-    let stopper = std::thread::spawn(move || {
+    let (lease, leased) = channel();
+    let stopper = thread::spawn(move || {
         leased.recv().unwrap();
         let panic = Call::<Tally, ()>::new(other.as_ref(), TallyMessage::Panic);
         panic.try_tell().unwrap();
@@ -175,7 +175,7 @@ async fn an_ask_that_was_staged_when_the_actor_stopped_is_told() {
         tally.note(2).try_tell().unwrap();
         lease.send(()).unwrap();
         while !exported.is_stopped() {
-            std::thread::yield_now();
+            thread::yield_now();
         }
         // What was leased before is still ours.
         let answer = tally.sum().try_ask().unwrap();
