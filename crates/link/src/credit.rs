@@ -71,6 +71,11 @@ impl Window {
         Some(wanted)
     }
 
+    /// The limit that was asked for and has not come; after a cut it must be asked for again.
+    pub fn wish(&self) -> Option<u64> {
+        (self.needed > self.limit).then_some(self.needed)
+    }
+
     /// REVOKE: the limit falls to what is used or to `wanted`, and that is the answer.
     pub fn revoke(&mut self, wanted: u64) -> u64 {
         self.limit = self.limit.min(wanted.max(self.used));
@@ -221,6 +226,9 @@ mod tests {
         assert_eq!(window.need(1), Some(3));
         assert_eq!(window.need(1), None);
         assert_eq!(window.need(2), Some(4));
+        assert_eq!(window.wish(), Some(4));
+        window.raise(4);
+        assert_eq!(window.wish(), None);
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub enum LinkError {
     /// The peer speaks PAIR1 but its first message is no HELLO.
     #[error("the peer is a PAIR1 socket but not a wigwag node")]
     NotWigwag,
+    /// No sign of life came in time: the connection counts as cut.
+    #[error("the peer has been silent for too long")]
+    Silent,
 }
 
 fn rule_and_detail(rule: &str, detail: &str) -> String {
@@ -58,14 +61,16 @@ impl LinkError {
     pub fn code_to_tell(&self) -> Option<(Code, &'static str)> {
         match self {
             LinkError::Misbehaved { code, rule } => Some((*code, rule)),
-            LinkError::ToldByPeer { .. } | LinkError::NotWigwag => None,
+            LinkError::ToldByPeer { .. } | LinkError::NotWigwag | LinkError::Silent => None,
         }
     }
 
     /// Whose doing it is.
     pub fn fault(&self) -> Fault {
         match self {
-            LinkError::Misbehaved { .. } | LinkError::ToldByPeer { .. } => Fault::Peer,
+            LinkError::Misbehaved { .. } | LinkError::ToldByPeer { .. } | LinkError::Silent => {
+                Fault::Peer
+            }
             LinkError::NotWigwag => Fault::Caller,
         }
     }

@@ -1,5 +1,8 @@
 //! Features: bits of HELLO. One that both sides offer is on (section 1).
 
+/// Resuming: sessions outlive their connections (section 7).
+pub const RESUME: u64 = 1 << 3;
+
 /// Runs: many short calls or replies behind one head (section 3).
 pub const RUNS: u64 = 1 << 4;
 

@@ -3,8 +3,8 @@
 //! Bytes and `now` come in, frames and bytes go out; there is no socket, no clock and no thread
 //! here. The protocol is written down in `docs/link-protocol.md`; "section" in these files means a
 //! section of it. Read in this order: [`frame`] and [`batch`] (what stands on the wire),
-//! [`opening`] (how a session begins), [`outbox`], [`credit`] (one mechanism each), and
-//! the two halves that wire them: [`receiver`] and [`session`].
+//! [`opening`] and [`resume`] (how a session begins and goes on), [`outbox`], [`credit`], [`pulse`] (one
+//! mechanism each), and the two halves that wire them: [`receiver`] and [`session`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -17,9 +17,11 @@ pub mod error;
 pub mod frame;
 pub mod write;
 pub mod batch;
+pub mod resume;
 pub mod opening;
 pub mod outbox;
 pub mod credit;
+pub mod pulse;
 pub mod receiver;
 pub mod session;
 

@@ -1,5 +1,7 @@
 //! The numbers that bound a session, each with its reason (section 2).
 
+use core::time::Duration;
+
 use wigwag_wire::varint;
 use wigwag_wire::{Buffer, Reader};
 
@@ -59,6 +61,22 @@ pub const OPENING_BYTES_MAX: usize = 4096;
 
 /// AUTH messages that each side may send.
 pub const AUTH_MESSAGES_MAX: u32 = 4;
+
+/// The shortest interval of signs of life: below, they would be traffic.
+pub const HEARTBEAT_MIN: Duration = Duration::from_millis(10);
+
+/// The longest silence that a peer may announce.
+pub const HEARTBEAT_MAX: Duration = Duration::from_secs(60);
+
+/// Intervals after which a silent peer counts as dead: one, and two of grace, because one sign of life
+/// may be late.
+pub const SILENCE_INTERVALS: u32 = 3;
+
+/// The interval of a session at rest: ten thousand of them cost less than a thousand signs a second.
+pub const IDLE_HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// A session that had nothing to do for so long is at rest.
+pub const IDLE_HEARTBEAT_AFTER: Duration = Duration::from_secs(10);
 
 /// What I, the receiver, accept. These are the only numbers that a peer may hold me to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
-//! How a session begins: HELLO, AUTH, OPEN (section 1).
+//! How a connection begins: HELLO, AUTH, then OPEN for a new session or RESUME for one that has
+//! lost its connection (section 1).
 //!
 //! Each message is an SP message of its own. The dialer speaks first; the listener answers HELLO
-//! only to a valid HELLO, so a stranger learns nothing. Resuming is part of the protocol from the
-//! first version on; this release answers RESUME with `SessionUnknown`.
+//! only to a valid HELLO, so a stranger learns nothing.
 
 use alloc::string::String;
 
@@ -12,6 +12,7 @@ use wigwag_wire::{Buffer, Reader};
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::limits::{AUTH_MESSAGES_MAX, Limits, OPENING_BYTES_MAX, put_bytes, take_bytes, text};
+use crate::resume::{Claim, PROOF_BYTES};
 
 /// The first bytes of HELLO: no other protocol on PAIR1 begins so, and a line-end conversion on the
 /// way shows at once.
@@ -25,6 +26,7 @@ const AUTH: u8 = 0x02;
 const OPEN: u8 = 0x03;
 const OPENED: u8 = 0x04;
 const RESUME: u8 = 0x05;
+const RESUMED: u8 = 0x06;
 const REFUSED: u8 = 0x07;
 
 /// Who we are, as HELLO says it.
@@ -51,8 +53,19 @@ pub struct Opened {
     pub session: u128,
     /// The token by which the dialer will resume it.
     pub token: u128,
+    /// How long the listener keeps it after a cut, in milliseconds; 0: not at all.
+    pub ttl_ms: u64,
     /// Who the peer is.
     pub peer: Identity,
+}
+
+/// A session that goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resumed {
+    /// The number of the next frame that the listener has not accepted.
+    pub recv_next: u64,
+    /// The token for the next time.
+    pub token: u128,
 }
 
 /// What to do next.
@@ -66,6 +79,13 @@ pub enum Step {
     Asked,
     /// The session is open.
     Opened(Opened),
+    /// The peer's HELLO has come to a dialer that resumes: answer with [`Opening::resume`], if it is
+    /// still the peer that was looked for.
+    Known,
+    /// A dialer wants to resume a session: answer with [`Opening::resumed`] or [`Opening::refuse`].
+    Claimed(Claim, [u8; PROOF_BYTES]),
+    /// The session goes on.
+    Resumed(Resumed),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +93,10 @@ enum Side {
     /// Has drawn the session's id.
     Dialer {
         session: u128,
+    },
+    /// Comes back; the epoch that it has asked for.
+    Returning {
+        epoch: u64,
     },
     Listener,
 }
@@ -94,6 +118,12 @@ impl Opening {
         let side = Side::Dialer { session };
         let opening = Opening { side, ours, peer: None, asked: session, auth_messages: 0 };
         (opening, hello(&ours))
+    }
+
+    /// The side of a dialer that comes back for a session, and its first message.
+    pub fn dial_again(ours: Identity) -> (Opening, Buffer) {
+        let side = Side::Returning { epoch: 0 };
+        (Opening { side, ours, peer: None, asked: 0, auth_messages: 0 }, hello(&ours))
     }
 
     /// The listener's side; it waits.
@@ -131,15 +161,13 @@ impl Opening {
                 }
                 Ok(Step::Asked)
             }
-            (RESUME, Side::Listener) => {
-                let rule = "no session of that id is kept here";
-                Err(LinkError::Misbehaved { code: Code::SESSION_UNKNOWN, rule })
-            }
+            (RESUME, Side::Listener) => self.receive_resume(reader),
             (OPENED, Side::Dialer { session }) => {
                 let token = reader.u128()?;
-                varint::take(&mut reader)?;
-                self.opened(session, token)
+                let ttl_ms = varint::take(&mut reader)?;
+                self.opened(session, token, ttl_ms)
             }
+            (RESUMED, Side::Returning { epoch: 1.. }) => self.receive_resumed(reader),
             _ => Err(LinkError::protocol("an opening message came out of order")),
         }
     }
@@ -151,10 +179,42 @@ impl Opening {
         message.push(OPENED);
         message.put(token.to_le_bytes(), 16);
         varint::put(&mut message, ttl_ms);
-        match self.opened(self.asked, token)? {
+        match self.opened(self.asked, token, ttl_ms)? {
             Step::Opened(opened) => Ok((message, opened)),
             _ => Err(LinkError::protocol("a session opens after HELLO")),
         }
+    }
+
+    /// The nonces of dialer and listener; `None` before the peer's HELLO.
+    pub fn nonces(&self) -> Option<[u128; 2]> {
+        let (ours, theirs) = (self.ours.nonce, self.peer?.nonce);
+        Some(if matches!(self.side, Side::Listener) { [theirs, ours] } else { [ours, theirs] })
+    }
+
+    /// The dialer's answer to [`Step::Known`]. The claim is over the [nonces](Self::nonces) of this
+    /// opening.
+    pub fn resume(&mut self, claim: &Claim, proof: &[u8; PROOF_BYTES]) -> Buffer {
+        self.side = Side::Returning { epoch: claim.epoch };
+        let mut message = Buffer::new();
+        message.push(RESUME);
+        message.put(claim.session.to_le_bytes(), 16);
+        message.put([0, 0], 2);
+        varint::put(&mut message, claim.epoch);
+        varint::put(&mut message, claim.recv_next);
+        message.extend(proof);
+        message
+    }
+
+    /// Lets a dialer come back: the message to send. Before it is made, the session's old connection
+    /// must be shut off, so that `recv_next` stays true: whatever that connection still brings is
+    /// not accepted.
+    pub fn resumed(claim: &Claim, recv_next: u64, token: u128) -> Buffer {
+        let mut message = Buffer::new();
+        message.push(RESUMED);
+        varint::put(&mut message, claim.epoch);
+        varint::put(&mut message, recv_next);
+        message.put(token.to_le_bytes(), 16);
+        message
     }
 
     /// The message that tells the peer why not; the connection is closed behind it.
@@ -167,9 +227,29 @@ impl Opening {
         message
     }
 
-    fn opened(&self, session: u128, token: u128) -> Result<Step, LinkError> {
+    fn opened(&self, session: u128, token: u128, ttl_ms: u64) -> Result<Step, LinkError> {
         let peer = self.peer.ok_or(LinkError::NotWigwag)?;
-        Ok(Step::Opened(Opened { session, token, peer }))
+        Ok(Step::Opened(Opened { session, token, ttl_ms, peer }))
+    }
+
+    fn receive_resume(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
+        let session = reader.u128()?;
+        if reader.u16()? != 0 {
+            return Err(LinkError::protocol("this release has only lane 0"));
+        }
+        let (epoch, recv_next) = (varint::take(&mut reader)?, varint::take(&mut reader)?);
+        let proof = reader.array::<PROOF_BYTES>()?;
+        let nonces = self.nonces().ok_or(LinkError::NotWigwag)?;
+        Ok(Step::Claimed(Claim { session, epoch, recv_next, nonces }, proof))
+    }
+
+    fn receive_resumed(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
+        let epoch = varint::take(&mut reader)?;
+        if !matches!(self.side, Side::Returning { epoch: ours } if ours == epoch) {
+            return Err(LinkError::protocol("RESUMED names the epoch that RESUME has asked for"));
+        }
+        let recv_next = varint::take(&mut reader)?;
+        Ok(Step::Resumed(Resumed { recv_next, token: reader.u128()? }))
     }
 
     fn receive_hello(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
@@ -198,10 +278,11 @@ impl Opening {
             return Err(LinkError::Misbehaved { code: Code::FEATURE_REQUIRED, rule });
         }
         self.peer = Some(peer);
-        Ok(Step::Send(match self.side {
-            Side::Listener => hello(&self.ours),
-            Side::Dialer { session } => open(session),
-        }))
+        Ok(match self.side {
+            Side::Listener => Step::Send(hello(&self.ours)),
+            Side::Dialer { session } => Step::Send(open(session)),
+            Side::Returning { .. } => Step::Known,
+        })
     }
 
     /// Method 0 says that nothing is proved; others come with the transports that can prove.
@@ -254,90 +335,4 @@ fn refused(mut reader: Reader<'_>) -> LinkError {
 }
 
 #[cfg(test)]
-mod tests {
-    use alloc::vec::Vec;
-
-    use super::*;
-
-    fn identity(seed: u128) -> Identity {
-        Identity {
-            node: seed,
-            incarnation: seed + 1,
-            nonce: seed + 2,
-            offered: 0,
-            required: 0,
-            limits: Limits::default(),
-        }
-    }
-
-    fn sent(step: Result<Step, LinkError>) -> Buffer {
-        match step {
-            Ok(Step::Send(message)) => message,
-            other => panic!("expected a message, got {other:?}"),
-        }
-    }
-
-    #[test]
-    fn two_strangers_open_a_session_in_two_round_trips() {
-        let (mut dialer, first) = Opening::dial(identity(10), 7);
-        let mut listener = Opening::listen(identity(20));
-        let answer = sent(listener.receive(first.as_slice()));
-        let open = sent(dialer.receive(answer.as_slice()));
-        assert_eq!(listener.receive(open.as_slice()), Ok(Step::Asked));
-        let (opened, theirs) = listener.accept(99, 60_000).unwrap();
-        let Ok(Step::Opened(ours)) = dialer.receive(opened.as_slice()) else {
-            panic!("not opened")
-        };
-        assert_eq!((ours.session, ours.token, ours.peer), (7, 99, identity(20)));
-        assert_eq!((theirs.session, theirs.token, theirs.peer), (7, 99, identity(10)));
-    }
-
-    #[test]
-    fn a_refusal_says_code_and_rule() {
-        let (mut dialer, _) = Opening::dial(identity(1), 7);
-        let refusal = Opening::refuse(Code::TOO_MANY, "at most 1 session", "come back later");
-        let error = dialer.receive(refusal.as_slice()).unwrap_err();
-        let expected = LinkError::ToldByPeer {
-            code: Code::TOO_MANY,
-            rule: "at most 1 session".into(),
-            detail: "come back later".into(),
-        };
-        assert_eq!(error, expected);
-    }
-
-    #[test]
-    fn strangers_learn_nothing() {
-        let (_, first) = Opening::dial(identity(1), 7);
-        let mut listener = Opening::listen(identity(2));
-        for noise in [&b""[..], b"hello", &[OPEN; 20], b"\x01WIGWAG\n\n"] {
-            assert_eq!(listener.receive(noise), Err(LinkError::NotWigwag));
-        }
-        for cut in 10..first.len() {
-            let torn = Opening::listen(identity(2)).receive(&first.as_slice()[..cut]);
-            let shorter_limits = matches!(torn, Ok(Step::Send(_)));
-            assert!(torn.is_err() || shorter_limits && cut >= 77, "torn at {cut}: {torn:?}");
-        }
-    }
-
-    #[test]
-    fn versions_features_and_resume_are_refused_by_number() {
-        let (_, first) = Opening::dial(identity(1), 7);
-        let code = |opening: &mut Opening, message: &[u8]| match opening.receive(message) {
-            Err(LinkError::Misbehaved { code, .. }) => code,
-            other => panic!("expected a refusal, got {other:?}"),
-        };
-        let mut newer: Vec<u8> = first.as_slice().to_vec();
-        (newer[9], newer[10]) = (2, 3);
-        assert_eq!(code(&mut Opening::listen(identity(2)), &newer), Code::VERSION);
-        (newer[9], newer[10]) = (1, 9);
-        assert!(Opening::listen(identity(2)).receive(&newer).is_ok(), "we agree on version 1");
-        let picky = Identity { required: 4, ..identity(3) };
-        let refusal = code(&mut Opening::listen(picky), first.as_slice());
-        assert_eq!(refusal, Code::FEATURE_REQUIRED);
-        let mut listener = Opening::listen(identity(2));
-        listener.receive(first.as_slice()).unwrap();
-        assert_eq!(code(&mut listener, &[RESUME, 0]), Code::SESSION_UNKNOWN);
-        assert_eq!(code(&mut listener, &[AUTH, 2, 0, 0]), Code::AUTH_FAILED);
-        assert_eq!(listener.receive(&[AUTH, 0, 0, 0]), Ok(Step::Wait));
-    }
-}
+mod tests;

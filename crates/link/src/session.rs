@@ -16,6 +16,7 @@ use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::limits::{ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, units};
 use crate::outbox::{Outbox, Taken};
+use crate::pulse::{Beat, Pulse};
 use crate::write;
 
 /// Bytes of a batch that we send, when the peer accepts as much: two segments a write.
@@ -80,6 +81,8 @@ pub struct Sender {
     /// Limits to ask for.
     needs: Vec<(u64, u64)>,
     pong: Option<u64>,
+    ping: bool,
+    pulse: Pulse,
     close: Option<(Code, &'static str)>,
     closed: bool,
     ack: Ack,
@@ -99,8 +102,9 @@ struct Ack {
 }
 
 impl Sender {
-    /// A sender of a node that has announced `ours` and whose peer has announced `peer`.
-    pub fn new(ours: &Limits, peer: Limits) -> Sender {
+    /// A sender of a node that has announced `ours` and whose peer has announced `peer`; the session
+    /// begins at `now`.
+    pub fn new(ours: &Limits, peer: Limits, now: Time) -> Sender {
         Sender {
             outbox: Outbox::for_peer(&peer),
             peer,
@@ -112,6 +116,8 @@ impl Sender {
             waiting: BTreeSet::new(),
             needs: Vec::new(),
             pong: None,
+            ping: false,
+            pulse: Pulse::new(ours.heartbeat_ms, peer.heartbeat_ms, now),
             close: None,
             closed: false,
             ack: Ack::default(),
@@ -293,12 +299,40 @@ impl Sender {
         self.ack.recv_next = recv_next;
         self.ack.bytes += bytes;
         self.ack.now |= self.ack.bytes >= ACK_BYTES;
+        self.pulse.worked(now);
         self.ack.due.get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
     }
 
+    /// Bytes have come.
+    pub fn heard(&mut self, now: Time) {
+        self.pulse.heard(now, self.outbox.unacked() > self.outbox.untaken_frames());
+    }
+
     /// PING has come: its PONG carries the ack as well.
-    pub fn pinged(&mut self, id: u64) {
+    pub fn pinged(&mut self, id: u64, next_ms: u64) {
         self.pong = Some(id);
+        self.pulse.promised(next_ms);
+    }
+
+    /// A new connection takes the place of one that was cut. The peer has accepted everything before
+    /// `recv_next`; what was published from there on goes again, and with it, as it is now, all that
+    /// went without a number: limits, wishes for more. True when there is room again that there was not.
+    pub fn resume(&mut self, recv_next: u64, now: Time) -> Result<bool, LinkError> {
+        let room = self.outbox.rewind(recv_next)?;
+        // Ours was told with RESUME or RESUMED.
+        let accepted = self.ack.recv_next;
+        self.ack = Ack { recv_next: accepted, told: accepted, ..Ack::default() };
+        self.pong = None;
+        self.ping = false;
+        self.pulse = self.pulse.renewed(now);
+        self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
+        let wishes = self
+            .windows
+            .iter()
+            .enumerate()
+            .filter_map(|(channel, window)| Some((channel as u64, window.as_ref()?.wish()?)));
+        self.needs = wishes.collect();
+        Ok(room)
     }
 
     /// Ends the session: CLOSE is the last frame that goes out.
@@ -319,24 +353,38 @@ impl Sender {
                 || !self.due.is_empty()
                 || !self.needs.is_empty()
                 || self.pong.is_some()
+                || self.ping
                 || self.close.is_some())
     }
 
     /// When [`tick`](Self::tick) is due.
     pub fn deadline(&self) -> Option<Time> {
-        if self.closed { None } else { self.ack.due }
+        let beat = self.pulse.deadline();
+        (!self.closed).then(|| self.ack.due.map_or(beat, |due| due.min(beat)))
     }
 
-    /// Time has passed: an ack that found no company goes out alone.
-    pub fn tick(&mut self, now: Time) {
+    /// Time has passed: an ack that found no company goes out alone, and so does a sign of life.
+    /// `anybody_waits` says whether answers of the peer are outstanding.
+    pub fn tick(
+        &mut self,
+        now: Time,
+        anybody_waits: impl FnOnce() -> bool,
+    ) -> Result<(), LinkError> {
         if self.ack.due.is_some_and(|due| due <= now) {
             self.ack.now = self.ack.told != self.ack.recv_next;
             self.ack.due = None;
         }
+        let settled = self.outbox.is_settled();
+        match self.pulse.tick(now, || settled && !anybody_waits()) {
+            Beat::Quiet => {}
+            Beat::Ping => self.ping = true,
+            Beat::Dead => return Err(LinkError::Silent),
+        }
+        Ok(())
     }
 
     /// Makes the next batch; leaves `out` empty when there is nothing to send.
-    pub fn take_output(&mut self, out: &mut Outgoing) {
+    pub fn take_output(&mut self, out: &mut Outgoing, now: Time) {
         out.head.clear();
         out.taken.segments.clear();
         if !self.has_output() {
@@ -353,6 +401,10 @@ impl Sender {
             count: out.taken.frames,
         };
         header.encode(&mut out.head);
+        if header.count > 0 {
+            self.pulse.worked(now);
+        }
+        self.pulse.said(now, header.count > 0 || self.ping);
         self.ack =
             Ack { recv_next: self.ack.recv_next, told: self.ack.recv_next, ..Ack::default() };
         self.write_control(&mut out.head);
@@ -384,6 +436,10 @@ impl Sender {
         }
         if let Some(id) = self.pong.take() {
             write::any(head, &Frame::Pong { id });
+        }
+        if core::mem::take(&mut self.ping) {
+            let (id, next_ms) = self.pulse.ping();
+            write::any(head, &Frame::Ping { id, next_ms });
         }
     }
 }

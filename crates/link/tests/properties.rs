@@ -63,17 +63,17 @@ prop_compose! {
 
 /// The bytes of a connection that carries the frames, in batches as they come.
 fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
-    let mut sender = Sender::new(&Limits::default(), limits);
+    let mut sender = Sender::new(&Limits::default(), limits, Time::START);
     let mut wire = Vec::new();
     let mut out = Outgoing::default();
     for (at, (which, a, b, bytes)) in frames.iter().enumerate() {
         sender.outbox.append(|out| write::any(out, &frame(bytes, *which, *a, *b)));
         if *b % 5 == 0 {
-            sender.pinged(*a);
+            sender.pinged(*a, *b);
         }
         if *which < 100 || at + 1 == frames.len() {
             while sender.has_output() {
-                sender.take_output(&mut out);
+                sender.take_output(&mut out, Time::START);
                 let (prefix, used) = Framing::Tcp.prefix(out.len());
                 wire.extend_from_slice(&prefix[..used]);
                 wire.extend_from_slice(out.head.as_slice());
@@ -156,7 +156,7 @@ proptest! {
         needs in prop::collection::vec(any::<u64>(), 0..200),
     ) {
         let peer = Limits { batch_max, frame_max: 1000, ..Limits::default() };
-        let mut sender = Sender::new(&Limits::default(), peer);
+        let mut sender = Sender::new(&Limits::default(), peer, Time::START);
         for (which, a, b, bytes) in &list {
             sender.outbox.append(|out| write::any(out, &frame(bytes, *which, *a, *b)));
         }
@@ -164,11 +164,11 @@ proptest! {
             let channel = sender.open_channel().expect("8192 are allowed");
             sender.stuck(channel, wanted);
         }
-        sender.pinged(u64::MAX);
+        sender.pinged(u64::MAX, 1000);
         sender.close(Code::BYE, "the longest of our rules is about as long as this one is here");
         let mut out = Outgoing::default();
         while sender.has_output() {
-            sender.take_output(&mut out);
+            sender.take_output(&mut out, Time::START);
             prop_assert!(!out.is_empty());
             prop_assert!(4 + out.len() <= batch_max as usize, "{} bytes", out.len());
             prop_assert!(4 + out.head.len() <= BATCH_HEAD_BYTES_MAX, "{} bytes", out.head.len());
@@ -234,7 +234,7 @@ proptest! {
     #[test]
     fn a_peers_numbers_cannot_make_tables_grow(numbers in prop::collection::vec(any::<u64>(), 1..50)) {
         let ours = Limits { channels_max: 4, ..Limits::default() };
-        let mut sender = Sender::new(&ours, Limits::default());
+        let mut sender = Sender::new(&ours, Limits::default(), Time::START);
         for number in numbers {
             for channel in [number, number % 6] {
                 let granted = sender.grant(channel, 16);
@@ -250,7 +250,7 @@ proptest! {
             sender.accepted(number, number as usize % 1000, Time::START);
         }
         let mut out = Outgoing::default();
-        sender.take_output(&mut out);
+        sender.take_output(&mut out, Time::START);
         prop_assert!(out.len() <= BATCH_HEAD_BYTES_MAX);
     }
 }

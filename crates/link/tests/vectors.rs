@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use wigwag_link::batch::Header;
 use wigwag_link::frame::Frame;
-use wigwag_link::opening::{Identity, Opening, Step};
+use wigwag_link::opening::{Identity, Opening, Resumed, Step};
+use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, Limits, LinkError, Receiver, write};
 use wigwag_wire::{Buffer, Reader, varint};
 
@@ -140,6 +141,40 @@ fn after_hello() -> (Opening, Opening) {
     (dialer, listener)
 }
 
+/// RESUME and RESUMED, written and read.
+fn resuming(vector: &Value) {
+    let (bytes, fields) = (hex_of(vector), &vector["fields"]);
+    let (mut dialer, mut listener) = after_hello();
+    match text(&vector["message"]) {
+        "RESUME" => {
+            let wide = |name: &str| read::wide(&fields[name]);
+            let claim = Claim {
+                session: wide("session"),
+                epoch: number(&fields["epoch"]),
+                recv_next: number(&fields["recv_next"]),
+                nonces: [wide("dialer_nonce"), wide("listener_nonce")],
+            };
+            assert_eq!(claim.bytes().as_slice(), from_hex(text(&fields["claim"])), "{vector}");
+            let proof = from_hex(text(&fields["proof"])).try_into().expect("32 bytes");
+            assert_eq!(dialer.resume(&claim, &proof).as_slice(), bytes, "{vector}");
+            // The listener sees its own nonces.
+            let nonces = listener.nonces().expect("after HELLO");
+            let claimed = Ok(Step::Claimed(Claim { nonces, ..claim }, proof));
+            assert_eq!(listener.receive(&bytes), claimed, "{vector}");
+        }
+        "RESUMED" => {
+            let (epoch, recv_next) = (number(&fields["epoch"]), number(&fields["recv_next"]));
+            let token = read::wide(&fields["token"]);
+            let claim = Claim { session: 7, epoch, recv_next: 0, nonces: [1, 2] };
+            assert_eq!(Opening::resumed(&claim, recv_next, token).as_slice(), bytes, "{vector}");
+            dialer.resume(&claim, &[0; PROOF_BYTES]);
+            let resumed = Step::Resumed(Resumed { recv_next, token });
+            assert_eq!(dialer.receive(&bytes), Ok(resumed), "{vector}");
+        }
+        other => panic!("no such message: {other}"),
+    }
+}
+
 #[test]
 fn opening_messages_are_as_in_the_vectors() {
     let file = load("opening.json");
@@ -173,6 +208,7 @@ fn opening_messages_are_as_in_the_vectors() {
                 assert_eq!(opened.token, token);
                 assert_eq!(listener.accept(token, ttl).expect("after HELLO").0.as_slice(), bytes);
             }
+            "RESUME" | "RESUMED" => resuming(vector),
             "REFUSED" => {
                 let code = Code(number(&fields["code"]) as u16);
                 let string = |name: &str| {

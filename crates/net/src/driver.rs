@@ -29,6 +29,9 @@ pub trait Crank: Send + Sync {
     /// Why the protocol ends the connection.
     type Error;
 
+    /// Bytes have come, perhaps not yet all of a message.
+    fn heard(&self, _now: Time) {}
+
     /// Takes what it can off the front of `input`.
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Self::Error>;
 
@@ -223,7 +226,7 @@ pub async fn drive<C: Crank>(
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
-                Poll::Ready(Ok(_)) => {}
+                Poll::Ready(Ok(_)) => crank.heard(clock::now()),
             },
             // `poll_write` has left our waker with the signal.
             Flow::Stopped => return Poll::Pending,

@@ -29,7 +29,7 @@ impl Reading {
                 let parked = link.sending().detached(channel, code);
                 parked.into_iter().for_each(Waker::wake);
             }
-            Frame::Ping { id, .. } => link.sending().sender.pinged(id),
+            Frame::Ping { id, next_ms } => link.sending().sender.pinged(id, next_ms),
             Frame::Drain { .. } => drain(link),
             Frame::Close { code, rule, detail } => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -12,7 +12,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
 use wigwag_link::{Code, Identity, Limits, LinkError, Receiver, Sender, features, write};
 use wigwag_net::driver::{Crank, Flusher};
-use wigwag_net::{Connection, Outlet};
+use wigwag_net::{Connection, Outlet, clock};
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
@@ -21,7 +21,7 @@ use crate::channel;
 use crate::exports::Exports;
 use crate::reading::Reading;
 use crate::ring::Ring;
-use crate::sync::{AtomicBool, Ordering};
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// The PAIR1 header of every message: hop count 1, as NNG sends it.
 pub(crate) const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
@@ -108,6 +108,8 @@ pub(crate) struct Link {
     /// Ends the driver.
     pub(crate) cut: Notify,
     over: AtomicBool,
+    /// When bytes came last.
+    heard: AtomicU64,
 }
 
 impl Link {
@@ -131,7 +133,7 @@ impl Link {
             asks: Asks::new(identity.limits.slots_max),
             reading: Mutex::new(Reading::new(me.clone(), receiver, ours, exports)),
             sending: Mutex::new(Sending {
-                sender: Sender::new(ours, identity.limits),
+                sender: Sender::new(ours, identity.limits, clock::now()),
                 channels: Vec::new(),
                 grants: Vec::new(),
                 outgoing: Outgoing::default(),
@@ -142,6 +144,7 @@ impl Link {
             progress: Notify::new(),
             cut: Notify::new(),
             over: AtomicBool::new(false),
+            heard: AtomicU64::new(0),
         })
     }
 
@@ -347,6 +350,10 @@ impl Sending {
 impl Crank for Link {
     type Error = LinkError;
 
+    fn heard(&self, now: Time) {
+        self.heard.store(now.as_nanos(), Ordering::Relaxed);
+    }
+
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), LinkError> {
         let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let outcome = reading.read(self, self.framing, input, now);
@@ -357,10 +364,10 @@ impl Crank for Link {
         outcome
     }
 
-    fn fill(&self, batch: &mut Batch, _now: Time) {
+    fn fill(&self, batch: &mut Batch, now: Time) {
         let mut sending = self.sending();
         let Sending { sender, outgoing, statistics, .. } = &mut *sending;
-        sender.take_output(outgoing);
+        sender.take_output(outgoing, now);
         if outgoing.is_empty() {
             return;
         }
@@ -376,8 +383,9 @@ impl Crank for Link {
     }
 
     fn tick(&self, now: Time) -> Result<(), LinkError> {
-        self.sending().sender.tick(now);
-        Ok(())
+        let sender = &mut self.sending().sender;
+        sender.heard(Time::from_nanos(self.heard.load(Ordering::Relaxed)));
+        sender.tick(now, || self.asks.waiting() > 0)
     }
 
     fn deadline(&self) -> Option<Time> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use wigwag_link::limits::OPENING_BYTES_MAX;
 use wigwag_link::opening::Step;
-use wigwag_link::{Identity, LinkError, Opened, Opening};
+use wigwag_link::{Code, Identity, LinkError, Opened, Opening};
 use wigwag_net::error::NetErrorKind;
 use wigwag_net::handshake::{
     announced, greet, read_header, read_message, send_header, send_message, within,
@@ -50,8 +50,8 @@ pub(crate) async fn dial(
                     }
                     send(connection, message.as_slice()).await?;
                 }
-                Step::Wait | Step::Asked => {}
                 Step::Opened(opened) => return Ok(Dialed::Opened(opened.peer)),
+                _ => {}
             }
         }
     });
@@ -80,7 +80,6 @@ pub(crate) async fn accept(
         loop {
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => send(connection, message.as_slice()).await?,
-                Step::Wait => {}
                 Step::Asked => {
                     let opened = grant(&opening, &admit);
                     let (message, Opened { peer: identity, .. }) =
@@ -88,7 +87,12 @@ pub(crate) async fn accept(
                     send(connection, message.as_slice()).await?;
                     return Ok(identity);
                 }
-                Step::Opened(opened) => return Ok(opened.peer),
+                Step::Claimed(..) => {
+                    let rule = "no session of that id is kept here";
+                    let unknown = LinkError::Misbehaved { code: Code::SESSION_UNKNOWN, rule };
+                    return told(connection, &peer, Err(unknown)).await;
+                }
+                _ => {}
             }
         }
     });

@@ -71,6 +71,8 @@ pub struct Fates {
 #[derive(Debug)]
 pub struct Client {
     side: Side,
+    /// The id of its first attachment: each session of a world has ids of its own.
+    first_id: u64,
     habits: Habits,
     peer: Limits,
     attachments: Vec<Attachment>,
@@ -86,9 +88,10 @@ const CALL_HEAD_BYTES: u64 = 20;
 
 impl Client {
     /// The client of `side`, whose peer has announced `peer`.
-    pub fn new(side: Side, habits: Habits, peer: Limits) -> Client {
+    pub fn new(side: Side, first_id: u64, habits: Habits, peer: Limits) -> Client {
         Client {
             side,
+            first_id,
             habits,
             peer,
             attachments: Vec::new(),
@@ -111,6 +114,11 @@ impl Client {
         let done = |one: &Attachment| one.is_finished() || one.state == State::Over;
         self.attachments.len() as u64 == self.habits.attachments
             && self.attachments.iter().all(done)
+    }
+
+    /// Calls that it has made.
+    pub fn calls(&self) -> u64 {
+        self.attachments.iter().map(|one| one.sent.len() as u64).sum()
     }
 
     /// True when a turn would get on.
@@ -151,7 +159,7 @@ impl Client {
             self.no_channel = true;
             return;
         };
-        let id = self.attachments.len() as u64;
+        let id = self.first_id + self.attachments.len() as u64;
         let name = if shared.random.chance(5) { "nobody".into() } else { format!("actor {id}") };
         let attach =
             Frame::Attach { channel, how: 0, target: name.as_bytes(), schema_hash: 1, codec: 0 };

@@ -2,20 +2,30 @@
 //!
 //! The node wires the same parts to a socket under locks; here they are one [`Machine`]. The
 //! reader of the events drives the application, and tells the machine with [`Peer::fail`] when the
-//! other side broke a rule.
+//! other side broke a rule. A [`Session`] outlives its connection: it is taken from one end and given
+//! to the next.
 
 use core::fmt;
 
+use wigwag_link::batch::Header as BatchHeader;
 use wigwag_link::limits::OPENING_BYTES_MAX;
-use wigwag_link::opening::{Opened, Opening, Step};
+use wigwag_link::opening::{Opened, Opening, Resumed, Step};
 use wigwag_link::receiver::Incoming;
-use wigwag_link::session::Outgoing;
+use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Identity, Limits, LinkError, Receiver, Sender};
 use wigwag_wire::header::{HEADER_BYTES, HeaderError};
 use wigwag_wire::machine::HANDSHAKE_MAX;
 use wigwag_wire::{
     Batch, Buffer, Framing, FramingError, Header, Machine, ProtocolNumber, ReadBuf, Time,
 };
+
+mod faults;
+mod session;
+
+pub use faults::Faults;
+use faults::{forget_numbers, lose_replies};
+use session::Sent;
+pub use session::Session;
 
 /// The word in front of every message of PAIR1: we are the first hop.
 pub const PAIR1_WORD: [u8; 4] = [0, 0, 0, 1];
@@ -28,10 +38,14 @@ pub enum Role {
         /// The session's id.
         session: u128,
     },
+    /// It dials for a session that has lost its connection.
+    Returning,
     /// It listens and draws the token.
     Listener {
         /// The session's token.
         token: u128,
+        /// How long it keeps a session that was cut, in milliseconds.
+        ttl_ms: u64,
     },
 }
 
@@ -82,6 +96,12 @@ impl From<LinkError> for PeerError {
 pub enum Event<'a> {
     /// The session is open.
     Opened(Opened),
+    /// A returning dialer has the listener's HELLO: it is to [claim](Peer::claim) its session.
+    Known,
+    /// A dialer claims a session: [let it in](Peer::let_in) or [refuse](Peer::fail).
+    Claimed(Claim, [u8; PROOF_BYTES]),
+    /// The returning dialer was let in: the session goes on with [`Peer::carry`].
+    Resumed(Resumed),
     /// A batch has come; read it to its end.
     Batch(Arrived<'a>),
 }
@@ -103,13 +123,8 @@ enum Stage {
     Greeting,
     Opening,
     Open(Box<Session>),
-}
-
-#[derive(Debug)]
-struct Session {
-    receiver: Receiver,
-    sender: Sender,
-    outgoing: Outgoing,
+    /// The session has gone on to another connection.
+    Left,
 }
 
 /// One end of one connection.
@@ -130,8 +145,9 @@ pub struct Peer {
     message: Vec<u8>,
     /// Its length, until it has been accepted.
     arrived: Option<usize>,
-    /// How far acks run ahead of the truth: a planted error, 0 in an honest peer.
-    ack_ahead: u64,
+    faults: Faults,
+    /// The time of the last call that brought it.
+    now: Time,
 }
 
 impl Peer {
@@ -140,6 +156,10 @@ impl Peer {
         let (opening, hello) = match role {
             Role::Dialer { session } => {
                 let (opening, hello) = Opening::dial(identity, session);
+                (opening, Some(hello))
+            }
+            Role::Returning => {
+                let (opening, hello) = Opening::dial_again(identity);
                 (opening, Some(hello))
             }
             Role::Listener { .. } => (Opening::listen(identity), None),
@@ -156,13 +176,14 @@ impl Peer {
             hello,
             message: Vec::new(),
             arrived: None,
-            ack_ahead: 0,
+            faults: Faults::default(),
+            now,
         }
     }
 
-    /// The same, but it acknowledges `frames` that it never got.
-    pub fn with_acks_ahead(mut self, frames: u64) -> Peer {
-        self.ack_ahead = frames;
+    /// The same with planted errors.
+    pub fn with_faults(mut self, faults: Faults) -> Peer {
+        self.faults = faults;
         self
     }
 
@@ -170,7 +191,7 @@ impl Peer {
     pub fn sender(&mut self) -> Option<&mut Sender> {
         match &mut self.stage {
             Stage::Open(session) => Some(&mut session.sender),
-            Stage::Greeting | Stage::Opening => None,
+            Stage::Greeting | Stage::Opening | Stage::Left => None,
         }
     }
 
@@ -178,8 +199,56 @@ impl Peer {
     pub fn receiver(&self) -> Option<&Receiver> {
         match &self.stage {
             Stage::Open(session) => Some(&session.receiver),
-            Stage::Greeting | Stage::Opening => None,
+            Stage::Greeting | Stage::Opening | Stage::Left => None,
         }
+    }
+
+    /// The session, to go on over another connection; this end can deliver nothing more.
+    pub fn leave(&mut self) -> Option<Box<Session>> {
+        match std::mem::replace(&mut self.stage, Stage::Left) {
+            Stage::Open(session) => Some(session),
+            other => {
+                self.stage = other;
+                None
+            }
+        }
+    }
+
+    /// True when it carried a session that has gone on.
+    pub fn is_left(&self) -> bool {
+        matches!(self.stage, Stage::Left)
+    }
+
+    /// How messages stand on the connection.
+    pub fn framing(&self) -> Framing {
+        self.framing
+    }
+
+    /// The nonces of dialer and listener.
+    pub fn nonces(&self) -> Option<[u128; 2]> {
+        self.opening.nonces()
+    }
+
+    /// Claims a session.
+    pub fn claim(&mut self, claim: &Claim, proof: &[u8; PROOF_BYTES]) {
+        let message = self.opening.resume(claim, proof);
+        self.messages.push(message);
+    }
+
+    /// Lets the dialer that has claimed `session` in: it goes on over this connection.
+    pub fn let_in(&mut self, claim: &Claim, token: u128, session: Box<Session>) {
+        self.messages.push(Opening::resumed(claim, session.receiver.recv_next(), token));
+        self.carry(session);
+    }
+
+    /// A planted error: replies before number `end` do not go out again.
+    pub fn lose_replies_before(&mut self, end: u64) {
+        self.faults.replies_lost_before = end;
+    }
+
+    /// The session goes on over this connection.
+    pub fn carry(&mut self, session: Box<Session>) {
+        self.stage = Stage::Open(session);
     }
 
     /// The other side broke a rule: what it is to be told goes out with the next output.
@@ -191,16 +260,22 @@ impl Peer {
         let Some((code, rule)) = told else { return };
         match &mut self.stage {
             Stage::Open(session) => session.sender.close(code, rule),
+            Stage::Left => {}
             Stage::Greeting | Stage::Opening => {
                 self.messages.push(Opening::refuse(code, rule, ""));
             }
         }
     }
 
+    /// It is `now`: what goes out next is said then.
+    pub fn look_at_clock(&mut self, now: Time) {
+        self.now = now;
+    }
+
     fn note_accepted(&mut self, now: Time) {
         if let (Some(bytes), Stage::Open(session)) = (self.arrived.take(), &mut self.stage) {
             let recv_next = session.receiver.recv_next();
-            let told = recv_next + if recv_next > 0 { self.ack_ahead } else { 0 };
+            let told = recv_next + if recv_next > 0 { self.faults.acks_ahead } else { 0 };
             session.sender.accepted(told, bytes, now);
         }
     }
@@ -218,7 +293,11 @@ impl Peer {
         Ok(true)
     }
 
-    fn receive_opening(&mut self, input: &mut ReadBuf) -> Result<Option<Opened>, PeerError> {
+    fn receive_opening(
+        &mut self,
+        input: &mut ReadBuf,
+        now: Time,
+    ) -> Result<Option<Event<'static>>, PeerError> {
         let limit = OPENING_BYTES_MAX + PAIR1_WORD.len();
         while let Some(message) = self.framing.cut(input, limit)? {
             let opened = match self.opening.receive(without_word(&message)?)? {
@@ -228,21 +307,22 @@ impl Peer {
                 }
                 Step::Wait => continue,
                 Step::Asked => {
-                    let Role::Listener { token } = self.role else {
+                    let Role::Listener { token, ttl_ms } = self.role else {
                         continue;
                     };
-                    let (answer, opened) = self.opening.accept(token, 0)?;
+                    let (answer, opened) = self.opening.accept(token, ttl_ms)?;
                     self.messages.push(answer);
                     opened
                 }
                 Step::Opened(opened) => opened,
+                Step::Known => return Ok(Some(Event::Known)),
+                Step::Claimed(claim, proof) => return Ok(Some(Event::Claimed(claim, proof))),
+                Step::Resumed(resumed) => return Ok(Some(Event::Resumed(resumed))),
             };
-            self.stage = Stage::Open(Box::new(Session {
-                receiver: Receiver::new(&self.limits),
-                sender: Sender::new(&self.limits, opened.peer.limits),
-                outgoing: Outgoing::default(),
-            }));
-            return Ok(Some(opened));
+            let receiver = Receiver::new(&self.limits);
+            let sender = Sender::new(&self.limits, opened.peer.limits, now);
+            self.stage = Stage::Open(Box::new(Session::new(receiver, sender)));
+            return Ok(Some(Event::Opened(opened)));
         }
         Ok(None)
     }
@@ -258,6 +338,9 @@ impl Peer {
         self.message.clear();
         self.message.extend_from_slice(&message);
         self.arrived = Some(self.message.len());
+        if self.faults.takes_twice {
+            forget_numbers(&mut self.message, session.receiver.recv_next());
+        }
         let incoming = session.receiver.open(without_word(&self.message)?)?;
         let has_room = session.sender.outbox.acknowledge(incoming.ack)?;
         let sender = &mut session.sender;
@@ -283,19 +366,25 @@ impl Machine for Peer {
         input: &mut ReadBuf,
         now: Time,
     ) -> Result<Option<Event<'a>>, PeerError> {
+        self.look_at_clock(now);
         self.note_accepted(now);
+        if let Stage::Open(session) = &mut self.stage {
+            session.sender.heard(now);
+        }
         if matches!(self.stage, Stage::Greeting) && !self.receive_header(input)? {
             return Ok(None);
         }
         if matches!(self.stage, Stage::Opening) {
-            return Ok(self.receive_opening(input)?.map(Event::Opened));
+            return self.receive_opening(input, now);
         }
         self.receive_batch(input)
     }
 
     fn tick(&mut self, now: Time) -> Result<(), PeerError> {
+        self.look_at_clock(now);
         match &mut self.stage {
-            Stage::Open(session) => session.sender.tick(now),
+            Stage::Open(session) => session.sender.tick(now, || true)?,
+            Stage::Left => {}
             Stage::Greeting | Stage::Opening if now >= self.opening_ends => {
                 return Err(PeerError::Late);
             }
@@ -315,8 +404,19 @@ impl Machine for Peer {
         let Stage::Open(session) = &mut self.stage else {
             return;
         };
-        session.sender.take_output(&mut session.outgoing);
+        if let Some(Sent { first_seq, count, bytes }) = session.again.take() {
+            let mut whole = Buffer::new();
+            let ack = session.receiver.recv_next();
+            BatchHeader { ack, first_seq, count }.encode(&mut whole);
+            whole.extend(&bytes);
+            Peer::put_message(self.framing, batch, whole.len(), whole.as_slice());
+        }
+        session.sender.take_output(&mut session.outgoing, self.now);
+        session.keep();
         let outgoing = &mut session.outgoing;
+        if outgoing.taken.first_seq < self.faults.replies_lost_before {
+            outgoing.taken.segments.iter_mut().for_each(lose_replies);
+        }
         if !outgoing.is_empty() {
             Peer::put_message(self.framing, batch, outgoing.len(), outgoing.head.as_slice());
             outgoing.taken.segments.drain(..).for_each(|segment| batch.segment(segment));
@@ -326,6 +426,7 @@ impl Machine for Peer {
     fn deadline(&self) -> Option<Time> {
         match &self.stage {
             Stage::Open(session) => session.sender.deadline(),
+            Stage::Left => None,
             Stage::Greeting | Stage::Opening => Some(self.opening_ends),
         }
     }

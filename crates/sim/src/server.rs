@@ -120,7 +120,18 @@ impl Server {
         living.filter_map(|lane| Some((lane.channel, units(lane)?))).collect()
     }
 
-    fn strikes(&mut self, mutant: Mutant) -> bool {
+    /// The session goes on over another connection.
+    pub fn resumed(&mut self, sender: &mut Sender) {
+        if self.mutant != Some(Mutant::CreditByDelta) {
+            return;
+        }
+        for lane in self.lanes.iter().filter(|lane| lane.living) {
+            sender.freed(lane.channel, lane.freed);
+        }
+    }
+
+    /// True once, at an occasion that chance has chosen, for the planted error.
+    pub fn strikes(&mut self, mutant: Mutant) -> bool {
         if self.mutant != Some(mutant) {
             return false;
         }

@@ -1,8 +1,9 @@
 //! What a seed decides before anything happens.
 
 use wigwag_link::{Identity, Limits};
-use wigwag_wire::Framing;
+use wigwag_wire::{Framing, Time};
 
+use crate::clock::micros;
 use crate::network::{Breakage, Damage, Profile, Wire};
 use crate::random::Random;
 
@@ -47,11 +48,27 @@ pub enum Mutant {
     ReplyTwice,
     /// A node forgets a call that it accepted.
     ForgetCall,
+    /// A node acknowledges a batch whose head has come, before the rest has.
+    AckOnRead,
+    /// A node acknowledges a whole batch of which it has handed over half.
+    HalfAck,
+    /// A node goes on reading the old connection after the session has left it.
+    NoFence,
+    /// A node does not skip what comes again.
+    NoDedup,
+    /// After a resume a node grants once more what it had granted before.
+    CreditByDelta,
+    /// A node that resumes begins one frame too late.
+    ReplayTooLate,
+    /// A listener gives the same token at each resume.
+    TokenKept,
+    /// A node does not send replies again.
+    ReplyNotResent,
 }
 
 impl Mutant {
     /// All of them.
-    pub const ALL: [Mutant; 8] = [
+    pub const ALL: [Mutant; 16] = [
         Mutant::DropChunk,
         Mutant::DoubleChunk,
         Mutant::SwapChunks,
@@ -60,7 +77,30 @@ impl Mutant {
         Mutant::AckUnaccepted,
         Mutant::ReplyTwice,
         Mutant::ForgetCall,
+        Mutant::AckOnRead,
+        Mutant::HalfAck,
+        Mutant::NoFence,
+        Mutant::NoDedup,
+        Mutant::CreditByDelta,
+        Mutant::ReplayTooLate,
+        Mutant::TokenKept,
+        Mutant::ReplyNotResent,
     ];
+
+    /// It shows only where connections break and sessions go on.
+    fn wants_storms(self) -> bool {
+        use Mutant::*;
+        matches!(
+            self,
+            AckOnRead
+                | NoFence
+                | NoDedup
+                | CreditByDelta
+                | ReplayTooLate
+                | TokenKept
+                | ReplyNotResent
+        )
+    }
 }
 
 /// How the application of one node behaves.
@@ -86,19 +126,54 @@ pub struct Habits {
     pub cancels: u64,
 }
 
+/// Two nodes that hold one session with each other.
+#[derive(Debug)]
+pub struct PairSetup {
+    /// Who the nodes are.
+    pub identities: [Identity; 2],
+    /// How they behave.
+    pub habits: [Habits; 2],
+}
+
+/// What will happen to connections and nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Weather {
+    /// Connections that will break; those after them hold.
+    pub breaks: u64,
+    /// How long a session is kept after a cut, in milliseconds; 0: not at all.
+    pub ttl_ms: u64,
+    /// A node dies at this time and comes back knowing nothing.
+    pub restart: Option<(Side, Time)>,
+    /// Times in which a node stands still.
+    pub freezes: Vec<(Side, Time, Time)>,
+    /// Of a hundred dials for a cut session, those that come twice.
+    pub doubles: u64,
+}
+
+impl Weather {
+    /// The first moment from `time` on at which a node of `side` does not stand still.
+    pub fn awake(&self, side: Side, time: Time) -> Time {
+        let frozen = self.freezes.iter().filter(|(frozen, ..)| *frozen == side);
+        frozen.fold(
+            time,
+            |time, (_, from, until)| {
+                if (*from..*until).contains(&time) { *until } else { time }
+            },
+        )
+    }
+}
+
 /// The world before it begins.
 #[derive(Debug)]
 pub struct Setup {
     /// How messages stand on the wires.
     pub framing: Framing,
-    /// Who the nodes are.
-    pub identities: [Identity; 2],
-    /// How they behave.
-    pub habits: [Habits; 2],
-    /// The wires, each named after the node that writes to it.
-    pub wires: [Wire; 2],
-    /// A wire is broken, so the session may end early.
-    pub is_broken: bool,
+    /// Who takes part.
+    pub pairs: Vec<PairSetup>,
+    /// What will happen to them.
+    pub weather: Weather,
+    kind: Kind,
+    damage: Option<(Side, Damage)>,
 }
 
 /// Chunks among which the damaged one is: the story must still be going on.
@@ -113,29 +188,73 @@ impl Setup {
             2..=31 => Kind::Torn,
             _ => Kind::Mixed,
         };
-        let identities = [(); 2].map(|()| identity(random, kind));
-        let frame_max = identities.iter().map(|one| one.limits.body_max()).min().unwrap_or(256);
-        let habits = [(); 2].map(|()| habits(random, frame_max, kind));
-        let damage = mutant.and_then(|mutant| {
-            let at = random.below(DAMAGED_AMONG);
-            match mutant {
-                Mutant::DropChunk => Some(Damage::Drop(at)),
-                Mutant::DoubleChunk => Some(Damage::Double(at)),
-                Mutant::SwapChunks => Some(Damage::Swap(at)),
-                _ => None,
-            }
-        });
-        let is_broken = mutant.is_none() && random.chance(35);
+        let count = if kind == Kind::Mixed { random.pick(&[1, 1, 2, 3]) } else { 1 };
+        let pairs = (0..count).map(|_| pair(random, kind)).collect();
+        let at = random.below(DAMAGED_AMONG);
+        let damage = match mutant {
+            Some(Mutant::DropChunk) => Some(Damage::Drop(at)),
+            Some(Mutant::DoubleChunk) => Some(Damage::Double(at)),
+            Some(Mutant::SwapChunks) => Some(Damage::Swap(at)),
+            _ => None,
+        };
+        let damage = damage.map(|damage| (random.pick(&Side::BOTH), damage));
+        let weather = match mutant {
+            Some(mutant) if mutant.wants_storms() => Weather { restart: None, ..storms(random) },
+            Some(_) => Weather::default(),
+            None => weather(random),
+        };
+        Setup { framing, pairs, weather, kind, damage }
+    }
+
+    /// The wires of the next connection, each named after the side that writes to it.
+    pub fn wires(&mut self, random: &mut Random) -> [Wire; 2] {
+        let breaks = self.weather.breaks > 0;
+        self.weather.breaks -= u64::from(breaks);
         let broken = random.pick(&Side::BOTH);
-        let wires = Side::BOTH.map(|side| {
-            let wire = Wire::new(profile(random, kind));
+        let damage = self.damage.take();
+        Side::BOTH.map(|side| {
+            let wire = Wire::new(profile(random, self.kind));
             match damage {
-                Some(damage) if side == broken => wire.with_damage(damage),
-                _ if is_broken && side == broken => wire.with_breakage(breakage(random)),
+                Some((at, damage)) if at == side => wire.with_damage(damage),
+                _ if breaks && side == broken => wire.with_breakage(breakage(random)),
                 _ => wire,
             }
-        });
-        Setup { framing, identities, habits, wires, is_broken }
+        })
+    }
+}
+
+fn pair(random: &mut Random, kind: Kind) -> PairSetup {
+    let identities = [(); 2].map(|()| identity(random, kind));
+    let frame_max = identities.iter().map(|one| one.limits.body_max()).min().unwrap_or(256);
+    let habits = [(); 2].map(|()| habits(random, frame_max, kind));
+    PairSetup { identities, habits }
+}
+
+fn weather(random: &mut Random) -> Weather {
+    match random.below(100) {
+        0..=19 => Weather::default(),
+        20..=44 => Weather { breaks: 1, ..Weather::default() },
+        45..=84 => Weather { restart: None, ..storms(random) },
+        85..=92 => storms(random),
+        // The time that a session is kept is over now and then before the dialer is back.
+        _ => Weather { ttl_ms: random.between(1, 4000), ..storms(random) },
+    }
+}
+
+fn storms(random: &mut Random) -> Weather {
+    let side = random.pick(&Side::BOTH);
+    let at = |random: &mut Random| Time::START + micros(random.between(1_000, 8_000_000));
+    let restart = Some((side, at(random)));
+    let freezes = (0..random.pick(&[0, 0, 0, 1, 2])).map(|_| {
+        let from = at(random);
+        (random.pick(&Side::BOTH), from, from + micros(random.between(1, 10_000_000)))
+    });
+    Weather {
+        freezes: freezes.collect(),
+        breaks: random.between(1, 6),
+        ttl_ms: 60_000,
+        restart,
+        doubles: random.pick(&[0, 0, 20, 60]),
     }
 }
 

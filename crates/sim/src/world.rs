@@ -1,26 +1,30 @@
-//! Turns the wheel: whatever is due next happens, and afterwards everything is checked.
+//! Turns the wheel: picks what is due next, lets it happen, looks at what must hold.
 //!
-//! The world goes on until nothing is due. If nothing was broken, all that was sent must have
-//! arrived then, one side says goodbye, and the other must hear it. If a wire was broken, both sides
-//! say what became of their calls, and the model compares.
+//! Up to three pairs of nodes hold a session each. Their connections break as the weather wants it,
+//! and then there is quiet: every session goes on until all is done, or ends on both sides with a
+//! fate for each call.
 
+use wigwag_link::resume::Proved;
 use wigwag_link::{Code, LinkError};
-use wigwag_wire::{Batch, Machine, ReadBuf, Time};
+use wigwag_wire::{Machine, Time};
 
 use crate::check::{Oracle, Totals, Violation, must};
 use crate::client::{Client, Fates};
 use crate::clock::{Clock, micros};
-use crate::network::Wire;
-use crate::peer::{Peer, PeerError, Role};
+use crate::peer::{PeerError, Role};
 use crate::random::Random;
 use crate::server::Server;
 use crate::setup::{Mutant, Setup, Side};
 use crate::trace::Trace;
 
+mod connection;
 mod node;
+mod build;
+mod resuming;
 mod judge;
 
-use node::{Ending, Node};
+use connection::Connection;
+use node::{Ending, Heard, Node};
 
 /// Which world, and what to keep of it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,14 +38,14 @@ pub struct Options {
 }
 
 /// What a run came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Calls over both directions.
     pub totals: Totals,
-    /// The session was open at some time.
-    pub opened: bool,
-    /// A wire broke, and this is what each side says of its calls.
-    pub fates: Option<[Fates; 2]>,
+    /// Connections that took a session up again.
+    pub resumes: u64,
+    /// Sessions that ended early, and what each side says of its calls.
+    pub fates: Vec<[Fates; 2]>,
 }
 
 /// A run and its story.
@@ -71,29 +75,42 @@ impl Shared {
     }
 }
 
+/// What can be due. The first number of each is a connection, or a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Action {
     /// A chunk that this side has written arrives at the other.
-    Arrive(Side),
-    Tick(Side),
-    ClientTurn(Side),
-    ServerTurn(Side),
+    Arrive(usize, Side),
+    Tick(usize, Side),
+    ClientTurn(usize, Side),
+    ServerTurn(usize, Side),
     /// This side notices the cut.
-    Notice(Side),
+    Notice(usize, Side),
+    /// The dialer tries to come back.
+    Redial(usize),
+    /// The session was kept for long enough.
+    Expire(usize, Side),
+    /// The nodes of this side die and come back.
+    Restart(Side),
 }
 
 struct World {
     shared: Shared,
-    nodes: [Node; 2],
-    /// Each named after the side that writes.
-    wires: [Wire; 2],
-    is_broken: bool,
-    notices: [Option<Time>; 2],
-    was_cut: bool,
+    setup: Setup,
+    pairs: Vec<[Node; 2]>,
+    lines: Vec<Connection>,
+    resumes: u64,
+    /// Ends that have lost their connection.
+    cuts: u64,
 }
 
 /// More events than any seed needs; a story that is longer goes in circles.
 const EVENTS_MAX: u64 = 2_000_000;
+
+/// After so long everything must have ended. Some wires carry a kilobyte a second.
+const STORY_MAX: Time = Time::from_nanos(4_000_000_000_000);
+
+/// What goes on when all is done: the last acks, and some signs of life.
+const LINGER_US: u64 = 3_000_000;
 
 /// Runs the world of `options` to its end.
 pub fn run(options: &Options) -> Run {
@@ -103,68 +120,56 @@ pub fn run(options: &Options) -> Run {
 }
 
 impl World {
-    fn new(options: &Options) -> World {
-        let mut random = Random::new(options.seed);
-        let setup = Setup::draw(&mut random, options.mutant);
-        let roles = [
-            Role::Dialer { session: random.draw_u128() },
-            Role::Listener { token: random.draw_u128() },
-        ];
-        // A planted error of a node's is one side's doing; the network's lies in its wires.
-        let guilty = random.pick(&Side::BOTH);
-        let nodes = Side::BOTH.map(|side| {
-            let at = side as usize;
-            let (identity, habits) = (setup.identities[at], setup.habits[at]);
-            let mutant = options.mutant.filter(|_| side == guilty);
-            let peer = Peer::new(setup.framing, identity, roles[at], Time::START);
-            let lies = u64::from(mutant == Some(Mutant::AckUnaccepted));
-            Node {
-                side,
-                habits,
-                peer: peer.with_acks_ahead(lies),
-                input: ReadBuf::new(),
-                batch: Batch::new(),
-                client: None,
-                server: Server::new(side, habits, identity.limits, mutant, random.below(10)),
-                client_turn: None,
-                server_turn: None,
-                over: false,
-                said_goodbye: false,
+    fn run(&mut self) -> Result<Report, Violation> {
+        for pair in 0..self.pairs.len() {
+            self.open(pair);
+        }
+        self.flush_all();
+        let cuts = loop {
+            self.go_on(|world| world.is_done())?;
+            let (end, cuts) = (self.shared.clock.now() + micros(LINGER_US), self.cuts);
+            self.go_on(|world| world.shared.clock.now() >= end || world.is_over())?;
+            if self.cuts == cuts {
+                break cuts;
             }
-        });
-        let shared = Shared {
-            random,
-            oracle: Oracle::default(),
-            trace: Trace::new(options.record),
-            clock: Clock::default(),
         };
-        let is_broken = setup.is_broken;
-        World { shared, nodes, wires: setup.wires, is_broken, notices: [None; 2], was_cut: false }
+        let mut fates = Vec::new();
+        for pair in 0..self.pairs.len() {
+            if self.pairs[pair].iter().any(|node| node.over) {
+                fates.push(self.judge_ended(pair)?);
+            } else {
+                self.judge_whole(pair)?;
+                self.say_goodbye(pair, cuts)?;
+            }
+        }
+        Ok(Report { totals: self.shared.oracle.totals(), resumes: self.resumes, fates })
     }
 
-    fn run(&mut self) -> Result<Report, Violation> {
-        Side::BOTH.into_iter().for_each(|side| self.flush(side));
-        self.until_quiet()?;
-        if self.is_broken {
-            return self.judge_broken();
-        }
-        self.judge_whole()?;
+    /// Ends a session in good order, unless something was cut since there were `cuts`.
+    fn say_goodbye(&mut self, pair: usize, cuts: u64) -> Result<(), Violation> {
         let first = self.shared.random.pick(&Side::BOTH);
-        if let Some(sender) = self.nodes[first as usize].peer.sender() {
+        let World { pairs, lines, .. } = self;
+        if let Some(sender) = pairs[pair][first as usize].place.sender(lines) {
             sender.close(Code::BYE, "");
         }
-        self.flush(first);
-        self.until_quiet()?;
-        let heard = self.nodes[first.other() as usize].said_goodbye;
-        must(heard, "a goodbye arrives", || format!("{first:?} said it"))?;
-        self.report(None)
+        self.flush_all();
+        let other = first.other() as usize;
+        self.go_on(move |world| world.pairs[pair][other].over || world.cuts > cuts)?;
+        let heard = self.pairs[pair][other].said_goodbye || self.cuts > cuts;
+        must(heard, "a goodbye arrives", || format!("{first:?} said it"))
     }
 
-    fn until_quiet(&mut self) -> Result<(), Violation> {
-        while let Some((at, action)) = self.next() {
+    /// Lets things happen until `is_enough`.
+    fn go_on(&mut self, is_enough: impl Fn(&mut World) -> bool) -> Result<(), Violation> {
+        while !is_enough(self) {
+            let Some((at, action)) = self.next() else {
+                let left = self.left();
+                return must(left.is_empty(), "everything ends", || left);
+            };
             self.shared.clock.advance_to(at);
+            must(at < STORY_MAX, "everything ends in time", || self.left())?;
             self.act(action)?;
-            Side::BOTH.into_iter().for_each(|side| self.flush(side));
+            self.flush_all();
             self.check()?;
             let events = self.shared.trace.events();
             must(events < EVENTS_MAX, "every story ends", || format!("{events} events"))?;
@@ -174,32 +179,44 @@ impl World {
 
     /// What is due next. Among those due at once the order of `Action` decides.
     fn next(&mut self) -> Option<(Time, Action)> {
-        Side::BOTH.into_iter().for_each(|side| self.schedule(side));
+        for pair in 0..self.pairs.len() {
+            Side::BOTH.into_iter().for_each(|side| self.schedule(pair, side));
+        }
         let mut next: Option<(Time, Action)> = None;
-        for side in Side::BOTH {
-            let node = &self.nodes[side as usize];
-            let deadline = if node.over { None } else { node.peer.deadline() };
-            let due = [
-                (self.wires[side as usize].next_due(), Action::Arrive(side)),
-                (deadline, Action::Tick(side)),
-                (node.client_turn, Action::ClientTurn(side)),
-                (node.server_turn, Action::ServerTurn(side)),
-                (self.notices[side as usize], Action::Notice(side)),
-            ];
-            for (time, action) in due {
-                let candidate = time.map(|time| (time, action));
-                next = match (next, candidate) {
-                    (Some(old), Some(new)) => Some(old.min(new)),
-                    (old, new) => old.or(new),
-                };
+        let mut due = |time: Option<Time>, side: Side, action: Action| {
+            let Some(time) = time else { return };
+            let candidate = (self.setup.weather.awake(side, time), action);
+            next = Some(next.map_or(candidate, |old| old.min(candidate)));
+        };
+        for (at, line) in self.lines.iter().enumerate().filter(|(_, line)| !line.is_silent()) {
+            for side in Side::BOTH {
+                let end = &line.ends[side as usize];
+                let arrival = line.wires[side as usize].next_due();
+                due(arrival, side.other(), Action::Arrive(at, side));
+                if !end.over {
+                    due(end.peer.deadline(), side, Action::Tick(at, side));
+                    due(end.notice, side, Action::Notice(at, side));
+                }
             }
+        }
+        for (at, pair) in self.pairs.iter().enumerate() {
+            due(pair[0].redial, Side::Dialer, Action::Redial(at));
+            for side in Side::BOTH {
+                let node = &pair[side as usize];
+                due(node.client_turn, side, Action::ClientTurn(at, side));
+                due(node.server_turn, side, Action::ServerTurn(at, side));
+                due(node.expires, side, Action::Expire(at, side));
+            }
+        }
+        if let Some((side, time)) = self.setup.weather.restart {
+            due(Some(time), side, Action::Restart(side));
         }
         next
     }
 
     /// Plans the next turn of whoever has work.
-    fn schedule(&mut self, side: Side) {
-        let node = &mut self.nodes[side as usize];
+    fn schedule(&mut self, pair: usize, side: Side) {
+        let node = &mut self.pairs[pair][side as usize];
         let now = self.shared.clock.now();
         let may_call = !node.over && node.client.as_ref().is_some_and(Client::has_work);
         if !may_call {
@@ -219,101 +236,157 @@ impl World {
     fn act(&mut self, action: Action) -> Result<(), Violation> {
         let now = self.shared.clock.now();
         match action {
-            Action::Arrive(from) => {
-                let Some(bytes) = self.wires[from as usize].deliver(now) else {
-                    return Ok(());
-                };
-                let node = &mut self.nodes[from.other() as usize];
-                self.shared.note(node.side, "bytes arrive", bytes.len() as u64, 0);
-                if node.over {
-                    return Ok(());
-                }
-                node.input.fill(&bytes);
-                let outcome = node.read(&mut self.shared);
-                self.ended(from.other(), outcome)
+            Action::Arrive(at, from) => self.arrive(at, from),
+            Action::Tick(at, side) => {
+                self.shared.note(side, "tick", at as u64, 0);
+                let outcome = self.lines[at].ends[side as usize].peer.tick(now);
+                self.ended(at, side, outcome.map_err(Ending::Peer))
             }
-            Action::Tick(side) => {
-                self.shared.note(side, "tick", 0, 0);
-                let outcome = self.nodes[side as usize].peer.tick(now).map_err(Ending::Peer);
-                self.ended(side, outcome)
-            }
-            Action::ClientTurn(side) => {
-                let Node { client, peer, client_turn, .. } = &mut self.nodes[side as usize];
+            Action::ClientTurn(pair, side) => {
+                let World { pairs, lines, shared, .. } = self;
+                let Node { client, client_turn, place, .. } = &mut pairs[pair][side as usize];
                 *client_turn = None;
-                match (client, peer.sender()) {
-                    (Some(client), Some(sender)) => client.turn(sender, &mut self.shared),
+                match (client, place.sender(lines)) {
+                    (Some(client), Some(sender)) => client.turn(sender, shared),
                     _ => Ok(()),
                 }
             }
-            Action::ServerTurn(side) => {
-                let Node { server, peer, server_turn, over, .. } = &mut self.nodes[side as usize];
+            Action::ServerTurn(pair, side) => {
+                let World { pairs, lines, shared, .. } = self;
+                let Node { server, server_turn, place, over, .. } = &mut pairs[pair][side as usize];
                 *server_turn = None;
-                server.turn(peer.sender().filter(|_| !*over), &mut self.shared)
+                server.turn(place.sender(lines).filter(|_| !*over), shared)
             }
-            Action::Notice(side) => {
-                self.shared.note(side, "cut noticed", 0, 0);
-                self.notices[side as usize] = None;
-                self.nodes[side as usize].over = true;
+            Action::Notice(at, side) => {
+                self.shared.note(side, "cut noticed", at as u64, 0);
+                self.lost(at, side);
+                Ok(())
+            }
+            Action::Redial(pair) => {
+                self.redial(pair);
+                Ok(())
+            }
+            Action::Expire(pair, side) => {
+                self.shared.note(side, "given up", pair as u64, 0);
+                self.end_session(pair, side);
+                Ok(())
+            }
+            Action::Restart(side) => {
+                self.restart(side);
                 Ok(())
             }
         }
     }
 
-    /// What the reading of a node came to. Peers that accuse each other are a broken promise,
-    /// because both are honest; a late opening is right when nothing can arrive any more.
-    fn ended(&mut self, side: Side, outcome: Result<(), Ending>) -> Result<(), Violation> {
-        let node = &mut self.nodes[side as usize];
-        match outcome {
-            Ok(()) => Ok(()),
-            Err(Ending::Violation(violation)) => Err(violation),
-            Err(Ending::Peer(PeerError::Late)) if self.is_broken => {
-                node.over = true;
+    fn arrive(&mut self, at: usize, from: Side) -> Result<(), Violation> {
+        let now = self.shared.clock.now();
+        let line = &mut self.lines[at];
+        let Some(bytes) = line.wires[from as usize].deliver(now) else {
+            return Ok(());
+        };
+        let side = from.other();
+        self.shared.note(side, "bytes arrive", at as u64, bytes.len() as u64);
+        let end = &mut line.ends[side as usize];
+        if end.over {
+            return self.arrive_late(at, side, &bytes);
+        }
+        end.input.fill(&bytes);
+        self.read(at, side)
+    }
+
+    /// Reads what has come to an end.
+    fn read(&mut self, at: usize, side: Side) -> Result<(), Violation> {
+        loop {
+            let World { pairs, lines, shared, .. } = self;
+            let line = &mut lines[at];
+            let node = &mut pairs[line.pair][side as usize];
+            let end = &mut line.ends[side as usize];
+            let was_open = node.client.is_some();
+            let outcome = node.read(end, shared);
+            if !was_open && node.client.is_some() {
+                node.place.carried = Some(at);
+            }
+            match outcome {
+                Ok(Some(heard)) => self.hear(at, heard)?,
+                Ok(None) => return Ok(()),
+                Err(ending) => return self.ended(at, side, Err(ending)),
+            }
+            if self.lines[at].ends[side as usize].over {
+                return Ok(());
+            }
+        }
+    }
+
+    fn hear(&mut self, at: usize, heard: Heard) -> Result<(), Violation> {
+        match heard {
+            Heard::Known => {
+                self.claim(at);
                 Ok(())
             }
-            Err(Ending::Peer(PeerError::Link(LinkError::ToldByPeer {
-                code: Code::BYE, ..
-            }))) => {
-                node.said_goodbye = true;
-                node.over = true;
+            Heard::Resumed(resumed) => self.resumed(at, resumed),
+            Heard::Claimed(claim, proof) => match self.check_claim(&claim, &proof) {
+                Ok((pair, proved)) => self.let_in(at, pair, &proved),
+                Err(error) => {
+                    self.shared.note(Side::Listener, "refused", at as u64, claim.epoch);
+                    self.lines[at].ends[1].peer.fail(&PeerError::Link(error));
+                    self.flush_all();
+                    let World { lines, shared, .. } = self;
+                    lines[at].let_go(Side::Listener, shared.clock.now(), &mut shared.random);
+                    Ok(())
+                }
+            },
+        }
+    }
+
+    /// What an end came to. Peers that accuse each other are a broken promise, because both are
+    /// honest; a silent one may be behind a broken wire.
+    fn ended(
+        &mut self,
+        at: usize,
+        side: Side,
+        outcome: Result<(), Ending>,
+    ) -> Result<(), Violation> {
+        let pair = self.lines[at].pair;
+        let error = match outcome {
+            Ok(()) => return Ok(()),
+            Err(Ending::Violation(violation)) => return Err(violation),
+            Err(Ending::Peer(error)) => error,
+        };
+        match &error {
+            PeerError::Late | PeerError::Link(LinkError::Silent) => {
+                self.shared.note(side, "silence", at as u64, 0);
+                self.lost(at, side);
                 Ok(())
             }
-            Err(Ending::Peer(error)) => {
-                node.peer.fail(&error);
+            PeerError::Link(LinkError::ToldByPeer { code: Code::BYE, .. }) => {
+                self.pairs[pair][side as usize].said_goodbye = true;
+                self.end_session(pair, side);
+                Ok(())
+            }
+            PeerError::Link(LinkError::ToldByPeer { code, .. })
+                if [Code::SESSION_UNKNOWN, Code::TOKEN_BAD].contains(code) =>
+            {
+                self.turned_away(at, *code)
+            }
+            _ => {
+                self.lines[at].ends[side as usize].peer.fail(&error);
                 Err(Violation::new("honest peers have nothing to say against each other", error))
             }
         }
     }
 
-    /// Writes as much as the wire takes.
-    fn flush(&mut self, side: Side) {
-        let now = self.shared.clock.now();
-        let (node, wire) = (&mut self.nodes[side as usize], &mut self.wires[side as usize]);
-        while !node.over && wire.room() > 0 {
-            if node.batch.is_empty() {
-                node.peer.take_output(&mut node.batch);
+    fn flush_all(&mut self) {
+        let World { lines, shared, setup, .. } = self;
+        let now = shared.clock.now();
+        for (at, line) in lines.iter_mut().enumerate() {
+            for side in Side::BOTH {
+                if line.ends[side as usize].over || setup.weather.awake(side, now) > now {
+                    continue;
+                }
+                for length in line.flush(side, now, &mut shared.random) {
+                    shared.note(side, "bytes written", at as u64, length);
+                }
             }
-            let Some(slice) = node.batch.slices().next() else {
-                break;
-            };
-            let written = wire.write(slice, now, &mut self.shared.random);
-            node.batch.advance(written);
-            self.shared.note(side, "bytes written", written as u64, 0);
-        }
-        if wire.is_cut() && !std::mem::replace(&mut self.was_cut, true) {
-            self.cut(now);
-        }
-    }
-
-    /// The connection is cut: both wires are severed, and each side notices in its own time.
-    fn cut(&mut self, now: Time) {
-        for side in Side::BOTH {
-            let wire = &mut self.wires[side as usize];
-            wire.sever();
-            if self.shared.random.chance(30) {
-                wire.lose_all();
-            }
-            let pause = self.shared.random.between(0, 200_000);
-            self.notices[side as usize] = Some(now + micros(pause));
         }
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::receiver::Receiver;
 
 fn sender() -> Sender {
-    Sender::new(&Limits::default(), Limits::default())
+    Sender::new(&Limits::default(), Limits::default(), Time::START)
 }
 
 fn one_tell(sender: &mut Sender, channel: u64, byte: u8) {
@@ -18,7 +18,7 @@ fn one_tell(sender: &mut Sender, channel: u64, byte: u8) {
 /// The next batch as bytes; empty when there is none.
 fn output(sender: &mut Sender) -> Vec<u8> {
     let mut out = Outgoing::default();
-    sender.take_output(&mut out);
+    sender.take_output(&mut out, Time::START);
     let mut bytes = out.head.as_slice().to_vec();
     out.taken.segments.iter().for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
     assert_eq!(bytes.len(), out.len());
@@ -158,15 +158,15 @@ fn an_ack_rides_along_or_goes_alone_after_its_delay() {
     assert!(!sender.has_output());
     let due = start + Duration::from_millis(ACK_DELAY_MS);
     assert_eq!(sender.deadline(), Some(due));
-    sender.tick(start);
+    sender.tick(start, || true).unwrap();
     assert!(!sender.has_output(), "not yet");
-    sender.tick(due);
+    sender.tick(due, || true).unwrap();
     assert_eq!(output(&mut sender), [0, 5, 0, 0]);
-    assert_eq!(sender.deadline(), None);
+    assert_eq!(sender.deadline(), Some(start + Duration::from_secs(1)), "the next sign of life");
     sender.accepted(6, 100, due);
     one_tell(&mut sender, 0, 1);
     assert_eq!(output(&mut sender)[..4], [0, 6, 0, 1]);
-    sender.tick(due + Duration::from_secs(1));
+    sender.tick(due + Duration::from_millis(ACK_DELAY_MS), || true).unwrap();
     assert!(!sender.has_output(), "it was told with the tell");
 }
 
@@ -181,8 +181,11 @@ fn a_megabyte_is_acknowledged_at_once() {
 
 #[test]
 fn channels_are_numbered_anew_when_they_are_free() {
-    let mut sender =
-        Sender::new(&Limits::default(), Limits { channels_max: 2, ..Limits::default() });
+    let mut sender = Sender::new(
+        &Limits::default(),
+        Limits { channels_max: 2, ..Limits::default() },
+        Time::START,
+    );
     assert_eq!(sender.open_channel(), Some(0));
     assert_eq!(sender.open_channel(), Some(1));
     assert_eq!(sender.open_channel(), None);
@@ -306,4 +309,45 @@ fn every_frame_is_read_as_it_was_written() {
         }
     }
     assert!(LinkError::protocol("x").to_string().contains('x'));
+}
+
+#[test]
+fn after_a_cut_goes_again_what_had_no_number_too() {
+    let mut sender = sender();
+    let channel = sender.open_channel().unwrap();
+    sender.attached(channel, 2);
+    assert!(sender.stuck(channel, 5), "NEED is to be said");
+    sender.grant(3, 64).unwrap();
+    assert!(sender.freed(3, 40), "CREDIT is to be said");
+    sender.pinged(9, 1000);
+    one_tell(&mut sender, channel, 1);
+    one_tell(&mut sender, channel, 2);
+    let lost = output(&mut sender);
+    assert!(!sender.has_output());
+    sender.resume(0, Time::START).unwrap();
+    let mut receiver = Receiver::new(&Limits::default());
+    let again = frames(&mut receiver, &output(&mut sender)).unwrap();
+    let mut first = frames(&mut Receiver::new(&Limits::default()), &lost).unwrap();
+    first.retain(|frame| !frame.contains("Pong"));
+    assert_eq!(again, first, "all but the answer to a PING that nobody remembers");
+    assert_eq!(again.len(), 4);
+    sender.resume(2, Time::START).unwrap();
+    let again = frames(&mut receiver, &output(&mut sender)).unwrap();
+    assert_eq!(again.len(), 2, "the tells were accepted: {again:?}");
+    assert!(sender.resume(1, Time::START).is_err(), "what was accepted stays so");
+}
+
+#[test]
+fn a_silent_peer_is_asked_and_then_given_up() {
+    let (mut sender, second) = (sender(), Duration::from_secs(1));
+    let mut receiver = Receiver::new(&Limits::default());
+    sender.tick(Time::START + second, || true).unwrap();
+    let said = frames(&mut receiver, &output(&mut sender)).unwrap();
+    assert_eq!(said, ["Ping { id: 1, next_ms: 1000 }"]);
+    sender.heard(Time::START + second);
+    sender.tick(Time::START + Duration::from_millis(3999), || true).unwrap();
+    let silent = sender.tick(Time::START + 4 * second, || true);
+    assert_eq!(silent, Err(LinkError::Silent));
+    sender.resume(0, Time::START + 9 * second).unwrap();
+    assert_eq!(sender.deadline(), Some(Time::START + 10 * second), "a new connection starts over");
 }

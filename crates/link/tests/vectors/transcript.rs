@@ -81,7 +81,7 @@ fn written(sender: &mut Sender, frames: &[Fields<'_>]) -> Vec<u8> {
         }
     }
     let mut out = Outgoing::default();
-    sender.take_output(&mut out);
+    sender.take_output(&mut out, Time::START);
     let segments = out.taken.segments.iter().map(|segment| segment.as_slice());
     framed(&[out.head.as_slice()].into_iter().chain(segments).collect::<Vec<_>>().concat())
 }
@@ -92,8 +92,8 @@ fn a_whole_session_is_as_in_the_vectors() {
     let steps = list(&file, "steps");
     let identities = play_opening(steps);
     let side = |step: &Value| usize::from(text(&step["from"]) == "listener");
-    let mut senders =
-        [0, 1].map(|at| Sender::new(&identities[at].limits, identities[1 - at].limits));
+    let mut senders = [0, 1]
+        .map(|at| Sender::new(&identities[at].limits, identities[1 - at].limits, Time::START));
     let mut receivers = [0, 1].map(|at| Receiver::new(&identities[at].limits));
     for step in &steps[6..] {
         let batch = &step["batch"];

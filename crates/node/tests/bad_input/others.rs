@@ -146,15 +146,15 @@ pub(crate) async fn ipc_with_another_type(stage: &Stage) {
     expected.check("ipc", &seen);
 }
 
-/// The session is open, and then nothing comes.
+/// The session is open, and then nothing comes: three signs of life are missed.
 pub(crate) async fn silence_after_opened(stage: &Stage) {
     let (listener, address) = listen().await;
     let there = format!("{address}/counter");
     let expected = Expected {
-        kind: Kind::TimedOut,
-        fault: Fault::Peer,
-        words: "no answer within 5s",
-        mend: "check that the peer is alive and is an SP program",
+        kind: Kind::Call(CallErrorKind::NotDelivered),
+        fault: Fault::Network,
+        words: "the peer has been silent for too long",
+        mend: "it is safe to send it again",
     };
     let us = async {
         // Those who come to an address that is being dialed wait no longer than the first.

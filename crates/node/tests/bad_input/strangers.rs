@@ -164,7 +164,7 @@ pub(crate) fn one_sided_openings() -> Vec<Stranger> {
             dialed: None,
             ..after_header(
                 "RESUME",
-                &[pair(&hello(identity())), pair(&[5, 0])].concat(),
+                &[pair(&hello(identity())), pair(&[&[5][..], &[0; 52]].concat())].concat(),
                 refused_with(Code::SESSION_UNKNOWN, "no session of that id", BREAKS),
                 Some(Code::SESSION_UNKNOWN),
             )

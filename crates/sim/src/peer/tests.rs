@@ -17,7 +17,8 @@ fn identity(seed: u128) -> Identity {
 
 fn pair(framing: Framing) -> (Peer, Peer) {
     let dialer = Peer::new(framing, identity(10), Role::Dialer { session: 7 }, Time::START);
-    let listener = Peer::new(framing, identity(20), Role::Listener { token: 9 }, Time::START);
+    let listener =
+        Peer::new(framing, identity(20), Role::Listener { token: 9, ttl_ms: 0 }, Time::START);
     (dialer, listener)
 }
 
@@ -35,6 +36,9 @@ fn feed(peer: &mut Peer, bytes: &[u8], chunk: usize) -> Result<Vec<String>, Peer
         while let Some(event) = peer.receive(&mut input, Time::START)? {
             match event {
                 Event::Opened(opened) => seen.push(format!("{opened:?}")),
+                Event::Known => seen.push("known".into()),
+                Event::Claimed(claim, _) => seen.push(format!("{claim:?}")),
+                Event::Resumed(resumed) => seen.push(format!("{resumed:?}")),
                 Event::Batch(mut arrived) => {
                     while let Some((frame, _)) = arrived.incoming.next_frame()? {
                         seen.push(format!("{frame:?}"));
@@ -88,7 +92,8 @@ fn the_dialer_says_hello_only_to_a_pair1_socket() {
 fn a_refusal_says_why_before_the_connection_ends() {
     let (mut dialer, _) = pair(Framing::Tcp);
     let picky = Identity { required: 4, ..identity(20) };
-    let mut listener = Peer::new(Framing::Tcp, picky, Role::Listener { token: 9 }, Time::START);
+    let mut listener =
+        Peer::new(Framing::Tcp, picky, Role::Listener { token: 9, ttl_ms: 0 }, Time::START);
     let header = output(&mut listener);
     let mut wire = output(&mut dialer);
     feed(&mut dialer, &header, 8).expect("a header");

@@ -2,7 +2,8 @@
 
 use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_RESERVE};
 
-use super::{Report, World};
+use super::build::ids_of;
+use super::{Node, World};
 use crate::check::{Violation, must};
 use crate::client::{Client, Fates};
 use crate::setup::Side;
@@ -10,57 +11,99 @@ use crate::setup::Side;
 impl World {
     /// What must hold after every event.
     pub(super) fn check(&mut self) -> Result<(), Violation> {
-        for side in Side::BOTH {
-            let [first, second] = &mut self.nodes;
-            let (ours, theirs) = match side {
-                Side::Dialer => (first, second),
-                Side::Listener => (second, first),
-            };
-            let read = theirs.peer.receiver().map_or(0, |receiver| receiver.recv_next());
-            let waiting = ours.input.len() as u64;
+        let World { pairs, lines, .. } = self;
+        for end in lines.iter().flat_map(|line| &line.ends).filter(|end| !end.over) {
+            let waiting = end.input.len() as u64;
             let longest = SEGMENT_BYTES as u64 * 8;
             must(waiting < longest, "input is bounded", || format!("{waiting} bytes wait"))?;
-            let Some(sender) = ours.peer.sender() else {
-                continue;
-            };
-            let acked = sender.outbox.acked();
-            must(acked <= read, "nobody acknowledges what was not accepted", || {
-                format!("{side:?} has acks up to {acked}, {read} were accepted")
-            })?;
-            let kept = sender.outbox.retained();
-            let most = UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
-            must(kept <= most, "an outbox is bounded", || format!("{kept} bytes kept"))?;
+        }
+        for pair in pairs {
+            for side in Side::BOTH {
+                let theirs = &pair[side.other() as usize];
+                let read = theirs.place.receiver(lines).map(|receiver| receiver.recv_next());
+                let Some(sender) = pair[side as usize].place.sender(lines) else {
+                    continue;
+                };
+                let acked = sender.outbox.acked();
+                let read = read.unwrap_or(acked);
+                must(acked <= read, "nobody acknowledges what was not accepted", || {
+                    format!("{side:?} has acks up to {acked}, {read} were accepted")
+                })?;
+                let kept = sender.outbox.retained();
+                let most = UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
+                must(kept <= most, "an outbox is bounded", || format!("{kept} bytes kept"))?;
+            }
         }
         Ok(())
     }
 
-    pub(super) fn judge_whole(&mut self) -> Result<(), Violation> {
-        self.shared.oracle.all_done()?;
-        for node in &mut self.nodes {
-            let done = node.client.as_ref().is_some_and(Client::is_done);
-            must(done, "everything ends", || format!("{:?} is left waiting", node.side))?;
-            let settled = node.peer.sender().is_some_and(|sender| sender.outbox.is_settled());
-            must(settled, "everything is acknowledged", || format!("{:?}", node.side))?;
-            if let Some(sender) = node.peer.sender() {
-                node.server.credit_is_back(sender)?;
+    /// Every session has ended on both sides.
+    pub(super) fn is_over(&self) -> bool {
+        self.pairs.iter().flatten().all(|node| node.over && !node.server.has_work())
+    }
+
+    /// Every session has ended on both sides, or has done all that it had to do.
+    pub(super) fn is_done(&mut self) -> bool {
+        (0..self.pairs.len()).all(|pair| self.left_of(pair).is_none())
+    }
+
+    /// What is left to do, for people.
+    pub(super) fn left(&mut self) -> String {
+        let all = (0..self.pairs.len())
+            .filter_map(|pair| self.left_of(pair).map(|left| format!("pair {pair}: {left}")));
+        all.collect::<Vec<String>>().join("; ")
+    }
+
+    fn left_of(&mut self, pair: usize) -> Option<String> {
+        let World { pairs, lines, .. } = self;
+        let pair = &mut pairs[pair];
+        let ended = pair.iter().filter(|node| node.over).count();
+        for node in pair {
+            let side = node.side;
+            if node.server.has_work() {
+                return Some(format!("the actors of {side:?}"));
+            }
+            if node.over {
+                continue;
+            }
+            if ended > 0 {
+                return Some(format!("{side:?} does not know that it is over"));
+            }
+            if node.place.carried.is_none() || !node.client.as_ref().is_some_and(Client::is_done) {
+                return Some(format!("{side:?} is left waiting"));
+            }
+            if !node.place.sender(lines).is_some_and(|sender| sender.outbox.is_settled()) {
+                return Some(format!("{side:?} has no acks"));
+            }
+        }
+        None
+    }
+
+    pub(super) fn judge_whole(&mut self, pair: usize) -> Result<(), Violation> {
+        self.shared.oracle.all_done(ids_of(pair))?;
+        let World { pairs, lines, .. } = self;
+        for Node { server, place, .. } in &mut pairs[pair] {
+            if let Some(sender) = place.sender(lines) {
+                server.credit_is_back(sender)?;
                 let kept = sender.outbox.retained();
                 must(kept == 0, "what is acknowledged is let go", || format!("{kept} bytes"))?;
             }
         }
-        self.both_agree_on_credit(Side::Dialer)?;
-        self.both_agree_on_credit(Side::Listener)
+        self.both_agree_on_credit(pair, Side::Dialer)?;
+        self.both_agree_on_credit(pair, Side::Listener)
     }
 
     /// What a sender believes it may use is what its receiver counts.
-    fn both_agree_on_credit(&mut self, side: Side) -> Result<(), Violation> {
-        let node = &mut self.nodes[side as usize];
-        let mut ours = match (&node.client, node.peer.sender()) {
+    fn both_agree_on_credit(&mut self, pair: usize, side: Side) -> Result<(), Violation> {
+        let World { pairs, lines, .. } = self;
+        let node = &mut pairs[pair][side as usize];
+        let mut ours = match (&node.client, node.place.sender(lines)) {
             (Some(client), Some(sender)) => client.free_units(sender),
             _ => Vec::new(),
         };
-        let other = &mut self.nodes[side.other() as usize];
-        let mut theirs =
-            other.peer.sender().map_or(Vec::new(), |sender| other.server.free_units(sender));
+        let other = &mut pairs[pair][side.other() as usize];
+        let theirs = other.place.sender(lines);
+        let mut theirs = theirs.map_or(Vec::new(), |sender| other.server.free_units(sender));
         ours.sort_unstable();
         theirs.sort_unstable();
         must(ours == theirs, "both sides agree on credit", || {
@@ -68,34 +111,31 @@ impl World {
         })
     }
 
-    /// Nothing happens any more because a wire is broken. A node that was not told by now would
-    /// be told by its silence timer; either way its session is over.
-    pub(super) fn judge_broken(&mut self) -> Result<Report, Violation> {
-        self.nodes.iter_mut().for_each(|node| node.over = true);
-        self.until_quiet()?;
+    /// The session has ended early. Each side that still lives says what became of its calls, and the
+    /// model knows better.
+    pub(super) fn judge_ended(&mut self, pair: usize) -> Result<[Fates; 2], Violation> {
+        let World { pairs, lines, shared, .. } = self;
         let mut fates = [Fates::default(); 2];
         for side in Side::BOTH {
-            let read =
-                self.nodes[side.other() as usize].peer.receiver().map_or(0, |r| r.recv_next());
-            let node = &mut self.nodes[side as usize];
-            let (Some(client), Some(sender)) = (&node.client, node.peer.sender()) else {
+            let theirs = &pairs[pair][side.other() as usize];
+            let read = theirs.place.receiver(lines).map_or(0, |receiver| receiver.recv_next());
+            let theirs_is_new = theirs.is_new;
+            let Node { client, place, is_new, .. } = &mut pairs[pair][side as usize];
+            let (Some(client), Some(sender), false) = (client, place.sender(lines), *is_new) else {
                 continue;
             };
-            let untaken_from = sender.outbox.next_seq() - sender.outbox.untaken_frames();
-            must(read <= untaken_from, "frames that nobody took are never delivered", || {
-                format!("{side:?}: {read} accepted, {untaken_from} taken")
-            })?;
-            fates[side as usize] = client.fates(untaken_from, &mut self.shared)?;
+            let sent = sender.outbox.next_seq() - sender.outbox.untaken_frames();
+            must(
+                theirs_is_new || read <= sent,
+                "frames that nobody took are never delivered",
+                || format!("{side:?}: {read} accepted, {sent} taken"),
+            )?;
+            let told = client.fates(sent, shared)?;
+            let sum = told.delivered + told.not_delivered + told.unknown;
+            let calls = client.calls();
+            must(sum == calls, "every call has one fate", || format!("{sum} fates of {calls}"))?;
+            fates[side as usize] = told;
         }
-        let sum: u64 =
-            fates.iter().map(|one| one.delivered + one.not_delivered + one.unknown).sum();
-        let sent = self.shared.oracle.totals().sent;
-        must(sum == sent, "every call has one fate", || format!("{sum} fates of {sent} calls"))?;
-        self.report(Some(fates))
-    }
-
-    pub(super) fn report(&self, fates: Option<[Fates; 2]>) -> Result<Report, Violation> {
-        let opened = self.nodes.iter().any(|node| node.client.is_some());
-        Ok(Report { totals: self.shared.oracle.totals(), opened, fates })
+        Ok(fates)
     }
 }

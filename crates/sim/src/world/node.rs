@@ -1,32 +1,61 @@
-//! One node: a peer, its input, and the application on top.
+//! One node of a pair: its session, wherever that is, and the application on top.
 
-use wigwag_link::LinkError;
+use wigwag_link::batch::Header;
 use wigwag_link::frame::Frame;
-use wigwag_wire::{Batch, Machine, ReadBuf, Time};
+use wigwag_link::opening::Resumed;
+use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, Tickets};
+use wigwag_link::{LinkError, Receiver, Sender};
+use wigwag_wire::{Machine, Reader, Time};
 
 use super::Shared;
+use super::connection::{Connection, End};
 use crate::check::Violation;
 use crate::client::Client;
-use crate::peer::{Event, Peer, PeerError};
+use crate::peer::{Event, PAIR1_WORD, PeerError, Session};
+use crate::random::mix;
 use crate::server::Server;
-use crate::setup::{Habits, Side};
+use crate::setup::{Habits, Mutant, Side};
+
+/// Where a node's session is.
+#[derive(Debug)]
+pub(super) struct Place {
+    side: Side,
+    /// The connection that carries it.
+    pub(super) carried: Option<usize>,
+    /// The session, while no connection carries it.
+    pub(super) session: Option<Box<Session>>,
+}
 
 /// One node.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) side: Side,
     pub(super) habits: Habits,
-    pub(super) peer: Peer,
-    pub(super) input: ReadBuf,
-    pub(super) batch: Batch,
+    pub(super) first_id: u64,
     pub(super) client: Option<Client>,
     pub(super) server: Server,
     pub(super) client_turn: Option<Time>,
     pub(super) server_turn: Option<Time>,
-    /// The connection is over for this node: it has noticed a cut, or has read CLOSE.
+    pub(super) place: Place,
+    pub(super) session_id: u128,
+    /// What lets the dialer come back, and the listener know it.
+    pub(super) ticket: Option<Ticket>,
+    pub(super) tickets: Option<Tickets>,
+    /// The connection over which the dialer tries to come back, and when it tries again.
+    pub(super) trying: Option<usize>,
+    pub(super) redial: Option<Time>,
+    pub(super) tries: u64,
+    /// When a session that was cut is given up.
+    pub(super) expires: Option<Time>,
+    /// The session is over for this node.
     pub(super) over: bool,
+    /// It has died and come back, and knows of no session.
+    pub(super) is_new: bool,
     /// CLOSE has come.
     pub(super) said_goodbye: bool,
+    pub(super) mutant: Option<Mutant>,
+    /// Up to here a planted error has acknowledged what it never had.
+    pub(super) acked_ahead: u64,
 }
 
 /// Why a node stopped reading.
@@ -47,27 +76,99 @@ impl From<PeerError> for Ending {
     }
 }
 
+/// What a node has read that concerns more than itself.
+pub(super) enum Heard {
+    Known,
+    Claimed(Claim, [u8; PROOF_BYTES]),
+    Resumed(Resumed),
+}
+
+/// A keyed hash that serves here: nobody in this world breaks it.
+pub(super) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
+    let mut proof = [0; PROOF_BYTES];
+    let mut state = mix(token as u64) ^ mix((token >> 64) as u64).rotate_left(1);
+    for chunk in bytes.chunks(8) {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        state = mix(state ^ u64::from_le_bytes(word)).wrapping_add(state);
+    }
+    for word in proof.chunks_exact_mut(8) {
+        state = mix(state);
+        word.copy_from_slice(&state.to_le_bytes());
+    }
+    proof
+}
+
+impl Place {
+    pub(super) fn new(side: Side) -> Place {
+        Place { side, carried: None, session: None }
+    }
+
+    /// The sending half, wherever the session is.
+    pub(super) fn sender<'a>(&'a mut self, lines: &'a mut [Connection]) -> Option<&'a mut Sender> {
+        match self.carried {
+            Some(at) => lines[at].ends[self.side as usize].peer.sender(),
+            None => self.session.as_mut().map(|session| &mut session.sender),
+        }
+    }
+
+    /// The reading half.
+    pub(super) fn receiver<'a>(&'a self, lines: &'a [Connection]) -> Option<&'a Receiver> {
+        match self.carried {
+            Some(at) => lines[at].ends[self.side as usize].peer.receiver(),
+            None => self.session.as_ref().map(|session| &session.receiver),
+        }
+    }
+}
+
 impl Node {
-    /// Reads all that can be read.
-    pub(super) fn read(&mut self, shared: &mut Shared) -> Result<(), Ending> {
+    /// Reads all that can be read from one of its ends. What stops it is given back and has to be
+    /// dealt with before it reads on.
+    pub(super) fn read(
+        &mut self,
+        end: &mut End,
+        shared: &mut Shared,
+    ) -> Result<Option<Heard>, Ending> {
         let now = shared.clock.now();
-        let Node { side, habits, peer, input, client, server, .. } = self;
+        let half_ack = self.mutant == Some(Mutant::HalfAck);
+        let Node { side, habits, client, server, .. } = self;
+        let End { peer, input, .. } = end;
         while let Some(event) = peer.receive(input, now)? {
             let mut arrived = match event {
                 Event::Opened(opened) => {
                     shared.note(*side, "opened", 0, 0);
-                    *client = Some(Client::new(*side, *habits, opened.peer.limits));
+                    self.session_id = opened.session;
+                    match side {
+                        Side::Dialer => {
+                            self.ticket = Some(Ticket::new(opened.session, opened.token))
+                        }
+                        Side::Listener => self.tickets = Some(Tickets::new(opened.token)),
+                    }
+                    *client = Some(Client::new(*side, self.first_id, *habits, opened.peer.limits));
                     continue;
                 }
+                Event::Known => return Ok(Some(Heard::Known)),
+                Event::Claimed(claim, proof) => return Ok(Some(Heard::Claimed(claim, proof))),
+                Event::Resumed(resumed) => return Ok(Some(Heard::Resumed(resumed))),
                 Event::Batch(arrived) => arrived,
             };
+            if let Some(tickets) = &mut self.tickets {
+                tickets.confirm();
+            }
             let Some(client) = client else { continue };
             if arrived.has_room {
                 client.has_room();
             }
+            let forgets = half_ack && server.strikes(Mutant::HalfAck);
+            let mut frames = 0;
             while let Some((frame, body)) =
                 arrived.incoming.next_frame().map_err(PeerError::Link)?
             {
+                frames += 1;
+                if forgets && frames > 1 && matches!(frame, Frame::Tell { .. } | Frame::Ask { .. })
+                {
+                    continue;
+                }
                 let sender = &mut *arrived.sender;
                 match frame {
                     Frame::Close { code, rule, detail } => {
@@ -77,6 +178,8 @@ impl Node {
                             PeerError::Link(LinkError::ToldByPeer { code, rule, detail }).into()
                         );
                     }
+                    Frame::Ping { id, next_ms } => sender.pinged(id, next_ms),
+                    Frame::Pong { .. } | Frame::Skipped { .. } => {}
                     Frame::Attached { .. }
                     | Frame::Credit { .. }
                     | Frame::Detached { .. }
@@ -86,6 +189,20 @@ impl Node {
                 }
             }
         }
-        Ok(())
+        self.ack_on_read(end, now);
+        Ok(None)
+    }
+
+    /// A planted error: the head of a batch has come, and it is acknowledged as if all of it had.
+    fn ack_on_read(&mut self, end: &mut End, now: Time) {
+        let at = end.peer.framing().prefix_bytes() + PAIR1_WORD.len();
+        let head =
+            end.input.as_slice().get(at..).map(|rest| Header::decode(&mut Reader::new(rest)));
+        let (Some(Ok(header)), Some(sender)) = (head, end.peer.sender()) else { return };
+        if self.mutant == Some(Mutant::AckOnRead) && header.count > 0 {
+            let ahead = header.first_seq + header.count;
+            self.acked_ahead = self.acked_ahead.max(ahead);
+            sender.accepted(ahead, 1, now);
+        }
     }
 }

@@ -1,0 +1,48 @@
+//! Errors that may be planted in a peer, so that somebody notices them.
+
+use std::sync::Arc;
+
+use wigwag_link::batch::Header;
+use wigwag_link::frame::Frame;
+use wigwag_link::frame::kind::REPLY;
+use wigwag_wire::{Buffer, Reader};
+
+/// Planted errors of a peer; an honest one has none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Faults {
+    /// Frames that it acknowledges and never got.
+    pub acks_ahead: u64,
+    /// It takes frames in again that it had accepted before.
+    pub takes_twice: bool,
+    /// Replies before this number are not sent again.
+    pub replies_lost_before: u64,
+}
+
+/// A batch as it would be if nobody had seen its beginning: its first frame becomes the next one.
+pub(super) fn forget_numbers(message: &mut Vec<u8>, recv_next: u64) {
+    let Some((word, batch)) = message.split_first_chunk::<4>() else { return };
+    let mut reader = Reader::new(batch);
+    let Ok(header) = Header::decode(&mut reader) else { return };
+    let mut whole = Buffer::new();
+    whole.extend(word);
+    Header { first_seq: header.first_seq.max(recv_next), ..header }.encode(&mut whole);
+    whole.extend(reader.rest());
+    *message = whole.as_slice().to_vec();
+}
+
+/// Each reply becomes a frame that its reader does not know and may skip.
+pub(super) fn lose_replies(segment: &mut Arc<Buffer>) {
+    const UNKNOWN: u8 = 0xFF;
+    let mut bytes = segment.as_slice().to_vec();
+    let mut reader = Reader::new(segment.as_slice());
+    let mut at = 0;
+    while let Ok((kind, _)) = Frame::next(&mut reader, u64::MAX) {
+        if kind == REPLY {
+            bytes[at] = UNKNOWN;
+        }
+        at = bytes.len() - reader.rest().len();
+    }
+    let mut changed = Buffer::new();
+    changed.extend(&bytes);
+    *segment = Arc::new(changed);
+}

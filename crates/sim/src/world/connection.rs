@@ -1,0 +1,101 @@
+//! One connection between two nodes: two wires, and what stands at either end of them.
+
+use wigwag_wire::{Batch, ReadBuf, Time};
+
+use crate::clock::micros;
+use crate::network::Wire;
+use crate::peer::Peer;
+use crate::random::Random;
+use crate::setup::Side;
+
+/// One end.
+#[derive(Debug)]
+pub(super) struct End {
+    pub(super) peer: Peer,
+    pub(super) input: ReadBuf,
+    pub(super) batch: Batch,
+    /// The node has done with it: it has noticed a cut, has read CLOSE, or the session has gone on.
+    pub(super) over: bool,
+    /// When the node will notice that the connection was cut.
+    pub(super) notice: Option<Time>,
+}
+
+impl End {
+    fn new(peer: Peer) -> End {
+        let (input, batch) = (ReadBuf::new(), Batch::new());
+        End { peer, input, batch, over: false, notice: None }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// The pair of nodes that it was made for.
+    pub(super) pair: usize,
+    /// Each named after the side that writes.
+    pub(super) wires: [Wire; 2],
+    pub(super) ends: [End; 2],
+    was_cut: bool,
+}
+
+impl Connection {
+    pub(super) fn new(pair: usize, wires: [Wire; 2], peers: [Peer; 2]) -> Connection {
+        Connection { pair, wires, ends: peers.map(End::new), was_cut: false }
+    }
+
+    /// Nothing can happen on it any more.
+    pub(super) fn is_gone(&self) -> bool {
+        self.ends.iter().all(|end| end.over)
+    }
+
+    /// Both ends have done with it, but what is under way still arrives.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_gone() && self.wires.iter().all(|wire| wire.next_due().is_none())
+    }
+
+    /// Writes as much as the wire takes; gives the numbers of bytes.
+    pub(super) fn flush(&mut self, side: Side, now: Time, random: &mut Random) -> Vec<u64> {
+        use wigwag_wire::Machine;
+        let (end, wire) = (&mut self.ends[side as usize], &mut self.wires[side as usize]);
+        let mut lengths = Vec::new();
+        end.peer.look_at_clock(now);
+        while !end.over && wire.room() > 0 {
+            if end.batch.is_empty() {
+                end.peer.take_output(&mut end.batch);
+            }
+            let Some(slice) = end.batch.slices().next() else {
+                break;
+            };
+            let written = wire.write(slice, now, random);
+            end.batch.advance(written);
+            lengths.push(written as u64);
+        }
+        if wire.is_cut() && !std::mem::replace(&mut self.was_cut, true) {
+            self.cut(now, random);
+        }
+        lengths
+    }
+
+    /// The connection is cut: both wires are severed, and each side notices in its own time.
+    fn cut(&mut self, now: Time, random: &mut Random) {
+        for side in Side::BOTH {
+            let wire = &mut self.wires[side as usize];
+            wire.sever();
+            if random.chance(30) {
+                wire.lose_all();
+            }
+            let pause = random.between(0, 200_000);
+            self.ends[side as usize].notice = Some(now + micros(pause));
+        }
+    }
+
+    /// One end lets go: what it writes from now on nobody gets, what it wrote is under way, and the
+    /// other notices some time.
+    pub(super) fn let_go(&mut self, side: Side, now: Time, random: &mut Random) {
+        self.ends[side as usize].over = true;
+        let other = &mut self.ends[side.other() as usize];
+        if !other.over && other.notice.is_none() && random.chance(70) {
+            other.notice = Some(now + micros(random.between(0, 300_000)));
+        }
+    }
+}

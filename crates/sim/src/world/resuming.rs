@@ -1,0 +1,299 @@
+//! Cuts, and what comes after them: the dialer returns, the listener looks at its claim, the session
+//! goes on or is given up.
+
+use core::time::Duration;
+
+use wigwag_link::opening::Resumed;
+use wigwag_link::resume::{Claim, PROOF_BYTES};
+
+use super::node::prove;
+use super::*;
+use crate::peer::{Peer, Session};
+
+/// Who dials waits so much longer than who listens keeps the session: the other side decides.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+impl World {
+    /// A node has lost a connection.
+    pub(super) fn lost(&mut self, at: usize, side: Side) {
+        let World { pairs, lines, shared, setup, .. } = self;
+        let now = shared.clock.now();
+        lines[at].let_go(side, now, &mut shared.random);
+        let pair = lines[at].pair;
+        let node = &mut pairs[pair][side as usize];
+        self.cuts += 1;
+        if node.place.carried == Some(at) {
+            node.place.carried = None;
+            node.place.session = lines[at].ends[side as usize].peer.leave();
+            let ttl = Duration::from_millis(setup.weather.ttl_ms);
+            if ttl.is_zero() {
+                self.end_session(pair, side);
+                return;
+            }
+            let patience = if side == Side::Dialer { PATIENCE } else { Duration::ZERO };
+            node.expires = Some(now + ttl + patience);
+            if side == Side::Dialer {
+                node.redial = Some(now + micros(shared.random.between(0, 20_000)));
+                node.tries = 0;
+            }
+        } else if side == Side::Dialer && node.trying == Some(at) {
+            self.try_later(pair);
+        } else if node.client.is_none() && at == pair {
+            // The first connection never came to a session.
+            self.end_session(pair, side);
+        }
+    }
+
+    fn try_later(&mut self, pair: usize) {
+        let node = &mut self.pairs[pair][Side::Dialer as usize];
+        node.trying = None;
+        if node.over {
+            return;
+        }
+        node.tries += 1;
+        let longest = 10_000 << node.tries.min(9);
+        let pause = self.shared.random.between(longest / 2, longest);
+        node.redial = Some(self.shared.clock.now() + micros(pause));
+    }
+
+    pub(super) fn redial(&mut self, pair: usize) {
+        self.pairs[pair][Side::Dialer as usize].redial = None;
+        let at = self.connect(pair, Role::Returning);
+        self.shared.note(Side::Dialer, "redial", pair as u64, at as u64);
+        self.pairs[pair][Side::Dialer as usize].trying = Some(at);
+    }
+
+    /// A session is over for a node: its connections too.
+    pub(super) fn end_session(&mut self, pair: usize, side: Side) {
+        let World { pairs, lines, shared, .. } = self;
+        let node = &mut pairs[pair][side as usize];
+        node.over = true;
+        node.redial = None;
+        node.expires = None;
+        node.trying = None;
+        if let Some(at) = node.place.carried.take() {
+            node.place.session = lines[at].ends[side as usize].peer.leave();
+        }
+        let now = shared.clock.now();
+        for line in lines.iter_mut().filter(|line| line.pair == pair) {
+            // A listener goes on listening: who comes back too late is told so.
+            let is_first =
+                line.ends[side as usize].peer.receiver().is_some() || side == Side::Dialer;
+            if is_first && !line.ends[side as usize].over {
+                line.let_go(side, now, &mut shared.random);
+            }
+        }
+    }
+
+    /// The dialer claims its session over a connection that it has tried.
+    pub(super) fn claim(&mut self, at: usize) {
+        let World { pairs, lines, .. } = self;
+        let pair = lines[at].pair;
+        let node = &mut pairs[pair][Side::Dialer as usize];
+        if node.trying != Some(at) {
+            return;
+        }
+        let peer = &mut lines[at].ends[Side::Dialer as usize].peer;
+        let (Some(ticket), Some(session), Some(nonces)) =
+            (&mut node.ticket, &node.place.session, peer.nonces())
+        else {
+            return;
+        };
+        let recv_next = session.receiver.recv_next().max(node.acked_ahead);
+        let claim = ticket.claim(recv_next, nonces);
+        let proof = ticket.prove(&claim, prove);
+        peer.claim(&claim, &proof);
+        if self.shared.random.chance(self.setup.weather.doubles) {
+            // It waits no longer and tries again, while the claim is on its way.
+            self.redial(pair);
+        }
+    }
+
+    /// The claim of a dialer: which pair's session, and is it right?
+    pub(super) fn check_claim(
+        &self,
+        claim: &Claim,
+        proof: &[u8; PROOF_BYTES],
+    ) -> Result<(usize, Proved), LinkError> {
+        let kept = |pair: &[Node; 2]| {
+            let node = &pair[Side::Listener as usize];
+            node.session_id == claim.session && !node.over && !node.is_new
+        };
+        let pair = self.pairs.iter().position(kept);
+        let unknown = LinkError::Misbehaved {
+            code: Code::SESSION_UNKNOWN,
+            rule: "no session of that id is kept here",
+        };
+        let pair = pair.ok_or_else(|| unknown.clone())?;
+        let tickets = self.pairs[pair][Side::Listener as usize].tickets.ok_or(unknown)?;
+        Ok((pair, tickets.check(claim, proof, prove)?))
+    }
+
+    /// The listener lets a dialer back in: first the old connection is shut off, then the number is
+    /// read that the dialer gets.
+    pub(super) fn let_in(
+        &mut self,
+        at: usize,
+        pair: usize,
+        proved: &Proved,
+    ) -> Result<(), Violation> {
+        let World { pairs, lines, shared, .. } = self;
+        let now = shared.clock.now();
+        let node = &mut pairs[pair][Side::Listener as usize];
+        if let Some(old) = node.place.carried.take() {
+            node.place.session = lines[old].ends[1].peer.leave();
+            lines[old].let_go(Side::Listener, now, &mut shared.random);
+        }
+        let Some(mut session) = node.place.session.take() else { return Ok(()) };
+        node.expires = None;
+        let claim = *proved.claim();
+        node.restart_from(&mut session, claim.recv_next, shared)?;
+        let tickets = node.tickets.as_mut();
+        let fresh = match (node.mutant, &tickets) {
+            (Some(Mutant::TokenKept), Some(tickets)) => tickets.token(),
+            _ => shared.random.draw_u128(),
+        };
+        tickets.into_iter().for_each(|tickets| tickets.renew(proved, fresh));
+        let accepted = session.receiver.recv_next();
+        shared.note(Side::Listener, "let in", claim.epoch, accepted);
+        let peer = &mut lines[at].ends[1].peer;
+        node.plant(peer, &session);
+        peer.let_in(&claim, fresh, session);
+        node.place.carried = Some(at);
+        Ok(())
+    }
+
+    /// The dialer was let in.
+    pub(super) fn resumed(&mut self, at: usize, resumed: Resumed) -> Result<(), Violation> {
+        let World { pairs, lines, shared, .. } = self;
+        let now = shared.clock.now();
+        let pair = lines[at].pair;
+        let node = &mut pairs[pair][Side::Dialer as usize];
+        let tried = node.trying == Some(at);
+        let session = if tried { node.place.session.take() } else { None };
+        let (Some(mut session), Some(ticket)) = (session, &mut node.ticket) else {
+            // A try that was left to itself: the token that it brings may be overtaken already.
+            lines[at].let_go(Side::Dialer, now, &mut shared.random);
+            return Ok(());
+        };
+        must(ticket.token() != resumed.token, "each resume brings a new token", || {
+            format!("connection {at}")
+        })?;
+        ticket.renew(resumed.token);
+        node.restart_from(&mut session, resumed.recv_next, shared)?;
+        shared.note(Side::Dialer, "resumed", pair as u64, resumed.recv_next);
+        let peer = &mut lines[at].ends[0].peer;
+        node.plant(peer, &session);
+        peer.carry(session);
+        (node.place.carried, node.trying, node.redial, node.expires) = (Some(at), None, None, None);
+        self.resumes += 1;
+        Ok(())
+    }
+
+    /// The listener knows no such session, or not by that token.
+    pub(super) fn turned_away(&mut self, at: usize, code: Code) -> Result<(), Violation> {
+        let pair = self.lines[at].pair;
+        self.shared.note(Side::Dialer, "turned away", pair as u64, u64::from(code.0));
+        let node = &self.pairs[pair][Side::Dialer as usize];
+        if node.trying != Some(at) {
+            // Another try has overtaken it.
+            let World { lines, shared, .. } = self;
+            lines[at].let_go(Side::Dialer, shared.clock.now(), &mut shared.random);
+            return Ok(());
+        }
+        let listener = &self.pairs[pair][Side::Listener as usize];
+        must(
+            listener.over || listener.is_new,
+            "nobody is turned away from a living session",
+            || format!("pair {pair}: {code}"),
+        )?;
+        self.end_session(pair, Side::Dialer);
+        Ok(())
+    }
+
+    /// Bytes come to an end that is over: nobody reads them.
+    pub(super) fn arrive_late(
+        &mut self,
+        at: usize,
+        side: Side,
+        bytes: &[u8],
+    ) -> Result<(), Violation> {
+        let node = &mut self.pairs[self.lines[at].pair][side as usize];
+        if node.mutant != Some(Mutant::NoFence) {
+            return Ok(());
+        }
+        let end = &mut self.lines[at].ends[side as usize];
+        if !end.peer.is_left() {
+            return Ok(());
+        }
+        end.input.fill(bytes);
+        let Some(new) = node.place.carried.filter(|carried| *carried != at) else {
+            return Ok(());
+        };
+        // A planted error: the session is read from here too.
+        let session = self.lines[new].ends[side as usize].peer.leave();
+        let Some(session) = session else { return Ok(()) };
+        let end = &mut self.lines[at].ends[side as usize];
+        end.peer.carry(session);
+        node.place.carried = Some(at);
+        self.read(at, side)?;
+        let node = &mut self.pairs[self.lines[at].pair][side as usize];
+        if let Some(session) = self.lines[at].ends[side as usize].peer.leave() {
+            self.lines[new].ends[side as usize].peer.carry(session);
+            node.place.carried = Some(new);
+        }
+        Ok(())
+    }
+
+    /// All nodes of a side die; they come back at once and know of no session.
+    pub(super) fn restart(&mut self, side: Side) {
+        self.shared.note(side, "restart", 0, 0);
+        self.setup.weather.restart = None;
+        self.cuts += 1;
+        for pair in 0..self.pairs.len() {
+            let node = &mut self.pairs[pair][side as usize];
+            node.is_new = true;
+            let limits = self.setup.pairs[pair].identities[side as usize].limits;
+            node.server = Server::new(side, node.habits, limits, None, 0);
+            self.end_session(pair, side);
+            let World { lines, shared, .. } = self;
+            for line in lines.iter_mut().filter(|line| line.pair == pair) {
+                line.let_go(side, shared.clock.now(), &mut shared.random);
+            }
+        }
+    }
+}
+
+impl Node {
+    /// The session goes on over a new connection, whose other end has accepted so much.
+    fn restart_from(
+        &mut self,
+        session: &mut Session,
+        recv_next: u64,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        let now = shared.clock.now();
+        let late = self.mutant == Some(Mutant::ReplayTooLate);
+        let outbox = &session.sender.outbox;
+        let skipped = u64::from(late && recv_next + outbox.untaken_frames() < outbox.next_seq());
+        let room = session
+            .sender
+            .resume(recv_next + skipped, now)
+            .map_err(|error| Violation::new("what a peer says it has accepted was sent", error))?;
+        if let (true, Some(client)) = (room, &mut self.client) {
+            client.has_room();
+        }
+        self.server.resumed(&mut session.sender);
+        if shared.random.chance(30) {
+            session.repeat_before(recv_next);
+        }
+        Ok(())
+    }
+
+    /// Planted errors of what this node sends again.
+    fn plant(&self, peer: &mut Peer, session: &Session) {
+        if self.mutant == Some(Mutant::ReplyNotResent) {
+            peer.lose_replies_before(session.sender.outbox.next_seq());
+        }
+    }
+}
