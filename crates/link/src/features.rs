@@ -7,7 +7,7 @@ pub const RESUME: u64 = 1 << 3;
 pub const RUNS: u64 = 1 << 4;
 
 /// What this crate can do.
-pub const OFFERED: u64 = RUNS;
+pub const OFFERED: u64 = RUNS | RESUME;
 
 /// The features of a session with a peer that offers these.
 pub fn on(peer: u64) -> u64 {

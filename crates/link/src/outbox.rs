@@ -65,6 +65,8 @@ pub struct Outbox {
     untaken: usize,
     /// All frames before this number may have reached the peer: a writer has taken them.
     sent: u64,
+    /// The number of the first frame that a writer took last.
+    last_taken: u64,
     /// The number of the next frame that is published.
     next_seq: u64,
     /// All frames before this number are acknowledged.
@@ -96,6 +98,7 @@ impl Outbox {
             segments: VecDeque::new(),
             untaken: 0,
             sent: 0,
+            last_taken: 0,
             next_seq: 0,
             acked: 0,
             retained: 0,
@@ -293,6 +296,32 @@ impl Outbox {
         }
         if taken.segments.is_empty() {
             taken.first_seq = self.next_seq;
+            self.last_taken = self.sent;
+        } else {
+            self.last_taken = taken.first_seq;
+        }
+    }
+
+    /// The connection is gone, and what a writer took last was not written whole: none of it has
+    /// reached the peer, who takes batches whole.
+    pub fn was_torn(&mut self) {
+        self.sent = self.sent.min(self.last_taken.max(self.acked));
+    }
+
+    /// The frames that have certainly not reached the peer, type and body, each run as one.
+    pub fn each_unsent(&self, mut each: impl FnMut(u8, &[u8])) {
+        let open = (self.open.as_slice(), self.next_seq - self.open_frames);
+        let sealed = self.segments.iter().map(|one| (one.bytes.as_slice(), one.first_seq));
+        for (bytes, mut seq) in sealed.chain([open]) {
+            let mut reader = Reader::new(bytes);
+            while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX)
+                && let Ok(numbers) = numbers(kind, body)
+            {
+                if seq >= self.sent {
+                    each(kind, body);
+                }
+                seq += numbers;
+            }
         }
     }
 

@@ -138,6 +138,16 @@ impl Flusher {
         done
     }
 
+    /// Nothing goes out from now on. True when a part of what was taken for writing has not: the last
+    /// batch that [`Crank::fill`] has given is not whole at the peer.
+    pub fn retire(&self) -> bool {
+        self.blocked.store(true, Ordering::SeqCst);
+        self.writing.run_alone(|writing| {
+            writing.failed.get_or_insert(io::ErrorKind::NotConnected.into());
+            !writing.batch.is_empty()
+        })
+    }
+
     /// The writing half itself.
     pub fn outlet(&self) -> &Arc<dyn Outlet> {
         &self.outlet

@@ -4,6 +4,8 @@
 //! there is more and go on. The worker looks at the note again after it has let go of the work, so
 //! a note left at the last moment is never lost (`handover_loom.rs` tries every interleaving).
 
+use std::sync::PoisonError;
+
 use crate::sync::{AtomicBool, Mutex, Ordering};
 
 /// A piece of work, its state, and the note.
@@ -17,6 +19,13 @@ impl<T> Handover<T> {
     /// Work that nobody has begun.
     pub fn new(state: T) -> Handover<T> {
         Handover { again: AtomicBool::new(false), work: Mutex::new(state) }
+    }
+
+    /// Runs `work` once, by this thread, when nobody else is at it: waits for the one who is.
+    pub fn run_alone<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
+        // One that panicked has left it as it was between two steps, which is all that is promised.
+        let mut state = self.work.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut state)
     }
 
     /// Has `work` run at least once after this call began, by this thread or by the one that is at

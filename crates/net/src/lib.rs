@@ -8,6 +8,7 @@ pub mod address;
 pub mod error;
 pub mod clock;
 pub mod options;
+pub mod redial;
 pub mod transport;
 mod stream;
 mod interface;

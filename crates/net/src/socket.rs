@@ -74,7 +74,6 @@ mod calls;
 mod pipe;
 mod admission;
 pub mod endpoint;
-mod redial;
 mod dialer;
 mod listener;
 

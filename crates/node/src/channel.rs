@@ -264,7 +264,7 @@ impl Channel {
             let cancel = Frame::Cancel { slot, generation };
             sending.sender.outbox.append(|out| write::any(out, &cancel));
             drop(sending);
-            self.link.flusher.wake_driver();
+            self.link.wake_driver();
         }
     }
 
@@ -318,7 +318,9 @@ impl Channel {
         was_idle: bool,
         then: Then,
     ) -> Attempt<()> {
-        sending.channels[self.number as usize].parked.leave(ticket);
+        let channel = &mut sending.channels[self.number as usize];
+        channel.parked.leave(ticket);
+        channel.called += 1;
         let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
         drop(sending);
         if turn::is_open() {
@@ -326,7 +328,7 @@ impl Channel {
         } else if piled {
             self.link.flush();
         } else if was_idle && then == Then::GoOn {
-            self.link.flusher.wake_driver();
+            self.link.wake_driver();
         }
         Attempt::Sent(())
     }

@@ -74,7 +74,7 @@ pub(crate) async fn finish(mut links: Vec<Arc<Link>>, end: Instant, why: &str) -
         link.flush();
         // The goodbye is a courtesy: what the socket does not take at once is not waited for.
         link.end(why);
-        link.cut.notify_one();
+        link.halt();
     }
     report
 }

@@ -13,7 +13,7 @@ use crate::reading::{Inbound, Open, Reading};
 impl Reading {
     pub(crate) fn control(&mut self, link: &Link, frame: Frame<'_>) -> Result<(), LinkError> {
         match frame {
-            Frame::Credit { channel, limit, .. } => credited(link, channel, limit),
+            Frame::Credit { channel, limit, handled } => credited(link, channel, limit, handled),
             Frame::Need { channel, limit_wanted } => {
                 link.sending().sender.needed(channel, limit_wanted);
             }
@@ -122,8 +122,12 @@ impl Reading {
     }
 }
 
-fn credited(link: &Link, channel: u64, limit: u64) {
+fn credited(link: &Link, channel: u64, limit: u64, handled: u64) {
     let mut sending = link.sending();
+    let called = usize::try_from(channel).ok().and_then(|at| sending.channels.get_mut(at));
+    if let Some(called) = called {
+        called.handled = called.handled.max(handled);
+    }
     let raised = sending.sender.window(channel).is_some_and(|window| window.raise(limit));
     let woken = if raised { sending.woken(channel) } else { Vec::new() };
     drop(sending);

@@ -1,12 +1,14 @@
 //! Where peers arrive: accepts connections and opens sessions, each in a task of its own.
 
+use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::{Connection, Listener};
 use wigwag_wire::ReadBuf;
 
 use crate::limits::{ACCEPT_PAUSE, SESSIONS_MAX};
 use crate::node::{WeakNode, lock};
-use crate::opening;
+use crate::opening::{self, Accepted};
+use crate::resuming;
 
 /// Accepts until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] peers are strangers at
 /// a time; the next ones wait in the backlog.
@@ -42,15 +44,54 @@ async fn welcome(mut connection: Connection, node: WeakNode) {
     let Some(ours) = node.upgrade().map(|node| node.identity()) else {
         return;
     };
-    let opened = opening::accept(&mut connection, &mut input, ours, |who| admit(&node, who)).await;
-    let started = opened.and_then(|identity| match node.upgrade() {
-        Some(node) => node.start(connection, input, identity, false).map(drop),
-        None => Err(crate::NodeError::Closed),
-    });
+    let Some(ttl_ms) = node.upgrade().map(|node| node.ttl_ms()) else {
+        return;
+    };
+    let admit = |who: &Identity| admit(&node, who);
+    let accepted = opening::accept(&mut connection, &mut input, ours, ttl_ms, admit).await;
+    let started = match accepted {
+        Ok(Accepted::Opened(opened)) => match node.upgrade() {
+            Some(node) => node.start(connection, input, &opened, None).map(drop),
+            None => Err(crate::NodeError::Closed),
+        },
+        Ok(Accepted::Claimed(claim, proof)) => {
+            go_on(connection, input, &node, &claim, &proof).await
+        }
+        Err(error) => Err(error),
+    };
     if let Err(error) = started {
         outlet.close();
         tracing::info!(%peer, %error, "a peer was not let in");
     }
+}
+
+/// A dialer wants to go on with a session.
+async fn go_on(
+    connection: Connection,
+    input: ReadBuf,
+    node: &WeakNode,
+    claim: &Claim,
+    proof: &[u8; PROOF_BYTES],
+) -> Result<(), crate::NodeError> {
+    let Some(whole) = node.upgrade() else {
+        return Err(crate::NodeError::Closed);
+    };
+    let unknown = || LinkError::Misbehaved {
+        code: Code::SESSION_UNKNOWN,
+        rule: "no session of that id is kept here",
+    };
+    let let_in = whole.claimed(claim).ok_or_else(unknown).and_then(|link| {
+        let message = resuming::let_in(&link, claim, proof)?;
+        Ok((link, message))
+    });
+    let peer = connection.peer.clone();
+    let (link, message) = opening::told(&connection, &peer, let_in).await?;
+    // From here on the session is on this connection, whatever becomes of it.
+    let sent = opening::send(&connection, message.as_slice()).await;
+    let carried = link.carry_on(claim.epoch, &connection, claim.recv_next);
+    let carrier = opening::told(&connection, &peer, carried).await?;
+    whole.tend(link, carrier, connection, input);
+    sent
 }
 
 /// A session between the two may exist already. It is kept when we dialed it; when the peer did, it
@@ -75,7 +116,7 @@ fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
             (Code::DIAL_TIE, "of two dials that of the lower node id wins")
         }
         _ => {
-            old.inspect(|old| old.cut.notify_one());
+            old.inspect(|old| old.halt());
             return Ok(());
         }
     };

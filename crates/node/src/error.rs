@@ -42,6 +42,14 @@ pub enum NodeError {
         /// What is wrong with it.
         rule: &'static str,
     },
+    /// The peer was started anew: its session is gone.
+    #[error(
+        "the peer was started anew and knows the session no more\n mend: fetch the reference again"
+    )]
+    Restarted,
+    /// Another node than before listens at the peer's address.
+    #[error("another node listens at the address of the peer\n mend: look who has taken its place")]
+    AnotherNode,
     /// The node was closed.
     #[error("this node is closed\n mend: make another one")]
     Closed,
@@ -65,6 +73,7 @@ impl NodeError {
             NodeError::Net(error) => error.fault(),
             NodeError::Link { error, .. } => error.fault(),
             NodeError::Call(error) => error.fault(),
+            NodeError::Restarted | NodeError::AnotherNode => Fault::Peer,
             NodeError::NoName { .. } | NodeError::BadName { .. } | NodeError::Closed => {
                 Fault::Caller
             }

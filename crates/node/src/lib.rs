@@ -155,6 +155,12 @@ pub mod limits;
 mod error;
 mod random;
 mod exports;
+mod options;
+mod events;
+mod fence;
+mod fates;
+mod carrier;
+mod resuming;
 mod sync;
 mod slot;
 mod ring;
@@ -186,8 +192,10 @@ pub use bytes::Bytes;
 pub use close::CloseReport;
 pub use described::{Described, DescribedMethod, Dynamic};
 pub use error::NodeError;
+pub use events::{Delivery, SessionChange, SessionEvent, SessionEvents};
 pub use link::LinkStatistics;
 pub use node::{Node, PeerStatistics};
+pub use options::NodeOptions;
 pub use runtime::spawn;
 pub use wigwag_actor::{
     Activity, Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind,

@@ -55,8 +55,24 @@ pub const DROP_WAIT: Duration = Duration::from_secs(1);
 /// How long `#[wigwag::main]` gives the nodes to deliver what they have when `main` returns.
 pub const MAIN_CLOSE: Duration = Duration::from_secs(5);
 
-/// How long a cut session would be kept; announced in OPENED. This release keeps none.
-pub const SESSION_TTL_MS: u64 = 0;
+/// How long a session is kept after its connection was cut: a restart of a switch, a laptop's way to the
+/// next room.
+pub const SESSION_TTL: Duration = Duration::from_secs(60);
+
+/// The longest that it may be: each holds what is not acknowledged.
+pub const SESSION_TTL_MAX: Duration = Duration::from_secs(3600);
+
+/// Who has dialed waits so much longer than the other side keeps the session: that side decides.
+pub const REDIAL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The first pause between two dials for a session that was cut, after one without a pause.
+pub const REDIAL_LEAST: Duration = Duration::from_millis(10);
+
+/// The longest such pause.
+pub const REDIAL_MOST: Duration = Duration::from_secs(1);
+
+/// Events of sessions that wait for whoever listens to them.
+pub const EVENTS_MAX: usize = 1024;
 
 /// Pause of a listener whose process has no file handles left; spinning would only burn a core.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

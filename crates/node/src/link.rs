@@ -1,25 +1,31 @@
 //! A session with one peer, shared by its driver and by everybody who sends.
 //!
-//! Two locks, in this order when both are held: `reading` (the driver alone), `sending` (every
-//! sender). Neither is held while waiting. The asks that wait for an answer need none of them.
+//! It goes from [connection](crate::carrier) to connection; what is in here stays. Three locks, in
+//! this order when more are held: `reading` (the driver alone), `carrier` (who writes), `sending`
+//! (every sender). None is held while waiting. The asks that wait for an answer need none of them.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 use std::task::Waker;
+use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Identity, Limits, LinkError, Receiver, Sender, features, write};
-use wigwag_net::driver::{Crank, Flusher};
-use wigwag_net::{Connection, Outlet, clock};
+use wigwag_link::{Code, Identity, LinkError, Receiver, Sender, features, write};
+use wigwag_net::{Connection, clock};
+use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
-use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
 use crate::asks::Asks;
+use crate::carrier::{Carried, Carrier};
 use crate::channel;
+use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
+use crate::fates::Unsent;
+use crate::fence::Fence;
 use crate::reading::Reading;
+use crate::resuming::Resuming;
 use crate::ring::Ring;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
@@ -41,8 +47,13 @@ pub(crate) struct Attached {
 }
 
 /// What we know of a channel of ours beside its credit.
-#[derive(Default)]
 pub(crate) struct Channel {
+    /// The actor's address.
+    pub(crate) target: Arc<str>,
+    /// Calls that were published.
+    pub(crate) called: u64,
+    /// Calls of which the peer says that their handlers have ended.
+    pub(crate) handled: u64,
     pub(crate) parked: Parked,
     /// Turns that hold credit of this channel and have not published yet.
     pub(crate) turns: u32,
@@ -75,6 +86,12 @@ pub struct LinkStatistics {
     pub tells_undeliverable: u64,
     /// Times that a sender found no credit or no room and had to wait or was refused.
     pub credit_stalls: u64,
+    /// Connections that were lost.
+    pub cuts: u64,
+    /// Connections that have taken the session up again.
+    pub resumes: u64,
+    /// Frames that had to go once more.
+    pub frames_repeated: u64,
 }
 
 /// What senders share.
@@ -83,6 +100,10 @@ pub(crate) struct Sending {
     pub(crate) channels: Vec<Channel>,
     /// Which use of each of the peer's channel numbers is the living one.
     pub(crate) grants: Vec<u64>,
+    /// The connection that may take frames.
+    pub(crate) epoch: u64,
+    /// Since when there is no connection.
+    cut: Option<Time>,
     outgoing: Outgoing,
     pub(crate) ended: Option<Ended>,
     /// The peer takes no new calls.
@@ -94,55 +115,75 @@ pub(crate) struct Sending {
 pub(crate) struct Link {
     pub(crate) peer: Arc<str>,
     pub(crate) identity: Identity,
+    /// Who we are to the peer.
+    pub(crate) ours: Identity,
     /// The peer understands runs.
     pub(crate) runs: bool,
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
-    framing: Framing,
-    pub(crate) flusher: Flusher,
+    carrier: RwLock<Arc<Carrier>>,
+    pub(crate) resuming: Resuming,
+    announcer: Announcer,
     pub(crate) asks: Asks,
-    reading: Mutex<Reading>,
+    pub(crate) reading: Fence<Reading>,
     sending: Mutex<Sending>,
     /// Something was acknowledged, or the link ended.
     pub(crate) progress: Notify,
-    /// Ends the driver.
-    pub(crate) cut: Notify,
+    /// The session is to end here, whatever its connection does.
+    stopping: AtomicBool,
+    stop: Notify,
     over: AtomicBool,
     /// When bytes came last.
-    heard: AtomicU64,
+    pub(crate) heard: AtomicU64,
+}
+
+/// What a session begins with.
+pub(crate) struct Begun {
+    /// Who we are.
+    pub(crate) ours: Identity,
+    /// Who the peer is.
+    pub(crate) peer: Identity,
+    /// We have dialed, not the peer.
+    pub(crate) dialed: bool,
+    pub(crate) resuming: Resuming,
 }
 
 impl Link {
     pub(crate) fn new(
         connection: &Connection,
-        ours: &Limits,
-        identity: Identity,
-        dialed: bool,
+        begun: Begun,
         exports: Arc<Exports>,
+        announcer: Announcer,
     ) -> Arc<Link> {
+        let Begun { ours, peer: identity, dialed, resuming } = begun;
         let features = features::on(identity.offered);
-        let receiver = Receiver::new(ours).with_features(features);
+        let receiver = Receiver::new(&ours.limits).with_features(features);
         Arc::new_cyclic(|me: &Weak<Link>| Link {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
             peer: connection.peer.clone(),
             identity,
+            ours,
             dialed,
-            framing: connection.framing,
-            flusher: Flusher::new(connection.outlet.clone()),
+            carrier: RwLock::new(Arc::new(Carrier::new(0, connection))),
+            resuming,
+            announcer,
             asks: Asks::new(identity.limits.slots_max),
-            reading: Mutex::new(Reading::new(me.clone(), receiver, ours, exports)),
+            reading: Fence::new(Reading::new(me.clone(), receiver, &ours.limits, exports)),
             sending: Mutex::new(Sending {
-                sender: Sender::new(ours, identity.limits, clock::now()),
+                sender: Sender::new(&ours.limits, identity.limits, clock::now()),
                 channels: Vec::new(),
                 grants: Vec::new(),
+                epoch: 0,
+                cut: None,
                 outgoing: Outgoing::default(),
                 ended: None,
                 draining: false,
                 statistics: LinkStatistics::default(),
             }),
             progress: Notify::new(),
-            cut: Notify::new(),
+            stopping: AtomicBool::new(false),
+            stop: Notify::new(),
             over: AtomicBool::new(false),
             heard: AtomicU64::new(0),
         })
@@ -176,11 +217,96 @@ impl Link {
 
     /// Writes all that waits, with the calling thread.
     pub(crate) fn flush(&self) {
-        self.flusher.flush(self);
+        let carrier = self.carrier();
+        carrier.flusher.flush(&Carried { link: self, carrier: &carrier });
     }
 
-    pub(crate) fn outlet(&self) -> &Arc<dyn Outlet> {
-        self.flusher.outlet()
+    /// Writes all that waits, waiting for room up to `limit`. True when nothing is left.
+    pub(crate) fn flush_blocking(&self, limit: Duration) -> bool {
+        let carrier = self.carrier().clone();
+        carrier.flusher.flush_blocking(&Carried { link: self, carrier: &carrier }, limit)
+    }
+
+    /// Has the driver write what waits.
+    pub(crate) fn wake_driver(&self) {
+        self.carrier().flusher.wake_driver();
+    }
+
+    /// Ends the session's task.
+    pub(crate) fn halt(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.stop.notify_one();
+        self.carrier().leave.notify_one();
+    }
+
+    /// True after [`halt`](Self::halt).
+    pub(crate) fn is_halted(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Waits for [`halt`](Self::halt).
+    pub(crate) async fn halted(&self) {
+        while !self.is_halted() {
+            self.stop.notified().await;
+        }
+    }
+
+    /// The connection that carries the session, or did last.
+    pub(crate) fn carrier(&self) -> RwLockReadGuard<'_, Arc<Carrier>> {
+        self.carrier.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn announce(&self, what: SessionChange) {
+        self.announcer.announce(&self.peer, what);
+    }
+
+    /// A connection is cut. What it did not write whole has not arrived.
+    pub(crate) fn lost(&self, carrier: &Carrier, why: &str) {
+        let was_torn = carrier.flusher.retire();
+        carrier.flusher.outlet().close();
+        let mut sending = self.sending();
+        if sending.epoch != carrier.epoch || sending.ended.is_some() {
+            return;
+        }
+        if was_torn {
+            sending.sender.outbox.was_torn();
+        }
+        sending.cut.get_or_insert(clock::now());
+        sending.statistics.cuts += 1;
+        drop(sending);
+        self.announce(SessionChange::Cut { why: why.into() });
+    }
+
+    /// The session goes on over `connection`, whose other end has accepted everything before
+    /// `recv_next`.
+    pub(crate) fn carry_on(
+        &self,
+        epoch: u64,
+        connection: &Connection,
+        recv_next: u64,
+    ) -> Result<Arc<Carrier>, LinkError> {
+        let carrier = Arc::new(Carrier::new(epoch, connection));
+        let now = clock::now();
+        let mut current = self.carrier.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sending = self.sending();
+        if sending.ended.is_some() || sending.epoch >= epoch {
+            return Err(LinkError::protocol("the session has gone on without this connection"));
+        }
+        let outbox = &sending.sender.outbox;
+        let repeated = (outbox.next_seq() - outbox.untaken_frames()).saturating_sub(recv_next);
+        let room = sending.sender.resume(recv_next, now)?;
+        sending.epoch = epoch;
+        let since = sending.cut.take();
+        sending.statistics.resumes += 1;
+        sending.statistics.frames_repeated += repeated;
+        let fronts = if room { sending.fronts() } else { Vec::new() };
+        *current = carrier.clone();
+        drop(sending);
+        drop(current);
+        fronts.into_iter().for_each(Waker::wake);
+        let after = since.map_or(Duration::ZERO, |since| now.since(since));
+        self.announce(SessionChange::Resumed { after, repeated });
+        Ok(carrier)
     }
 
     pub(crate) fn statistics(&self) -> LinkStatistics {
@@ -208,10 +334,10 @@ impl Link {
                     .with_detail("the peer accepts no more channels"));
             };
             let at = channel as usize;
-            if sending.channels.len() <= at {
-                sending.channels.resize_with(at + 1, Channel::default);
+            if sending.channels.len() == at {
+                sending.channels.push(Channel::new(target));
             }
-            sending.channels[at] = Channel { attaching: Some(answer), ..Channel::default() };
+            sending.channels[at] = Channel { attaching: Some(answer), ..Channel::new(target) };
             let target = name.as_bytes();
             let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec: 0 };
             sending.sender.outbox.append(|out| write::any(out, &attach));
@@ -248,7 +374,7 @@ impl Link {
             let outbox = &mut sending.sender.outbox;
             outbox.append(|out| write::any(out, &Frame::Detach { channel }));
             drop(guard);
-            self.flusher.wake_driver();
+            self.wake_driver();
         }
     }
 
@@ -264,28 +390,41 @@ impl Link {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// The connection is over: everybody who waits hears of it.
+    /// The session is over: everybody who waits hears of it.
     pub(crate) fn end(&self, why: &str) {
-        let ended = Ended { why: why.into() };
+        let why: Arc<str> = why.into();
         let mut wakers = Vec::new();
-        {
+        let carrier = self.carrier().clone();
+        let was_torn = carrier.flusher.retire();
+        let (unsent, deliveries) = {
             let mut sending = self.sending();
-            sending.ended.get_or_insert(ended.clone());
+            if sending.ended.is_some() {
+                return;
+            }
+            sending.ended = Some(Ended { why: why.clone() });
             self.over.store(true, Ordering::Relaxed);
+            if was_torn && sending.epoch == carrier.epoch {
+                sending.sender.outbox.was_torn();
+            }
             for channel in &mut sending.channels {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
             }
-        }
-        wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, why));
+            let unsent = Unsent::of(&sending.sender.outbox);
+            let deliveries = unsent.deliveries(&sending.channels);
+            (unsent, deliveries)
+        };
+        wakers.append(&mut unsent.fail(&self.asks, &why));
+        wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
-        self.outlet().close();
+        carrier.flusher.outlet().close();
+        self.announce(SessionChange::Ended { why, deliveries });
     }
 
     /// The driver has ended: actors and link let go of each other.
     pub(crate) fn let_go(&self) {
-        self.reading.lock().unwrap_or_else(PoisonError::into_inner).let_go();
+        self.reading.inside().let_go();
     }
 
     /// No answers will come any more. Gives those who wait for one.
@@ -294,7 +433,29 @@ impl Link {
     }
 }
 
+impl Channel {
+    fn new(target: &Arc<str>) -> Channel {
+        Channel {
+            target: target.clone(),
+            called: 0,
+            handled: 0,
+            parked: Parked::default(),
+            turns: 0,
+            detach_wanted: false,
+            gone: None,
+            leaving: false,
+            attaching: None,
+        }
+    }
+}
+
 impl Sending {
+    /// The next batch for the connection; `None` when there is nothing to send.
+    pub(crate) fn take_output(&mut self, now: Time) -> Option<&mut Outgoing> {
+        self.sender.take_output(&mut self.outgoing, now);
+        (!self.outgoing.is_empty()).then_some(&mut self.outgoing)
+    }
+
     /// An error when nothing can be sent any more.
     pub(crate) fn check(&self, target: &Arc<str>) -> Result<(), CallError> {
         if let Some(ended) = &self.ended {
@@ -344,51 +505,5 @@ impl Sending {
     /// The senders in front of every queue; when something has come that all share.
     pub(crate) fn fronts(&self) -> Vec<Waker> {
         self.channels.iter().flat_map(|channel| channel.parked.woken_by(FRONTS)).collect()
-    }
-}
-
-impl Crank for Link {
-    type Error = LinkError;
-
-    fn heard(&self, now: Time) {
-        self.heard.store(now.as_nanos(), Ordering::Relaxed);
-    }
-
-    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), LinkError> {
-        let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
-        let outcome = reading.read(self, self.framing, input, now);
-        let told = outcome.as_ref().err().and_then(LinkError::code_to_tell);
-        if let Some((code, rule)) = told {
-            self.sending().sender.close(code, rule);
-        }
-        outcome
-    }
-
-    fn fill(&self, batch: &mut Batch, now: Time) {
-        let mut sending = self.sending();
-        let Sending { sender, outgoing, statistics, .. } = &mut *sending;
-        sender.take_output(outgoing, now);
-        if outgoing.is_empty() {
-            return;
-        }
-        let (prefix, used) = self.framing.prefix(PAIR1_HEADER.len() + outgoing.len());
-        batch.head(|out| {
-            out.put(prefix, used);
-            out.extend(&PAIR1_HEADER);
-            out.extend(outgoing.head.as_slice());
-        });
-        outgoing.taken.segments.drain(..).for_each(|segment| batch.segment(segment));
-        statistics.bytes_sent += batch.len() as u64;
-        statistics.batches_sent += 1;
-    }
-
-    fn tick(&self, now: Time) -> Result<(), LinkError> {
-        let sender = &mut self.sending().sender;
-        sender.heard(Time::from_nanos(self.heard.load(Ordering::Relaxed)));
-        sender.tick(now, || self.asks.waiting() > 0)
-    }
-
-    fn deadline(&self) -> Option<Time> {
-        self.sending().sender.deadline()
     }
 }

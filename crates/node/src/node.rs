@@ -10,18 +10,23 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use wigwag_actor::limits::ANSWER_WATCH;
 use wigwag_actor::{Interface, Ref};
-use wigwag_link::{Code, Identity, Limits, LinkError, features};
+use wigwag_link::resume::{Claim, Ticket, Tickets};
+use wigwag_link::{Code, Identity, LinkError, Opened, features};
 use wigwag_net::{Address, Connection, ListenOptions};
 use wigwag_wire::ReadBuf;
 
+use crate::carrier::Carrier;
 use crate::channel::Channel;
 use crate::described::{Dynamic, describe};
 use crate::error::NodeError;
+use crate::events::{Announcer, SessionChange, SessionEvents};
 use crate::exports::Exports;
-use crate::limits::{DROP_WAIT, HANDSHAKES_MAX};
-use crate::link::{Link, LinkStatistics};
+use crate::limits::{DROP_WAIT, HANDSHAKES_MAX, SESSION_TTL_MAX};
+use crate::link::{Begun, Link, LinkStatistics};
 use crate::opening::{self, Dialed};
+use crate::options::NodeOptions;
 use crate::remote::Remote;
+use crate::resuming::{Resuming, Right};
 use crate::{door, driving, random, runtime, turns};
 
 /// A node. Clones are the same node; when the last one is dropped the node ends.
@@ -41,7 +46,8 @@ type DialedLink = Arc<tokio::sync::Mutex<Option<Arc<Link>>>>;
 pub(crate) struct Inner {
     pub(crate) node: u128,
     incarnation: u128,
-    pub(crate) limits: Limits,
+    pub(crate) options: NodeOptions,
+    pub(crate) announcer: Announcer,
     pub(crate) exports: Arc<Exports>,
     links: Mutex<Vec<Arc<Link>>>,
     /// A link was added to `links`.
@@ -79,12 +85,23 @@ impl Node {
     /// # Panics
     /// When there is no runtime and no thread can be started for one.
     pub fn new() -> Node {
+        Node::with(NodeOptions::default())
+    }
+
+    /// The same with options.
+    ///
+    /// # Panics
+    /// As [`new`](Node::new).
+    pub fn with(options: NodeOptions) -> Node {
         let runtime = wigwag_net::socket::background::current_or_own()
             .expect("the operating system can start one more thread");
+        let incarnation = random::id();
         let inner = Inner {
-            node: random::id(),
-            incarnation: random::id(),
-            limits: Limits::default(),
+            // A node without a name is another one after each start, and shows it.
+            node: options.name.as_deref().map_or(incarnation, id_of),
+            incarnation,
+            options,
+            announcer: Announcer::default(),
             exports: Arc::default(),
             links: Mutex::default(),
             arrived: Notify::new(),
@@ -199,6 +216,11 @@ impl Node {
         self.inner.runtime.block_on(self.actor::<I>(address))
     }
 
+    /// What happens to this node's sessions from now on: cuts, resumes, ends. Up to 1,024 events wait.
+    pub fn session_events(&self) -> SessionEvents {
+        SessionEvents::of(&self.inner.announcer)
+    }
+
     /// What went over each link since it began; links that are over are not in it.
     pub fn statistics(&self) -> Vec<PeerStatistics> {
         let links = self.inner.links();
@@ -237,7 +259,9 @@ impl Node {
         let asking = Asking { inner: &self.inner, incarnation: OnceLock::new() };
         let known = |peer: u128| asking.know(peer);
         let incarnation = match opening::dial(&mut connection, &mut input, ours, known).await {
-            Ok(Dialed::Opened(peer)) => return self.inner.start(connection, input, peer, true),
+            Ok(Dialed::Opened(opened)) => {
+                return self.inner.start(connection, input, &opened, Some(address.clone()));
+            }
             Ok(Dialed::Known { incarnation }) => incarnation,
             Err(error) => match asking.incarnation.get() {
                 Some(incarnation) if yields_to_another(&error) => *incarnation,
@@ -298,9 +322,9 @@ impl Inner {
             node: self.node,
             incarnation: self.incarnation,
             nonce: random::id(),
-            offered: features::OFFERED,
+            offered: self.options.features(),
             required: 0,
-            limits: self.limits,
+            limits: self.options.limits,
         }
     }
 
@@ -332,25 +356,61 @@ impl Inner {
         }
     }
 
-    /// The session is open: somebody must turn its crank.
+    /// How long a session is kept here after a cut, as a dialer is told.
+    pub(crate) fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.options.ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The living session that a dialer claims.
+    pub(crate) fn claimed(&self, claim: &Claim) -> Option<Arc<Link>> {
+        let links = self.links();
+        let claimed = |link: &&Arc<Link>| !link.is_over() && link.resuming.is_claimed_by(claim);
+        links.iter().find(claimed).cloned()
+    }
+
+    /// The session is open: somebody must turn its crank. `dialed` is the address if it was us.
     pub(crate) fn start(
         self: &Arc<Inner>,
         connection: Connection,
         input: ReadBuf,
-        peer: Identity,
-        dialed: bool,
+        opened: &Opened,
+        dialed: Option<Address>,
     ) -> Result<Arc<Link>, NodeError> {
+        let Opened { session, token, ttl_ms, peer } = *opened;
+        let ours = self.identity();
+        let both = features::on(peer.offered) & ours.offered & features::RESUME != 0;
+        let ttl = Duration::from_millis(if both { ttl_ms } else { 0 });
+        let is_dialer = dialed.is_some();
+        let right = match dialed {
+            Some(address) => Right::Dialer(Ticket::new(session, token), address),
+            None => Right::Listener(Tickets::new(token)),
+        };
+        let resuming = Resuming::new(session, ttl.min(SESSION_TTL_MAX), right);
+        let begun = Begun { ours, peer, dialed: is_dialer, resuming };
         let exports = self.exports.clone();
-        let link = Link::new(&connection, &self.limits, peer, dialed, exports);
+        let link = Link::new(&connection, begun, exports, self.announcer.clone());
         let mut links = self.links();
         // Looked at under the lock that close takes: no link begins behind its back.
         self.check_open()?;
         links.push(link.clone());
         drop(links);
         self.arrived.notify_waiters();
-        let node = Arc::downgrade(self);
-        self.runtime.spawn(driving::drive(link.clone(), connection, input, node));
+        link.announce(SessionChange::Opened);
+        let carrier = link.carrier().clone();
+        self.tend(link.clone(), carrier, connection, input);
         Ok(link)
+    }
+
+    /// Has the runtime care for a session on a connection.
+    pub(crate) fn tend(
+        self: &Arc<Inner>,
+        link: Arc<Link>,
+        carrier: Arc<Carrier>,
+        connection: Connection,
+        input: ReadBuf,
+    ) {
+        let node = Arc::downgrade(self);
+        self.runtime.spawn(driving::tend(link, carrier, connection, input, node));
     }
 
     /// The link is over.
@@ -378,7 +438,7 @@ impl Drop for Inner {
         let mut links = std::mem::take(&mut *self.links());
         links.retain(|link| link.sending().ended.is_none());
         for link in &links {
-            if !link.flusher.flush_blocking(&**link, DROP_WAIT) {
+            if !link.flush_blocking(DROP_WAIT) {
                 let left = link.sending().sender.outbox.untaken_frames();
                 tracing::warn!(peer = %link.peer, left, "a node was dropped with unsent messages");
             }
@@ -387,6 +447,12 @@ impl Drop for Inner {
         // read yet. Where the runtime goes on, the links have time to end in good order.
         runtime::linger(&self.runtime, links);
     }
+}
+
+/// The id of the node that has this name.
+fn id_of(name: &str) -> u128 {
+    let hash = hmac_sha256::Hash::hash(name.as_bytes());
+    hash.first_chunk().map_or(0, |half| u128::from_le_bytes(*half))
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,10 +1,11 @@
-//! Opening a session over a fresh connection, from either side.
+//! Opening a session over a fresh connection, or going on with one, from either side.
 
 use std::sync::Arc;
 
 use wigwag_link::limits::OPENING_BYTES_MAX;
-use wigwag_link::opening::Step;
-use wigwag_link::{Code, Identity, LinkError, Opened, Opening};
+use wigwag_link::opening::{Resumed, Step};
+use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::{Identity, LinkError, Opened, Opening, features};
 use wigwag_net::error::NetErrorKind;
 use wigwag_net::handshake::{
     announced, greet, read_header, read_message, send_header, send_message, within,
@@ -14,19 +15,26 @@ use wigwag_net::{Connection, NetError};
 use wigwag_wire::{HeaderError, ProtocolNumber, ReadBuf};
 
 use crate::error::NodeError;
-use crate::limits::SESSION_TTL_MS;
-use crate::link::PAIR1_HEADER;
-use crate::random;
+use crate::link::{Link, PAIR1_HEADER};
+use crate::{random, resuming};
 
 /// What came of a dial.
 pub(crate) enum Dialed {
     /// A session of its own.
-    Opened(Identity),
+    Opened(Opened),
     /// The peer turned out to be one that we have a session with.
     Known {
         /// Its life.
         incarnation: u128,
     },
+}
+
+/// What a dialer wants who has come to us.
+pub(crate) enum Accepted {
+    /// A session of its own; it has one.
+    Opened(Opened),
+    /// To go on with a session.
+    Claimed(Claim, [u8; PROOF_BYTES]),
 }
 
 /// The dialer's side. `known` says whether there is a session with that incarnation already.
@@ -50,7 +58,7 @@ pub(crate) async fn dial(
                     }
                     send(connection, message.as_slice()).await?;
                 }
-                Step::Opened(opened) => return Ok(Dialed::Opened(opened.peer)),
+                Step::Opened(opened) => return Ok(Dialed::Opened(opened)),
                 _ => {}
             }
         }
@@ -58,13 +66,49 @@ pub(crate) async fn dial(
     bounded(&peer, exchange).await
 }
 
-/// The listener's side. `admit` decides on who asks, and refuses with an error to be told.
+/// The side of a dialer that comes back for its session: the epoch of this connection, and what the
+/// listener says.
+pub(crate) async fn resume(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    ours: Identity,
+    link: &Link,
+) -> Result<(u64, Resumed), NodeError> {
+    let peer = connection.peer.clone();
+    let exchange = Box::pin(async {
+        greet(connection, input, ProtocolNumber::PAIR1).await?;
+        let (mut opening, hello) = Opening::dial_again(ours);
+        send(connection, hello.as_slice()).await?;
+        let mut epoch = 0;
+        loop {
+            match step(connection, input, &mut opening).await? {
+                Step::Known => {
+                    let found = opening.peer().zip(opening.nonces());
+                    let Some((found, nonces)) = found else { continue };
+                    resuming::recognize(link, found)?;
+                    let claimed = resuming::claim(link, nonces);
+                    let (claim, proof) = told(connection, &link.peer, claimed).await?;
+                    epoch = claim.epoch;
+                    let message = opening.resume(&claim, &proof);
+                    send(connection, message.as_slice()).await?;
+                }
+                Step::Resumed(resumed) => return Ok((epoch, resumed)),
+                _ => {}
+            }
+        }
+    });
+    bounded(&peer, exchange).await
+}
+
+/// The listener's side. `admit` decides on who asks for a session, and refuses with an error to be
+/// told; `ttl_ms` says how long it will be kept after a cut.
 pub(crate) async fn accept(
     connection: &mut Connection,
     input: &mut ReadBuf,
     ours: Identity,
+    ttl_ms: u64,
     admit: impl Fn(&Identity) -> Result<(), LinkError> + Send + Sync,
-) -> Result<Identity, NodeError> {
+) -> Result<Accepted, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
         // A node reads first: from the protocol that the dialer announces it would know which
@@ -81,17 +125,12 @@ pub(crate) async fn accept(
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => send(connection, message.as_slice()).await?,
                 Step::Asked => {
-                    let opened = grant(&opening, &admit);
-                    let (message, Opened { peer: identity, .. }) =
-                        told(connection, &peer, opened).await?;
+                    let granted = grant(&opening, ttl_ms, &admit);
+                    let (message, opened) = told(connection, &peer, granted).await?;
                     send(connection, message.as_slice()).await?;
-                    return Ok(identity);
+                    return Ok(Accepted::Opened(opened));
                 }
-                Step::Claimed(..) => {
-                    let rule = "no session of that id is kept here";
-                    let unknown = LinkError::Misbehaved { code: Code::SESSION_UNKNOWN, rule };
-                    return told(connection, &peer, Err(unknown)).await;
-                }
+                Step::Claimed(claim, proof) => return Ok(Accepted::Claimed(claim, proof)),
                 _ => {}
             }
         }
@@ -101,10 +140,13 @@ pub(crate) async fn accept(
 
 fn grant(
     opening: &Opening,
+    ttl_ms: u64,
     admit: impl Fn(&Identity) -> Result<(), LinkError>,
 ) -> Result<(wigwag_wire::Buffer, Opened), LinkError> {
-    admit(opening.peer().ok_or(LinkError::NotWigwag)?)?;
-    opening.accept(random::id(), SESSION_TTL_MS)
+    let peer = opening.peer().ok_or(LinkError::NotWigwag)?;
+    admit(peer)?;
+    let resumes = features::on(peer.offered) & features::RESUME != 0;
+    opening.accept(random::id(), if resumes { ttl_ms } else { 0 })
 }
 
 /// Reads the peer's next message and turns the opening's crank.
@@ -124,7 +166,7 @@ async fn step(
 }
 
 /// Tells the peer why we close, when the reason is its doing.
-async fn told<T>(
+pub(crate) async fn told<T>(
     connection: &Connection,
     peer: &Arc<str>,
     outcome: Result<T, LinkError>,
@@ -141,7 +183,7 @@ async fn told<T>(
     Err(NodeError::Link { peer: peer.clone(), error })
 }
 
-async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> {
+pub(crate) async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> {
     let whole = [&PAIR1_HEADER, message].concat();
     Ok(send_message(connection, &whole).await?)
 }

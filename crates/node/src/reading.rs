@@ -52,6 +52,8 @@ pub(crate) struct Reading {
     /// Channels whose lanes are dirty.
     pub(crate) dirty: Vec<usize>,
     pub(crate) attaches: u64,
+    /// No batch has come yet over the connection that resumed the session.
+    pub(crate) is_unconfirmed: bool,
     answering: Answering,
 }
 
@@ -105,6 +107,7 @@ impl Reading {
             channels: Vec::new(),
             dirty: Vec::new(),
             attaches: 0,
+            is_unconfirmed: false,
             answering: Answering::default(),
         }
     }
@@ -148,6 +151,9 @@ impl Reading {
         let outcome = self.read_batch(link, &mut receiver, batch);
         self.receiver = receiver;
         outcome?;
+        if std::mem::take(&mut self.is_unconfirmed) {
+            link.resuming.confirm();
+        }
         let recv_next = self.receiver.recv_next();
         let mut sending = link.sending();
         sending.statistics.bytes_received += message.len() as u64;

@@ -21,15 +21,18 @@ use crate::turns::Encoded;
 pub(crate) struct Turned {
     pub(crate) link: Arc<Link>,
     pub(crate) encoded: Buffer,
-    pub(crate) frames: u64,
+    /// Answers in `encoded`.
+    pub(crate) answers: u64,
     pub(crate) joiner: Joiner,
     /// Whose asks the run at hand is of, and the number of the first that may be added.
     pub(crate) ring: Option<(Arc<Ring>, u64)>,
     /// The channel that was called last, and the credit leased for it.
     pub(crate) channel: u64,
     pub(crate) left: u64,
-    /// Credit leased for other channels: channel, units left.
-    pub(crate) leases: Vec<(u64, u64)>,
+    /// Calls on it in `encoded`.
+    pub(crate) calls: u64,
+    /// The same of other channels.
+    pub(crate) leases: Vec<Lease>,
     /// Channels that know of this turn.
     pub(crate) known: Vec<u64>,
     /// Free slots that this turn has taken and not used yet.
@@ -38,16 +41,26 @@ pub(crate) struct Turned {
     pub(crate) flush: bool,
 }
 
+/// What a turn has for a channel that is not at hand.
+pub(crate) struct Lease {
+    channel: u64,
+    /// Units left.
+    left: u64,
+    /// Calls that it was used for.
+    calls: u64,
+}
+
 impl Turned {
     pub(crate) fn new(link: &Arc<Link>) -> Turned {
         Turned {
             link: link.clone(),
             encoded: Buffer::new(),
-            frames: 0,
+            answers: 0,
             joiner: Joiner::default(),
             ring: None,
             channel: u64::MAX,
             left: 0,
+            calls: 0,
             leases: Vec::new(),
             known: Vec::new(),
             slots: Vec::new(),
@@ -76,10 +89,10 @@ impl Turned {
         Encoded::Done(())
     }
 
-    /// A frame more is there.
+    /// A call more is there.
     #[inline(always)]
     pub(crate) fn written(&mut self) {
-        self.frames += 1;
+        self.calls += 1;
         if self.encoded.len() >= TURN_BYTES {
             self.publish_and_flush();
         }
@@ -158,10 +171,20 @@ impl Turned {
         if self.channel == channel {
             return;
         }
-        self.leases.push((self.channel, self.left));
-        let found = self.leases.iter().position(|(leased, _)| *leased == channel);
-        self.left = found.map_or(0, |at| self.leases.swap_remove(at).1);
-        self.channel = channel;
+        self.put_aside();
+        let found = self.leases.iter().position(|lease| lease.channel == channel);
+        let lease = found.map(|at| self.leases.swap_remove(at));
+        let lease = lease.unwrap_or(Lease { channel, left: 0, calls: 0 });
+        (self.channel, self.left, self.calls) = (channel, lease.left, lease.calls);
+    }
+
+    /// No channel is at hand.
+    fn put_aside(&mut self) {
+        if self.channel != u64::MAX {
+            let (channel, left, calls) = (self.channel, self.left, self.calls);
+            self.leases.push(Lease { channel, left, calls });
+            (self.channel, self.left, self.calls) = (u64::MAX, 0, 0);
+        }
     }
 
     pub(crate) fn answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
@@ -177,7 +200,7 @@ impl Turned {
             let text = "replies pile up because the asker does not read them";
             write::error(&mut self.encoded, asker, Code::OVERLOADED, text);
         }
-        self.frames += 1;
+        self.answers += 1;
         self.flush = true;
     }
 
@@ -189,19 +212,21 @@ impl Turned {
 
     pub(crate) fn publish(&mut self) {
         self.joiner.close(&mut self.encoded);
-        if self.channel != u64::MAX {
-            self.leases.push((self.channel, self.left));
-            (self.channel, self.left) = (u64::MAX, 0);
-        }
+        self.put_aside();
         if !self.slots.is_empty() {
             self.give_slots_back();
         }
-        if self.frames == 0 && self.leases.is_empty() {
+        if self.answers == 0 && self.leases.is_empty() {
             return;
         }
+        let mut frames = std::mem::take(&mut self.answers);
         let mut wakers: Vec<Waker> = Vec::new();
         let mut sending = self.link.sending();
-        for (channel, left) in self.leases.drain(..) {
+        for Lease { channel, left, calls } in self.leases.drain(..) {
+            frames += calls;
+            if let Some(called) = sending.channels.get_mut(channel as usize) {
+                called.called += calls;
+            }
             if let Some(window) = sending.sender.window(channel) {
                 window.give_back(left);
             }
@@ -221,10 +246,9 @@ impl Turned {
         if ended.is_some() {
             self.encoded.clear();
         } else {
-            sending.sender.outbox.publish(&mut self.encoded, self.frames);
-            self.flush |= self.frames > 0;
+            sending.sender.outbox.publish(&mut self.encoded, frames);
+            self.flush |= frames > 0;
         }
-        self.frames = 0;
         drop(sending);
         if let Some(ended) = ended {
             // Asks that this turn encoded after the link had failed all others.

@@ -53,7 +53,7 @@ impl Places {
         let Some(added) = at_hand::take_back(&mut place.encoded) else { return false };
         self.lent = false;
         place.joiner.added(added);
-        place.frames += added as u64;
+        place.calls += added as u64;
         place.left = place.left.saturating_sub(added as u64);
         if let Some((ring, first)) = place.ring.take() {
             ring.raise_sent(first + added as u64);
@@ -212,7 +212,7 @@ pub(crate) fn answers(link: &Arc<Link>, frames: &mut Buffer, count: u64) {
     give(link, |place| {
         place.joiner.close(&mut place.encoded);
         place.encoded.extend(frames.as_slice());
-        place.frames += count;
+        place.answers += count;
         place.flush = true;
     });
     frames.clear();

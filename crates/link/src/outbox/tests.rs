@@ -1,3 +1,5 @@
+use alloc::vec;
+
 use wigwag_wire::call::Calls;
 use wigwag_wire::run::Joiner;
 
@@ -175,4 +177,32 @@ fn the_unacked_window_closes_and_an_ack_opens_it() {
     take_all(&mut outbox);
     assert_eq!(outbox.acknowledge(10), Ok(true));
     assert!(!outbox.spare.is_empty(), "the buffer is used again");
+}
+
+#[test]
+fn a_batch_that_was_torn_has_not_arrived_and_those_before_may_have() {
+    let mut outbox = Outbox::new();
+    let tell = |outbox: &mut Outbox, channel| {
+        outbox.append(|out| write::tell(out, channel, 1, |_| ()));
+    };
+    let unsent = |outbox: &Outbox| {
+        let mut channels = Vec::new();
+        outbox.each_unsent(|_, body| channels.push(body[0]));
+        channels
+    };
+    tell(&mut outbox, 1);
+    take_all(&mut outbox);
+    tell(&mut outbox, 2);
+    tell(&mut outbox, 3);
+    take_all(&mut outbox);
+    tell(&mut outbox, 4);
+    assert_eq!((unsent(&outbox), outbox.untaken_frames()), (vec![4], 1));
+    outbox.was_torn();
+    assert_eq!((unsent(&outbox), outbox.untaken_frames()), (vec![2, 3, 4], 3));
+    assert!(outbox.acknowledge(2).is_err(), "nobody can have accepted a part of it");
+    // All of it goes again; then an ack goes out alone and is torn.
+    outbox.rewind(1).unwrap();
+    while take_all(&mut outbox).1 > 0 {}
+    outbox.was_torn();
+    assert_eq!(unsent(&outbox), [], "what was written before the ack may have arrived");
 }

@@ -15,11 +15,11 @@ use super::endpoint::{Choices, Dialer, Endpoint, Membership};
 use super::observe::Side;
 use super::pipe::OpenPipe;
 use super::race::until;
-use super::redial::Pauses;
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::DialOptions;
+use crate::redial::Pauses;
 use crate::{clock, transport};
 
 impl Core {

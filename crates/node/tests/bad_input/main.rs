@@ -26,7 +26,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::UnixStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
-use wigwag::{Actor, AskError, CallError, CallErrorKind, Fault, Node, NodeError};
+use wigwag::{Actor, AskError, CallError, CallErrorKind, Fault, Node, NodeError, NodeOptions};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Identity, Limits, LinkError, write};
 use wigwag_net::NetErrorKind;
@@ -56,7 +56,8 @@ async fn child_service() {
     if child::role().is_none() {
         return;
     }
-    let node = Node::new();
+    // A cut is the end, so whoever is left hears at once.
+    let node = Node::with(NodeOptions::default().keep_sessions(Duration::ZERO));
     node.export("stuck", &Counter::default().spawn()).unwrap();
     let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
     child::say(&bound.to_string());

@@ -24,7 +24,11 @@ impl World {
         self.cuts += 1;
         if node.place.carried == Some(at) {
             node.place.carried = None;
-            node.place.session = lines[at].ends[side as usize].peer.leave();
+            let end = &mut lines[at].ends[side as usize];
+            node.place.session = end.peer.leave();
+            if let (false, Some(session)) = (end.batch.is_empty(), &mut node.place.session) {
+                session.sender.outbox.was_torn();
+            }
             let ttl = Duration::from_millis(setup.weather.ttl_ms);
             if ttl.is_zero() {
                 self.end_session(pair, side);

@@ -13,7 +13,7 @@ const GOOD_AFTER: Duration = Duration::from_secs(1);
 
 /// The pauses between dials.
 #[derive(Debug)]
-pub(super) struct Pauses {
+pub struct Pauses {
     redial: Redial,
     /// The next pause before it is shortened; `None`: dial at once.
     longest: Option<Duration>,
@@ -21,17 +21,18 @@ pub(super) struct Pauses {
 
 impl Pauses {
     /// For an address that was dialled already.
-    pub(super) fn new(redial: Redial) -> Pauses {
+    pub fn new(redial: Redial) -> Pauses {
         Pauses { redial, longest: Some(redial.least()) }
     }
 
     /// For an address that nobody has dialled: the first pause is none.
-    pub(super) fn at_once(redial: Redial) -> Pauses {
+    pub fn at_once(redial: Redial) -> Pauses {
         Pauses { redial, longest: None }
     }
 
-    /// The next pause: between half and all of what it may be.
-    pub(super) fn next(&mut self, random: u64) -> Duration {
+    /// The next pause: between half and all of what it may be, as `random` decides, which is drawn from
+    /// all numbers of 64 bits.
+    pub fn next(&mut self, random: u64) -> Duration {
         let Some(longest) = self.longest else {
             self.longest = Some(self.redial.least());
             return Duration::ZERO;
@@ -42,7 +43,7 @@ impl Pauses {
     }
 
     /// A connection is over that lived for `time`.
-    pub(super) fn connected_for(&mut self, time: Duration) {
+    pub fn connected_for(&mut self, time: Duration) {
         if time >= GOOD_AFTER.min(self.redial.most()) {
             self.longest = Some(self.redial.least());
         }

@@ -1,0 +1,86 @@
+//! Which connection of a session may still be heard.
+//!
+//! A session goes from connection to connection, and the old one may have bytes left when the new one
+//! takes over. Whoever takes over shuts the others out first and looks at the state only then, in one
+//! step: what it sees stays true, because nobody else gets in any more (`fence_loom.rs` tries every
+//! order).
+
+use std::ops::{Deref, DerefMut};
+use std::sync::PoisonError;
+
+use crate::sync::{Mutex, MutexGuard};
+
+/// State that one connection at a time may change: the one with the greatest epoch.
+pub(crate) struct Fence<T>(Mutex<Inside<T>>);
+
+struct Inside<T> {
+    epoch: u64,
+    state: T,
+}
+
+/// The state, while nobody else can get at it.
+pub(crate) struct Entered<'a, T>(MutexGuard<'a, Inside<T>>);
+
+impl<T> Fence<T> {
+    /// Around `state`, for the connection of epoch 0.
+    pub(crate) fn new(state: T) -> Fence<T> {
+        Fence(Mutex::new(Inside { epoch: 0, state }))
+    }
+
+    /// For the connection of `epoch`; `None` when it was shut out.
+    pub(crate) fn enter(&self, epoch: u64) -> Option<Entered<'_, T>> {
+        let inside = self.inside();
+        (inside.0.epoch == epoch).then_some(inside)
+    }
+
+    /// Shuts out all connections before that of `epoch`; `None` when it is itself too late.
+    pub(crate) fn shut(&self, epoch: u64) -> Option<Entered<'_, T>> {
+        let mut inside = self.inside();
+        if epoch <= inside.0.epoch {
+            return None;
+        }
+        inside.0.epoch = epoch;
+        Some(inside)
+    }
+
+    /// For those who belong to no connection.
+    pub(crate) fn inside(&self) -> Entered<'_, T> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        Entered(self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl<T> Deref for Entered<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0.state
+    }
+}
+
+impl<T> DerefMut for Entered<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0.state
+    }
+}
+
+#[cfg(all(test, wigwag_loom))]
+#[path = "fence_loom.rs"]
+mod fence_loom;
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_was_shut_out_stays_out() {
+        let fence = Fence::new(0);
+        *fence.enter(0).expect("the first") += 1;
+        assert_eq!(fence.shut(2).map(|state| *state), Some(1));
+        assert!(fence.enter(0).is_none());
+        assert!(fence.enter(1).is_none(), "it came too late");
+        assert!(fence.shut(1).is_none() && fence.shut(2).is_none());
+        *fence.enter(2).expect("the last") += 1;
+        assert_eq!(*fence.inside(), 2);
+    }
+}

@@ -1,0 +1,63 @@
+//! What a node can be given before it begins.
+
+use std::time::Duration;
+
+use wigwag_link::{Limits, features};
+
+use crate::limits::{SESSION_TTL, SESSION_TTL_MAX};
+
+/// What [`Node::with`](crate::Node::with) is given.
+///
+/// ```
+/// use std::time::Duration;
+/// use wigwag::{Node, NodeOptions};
+///
+/// # #[wigwag::main]
+/// # async fn main() {
+/// let options = NodeOptions::default().name("orders").keep_sessions(Duration::from_secs(10));
+/// let node = Node::with(options);
+/// # drop(node);
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct NodeOptions {
+    pub(crate) name: Option<String>,
+    pub(crate) ttl: Duration,
+    pub(crate) limits: Limits,
+}
+
+impl Default for NodeOptions {
+    fn default() -> NodeOptions {
+        NodeOptions { name: None, ttl: SESSION_TTL, limits: Limits::default() }
+    }
+}
+
+impl NodeOptions {
+    /// A name that stays when the process is started anew, and that no other node of those it talks to
+    /// has. A peer whose connection was cut then knows a restart from another node that listens at
+    /// the same address meanwhile. A node without a name is a new one each time.
+    pub fn name(mut self, name: impl Into<String>) -> NodeOptions {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// How long a session is kept after its connection was cut, when a peer has dialed it: 60 s
+    /// unless it is set, an hour at most. Zero: a cut ends the session.
+    pub fn keep_sessions(mut self, time: Duration) -> NodeOptions {
+        self.ttl = time.min(SESSION_TTL_MAX);
+        self
+    }
+
+    /// After so much silence a sign of life is sent, and after three times as much of the peer's its
+    /// connection counts as cut: 1 s unless it is set, at least 10 ms, at most 60 s. The longer time
+    /// of the two nodes counts.
+    pub fn heartbeat(mut self, interval: Duration) -> NodeOptions {
+        self.limits.heartbeat_ms = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX);
+        self
+    }
+
+    /// Features that the node offers.
+    pub(crate) fn features(&self) -> u64 {
+        if self.ttl.is_zero() { features::OFFERED & !features::RESUME } else { features::OFFERED }
+    }
+}
