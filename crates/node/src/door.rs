@@ -1,5 +1,7 @@
 //! Where peers arrive: accepts connections and opens sessions, each in a task of its own.
 
+use std::sync::OnceLock;
+
 use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::{Connection, Listener};
@@ -47,7 +49,8 @@ async fn welcome(mut connection: Connection, node: WeakNode) {
     let Some(ttl_ms) = node.upgrade().map(|node| node.ttl_ms()) else {
         return;
     };
-    let admit = |who: &Identity| admit(&node, who);
+    let admitted = Admitted { node: &node, incarnation: OnceLock::new() };
+    let admit = |who: &Identity| admitted.admit(who);
     let accepted = opening::accept(&mut connection, &mut input, ours, ttl_ms, admit).await;
     let started = match accepted {
         Ok(Accepted::Opened(opened)) => match node.upgrade() {
@@ -88,37 +91,67 @@ async fn go_on(
     let (link, message) = opening::told(&connection, &peer, let_in).await?;
     // From here on the session is on this connection, whatever becomes of it.
     let sent = opening::send(&connection, message.as_slice()).await;
-    let carried = link.carry_on(claim.epoch, &connection, claim.recv_next);
-    let carrier = opening::told(&connection, &peer, carried).await?;
-    whole.tend(link, carrier, connection, input);
+    match link.carry_on(claim.epoch, &connection, claim.recv_next) {
+        Ok(Some(carrier)) => whole.tend(link, carrier, connection, input),
+        // A newer one has it.
+        Ok(None) => connection.outlet.close(),
+        Err(error) => {
+            // It is the peer, by its proof, and it breaks the rules.
+            link.end(&error.to_string());
+            link.let_go();
+            whole.forget(&link);
+            return opening::told(&connection, &peer, Err(error)).await;
+        }
+    }
     sent
 }
 
-/// A session between the two may exist already. It is kept when we dialed it; when the peer did, it
-/// has lost its state and knows, so the old one ends. When both dial at once, the dial of the lower
-/// node id wins.
-fn admit(node: &WeakNode, who: &Identity) -> Result<(), LinkError> {
-    let Some(node) = node.upgrade() else {
-        let rule = "the node is closing";
-        return Err(LinkError::Misbehaved { code: Code::DRAINING, rule });
-    };
-    if who.incarnation == node.identity().incarnation {
-        return Ok(());
-    }
-    // Looked at first: whoever asks stays there until the link has begun.
-    let asking = lock(&node.asking).contains(&who.incarnation);
-    let old = node.link_with(who.incarnation);
-    let full = node.links().len() >= SESSIONS_MAX;
-    let (code, rule) = match &old {
-        Some(old) if old.dialed => (Code::EXISTS, "the session that was dialed first is used"),
-        None if full => (Code::TOO_MANY, "a node has at most 8192 sessions"),
-        None if asking && node.node < who.node => {
-            (Code::DIAL_TIE, "of two dials that of the lower node id wins")
-        }
-        _ => {
-            old.inspect(|old| old.halt());
+/// A peer that was let in, until its link has begun; known to those who dial.
+struct Admitted<'a> {
+    node: &'a WeakNode,
+    incarnation: OnceLock<u128>,
+}
+
+impl Admitted<'_> {
+    /// A session between the two may exist already. It is kept when we dialed it; when the peer did,
+    /// it has lost its state and knows, so the old one ends. When both dial at once, the dial of the
+    /// lower node id wins.
+    fn admit(&self, who: &Identity) -> Result<(), LinkError> {
+        let Some(node) = self.node.upgrade() else {
+            let rule = "the node is closing";
+            return Err(LinkError::Misbehaved { code: Code::DRAINING, rule });
+        };
+        if who.incarnation == node.identity().incarnation {
             return Ok(());
         }
-    };
-    Err(LinkError::Misbehaved { code, rule })
+        // Looked at first: whoever asks stays there until the link has begun.
+        let mut beginning = lock(&node.beginning);
+        let asked = beginning.asked.contains(&who.incarnation);
+        let old = node.link_with(who.incarnation);
+        let full = node.links().len() >= SESSIONS_MAX;
+        let (code, rule) = match &old {
+            Some(old) if old.dialed => (Code::EXISTS, "the session that was dialed first is used"),
+            None if full => (Code::TOO_MANY, "a node has at most 8192 sessions"),
+            None if asked && node.node < who.node => {
+                (Code::DIAL_TIE, "of two dials that of the lower node id wins")
+            }
+            _ => {
+                old.inspect(|old| old.halt());
+                beginning.admitted.push(who.incarnation);
+                let _ = self.incarnation.set(who.incarnation);
+                return Ok(());
+            }
+        };
+        Err(LinkError::Misbehaved { code, rule })
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if let (Some(peer), Some(node)) = (self.incarnation.get(), self.node.upgrade()) {
+            let mut beginning = lock(&node.beginning);
+            let at = beginning.admitted.iter().position(|admitted| admitted == peer);
+            at.map(|at| beginning.admitted.swap_remove(at));
+        }
+    }
 }

@@ -278,19 +278,19 @@ impl Link {
     }
 
     /// The session goes on over `connection`, whose other end has accepted everything before
-    /// `recv_next`.
+    /// `recv_next`. `None` when it is over, or has gone on over a newer connection.
     pub(crate) fn carry_on(
         &self,
         epoch: u64,
         connection: &Connection,
         recv_next: u64,
-    ) -> Result<Arc<Carrier>, LinkError> {
+    ) -> Result<Option<Arc<Carrier>>, LinkError> {
         let carrier = Arc::new(Carrier::new(epoch, connection));
         let now = clock::now();
         let mut current = self.carrier.write().unwrap_or_else(PoisonError::into_inner);
         let mut sending = self.sending();
         if sending.ended.is_some() || sending.epoch >= epoch {
-            return Err(LinkError::protocol("the session has gone on without this connection"));
+            return Ok(None);
         }
         let outbox = &sending.sender.outbox;
         let repeated = (outbox.next_seq() - outbox.untaken_frames()).saturating_sub(recv_next);
@@ -306,7 +306,7 @@ impl Link {
         fronts.into_iter().for_each(Waker::wake);
         let after = since.map_or(Duration::ZERO, |since| now.since(since));
         self.announce(SessionChange::Resumed { after, repeated });
-        Ok(carrier)
+        Ok(Some(carrier))
     }
 
     pub(crate) fn statistics(&self) -> LinkStatistics {

@@ -52,8 +52,8 @@ pub(crate) struct Inner {
     links: Mutex<Vec<Arc<Link>>>,
     /// A link was added to `links`.
     arrived: Notify,
-    /// Incarnations to which an OPEN of ours is on its way.
-    pub(crate) asking: Mutex<Vec<u128>>,
+    /// Incarnations with which a session is being opened.
+    pub(crate) beginning: Mutex<Beginning>,
     dialed: Mutex<HashMap<Address, DialedLink>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
     pub(crate) handshakes: Arc<Semaphore>,
@@ -61,6 +61,16 @@ pub(crate) struct Inner {
     pub(crate) closed: AtomicBool,
     /// How long an asker looks for its answer before it sleeps.
     watch: Mutex<Duration>,
+}
+
+/// Who is about to have a session with us; so that two nodes that dial each other at once end up with
+/// one.
+#[derive(Default)]
+pub(crate) struct Beginning {
+    /// An OPEN of ours is on its way to them.
+    pub(crate) asked: Vec<u128>,
+    /// They were let in, and their link has not begun.
+    pub(crate) admitted: Vec<u128>,
 }
 
 /// What a node has to do with each of its peers.
@@ -105,7 +115,7 @@ impl Node {
             exports: Arc::default(),
             links: Mutex::default(),
             arrived: Notify::new(),
-            asking: Mutex::default(),
+            beginning: Mutex::default(),
             dialed: Mutex::default(),
             listeners: Mutex::default(),
             handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
@@ -226,7 +236,7 @@ impl Node {
         let links = self.inner.links();
         let one =
             |link: &Arc<Link>| PeerStatistics { peer: link.peer.clone(), link: link.statistics() };
-        links.iter().map(one).collect()
+        links.iter().filter(|link| !link.is_over()).map(one).collect()
     }
 
     async fn attach(&self, address: &str, schema: u64) -> Result<(Channel, u64), NodeError> {
@@ -282,26 +292,25 @@ fn yields_to_another(error: &NodeError) -> bool {
     [Code::DIAL_TIE, Code::EXISTS].contains(code)
 }
 
-/// An OPEN of ours on its way; known to the door, so that two nodes that dial each other at once
-/// end up with one session.
+/// An OPEN of ours on its way; known to the door.
 struct Asking<'a> {
     inner: &'a Inner,
     incarnation: OnceLock<u128>,
 }
 
 impl Asking<'_> {
-    /// The peer is known: there is a session with it already, or somebody here has asked for one.
+    /// The peer is known: there is a session with it already, or one is about to begin.
     fn know(&self, peer: u128) -> bool {
         // A node that dials itself has two links with one incarnation, each an end of the other.
         if peer == self.inner.incarnation {
             return false;
         }
-        let mut asking = lock(&self.inner.asking);
-        if asking.contains(&peer) {
+        let mut beginning = lock(&self.inner.beginning);
+        if beginning.asked.contains(&peer) || beginning.admitted.contains(&peer) {
             return true;
         }
-        asking.push(peer);
-        drop(asking);
+        beginning.asked.push(peer);
+        drop(beginning);
         let _ = self.incarnation.set(peer);
         self.inner.link_with(peer).is_some()
     }
@@ -310,7 +319,7 @@ impl Asking<'_> {
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
         if let Some(peer) = self.incarnation.get() {
-            lock(&self.inner.asking).retain(|asked| asked != peer);
+            lock(&self.inner.beginning).asked.retain(|asked| asked != peer);
         }
     }
 }

@@ -173,22 +173,21 @@ async fn wait(link: &Link, epoch: u64, why: &str) -> Next {
 async fn redial(link: &Arc<Link>, address: &Address, end: Instant, why: &str) -> Next {
     let bounds = Redial::new(REDIAL_LEAST, REDIAL_MOST).unwrap_or_default();
     let mut pauses = Pauses::at_once(bounds);
-    loop {
+    let mut last = "it did not answer".to_owned();
+    while Instant::now() < end {
         let pause = pauses.next(random::id() as u64);
         sleep_until((Instant::now() + pause).min(end)).await;
-        let tried = timeout_at(end, dial(link, address)).await;
-        match tried {
+        match timeout_at(end, dial(link, address)).await {
             Ok(Ok(found)) => return Next::On(Box::new(found)),
             Ok(Err(Failed::ForGood(found))) => return Next::End(format!("{why}; {found}")),
-            Ok(Err(Failed::ForNow(found))) if Instant::now() >= end => {
-                return Next::End(format!("{why}, and the peer was not found again: {found}"));
-            }
             Ok(Err(Failed::ForNow(found))) => {
                 tracing::debug!(peer = %link.peer, %found, "a session waits for its peer");
+                last = found;
             }
-            Err(_) => return Next::End(format!("{why}, and the peer did not answer again")),
+            Err(_) => {}
         }
     }
+    Next::End(format!("{why}, and the peer was not found again: {last}"))
 }
 
 /// One try.
@@ -225,8 +224,11 @@ fn carry_on(
     if let Right::Dialer(ticket, _) = &mut *lock(&link.resuming.right) {
         ticket.renew(resumed.token);
     }
-    let carrier = link.carry_on(epoch, connection, resumed.recv_next);
-    carrier.map_err(|error| Failed::ForGood(error.to_string()))
+    match link.carry_on(epoch, connection, resumed.recv_next) {
+        Ok(Some(carrier)) => Ok(carrier),
+        Ok(None) => Err(Failed::ForGood("the session is over".to_owned())),
+        Err(error) => Err(Failed::ForGood(error.to_string())),
+    }
 }
 
 /// What a failed try says of the peer.

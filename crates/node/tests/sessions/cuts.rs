@@ -3,22 +3,28 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use wigwag::Actor;
+use wigwag::{Actor, Node, NodeOptions};
 
+use crate::PATIENCE;
 use crate::ledger::{Ledger, in_time, send};
 use crate::relay::{Fault, Relay};
-use crate::{PATIENCE, node};
 
 /// Two nodes with a relay between them, each with an actor that the other calls.
 pub(crate) struct Stage {
     pub(crate) relay: Relay,
-    pub(crate) dialer: wigwag::Node,
-    pub(crate) listener: wigwag::Node,
+    pub(crate) dialer: Node,
+    pub(crate) listener: Node,
 }
 
 impl Stage {
     pub(crate) async fn new() -> Stage {
-        let (dialer, listener) = (node("dialer"), node("listener"));
+        Stage::with(NodeOptions::default()).await
+    }
+
+    /// With nodes that have these options and names of their own.
+    pub(crate) async fn with(options: NodeOptions) -> Stage {
+        let [dialer, listener] =
+            ["dialer", "listener"].map(|name| Node::with(options.clone().name(name)));
         listener.export("ledger", &Ledger::default().spawn()).unwrap();
         let bound = listener.listen("tcp://127.0.0.1:0").await.unwrap();
         let relay = Relay::to(&bound.to_string()).await;

@@ -15,6 +15,7 @@ pub(crate) struct Ledger {
     next: HashMap<u64, u64>,
     /// Messages that were lost, doubled or out of order.
     wrong: u64,
+    owed: Vec<wigwag::Owed<u64>>,
 }
 
 #[wigwag::actor]
@@ -28,6 +29,11 @@ impl Ledger {
     pub fn count(&mut self, sender: u64, number: u64) -> u64 {
         self.note(sender, number, String::new());
         number + 1
+    }
+
+    /// Is never answered.
+    pub fn never(&mut self, owed: wigwag::Owed<u64>) {
+        self.owed.push(owed);
     }
 
     /// How many came from a sender, and how many messages were not the next one.

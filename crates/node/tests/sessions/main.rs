@@ -2,12 +2,16 @@
 //! nothing, and what becomes of calls when the peer is gone is told.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
-#[path = "../support/child.rs"]
-mod child;
+#[path = "../support/raw.rs"]
+mod raw;
 #[path = "../support/relay.rs"]
 mod relay;
 mod ledger;
 mod cuts;
+mod claims;
+mod silence;
+mod ends;
+mod changes;
 
 use std::time::Duration;
 
@@ -16,7 +20,10 @@ use wigwag::{Node, NodeOptions};
 /// What is waited for comes much earlier; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A node that gives its peers up soon.
+/// Where nobody listens: the port of discarded bytes, which no test takes.
+const NOWHERE: &str = "127.0.0.1:9";
+
+/// A node of that name.
 fn node(name: &str) -> Node {
     Node::with(NodeOptions::default().name(name))
 }

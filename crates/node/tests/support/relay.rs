@@ -46,6 +46,7 @@ pub(crate) struct Relay {
     pub(crate) seen: Arc<Seen>,
     /// The connection's number, and what is done to it.
     fault: watch::Sender<(u64, Fault)>,
+    target: Arc<Mutex<String>>,
     accepting: JoinHandle<()>,
 }
 
@@ -54,13 +55,16 @@ impl Relay {
     pub(crate) async fn to(target: &str) -> Relay {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = format!("tcp://{}", listener.local_addr().expect("it is bound"));
-        let target = target.trim_start_matches("tcp://").to_owned();
+        let target = Arc::new(Mutex::new(target.to_owned()));
+        let leads_to = target.clone();
         let (fault, faults) = watch::channel((0, Fault::None));
         let seen = Arc::new(Seen::default());
         let counts = seen.clone();
         let accepting = tokio::spawn(async move {
             while let Ok((dialer, _)) = listener.accept().await {
-                let Ok(listener) = TcpStream::connect(&target).await else {
+                let target = leads_to.lock().expect("whole").clone();
+                let target = target.trim_start_matches("tcp://");
+                let Ok(listener) = TcpStream::connect(target).await else {
                     reset(&dialer);
                     continue;
                 };
@@ -68,13 +72,23 @@ impl Relay {
                 tokio::spawn(pass_on(dialer, listener, number, faults.clone(), counts.clone()));
             }
         });
-        Relay { address, seen, fault, accepting }
+        Relay { address, seen, fault, target, accepting }
+    }
+
+    /// Later connections go to another address.
+    pub(crate) fn lead_to(&self, target: &str) {
+        *self.target.lock().expect("whole") = target.to_owned();
     }
 
     /// Does `fault` to the newest connection.
     pub(crate) fn strike(&self, fault: Fault) {
         let newest = self.seen.connections.load(Ordering::SeqCst);
         self.fault.send_replace((newest, fault));
+    }
+
+    /// Where connections go.
+    pub(crate) fn target(&self) -> String {
+        self.target.lock().expect("whole").clone()
     }
 
     pub(crate) fn bytes(&self) -> u64 {
