@@ -94,7 +94,7 @@ fn cell_faults(case: &str, cell: &str, read: &dyn Fn(&Path) -> Option<String>) -
 }
 
 /// The links of a cell: text and target.
-fn links(cell: &str) -> Vec<(&str, &str)> {
+pub(crate) fn links(cell: &str) -> Vec<(&str, &str)> {
     let link = |piece| {
         let (text, rest): (&str, &str) = str::split_once(piece, "](")?;
         Some((text, rest.split_once(')')?.0))
@@ -104,7 +104,7 @@ fn links(cell: &str) -> Vec<(&str, &str)> {
 
 /// The comment above the test of that name, empty if there is none; `None` when no such function is
 /// marked as a test.
-fn comment_of(code: &str, test: &str) -> Option<String> {
+pub(crate) fn comment_of(code: &str, test: &str) -> Option<String> {
     let lines: Vec<&str> = code.lines().collect();
     let is_it = |line: &&str| {
         let name = line.trim_start().trim_start_matches("async ").strip_prefix("fn ");

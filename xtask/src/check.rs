@@ -4,7 +4,7 @@
 
 use crate::metadata::Metadata;
 use crate::step::{self, Report};
-use crate::{cases, dependencies, map, no_c, pure, workspace};
+use crate::{cases, dependencies, guarantees, map, no_c, pure, workspace};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -17,6 +17,7 @@ pub(crate) fn run() -> bool {
     report.step("lints", || step::run(&mut workspace::cargo(LINTS)));
     report.step("docs", || step::run(workspace::cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
     report.step("cases of OTP", cases::faults_of_page);
+    report.step("guarantees", guarantees::faults_of_page);
     match Metadata::load() {
         Ok(metadata) => {
             report.step("map", || map::page_faults(&metadata, map::PAGE));

@@ -15,6 +15,7 @@ mod metadata;
 mod table;
 mod map;
 mod cases;
+mod guarantees;
 mod pure;
 mod no_c;
 mod dependencies;

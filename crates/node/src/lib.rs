@@ -86,11 +86,16 @@
 //!
 //! # What is promised
 //!
-//! What one sender sends through one reference, or its clones, arrives in order and once, while the
-//! session lives. An ask has exactly one outcome. A connection that breaks ends its session in this
-//! release: later calls fail as [`NotDelivered`](CallErrorKind::NotDelivered), asks under way as
-//! [`Unknown`](CallErrorKind::Unknown), and tells that were on their way are not reported one by
-//! one.
+//! What one sender sends through one reference, or its clones, arrives in order and once, over
+//! however many connections: when one is cut, the node that dialed dials again, and both go on where
+//! they were. Meanwhile senders go on until there is no more room. An ask has exactly one outcome.
+//!
+//! A session ends when its peer was started anew, or did not come back within the time that
+//! [`NodeOptions::keep_sessions`] gives it. Then later calls fail as
+//! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; others
+//! under way fail as [`Unknown`](CallErrorKind::Unknown). Of tells
+//! [an event](Node::session_events) says how many were delivered, not delivered, or nobody knows.
+//! `GUARANTEES.md` has all of it, with the test that holds each sentence.
 //!
 //! # Many asks at once
 //!
