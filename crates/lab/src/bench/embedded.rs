@@ -14,6 +14,7 @@ mod wigwag_counter;
 mod wigwag_slow;
 mod wigwag_inside;
 mod wigwag_remote;
+mod wigwag_spread;
 mod wigwag_paced;
 mod broken;
 mod broken_counter;
@@ -69,7 +70,7 @@ pub const ALL: [Embedded; 40] = [
         known_bad: false,
         roles: &crate::bench::participant::ROLES,
         payload: Payload::Both,
-        cells: &REMOTE_CELLS,
+        cells: &["tell", "naive", "ask", "rtt", "naive-ask", "paced"],
         inside: &["count", "slow", "ask", "bounce"],
         lacks: &[
             ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),
@@ -99,6 +100,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("embedded/wigwag_slow.rs"))
                 + lines(include_str!("embedded/wigwag_inside.rs"))
                 + lines(include_str!("embedded/wigwag_remote.rs"))
+                + lines(include_str!("embedded/wigwag_spread.rs"))
                 + lines(include_str!("embedded/wigwag_paced.rs")),
         ),
     },

@@ -91,8 +91,9 @@ impl Workload {
             }
             (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
             (Workload::Remote, false) => {
-                let mut cells =
-                    vec![Cell::Tell, Cell::Naive, Cell::NaiveAsk, Cell::Ask, Cell::RoundTrip];
+                let mut cells = vec![Cell::Tell, Cell::Unkept];
+                cells.extend(SPREADS.map(|(over, many)| Cell::Spread { over, many }));
+                cells.extend([Cell::Naive, Cell::NaiveAsk, Cell::Ask, Cell::RoundTrip]);
                 cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
                 cells
             }
@@ -130,6 +131,15 @@ pub enum Cell {
     Spawn,
     /// Remote: one way, as the manual says.
     Tell,
+    /// Remote: one way, over a session that is given up when its connection is cut.
+    Unkept,
+    /// Remote: one way, from many or to many at once.
+    Spread {
+        /// Over what.
+        over: Over,
+        /// Of them.
+        many: u32,
+    },
     /// Remote: one way, a plain loop.
     Naive,
     /// Remote: replies, a plain loop.
@@ -148,6 +158,20 @@ pub enum Cell {
     /// Http: the participant drives, the lab serves.
     HttpClient,
 }
+
+/// What messages are spread over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Over {
+    /// Tasks that send to one actor through one connection.
+    Senders,
+    /// Actors that are told in turn, through one connection.
+    Actors,
+    /// Connections, each with a sender of its own, to one actor.
+    Links,
+}
+
+/// How far they are.
+const SPREADS: [(Over, u32); 3] = [(Over::Senders, 16), (Over::Actors, 1_000), (Over::Links, 100)];
 
 /// Actors of a ring that is more than two who hand a number to each other.
 const RING_ACTORS: u32 = 1_000;
@@ -177,6 +201,7 @@ impl Cell {
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => Workload::Counter,
             Cell::Ring { .. } | Cell::Spawn => Workload::Counter,
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
+            Cell::Unkept | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
         }
@@ -186,6 +211,10 @@ impl Cell {
     pub fn order(self) -> Option<&'static str> {
         match self {
             Cell::Tell => Some("tell"),
+            Cell::Unkept => Some("unkept"),
+            Cell::Spread { over: Over::Senders, .. } => Some("senders"),
+            Cell::Spread { over: Over::Actors, .. } => Some("actors"),
+            Cell::Spread { over: Over::Links, .. } => Some("links"),
             Cell::Naive => Some("naive"),
             Cell::NaiveAsk => Some("naive-ask"),
             Cell::Ask => Some("ask"),
@@ -237,6 +266,7 @@ impl Cell {
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => &[Role::Counter],
             Cell::Ring { .. } | Cell::Spawn => &[Role::Counter],
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => REMOTE,
+            Cell::Unkept | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
@@ -266,7 +296,10 @@ impl Cell {
             Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
             Cell::Ring { .. } => always(usual(1_000_000, 20_000)),
             Cell::Spawn => always(usual(1_000_000, 20_000)),
-            Cell::Tell => up_to(20_000, 100_000_000),
+            Cell::Tell | Cell::Unkept => up_to(20_000, 100_000_000),
+            Cell::Spread { many, .. } => {
+                Size { step: many.into(), ..up_to(20 * u64::from(many), 100_000_000) }
+            }
             Cell::Naive | Cell::NaiveAsk => {
                 let most = usual(20_000_000, 2_000_000);
                 Size { once: true, ..always(most) }
@@ -343,6 +376,10 @@ impl Entry<'_> {
             Cell::Ring { .. } => "ring".to_owned(),
             Cell::Spawn => counter::SPAWN.to_owned(),
             Cell::Tell => "tell".to_owned(),
+            Cell::Unkept => "tell, not kept".to_owned(),
+            Cell::Spread { over: Over::Senders, many } => format!("tell, {many} senders"),
+            Cell::Spread { over: Over::Actors, many } => format!("tell, {many} actors"),
+            Cell::Spread { over: Over::Links, many } => format!("tell, {many} links"),
             Cell::Naive => "naive".to_owned(),
             Cell::NaiveAsk => "naive ask".to_owned(),
             Cell::Paced { percent } => format!("paced {percent} %"),

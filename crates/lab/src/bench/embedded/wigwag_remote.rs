@@ -1,15 +1,15 @@
 //! The remote workload as wigwag's documentation tells a user to write it.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
-use wigwag::{Actor, Node, Pipeline};
+use wigwag::{Actor, Node, NodeOptions, Pipeline};
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
 use super::raw_remote::percentiles;
-use super::wigwag_paced;
+use super::{wigwag_paced, wigwag_spread};
 use crate::cells::Failure;
 
 #[derive(Default)]
@@ -36,10 +36,23 @@ impl Ledger {
     }
 }
 
-pub(super) fn serve(_: &Orders) -> Result<(), Failure> {
+/// The cells whose messages are spread.
+const SPREAD: [&str; 3] = ["senders", "actors", "links"];
+
+fn node(orders: &Orders) -> Node {
+    match orders.cell.as_str() {
+        "unkept" => Node::with(NodeOptions::default().keep_sessions(Duration::ZERO)),
+        _ => Node::new(),
+    }
+}
+
+pub(super) fn serve(orders: &Orders) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
+    if SPREAD.contains(&orders.cell.as_str()) {
+        return runtime.block_on(wigwag_spread::serve(orders));
+    }
     runtime.block_on(async {
-        let node = Node::new();
+        let node = node(orders);
         node.export("ledger", &Ledger::default().spawn())?;
         let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
         let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
@@ -50,8 +63,11 @@ pub(super) fn serve(_: &Orders) -> Result<(), Failure> {
 
 pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
+    if SPREAD.contains(&orders.cell.as_str()) {
+        return runtime.block_on(wigwag_spread::drive(orders));
+    }
     runtime.block_on(async {
-        let node = Node::new();
+        let node = node(orders);
         let address = format!("tcp://127.0.0.1:{}/ledger", orders.port);
         let ledger = node.actor::<Ledger>(&address).await?;
         ready_and_go()?;
@@ -69,7 +85,7 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
             return Err("the server could not print its account".into());
         }
         say(&account.to_string())?;
-        node.close(std::time::Duration::from_secs(1)).await;
+        node.close(Duration::from_secs(1)).await;
         Ok(())
     })
 }

@@ -20,7 +20,10 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     // The one who received stops the clock: with replies that is the client too.
     let mut worker = entry.launch(Role::RemoteClient, asks)?;
     let cell = entry.cell.order().unwrap_or_default().to_owned();
-    let common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
+    let mut common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
+    if let Cell::Spread { many, .. } = entry.cell {
+        common.push(("SENDERS", many.to_string()));
+    }
     server.orders = common.clone();
     server.orders.push(("PORT", "0".to_owned()));
     worker.orders = common;
@@ -41,11 +44,14 @@ fn window(cell: Cell) -> u64 {
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
     let served: Served = account("server", &outcome.server)?;
     let drove: Drove = account("client", &outcome.worker)?;
+    let many = streams(entry.cell);
     let expected = Seen::expected(order.seed, 0, order.messages);
+    let each = order.messages / u64::from(many);
+    let all: Vec<Seen> = (0..many).map(|one| Seen::expected(order.seed, one, each)).collect();
     let asks = asks(entry.cell);
     // An ask is matched with its reply; the order in which asks were handled is only told.
     let required = entry.participant.is_ordered() && !asks;
-    let mut judged = Judged::of(verify(&[expected], &served.senders), required);
+    let mut judged = Judged::of(verify(&all, &served.senders), required);
     let claims = if asks { drove.replies } else { drove.sent };
     judged.demand(claims == Some(order.messages), || {
         let what = if asks { "replies" } else { "messages sent" };
@@ -115,8 +121,13 @@ fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
     }
 }
 
+/// Sequences of numbered messages, each with payloads of its own.
+fn streams(cell: Cell) -> u32 {
+    if let Cell::Spread { many, .. } = cell { many } else { 1 }
+}
+
 fn asks(cell: Cell) -> bool {
-    !matches!(cell, Cell::Tell | Cell::Naive)
+    !matches!(cell, Cell::Tell | Cell::Naive | Cell::Unkept | Cell::Spread { .. })
 }
 
 #[cfg(test)]
