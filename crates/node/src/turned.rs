@@ -31,10 +31,10 @@ pub(crate) struct Turned {
     pub(crate) left: u64,
     /// Calls on it in `encoded`.
     pub(crate) calls: u64,
-    /// The same of other channels.
-    pub(crate) leases: Vec<Lease>,
-    /// Channels that know of this turn.
-    pub(crate) known: Vec<u64>,
+    /// The same of other channels, by number.
+    leases: Vec<Lease>,
+    /// Those of them that this turn has called on.
+    touched: Vec<u64>,
     /// Free slots that this turn has taken and not used yet.
     pub(crate) slots: Vec<u32>,
     /// Something waits to be written that is not in `encoded`.
@@ -42,12 +42,16 @@ pub(crate) struct Turned {
 }
 
 /// What a turn has for a channel that is not at hand.
-pub(crate) struct Lease {
-    channel: u64,
+#[derive(Clone, Copy, Default)]
+struct Lease {
     /// Units left.
     left: u64,
     /// Calls that it was used for.
     calls: u64,
+    /// The turn has called on the channel.
+    is_touched: bool,
+    /// The channel knows of the turn.
+    is_known: bool,
 }
 
 impl Turned {
@@ -62,7 +66,7 @@ impl Turned {
             left: 0,
             calls: 0,
             leases: Vec::new(),
-            known: Vec::new(),
+            touched: Vec::new(),
             slots: Vec::new(),
             flush: false,
         }
@@ -147,8 +151,9 @@ impl Turned {
         if state.gone.is_some() {
             return false;
         }
-        if !self.known.contains(&channel) {
-            self.known.push(channel);
+        if let Some(lease) = self.leases.get_mut(channel as usize)
+            && !std::mem::replace(&mut lease.is_known, true)
+        {
             state.turns += 1;
         }
         // Those who wait keep what they need, at the price of our own call.
@@ -172,17 +177,21 @@ impl Turned {
             return;
         }
         self.put_aside();
-        let found = self.leases.iter().position(|lease| lease.channel == channel);
-        let lease = found.map(|at| self.leases.swap_remove(at));
-        let lease = lease.unwrap_or(Lease { channel, left: 0, calls: 0 });
+        let at = channel as usize;
+        if self.leases.len() <= at {
+            self.leases.resize(at + 1, Lease::default());
+        }
+        let lease = &mut self.leases[at];
+        if !std::mem::replace(&mut lease.is_touched, true) {
+            self.touched.push(channel);
+        }
         (self.channel, self.left, self.calls) = (channel, lease.left, lease.calls);
     }
 
     /// No channel is at hand.
     fn put_aside(&mut self) {
-        if self.channel != u64::MAX {
-            let (channel, left, calls) = (self.channel, self.left, self.calls);
-            self.leases.push(Lease { channel, left, calls });
+        if let Some(lease) = self.leases.get_mut(self.channel as usize) {
+            (lease.left, lease.calls) = (self.left, self.calls);
             (self.channel, self.left, self.calls) = (u64::MAX, 0, 0);
         }
     }
@@ -216,31 +225,28 @@ impl Turned {
         if !self.slots.is_empty() {
             self.give_slots_back();
         }
-        if self.answers == 0 && self.leases.is_empty() {
+        if self.answers == 0 && self.touched.is_empty() {
             return;
         }
         let mut frames = std::mem::take(&mut self.answers);
         let mut wakers: Vec<Waker> = Vec::new();
         let mut sending = self.link.sending();
-        for Lease { channel, left, calls } in self.leases.drain(..) {
+        let mut left_behind = Vec::new();
+        for channel in self.touched.drain(..) {
+            let lease = self.leases.get_mut(channel as usize).map(std::mem::take);
+            let Lease { left, calls, is_known, .. } = lease.unwrap_or_default();
             frames += calls;
-            if let Some(called) = sending.channels.get_mut(channel as usize) {
-                called.called += calls;
+            if let Some(state) = sending.channels.get_mut(channel as usize) {
+                state.called += calls;
+                state.turns -= u32::from(is_known);
+                if is_known && state.turns == 0 && state.detach_wanted {
+                    left_behind.push(channel);
+                }
             }
             if let Some(window) = sending.sender.window(channel) {
                 window.give_back(left);
             }
             wakers.extend(sending.woken(channel));
-        }
-        let mut left_behind = Vec::new();
-        for channel in self.known.drain(..) {
-            let Some(state) = sending.channels.get_mut(channel as usize) else {
-                continue;
-            };
-            state.turns -= 1;
-            if state.turns == 0 && state.detach_wanted {
-                left_behind.push(channel);
-            }
         }
         let ended = sending.ended.clone();
         if ended.is_some() {
