@@ -287,3 +287,36 @@ pub(crate) fn claim(
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+
+    /// The text behind `"name": "`, once for each time that it stands there.
+    fn all<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+        let key = format!("\"{name}\": \"");
+        let rest = text.split(&key).skip(1).collect::<Vec<_>>();
+        rest.into_iter().filter_map(|rest| Some(rest.split_once('"')?.0))
+    }
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits = hex.as_bytes().chunks_exact(2);
+        let byte = |two| u8::from_str_radix(str::from_utf8(two).ok()?, 16).ok();
+        digits.map(|two| byte(two).expect("it is hex")).collect()
+    }
+
+    /// They were made by another implementation of HMAC-SHA-256.
+    #[test]
+    fn proofs_are_those_of_the_vectors() {
+        let vectors = include_str!("../../../docs/vectors/link/opening.json");
+        let resumes = vectors.split("\"RESUME\"").skip(1);
+        let mut seen = 0;
+        for resume in resumes {
+            let of = |name| all(resume, name).next().expect("it has one");
+            let token = u128::from_str_radix(&of("token")[2..], 16).expect("it is hex");
+            assert_eq!(prove(token, &bytes(of("claim"))).to_vec(), bytes(of("proof")));
+            seen += 1;
+        }
+        assert_eq!(seen, 2);
+    }
+}
