@@ -1,0 +1,150 @@
+//! Hosts with a node each, the network between them, and the seeds that it is drawn from.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use turmoil::{Builder, Sim};
+use wigwag::testing::SEED_VARIABLE;
+use wigwag::{Actor, Node, NodeOptions, SessionChange};
+
+use crate::ledger::{Ledger, LedgerRef};
+use crate::transport::make_known;
+
+/// What a host's program ends with.
+pub(crate) type Outcome = turmoil::Result;
+
+/// The hosts of every test.
+pub(crate) const HOSTS: [&str; 2] = ["dialer", "listener"];
+
+/// Where every node listens.
+const PORT: u16 = 7000;
+
+/// Runs `body` for each seed, or for the one that the environment names; a failure says which it was.
+///
+/// A seed decides what the network does: delays, faults and when they come. Ids and pauses between
+/// dials are drawn anew in every run, so a failure may need some runs of its seed to come again.
+pub(crate) fn seeds(count: u64, mut body: impl FnMut(u64)) {
+    make_known();
+    let wanted = std::env::var(SEED_VARIABLE).ok().map(|text| text.parse().expect("a seed"));
+    let all = wanted.map_or(0..count, |seed: u64| seed..seed + 1);
+    for seed in all {
+        let _hint = Hint(seed);
+        body(seed);
+    }
+}
+
+/// Dropped by a panic, it says which seed it was.
+struct Hint(u64);
+
+impl Drop for Hint {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("it failed with seed {}; that one alone: {SEED_VARIABLE}={0}", self.0);
+        }
+    }
+}
+
+/// A network with that seed, whose packets take up to so long.
+pub(crate) fn network<'a>(seed: u64, slowest: Duration) -> Sim<'a> {
+    let mut builder = Builder::new();
+    builder.rng_seed(seed).simulation_duration(Duration::from_secs(600)).enable_random_order();
+    builder.min_message_latency(Duration::from_millis(1)).max_message_latency(slowest);
+    builder.build()
+}
+
+/// Numbers that follow from a seed: `splitmix64`.
+pub(crate) struct Draws(pub(crate) u64);
+
+impl Draws {
+    /// From `least` to `most`.
+    pub(crate) fn between(&mut self, least: u64, most: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        least + (mixed ^ (mixed >> 31)) % (most - least + 1)
+    }
+
+    /// A time of so many milliseconds.
+    pub(crate) fn pause(&mut self, least: u64, most: u64) -> Duration {
+        Duration::from_millis(self.between(least, most))
+    }
+}
+
+/// The address of the ledger on a host.
+pub(crate) fn ledger_on(host: &str) -> String {
+    format!("turmoil://{host}:{PORT}/ledger")
+}
+
+/// A node of that name which listens on its host and has a ledger.
+pub(crate) async fn node(name: &str, options: NodeOptions) -> Result<Node, wigwag::NodeError> {
+    let node = Node::with(options.name(name));
+    // To look for answers for a while costs real time, in which nothing happens here.
+    node.watch_answers(Duration::ZERO);
+    node.export("ledger", &Ledger::default().spawn())?;
+    node.listen(&format!("turmoil://{name}:{PORT}")).await?;
+    Ok(node)
+}
+
+/// The ledger on another host, which may not listen yet.
+pub(crate) async fn find(node: &Node, host: &str) -> LedgerRef {
+    loop {
+        if let Ok(found) = node.actor::<Ledger>(&ledger_on(host)).await {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// What has happened to the sessions of a node, and when.
+#[derive(Clone, Default)]
+pub(crate) struct Diary(Arc<Mutex<Vec<(Duration, SessionChange)>>>);
+
+impl Diary {
+    /// Writes down what happens to `node` from now on.
+    pub(crate) fn keep(&self, node: &Node) {
+        let (diary, mut events) = (self.clone(), node.session_events());
+        tokio::spawn(async move {
+            while let Some(event) = events.next().await {
+                diary.write(event.what);
+            }
+        });
+    }
+
+    fn write(&self, what: SessionChange) {
+        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.push((now(), what));
+    }
+
+    /// All that is written in it.
+    pub(crate) fn entries(&self) -> Vec<(Duration, SessionChange)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// When the first such thing happened.
+    pub(crate) fn first(&self, such: impl Fn(&SessionChange) -> bool) -> Option<Duration> {
+        self.entries().iter().find(|(_, what)| such(what)).map(|(at, _)| *at)
+    }
+
+    /// Waits for the first such thing, and gives when it happened.
+    pub(crate) async fn wait(&self, such: impl Fn(&SessionChange) -> bool) -> Duration {
+        loop {
+            if let Some(at) = self.first(&such) {
+                return at;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+/// Simulated time since the beginning; the same on all hosts.
+pub(crate) fn now() -> Duration {
+    turmoil::sim_elapsed().expect("it is a simulation")
+}
+
+pub(crate) fn is_cut(what: &SessionChange) -> bool {
+    matches!(what, SessionChange::Cut { .. })
+}
+
+pub(crate) fn is_ended(what: &SessionChange) -> bool {
+    matches!(what, SessionChange::Ended { .. })
+}
