@@ -7,6 +7,7 @@ mod ledger;
 mod transport;
 mod stage;
 mod storms;
+mod silence;
 
 use std::time::Duration;
 
