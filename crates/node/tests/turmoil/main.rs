@@ -8,6 +8,7 @@ mod transport;
 mod stage;
 mod storms;
 mod silence;
+mod ties;
 
 use std::time::Duration;
 

@@ -8,9 +8,9 @@ use turmoil::Sim;
 use wigwag::NodeOptions;
 
 use crate::PATIENCE;
-use crate::ledger::in_time;
+use crate::ledger::{Ledger, in_time};
 use crate::stage::{
-    Diary, Draws, HOSTS, Outcome, find, is_cut, is_ended, network, node, seeds,
+    Diary, Draws, HOSTS, Outcome, find, is_cut, is_ended, network, node, place, seeds,
 };
 
 /// What is promised of silence: three intervals of a second, and half a second of grace.
@@ -18,6 +18,9 @@ const NOTICED_WITHIN: Duration = Duration::from_millis(3500);
 
 /// The same for a session at rest, which may have promised to be silent for 15 s.
 const NOTICED_AT_REST: Duration = Duration::from_millis(17_500);
+
+/// Two intervals without the time of a packet: whoever was heard within the last one is not silent yet.
+const TOO_EARLY: Duration = Duration::from_millis(1990);
 
 /// How long the listener keeps a session.
 const KEPT: Duration = Duration::from_secs(8);
@@ -109,7 +112,7 @@ async fn listen(diary: Diary) -> Outcome {
 async fn dial(diary: Diary, work: Work) -> Outcome {
     let node = node(HOSTS[0], options()).await?;
     diary.keep(&node);
-    let ledger = find(&node, HOSTS[1]).await;
+    let ledger = find::<Ledger>(&node, &place(HOSTS[1], "ledger")).await;
     let mut number = 0;
     while work == Work::Busy && diary.first(is_ended).is_none() {
         // Those behind the last that arrived find room until the link is full, or fail at once.
@@ -132,7 +135,7 @@ fn check(seed: u64, fault: Fault, work: Work) {
         let ended = diary.first(is_ended).expect(&case);
         let noticed = cut.checked_sub(failed).expect(&case);
         let waited = ended - cut;
-        eprintln!("{fault:?} {work:?} {name}: noticed {noticed:?}, waited {waited:?}");
+        assert!(noticed >= TOO_EARLY, "accused after {noticed:?}; {case}");
         assert!(noticed <= within, "noticed after {noticed:?}; {case}");
         assert!(waited >= waits && waited <= waits + STEP, "waited for {waited:?}; {case}");
     }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use turmoil::{Builder, Sim};
 use wigwag::testing::SEED_VARIABLE;
-use wigwag::{Actor, Node, NodeOptions, SessionChange};
+use wigwag::{Actor, Interface, Node, NodeOptions, SessionChange};
 
-use crate::ledger::{Ledger, LedgerRef};
+use crate::ledger::Ledger;
 use crate::transport::make_known;
 
 /// What a host's program ends with.
@@ -70,9 +70,9 @@ impl Draws {
     }
 }
 
-/// The address of the ledger on a host.
-pub(crate) fn ledger_on(host: &str) -> String {
-    format!("turmoil://{host}:{PORT}/ledger")
+/// The address of what a host exports under that name.
+pub(crate) fn place(host: &str, name: &str) -> String {
+    format!("turmoil://{host}:{PORT}/{name}")
 }
 
 /// A node of that name which listens on its host and has a ledger.
@@ -85,10 +85,10 @@ pub(crate) async fn node(name: &str, options: NodeOptions) -> Result<Node, wigwa
     Ok(node)
 }
 
-/// The ledger on another host, which may not listen yet.
-pub(crate) async fn find(node: &Node, host: &str) -> LedgerRef {
+/// The actor at `address`, where nobody may listen yet.
+pub(crate) async fn find<I: Interface>(node: &Node, address: &str) -> I::Ref {
     loop {
-        if let Ok(found) = node.actor::<Ledger>(&ledger_on(host)).await {
+        if let Ok(found) = node.actor::<I>(address).await {
             return found;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
