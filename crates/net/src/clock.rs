@@ -43,7 +43,10 @@ mod tests {
         let begun = now();
         tokio::time::sleep(Duration::from_secs(3600)).await;
         assert_eq!(now() - begun, Duration::from_secs(3600));
-        assert_eq!(instant(now() + Duration::from_secs(1)) - Instant::now(), Duration::from_secs(1));
+        assert_eq!(
+            instant(now() + Duration::from_secs(1)) - Instant::now(),
+            Duration::from_secs(1)
+        );
     }
 
     #[tokio::test(start_paused = true)]

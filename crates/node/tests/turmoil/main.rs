@@ -8,6 +8,7 @@ mod transport;
 mod stage;
 mod storms;
 mod silence;
+mod crashes;
 mod ties;
 
 use std::time::Duration;

@@ -42,8 +42,7 @@ enum Fault {
     FromListener,
 }
 
-const FAULTS: [Fault; 4] =
-    [Fault::Partition, Fault::Hold, Fault::FromDialer, Fault::FromListener];
+const FAULTS: [Fault; 4] = [Fault::Partition, Fault::Hold, Fault::FromDialer, Fault::FromListener];
 
 impl Fault {
     fn strike(self) {

@@ -96,7 +96,7 @@ pub(crate) async fn find<I: Interface>(node: &Node, address: &str) -> I::Ref {
 }
 
 /// What has happened to the sessions of a node, and when.
-#[derive(Clone, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Diary(Arc<Mutex<Vec<(Duration, SessionChange)>>>);
 
 impl Diary {

@@ -1,0 +1,174 @@
+//! A listener whose process or machine dies while calls are under way, and comes back.
+
+use std::collections::BTreeSet;
+use std::future::pending;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+use wigwag::{Actor, CallErrorKind, Delivery, NodeOptions, SessionChange};
+
+use crate::PATIENCE;
+use crate::ledger::in_time;
+use crate::stage::{
+    Diary, Draws, HOSTS, Outcome, find, is_ended, network, node, now, place, seeds,
+};
+
+/// After its peer was started anew and listens, a node knows within so long that the session is over.
+const KNOWN_WITHIN: Duration = Duration::from_secs(3);
+
+/// What is true of the numbers that were sent: which of them the first life of the listener handled,
+/// whatever became of its answers.
+#[derive(Clone, Default)]
+struct Truth(Arc<Mutex<BTreeSet<u64>>>);
+
+impl Truth {
+    fn handled(&self) -> BTreeSet<u64> {
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// Handles numbers.
+struct Witness {
+    truth: Truth,
+}
+
+#[wigwag::actor]
+impl Witness {
+    pub fn see(&mut self, number: u64) -> u64 {
+        self.truth.0.lock().unwrap().insert(number);
+        number
+    }
+}
+
+/// What the dialer was told.
+#[derive(Debug, Default)]
+struct Told {
+    /// What became of each ask; tells are in between.
+    asks: Vec<(u64, Result<u64, CallErrorKind>)>,
+    /// Calls that were sent.
+    sent: u64,
+    ended: Duration,
+    deliveries: Vec<Delivery>,
+}
+
+/// When each life of the listener began to listen.
+type Starts = Arc<Mutex<Vec<Duration>>>;
+
+/// The listener: a new life each time that its host is started.
+async fn listen(truth: Truth, starts: Starts) -> Outcome {
+    // What a later life handles is nothing that the first one was asked.
+    let is_first = starts.lock().unwrap().is_empty();
+    let truth = if is_first { truth } else { Truth::default() };
+    let node = node(HOSTS[1], NodeOptions::default()).await?;
+    node.export("witness", &Witness { truth }.spawn())?;
+    starts.lock().unwrap().push(now());
+    pending().await
+}
+
+/// The dialer: calls until the session is over, then looks at what it was told, then calls the new life.
+async fn dial(truth: Truth, diary: Diary, told: Arc<Mutex<Told>>) -> Outcome {
+    let node = node(HOSTS[0], NodeOptions::default()).await?;
+    diary.keep(&node);
+    let there = place(HOSTS[1], "witness");
+    let witness = find::<Witness>(&node, &there).await;
+    let (mut answers, mut number) = (Vec::new(), 0);
+    loop {
+        let sent = if number % 3 == 0 {
+            witness.see(number).tell().await.is_ok()
+        } else {
+            let asked = witness.see(number).timeout(PATIENCE).ask().sent().await;
+            asked.map(|answer| answers.push((number, answer))).is_ok()
+        };
+        if !sent {
+            break;
+        }
+        number += 1;
+        sleep(Duration::from_millis(3)).await;
+    }
+    let mut asks = Vec::new();
+    for (number, answer) in answers {
+        asks.push((number, in_time(PATIENCE, answer).await.map_err(|error| error.kind)));
+    }
+    let ended = in_time(PATIENCE, diary.wait(is_ended)).await;
+    let end = diary.entries().into_iter().find_map(|(_, what)| match what {
+        SessionChange::Ended { deliveries, .. } => Some(deliveries.to_vec()),
+        _ => None,
+    });
+    let handled = truth.handled();
+    *told.lock().unwrap() = Told { asks, sent: number, ended, deliveries: end.unwrap() };
+    let anew = timeout(KNOWN_WITHIN, find::<Witness>(&node, &there)).await?;
+    assert_eq!(anew.see(u64::MAX).timeout(KNOWN_WITHIN).ask().await?, u64::MAX);
+    assert_eq!(truth.handled(), handled, "nothing of the old session is handled in the new life");
+    Ok(())
+}
+
+/// How the listener goes.
+#[derive(Clone, Copy)]
+enum Death {
+    /// The process: its machine ends the connections.
+    Process,
+    /// The machine: nobody says anything any more.
+    Machine,
+}
+
+fn crash(seed: u64, death: Death) {
+    let mut draws = Draws(seed);
+    let (truth, diary) = (Truth::default(), Diary::default());
+    let (starts, told) = (Starts::default(), Arc::<Mutex<Told>>::default());
+    let mut simulation = network(seed, Duration::from_millis(50));
+    let listener = (truth.clone(), starts.clone());
+    simulation.host(HOSTS[1], move || listen(listener.0.clone(), listener.1.clone()));
+    simulation.client(HOSTS[0], dial(truth.clone(), diary.clone(), told.clone()));
+    // By the half of a second the two have found each other.
+    let at = draws.pause(500, 3000);
+    let until = at + draws.pause(1, 6000);
+    while simulation.elapsed() < at {
+        simulation.step().expect("the dialer goes on");
+    }
+    if let Death::Machine = death {
+        simulation.partition(HOSTS[0], HOSTS[1]);
+    }
+    simulation.crash(HOSTS[1]);
+    while simulation.elapsed() < until {
+        simulation.step().expect("the dialer goes on");
+    }
+    simulation.bounce(HOSTS[1]);
+    simulation.repair(HOSTS[0], HOSTS[1]);
+    simulation.run().expect("the dialer ends well");
+    let again = starts.lock().unwrap()[1];
+    check(&told.lock().unwrap(), &truth.handled(), again, &format!("seed {seed}, {diary:?}"));
+}
+
+fn check(told: &Told, handled: &BTreeSet<u64>, again: Duration, case: &str) {
+    let late = told.ended.saturating_sub(again);
+    assert!(late <= KNOWN_WITHIN, "known {late:?} after the new life began; {case}");
+    assert!(told.sent > 10, "{case}");
+    for (number, outcome) in &told.asks {
+        match outcome {
+            Ok(answer) => assert!(answer == number && handled.contains(number), "{case}"),
+            Err(CallErrorKind::NotDelivered) => assert!(!handled.contains(number), "{case}"),
+            Err(CallErrorKind::Unknown) => {}
+            Err(other) => panic!("{number} ended with {other:?}; {case}"),
+        }
+    }
+    let there = place(HOSTS[1], "witness");
+    let [Delivery { target, delivered, unknown, not_delivered, .. }] = &told.deliveries[..] else {
+        panic!("{:?}; {case}", told.deliveries);
+    };
+    assert_eq!(**target, *there);
+    assert_eq!(delivered + unknown + not_delivered, told.sent, "{case}");
+    let count = handled.len() as u64;
+    assert!(handled.iter().copied().eq(0..count), "handled in order, without a gap; {case}");
+    assert!((*delivered..=delivered + unknown).contains(&count), "{count}, {told:?}; {case}");
+}
+
+#[test]
+fn of_a_process_that_dies_every_call_is_accounted_for() {
+    seeds(40, |seed| crash(seed, Death::Process));
+}
+
+#[test]
+fn of_a_machine_that_dies_every_call_is_accounted_for() {
+    seeds(40, |seed| crash(seed, Death::Machine));
+}
