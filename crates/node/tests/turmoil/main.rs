@@ -8,6 +8,7 @@ mod transport;
 mod stage;
 mod storms;
 mod silence;
+mod edges;
 mod crashes;
 mod ties;
 
