@@ -71,6 +71,11 @@ pub const REDIAL_LEAST: Duration = Duration::from_millis(10);
 /// The longest such pause.
 pub const REDIAL_MOST: Duration = Duration::from_secs(1);
 
+/// How long a dial that has come upon another session with its peer waits for that one before it tries
+/// again. It comes within a round trip, unless its dial failed or it is one that has ended here and
+/// not yet there; the peer learns so when it dials next, a second later at most.
+pub const ANOTHER_WAIT: Duration = Duration::from_millis(500);
+
 /// Events of sessions that wait for whoever listens to them.
 pub const EVENTS_MAX: usize = 1024;
 

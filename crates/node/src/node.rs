@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use wigwag_actor::limits::ANSWER_WATCH;
 use wigwag_actor::{Interface, Ref};
 use wigwag_link::resume::{Claim, Ticket, Tickets};
@@ -21,7 +22,7 @@ use crate::described::{Dynamic, describe};
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionChange, SessionEvents};
 use crate::exports::Exports;
-use crate::limits::{DROP_WAIT, HANDSHAKES_MAX, SESSION_TTL_MAX};
+use crate::limits::{ANOTHER_WAIT, DROP_WAIT, HANDSHAKES_MAX, SESSION_TTL_MAX};
 use crate::link::{Begun, Link, LinkStatistics};
 use crate::opening::{self, Dialed};
 use crate::options::NodeOptions;
@@ -262,7 +263,21 @@ impl Node {
         Ok(link)
     }
 
+    /// A session with the peer at `address`: a new one, or that which stands in its way.
     async fn dial(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
+        loop {
+            let incarnation = match self.dial_once(address).await? {
+                Found::New(link) => return Ok(link),
+                Found::Another { incarnation } => incarnation,
+            };
+            let arriving = self.inner.link_arriving(incarnation);
+            if let Ok(link) = timeout(ANOTHER_WAIT, arriving).await {
+                return Ok(link);
+            }
+        }
+    }
+
+    async fn dial_once(&self, address: &Address) -> Result<Found, NodeError> {
         let mut connection = wigwag_net::transport::dial(address).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
@@ -270,7 +285,8 @@ impl Node {
         let known = |peer: u128| asking.know(peer);
         let incarnation = match opening::dial(&mut connection, &mut input, ours, known).await {
             Ok(Dialed::Opened(opened)) => {
-                return self.inner.start(connection, input, &opened, Some(address.clone()));
+                let link = self.inner.start(connection, input, &opened, Some(address.clone()))?;
+                return Ok(Found::New(link));
             }
             Ok(Dialed::Known { incarnation }) => incarnation,
             Err(error) => match asking.incarnation.get() {
@@ -279,9 +295,16 @@ impl Node {
             },
         };
         connection.outlet.close();
-        drop(asking);
-        Ok(self.inner.link_arriving(incarnation).await)
+        Ok(Found::Another { incarnation })
     }
+}
+
+/// What a dial has come upon.
+enum Found {
+    /// The session that it was for.
+    New(Arc<Link>),
+    /// The peer, or somebody here, has another with that incarnation of it, or will have at once.
+    Another { incarnation: u128 },
 }
 
 /// The peer has refused because there is a session with us, or will be at once.

@@ -21,12 +21,18 @@ const KEPT: u64 = 3000;
 /// more than the listener, and a dial takes 5 s at most.
 const KNOWN_AFTER: Duration = Duration::from_millis(KEPT + 10_000);
 
+/// A peer that still waits for its session dials once a second at least, and then knows; the one that
+/// wants a new session asks for it twice a second.
+const FOUND_WITHIN: Duration = Duration::from_secs(2);
+
+fn options() -> NodeOptions {
+    let options = NodeOptions::default().heartbeat(Duration::from_millis(200));
+    options.keep_sessions(Duration::from_millis(KEPT))
+}
+
 /// One side: asks while the network is gone, and looks at what came of the asks and of the session.
 async fn side([name, peer]: [&str; 2], diary: Diary, met: Arc<Barrier>) -> Outcome {
-    let options = NodeOptions::default()
-        .heartbeat(Duration::from_millis(200))
-        .keep_sessions(Duration::from_millis(KEPT));
-    let node = node(name, options).await?;
+    let node = node(name, options()).await?;
     diary.keep(&node);
     let there = place(peer, "ledger");
     let ledger = find::<Ledger>(&node, &there).await;
@@ -102,4 +108,41 @@ fn both_go_on_or_neither_does() {
     });
     let both = went_on > 0 && ended > 0;
     assert!(both || went_on + ended == 1, "{went_on} sessions went on, {ended} ended");
+}
+
+/// Waits for the end of the session that it was dialed for, and dials the other once the network is
+/// back: the other knows nothing of the end yet.
+async fn forgets(seed: u64, met: Arc<Barrier>) -> Outcome {
+    let node = node(HOSTS[1], options()).await?;
+    let diary = Diary::default();
+    diary.keep(&node);
+    in_time(PATIENCE, met.wait()).await;
+    turmoil::partition(HOSTS[0], HOSTS[1]);
+    in_time(PATIENCE, diary.wait(is_ended)).await;
+    sleep(Draws(seed).pause(1, 4000)).await;
+    turmoil::repair(HOSTS[0], HOSTS[1]);
+    let there = place(HOSTS[0], "ledger");
+    let ledger = in_time(FOUND_WITHIN, node.actor::<Ledger>(&there)).await?;
+    send(ledger, 0, 100).await;
+    in_time(PATIENCE, met.wait()).await;
+    Ok(())
+}
+
+async fn remembers(met: Arc<Barrier>) -> Outcome {
+    let node = node(HOSTS[0], options()).await?;
+    find::<Ledger>(&node, &place(HOSTS[1], "ledger")).await;
+    in_time(PATIENCE, met.wait()).await;
+    in_time(PATIENCE, met.wait()).await;
+    Ok(())
+}
+
+#[test]
+fn who_has_given_a_session_up_reaches_a_peer_that_still_holds_to_it() {
+    seeds(30, |seed| {
+        let mut simulation = network(seed, Duration::from_millis(20));
+        let met = Arc::new(Barrier::new(HOSTS.len()));
+        simulation.client(HOSTS[0], remembers(met.clone()));
+        simulation.client(HOSTS[1], forgets(seed, met));
+        simulation.run().expect("the two have a new session");
+    });
 }
