@@ -239,6 +239,12 @@ impl Link {
         self.carrier().leave.notify_one();
     }
 
+    /// True when it was cut before anything came of its dialer: perhaps that has never heard that the
+    /// session is open, and will not come back for it.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        !self.dialed && self.heard.load(Ordering::Relaxed) == 0 && self.sending().cut.is_some()
+    }
+
     /// True after [`halt`](Self::halt).
     pub(crate) fn is_halted(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)

@@ -255,7 +255,8 @@ impl Node {
     async fn link_to(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
         let dialed = lock(&self.inner.dialed).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
-        if let Some(link) = dialed.as_ref().filter(|link| link.sending().ended.is_none()) {
+        let lives = |link: &&Arc<Link>| link.sending().ended.is_none() && !link.is_doubtful();
+        if let Some(link) = dialed.as_ref().filter(lives) {
             return Ok(link.clone());
         }
         let link = self.dial(address).await?;
@@ -335,7 +336,8 @@ impl Asking<'_> {
         beginning.asked.push(peer);
         drop(beginning);
         let _ = self.incarnation.set(peer);
-        self.inner.link_with(peer).is_some()
+        // A peer that has a doubtful one refuses ours in its favour.
+        self.inner.link_with(peer).is_some_and(|link| !link.is_doubtful())
     }
 }
 
@@ -424,6 +426,9 @@ impl Inner {
         let mut links = self.links();
         // Looked at under the lock that close takes: no link begins behind its back.
         self.check_open()?;
+        let replaced =
+            |old: &&Arc<Link>| old.identity.incarnation == peer.incarnation && old.is_doubtful();
+        links.iter().filter(replaced).for_each(|old| old.halt());
         links.push(link.clone());
         drop(links);
         self.arrived.notify_waiters();

@@ -10,6 +10,7 @@ mod storms;
 mod silence;
 mod edges;
 mod crashes;
+mod phantoms;
 mod ties;
 
 use std::time::Duration;
