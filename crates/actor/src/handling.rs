@@ -149,6 +149,10 @@ pub(crate) fn handle_chunk<A: Actor>(
             }
         }
     };
+    if pause.is_err() {
+        mailbox.failed();
+        reply.fail(CallErrorKind::Panicked, "");
+    }
     let owned = match pause {
         Ok(Pause::Later(_) | Pause::SideBySide(_)) => Some(reply.take_owned()),
         _ => None,
@@ -209,6 +213,7 @@ pub(crate) fn handle_one<A: Actor>(
             Some(End::SideBySide(Call { message, reply, owner, origin }, left))
         }
         Err(payload) => {
+            mailbox.failed();
             reply.fail(CallErrorKind::Panicked, "");
             Some(End::Failed(Reason::panicked(&*payload), left()))
         }
@@ -232,9 +237,6 @@ fn handle_run<A: Actor>(
             let broke_off = matches!(pause, Pause::Later(_) | Pause::SideBySide(_));
             (Ok(pause), run.finish(broke_off))
         }
-        Err(payload) => {
-            reply.fail(CallErrorKind::Panicked, "");
-            (Err(Reason::panicked(&*payload)), run.finish(true))
-        }
+        Err(payload) => (Err(Reason::panicked(&*payload)), run.finish(true)),
     }
 }

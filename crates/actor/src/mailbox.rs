@@ -71,6 +71,8 @@ struct State<M> {
     sealed: bool,
     closed: bool,
     own_thread: bool,
+    /// An actor that fails is followed by another one, for whom mail is still let in.
+    succeeded: bool,
 }
 
 impl<M> Mailbox<M> {
@@ -80,8 +82,8 @@ impl<M> Mailbox<M> {
     {
         let local = Backlog::new(capacity, when_full);
         let lists = Lists::Alone(false);
-        let (sealed, closed, own_thread) = (false, false, false);
-        let state = State { local, lists, actor: None, sealed, closed, own_thread };
+        let (sealed, closed, own_thread, succeeded) = (false, false, false, false);
+        let state = State { local, lists, actor: None, sealed, closed, own_thread, succeeded };
         Mailbox {
             number: fresh_number(),
             named: names::shared(schema),

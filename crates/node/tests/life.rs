@@ -332,6 +332,20 @@ async fn a_panic_is_a_reason_and_the_state_is_dropped_once() {
     assert_eq!(said, ["dropped"]);
 }
 
+/// The asker runs on one thread and the actor on another, so he may be back before it has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_hears_that_his_call_panicked_finds_the_mailbox_shut() {
+    for _ in 0..300 {
+        let witness = Witness::new().0.spawn();
+        // Several calls at once go another way than a single one.
+        witness.say_number(1).try_tell().unwrap();
+        let asked = witness.panic("on purpose").ask().await.unwrap_err();
+        assert_eq!(asked.error().kind, CallErrorKind::Panicked);
+        let refused = witness.say_number(2).try_tell().unwrap_err();
+        assert_eq!(refused.error.kind, CallErrorKind::ActorStopped);
+    }
+}
+
 #[tokio::test]
 async fn an_actor_without_references_is_done() {
     let (witness, heard) = Witness::new();

@@ -53,6 +53,19 @@ impl<M> Mailbox<M> {
         self.seal_queues();
     }
 
+    /// A call has ended its actor. Whoever hears that finds the mailbox shut, unless another actor goes
+    /// on with it.
+    pub(crate) fn failed(&self) {
+        if !self.lock().succeeded {
+            self.shut();
+        }
+    }
+
+    /// The actor is one of several, each of which goes on with the mail of the one before.
+    pub(crate) fn set_succeeded(&self) {
+        self.lock().succeeded = true;
+    }
+
     /// The actor is gone: whoever waits for it hears so. It was shut before.
     pub(super) fn close(&self)
     where

@@ -172,6 +172,7 @@ struct Maker<F>(Arc<F>);
 impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> Make for Maker<F> {
     fn start(&self, boss: Boss, number: u64, options: &ActorOptions) -> Started {
         let (reference, mailbox) = open::<A>(options);
+        mailbox.set_succeeded();
         let handle = Handle::new(mailbox.clone());
         let (begins, begun) = oneshot::channel();
         let seat = Seat(mailbox.clone());

@@ -39,6 +39,7 @@ impl<A: Actor> Worker<A> {
                 );
             }
             Err(reason) => {
+                self.mailbox.failed();
                 reply.fail(CallErrorKind::Panicked, "");
                 self.end(reason);
             }
