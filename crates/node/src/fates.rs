@@ -11,6 +11,7 @@ use std::task::Waker;
 use wigwag_actor::CallErrorKind;
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::outbox::Outbox;
+use wigwag_wire::Reader;
 use wigwag_wire::run::Run;
 
 use crate::asks::Asks;
@@ -31,6 +32,15 @@ impl Unsent {
     pub(crate) fn of(outbox: &Outbox) -> Unsent {
         let mut unsent = Unsent::default();
         outbox.each_unsent(|kind, body| unsent.add(kind, body));
+        unsent
+    }
+
+    /// The same of calls that were encoded and not published.
+    pub(crate) fn of_turn(encoded: &[u8]) -> Unsent {
+        let (mut unsent, mut reader) = (Unsent::default(), Reader::new(encoded));
+        while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
+            unsent.add(kind, body);
+        }
         unsent
     }
 
@@ -74,7 +84,7 @@ impl Unsent {
         let called = channels.iter().enumerate().filter(|(_, channel)| channel.called > 0);
         let known = called.map(|(number, channel)| {
             let unsent = self.calls.get(&(number as u64)).copied().unwrap_or(0);
-            let not_delivered = unsent.min(channel.called);
+            let not_delivered = (unsent + channel.held_back).min(channel.called);
             let delivered = channel.handled.min(channel.called - not_delivered);
             Delivery {
                 target: channel.target.clone(),

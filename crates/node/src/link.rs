@@ -52,6 +52,8 @@ pub(crate) struct Channel {
     pub(crate) target: Arc<str>,
     /// Calls that were published.
     pub(crate) called: u64,
+    /// Calls that a turn held back when the session ended.
+    pub(crate) held_back: u64,
     /// Calls of which the peer says that their handlers have ended.
     pub(crate) handled: u64,
     pub(crate) parked: Parked,
@@ -106,6 +108,8 @@ pub(crate) struct Sending {
     cut: Option<Time>,
     outgoing: Outgoing,
     pub(crate) ended: Option<Ended>,
+    /// The end was announced.
+    is_announced: bool,
     /// The peer takes no new calls.
     pub(crate) draining: bool,
     pub(crate) statistics: LinkStatistics,
@@ -178,6 +182,7 @@ impl Link {
                 cut: None,
                 outgoing: Outgoing::default(),
                 ended: None,
+                is_announced: false,
                 draining: false,
                 statistics: LinkStatistics::default(),
             }),
@@ -402,7 +407,7 @@ impl Link {
         let mut wakers = Vec::new();
         let carrier = self.carrier().clone();
         let was_torn = carrier.flusher.retire();
-        let (unsent, deliveries) = {
+        let unsent = {
             let mut sending = self.sending();
             if sending.ended.is_some() {
                 return;
@@ -416,15 +421,27 @@ impl Link {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
             }
-            let unsent = Unsent::of(&sending.sender.outbox);
-            let deliveries = unsent.deliveries(&sending.channels);
-            (unsent, deliveries)
+            Unsent::of(&sending.sender.outbox)
         };
         wakers.append(&mut unsent.fail(&self.asks, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
         carrier.flusher.outlet().close();
+        self.announce_end();
+    }
+
+    /// Says what became of the calls, once, when no turn holds any back: a turn that is open when the
+    /// session ends still believes to have sent them.
+    pub(crate) fn announce_end(&self) {
+        let mut sending = self.sending();
+        let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
+        let Some(Ended { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
+        if std::mem::replace(&mut sending.is_announced, true) {
+            return;
+        }
+        let deliveries = Unsent::of(&sending.sender.outbox).deliveries(&sending.channels);
+        drop(sending);
         self.announce(SessionChange::Ended { why, deliveries });
     }
 
@@ -444,6 +461,7 @@ impl Channel {
         Channel {
             target: target.clone(),
             called: 0,
+            held_back: 0,
             handled: 0,
             parked: Parked::default(),
             turns: 0,

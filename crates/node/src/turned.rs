@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::task::Waker;
 
-use wigwag_actor::CallErrorKind;
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::run::Joiner;
 use wigwag_wire::small::Value;
 
+use crate::fates::Unsent;
 use crate::limits::{
     LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES, UNACKED_ANSWER_BYTES_MAX,
 };
@@ -232,12 +232,14 @@ impl Turned {
         let mut wakers: Vec<Waker> = Vec::new();
         let mut sending = self.link.sending();
         let mut left_behind = Vec::new();
+        let ended = sending.ended.clone();
         for channel in self.touched.drain(..) {
             let lease = self.leases.get_mut(channel as usize).map(std::mem::take);
             let Lease { left, calls, is_known, .. } = lease.unwrap_or_default();
             frames += calls;
             if let Some(state) = sending.channels.get_mut(channel as usize) {
                 state.called += calls;
+                state.held_back += if ended.is_some() { calls } else { 0 };
                 state.turns -= u32::from(is_known);
                 if is_known && state.turns == 0 && state.detach_wanted {
                     left_behind.push(channel);
@@ -248,17 +250,19 @@ impl Turned {
             }
             wakers.extend(sending.woken(channel));
         }
-        let ended = sending.ended.clone();
+        let mut unsent = None;
         if ended.is_some() {
+            unsent = Some(Unsent::of_turn(self.encoded.as_slice()));
             self.encoded.clear();
         } else {
             sending.sender.outbox.publish(&mut self.encoded, frames);
             self.flush |= frames > 0;
         }
         drop(sending);
-        if let Some(ended) = ended {
-            // Asks that this turn encoded after the link had failed all others.
-            wakers.append(&mut self.link.fail_asks(CallErrorKind::NotDelivered, &ended.why));
+        if let (Some(ended), Some(unsent)) = (ended, unsent) {
+            // Only its own asks are known not to have left.
+            wakers.append(&mut unsent.fail(&self.link.asks, &ended.why));
+            self.link.announce_end();
         }
         wakers.into_iter().for_each(Waker::wake);
         left_behind.into_iter().for_each(|channel| self.link.detach(channel));

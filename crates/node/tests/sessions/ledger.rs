@@ -1,6 +1,7 @@
 //! An actor that writes down what it gets, and somebody who sends it numbered messages.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tokio::time::timeout;
@@ -42,6 +43,9 @@ impl Ledger {
     }
 }
 
+/// Messages that were sent by all senders of this process.
+pub(crate) static SENT: AtomicU64 = AtomicU64::new(0);
+
 /// Sends so many messages as `sender`, every eighth of them an ask whose answer is checked; some are
 /// long. Asks are not awaited one by one.
 pub(crate) async fn send(ledger: LedgerRef, sender: u64, messages: u64) {
@@ -54,6 +58,7 @@ pub(crate) async fn send(ledger: LedgerRef, sender: u64, messages: u64) {
             let filler = "x".repeat(if number % 97 == 0 { 5000 } else { 3 });
             ledger.note(sender, number, filler).tell().await.unwrap();
         }
+        SENT.fetch_add(1, Ordering::Relaxed);
         if answers.len() >= 1000 {
             check(&mut answers).await;
         }

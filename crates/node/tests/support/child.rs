@@ -28,6 +28,10 @@ pub(crate) fn wait_for_parent() {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
 
+fn this_program() -> std::path::PathBuf {
+    std::env::current_exe().expect("a test is a program")
+}
+
 /// A child that has said something, most often its address.
 pub(crate) struct Child {
     process: std::process::Child,
@@ -37,8 +41,19 @@ pub(crate) struct Child {
 impl Child {
     /// Starts the test `body` in a process of its own as `role`, and waits until it says something.
     pub(crate) fn start(body: &str, role: &str) -> Child {
-        let program = std::env::current_exe().expect("a test is a program");
-        let mut process = Command::new(program)
+        Child::begin(Command::new(this_program()), body, role)
+    }
+
+    /// The same in a network namespace.
+    pub(crate) fn start_in(namespace: &str, body: &str, role: &str) -> Child {
+        let mut command = Command::new("ip");
+        // It becomes the program, so the process is the same.
+        command.args(["netns", "exec", namespace]).arg(this_program());
+        Child::begin(command, body, role)
+    }
+
+    fn begin(mut command: Command, body: &str, role: &str) -> Child {
+        let mut process = command
             .args([body, "--exact", "--nocapture"])
             .env(ROLE, role)
             .stdin(Stdio::piped())

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     None,
     /// Both ends get a reset, at once.
     Reset,
+    /// The same, when half of what came next was passed on.
+    Tear,
     /// Both ends hear that the other has ended.
     End,
     /// Nothing is passed on any more, either way, and nobody is told.
@@ -148,20 +150,25 @@ async fn pass_on(
     for stream in [&dialer, &listener] {
         stream.set_nodelay(true).expect("a socket");
     }
+    let mut strikes = faults.clone();
     let fault = {
         let (mut from_dialer, mut to_dialer) = dialer.split();
         let (mut from_listener, mut to_listener) = listener.split();
-        let there = pump(&mut from_dialer, &mut to_listener, 0, &places, &seen);
-        let back = pump(&mut from_listener, &mut to_dialer, 1, &places, &seen);
+        let tearing = || *faults.borrow() == (number, Fault::Tear);
+        let there = pump(&mut from_dialer, &mut to_listener, 0, (&places, &seen), &tearing);
+        let back = pump(&mut from_listener, &mut to_dialer, 1, (&places, &seen), &tearing);
         let (mut there, mut back) = (pin!(there), pin!(back));
         let mut struck = pin!(async {
-            let mine = |(struck, fault): &(u64, Fault)| *struck == number && *fault != Fault::None;
-            faults.wait_for(mine).await.map_or(Fault::Reset, |now| now.1)
+            let mine = |(struck, fault): &(u64, Fault)| {
+                *struck == number && !matches!(fault, Fault::None | Fault::Tear)
+            };
+            strikes.wait_for(mine).await.map_or(Fault::Reset, |now| now.1)
         });
+        let ended = || if tearing() { Fault::Reset } else { Fault::End };
         let fault = tokio::select! {
             fault = &mut struck => fault,
-            () = &mut there => Fault::End,
-            () = &mut back => Fault::End,
+            () = &mut there => ended(),
+            () = &mut back => ended(),
         };
         if fault == Fault::HalfSilence {
             back.await;
@@ -174,7 +181,7 @@ async fn pass_on(
         Fault::Reset => [dialer, listener].iter().for_each(reset),
         // Held, and nobody reads them, until the relay is gone.
         Fault::Silence | Fault::HalfSilence => while faults.changed().await.is_ok() {},
-        Fault::None | Fault::End => {
+        Fault::None | Fault::Tear | Fault::End => {
             // Who goes has said it to one side already.
             let _ = dialer.shutdown().await;
             let _ = listener.shutdown().await;
@@ -192,15 +199,20 @@ async fn pump(
     from: &mut ReadHalf<'_>,
     to: &mut WriteHalf<'_>,
     direction: usize,
-    places: &Mutex<[Place; 2]>,
-    seen: &Seen,
+    (places, seen): (&Mutex<[Place; 2]>, &Seen),
+    tearing: &impl Fn() -> bool,
 ) {
     let mut bytes = vec![0; 16 * 1024];
     while let Ok(read @ 1..) = from.read(&mut bytes).await {
+        let tears = tearing();
+        let read = if tears { read / 2 } else { read };
         if to.write_all(&bytes[..read]).await.is_err() {
             return;
         }
         places.lock().expect("whole")[direction].pass(&bytes[..read]);
         seen.bytes.fetch_add(read as u64, Ordering::SeqCst);
+        if tears {
+            return;
+        }
     }
 }

@@ -1,0 +1,58 @@
+//! An actor that writes down each call before it does anything else, so that it can be read after its
+//! death.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Writes numbers into a file.
+pub(crate) struct Journal {
+    file: File,
+}
+
+#[wigwag::actor]
+impl Journal {
+    pub fn note(&mut self, number: u64) {
+        // One system call: what it took stays when the process is killed.
+        self.file.write_all(&number.to_le_bytes()).unwrap();
+    }
+
+    pub fn count(&mut self, number: u64) -> u64 {
+        self.note(number);
+        number + 1
+    }
+}
+
+impl Journal {
+    pub(crate) fn at(path: &Path) -> Journal {
+        Journal { file: File::create(path).unwrap() }
+    }
+}
+
+/// A file for a journal; it goes when it is dropped.
+pub(crate) struct Pages(pub(crate) PathBuf);
+
+impl Pages {
+    pub(crate) fn new(name: &str) -> Pages {
+        let name = format!("wigwag-journal-{}-{name}", std::process::id());
+        Pages(std::env::temp_dir().join(name))
+    }
+
+    /// How many numbers stand there: each once and in order, from 0.
+    pub(crate) fn count(&self) -> u64 {
+        let bytes = fs::read(&self.0).unwrap();
+        let (numbers, rest) = bytes.as_chunks::<8>();
+        assert!(rest.is_empty(), "half a number");
+        for (due, number) in (0..).zip(numbers) {
+            assert_eq!(u64::from_le_bytes(*number), due, "lost, doubled or out of order");
+        }
+        numbers.len() as u64
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = fs::remove_file(&self.0);
+    }
+}
