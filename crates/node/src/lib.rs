@@ -184,6 +184,7 @@ mod remote;
 mod opening;
 mod driving;
 mod door;
+mod dialing;
 mod node;
 mod close;
 mod runtime;

@@ -12,7 +12,7 @@ use tokio::sync::{Notify, oneshot};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Identity, LinkError, Receiver, Sender, features, write};
+use wigwag_link::{Code, Identity, Receiver, Sender, features, write};
 use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
@@ -22,12 +22,14 @@ use crate::carrier::{Carried, Carrier};
 use crate::channel;
 use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
-use crate::fates::Unsent;
 use crate::fence::Fence;
 use crate::reading::Reading;
 use crate::resuming::Resuming;
 use crate::ring::Ring;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+mod carrying;
+mod ending;
 
 /// The PAIR1 header of every message: hop count 1, as NNG sends it.
 pub(crate) const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
@@ -237,31 +239,6 @@ impl Link {
         self.carrier().flusher.wake_driver();
     }
 
-    /// Ends the session's task.
-    pub(crate) fn halt(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.stop.notify_one();
-        self.carrier().leave.notify_one();
-    }
-
-    /// True when it was cut before anything came of its dialer: perhaps that has never heard that the
-    /// session is open, and will not come back for it.
-    pub(crate) fn is_doubtful(&self) -> bool {
-        !self.dialed && self.heard.load(Ordering::Relaxed) == 0 && self.sending().cut.is_some()
-    }
-
-    /// True after [`halt`](Self::halt).
-    pub(crate) fn is_halted(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
-    }
-
-    /// Waits for [`halt`](Self::halt).
-    pub(crate) async fn halted(&self) {
-        while !self.is_halted() {
-            self.stop.notified().await;
-        }
-    }
-
     /// The connection that carries the session, or did last.
     pub(crate) fn carrier(&self) -> RwLockReadGuard<'_, Arc<Carrier>> {
         self.carrier.read().unwrap_or_else(PoisonError::into_inner)
@@ -269,55 +246,6 @@ impl Link {
 
     pub(crate) fn announce(&self, what: SessionChange) {
         self.announcer.announce(&self.peer, what);
-    }
-
-    /// A connection is cut. What it did not write whole has not arrived.
-    pub(crate) fn lost(&self, carrier: &Carrier, why: &str) {
-        let was_torn = carrier.flusher.retire();
-        carrier.flusher.outlet().close();
-        let mut sending = self.sending();
-        if sending.epoch != carrier.epoch || sending.ended.is_some() {
-            return;
-        }
-        if was_torn {
-            sending.sender.outbox.was_torn();
-        }
-        sending.cut.get_or_insert(clock::now());
-        sending.statistics.cuts += 1;
-        drop(sending);
-        self.announce(SessionChange::Cut { why: why.into() });
-    }
-
-    /// The session goes on over `connection`, whose other end has accepted everything before
-    /// `recv_next`. `None` when it is over, or has gone on over a newer connection.
-    pub(crate) fn carry_on(
-        &self,
-        epoch: u64,
-        connection: &Connection,
-        recv_next: u64,
-    ) -> Result<Option<Arc<Carrier>>, LinkError> {
-        let carrier = Arc::new(Carrier::new(epoch, connection));
-        let now = clock::now();
-        let mut current = self.carrier.write().unwrap_or_else(PoisonError::into_inner);
-        let mut sending = self.sending();
-        if sending.ended.is_some() || sending.epoch >= epoch {
-            return Ok(None);
-        }
-        let outbox = &sending.sender.outbox;
-        let repeated = (outbox.next_seq() - outbox.untaken_frames()).saturating_sub(recv_next);
-        let room = sending.sender.resume(recv_next, now)?;
-        sending.epoch = epoch;
-        let since = sending.cut.take();
-        sending.statistics.resumes += 1;
-        sending.statistics.frames_repeated += repeated;
-        let fronts = if room { sending.fronts() } else { Vec::new() };
-        *current = carrier.clone();
-        drop(sending);
-        drop(current);
-        fronts.into_iter().for_each(Waker::wake);
-        let after = since.map_or(Duration::ZERO, |since| now.since(since));
-        self.announce(SessionChange::Resumed { after, repeated });
-        Ok(Some(carrier))
     }
 
     pub(crate) fn statistics(&self) -> LinkStatistics {
@@ -399,60 +327,6 @@ impl Link {
             sending.woken(channel)
         };
         woken.into_iter().for_each(Waker::wake);
-    }
-
-    /// The session is over: everybody who waits hears of it.
-    pub(crate) fn end(&self, why: &str) {
-        let why: Arc<str> = why.into();
-        let mut wakers = Vec::new();
-        let carrier = self.carrier().clone();
-        let was_torn = carrier.flusher.retire();
-        let unsent = {
-            let mut sending = self.sending();
-            if sending.ended.is_some() {
-                return;
-            }
-            sending.ended = Some(Ended { why: why.clone() });
-            self.over.store(true, Ordering::Relaxed);
-            if was_torn && sending.epoch == carrier.epoch {
-                sending.sender.outbox.was_torn();
-            }
-            for channel in &mut sending.channels {
-                wakers.append(&mut channel.parked.drain());
-                channel.attaching = None;
-            }
-            Unsent::of(&sending.sender.outbox)
-        };
-        wakers.append(&mut unsent.fail(&self.asks, &why));
-        wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
-        wakers.into_iter().for_each(Waker::wake);
-        self.progress.notify_waiters();
-        carrier.flusher.outlet().close();
-        self.announce_end();
-    }
-
-    /// Says what became of the calls, once, when no turn holds any back: a turn that is open when the
-    /// session ends still believes to have sent them.
-    pub(crate) fn announce_end(&self) {
-        let mut sending = self.sending();
-        let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
-        let Some(Ended { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
-        if std::mem::replace(&mut sending.is_announced, true) {
-            return;
-        }
-        let deliveries = Unsent::of(&sending.sender.outbox).deliveries(&sending.channels);
-        drop(sending);
-        self.announce(SessionChange::Ended { why, deliveries });
-    }
-
-    /// The driver has ended: actors and link let go of each other.
-    pub(crate) fn let_go(&self) {
-        self.reading.inside().let_go();
-    }
-
-    /// No answers will come any more. Gives those who wait for one.
-    pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
-        self.asks.fail_all(|| Box::new((kind, why.into())))
     }
 }
 

@@ -1,0 +1,92 @@
+//! How a session ends, and who hears of it.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use wigwag_actor::CallErrorKind;
+
+use super::{Ended, Link};
+use crate::events::SessionChange;
+use crate::fates::Unsent;
+use crate::sync::Ordering;
+
+impl Link {
+    /// Ends the session's task.
+    pub(crate) fn halt(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        self.stop.notify_one();
+        self.carrier().leave.notify_one();
+    }
+
+    /// True when it was cut before anything came of its dialer: perhaps that has never heard that the
+    /// session is open, and will not come back for it.
+    pub(crate) fn is_doubtful(&self) -> bool {
+        !self.dialed && self.heard.load(Ordering::Relaxed) == 0 && self.sending().cut.is_some()
+    }
+
+    /// True after [`halt`](Self::halt).
+    pub(crate) fn is_halted(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+
+    /// Waits for [`halt`](Self::halt).
+    pub(crate) async fn halted(&self) {
+        while !self.is_halted() {
+            self.stop.notified().await;
+        }
+    }
+
+    /// The session is over: everybody who waits hears of it.
+    pub(crate) fn end(&self, why: &str) {
+        let why: Arc<str> = why.into();
+        let mut wakers = Vec::new();
+        let carrier = self.carrier().clone();
+        let was_torn = carrier.flusher.retire();
+        let unsent = {
+            let mut sending = self.sending();
+            if sending.ended.is_some() {
+                return;
+            }
+            sending.ended = Some(Ended { why: why.clone() });
+            self.over.store(true, Ordering::Relaxed);
+            if was_torn && sending.epoch == carrier.epoch {
+                sending.sender.outbox.was_torn();
+            }
+            for channel in &mut sending.channels {
+                wakers.append(&mut channel.parked.drain());
+                channel.attaching = None;
+            }
+            Unsent::of(&sending.sender.outbox)
+        };
+        wakers.append(&mut unsent.fail(&self.asks, &why));
+        wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
+        wakers.into_iter().for_each(Waker::wake);
+        self.progress.notify_waiters();
+        carrier.flusher.outlet().close();
+        self.announce_end();
+    }
+
+    /// Says what became of the calls, once, when no turn holds any back: a turn that is open when the
+    /// session ends still believes to have sent them.
+    pub(crate) fn announce_end(&self) {
+        let mut sending = self.sending();
+        let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
+        let Some(Ended { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
+        if std::mem::replace(&mut sending.is_announced, true) {
+            return;
+        }
+        let deliveries = Unsent::of(&sending.sender.outbox).deliveries(&sending.channels);
+        drop(sending);
+        self.announce(SessionChange::Ended { why, deliveries });
+    }
+
+    /// The driver has ended: actors and link let go of each other.
+    pub(crate) fn let_go(&self) {
+        self.reading.inside().let_go();
+    }
+
+    /// No answers will come any more. Gives those who wait for one.
+    pub(crate) fn fail_asks(&self, kind: CallErrorKind, why: &str) -> Vec<Waker> {
+        self.asks.fail_all(|| Box::new((kind, why.into())))
+    }
+}
