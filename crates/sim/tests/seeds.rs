@@ -4,6 +4,9 @@
 //! `WIGWAG_NIGHTLY` tries a hundred thousand.
 
 use std::env;
+use std::ops::Range;
+use std::panic::resume_unwind;
+use std::thread;
 
 use wigwag_sim::{Options, Report, run};
 
@@ -14,7 +17,7 @@ fn number(name: &str) -> Option<u64> {
     env::var(name).ok()?.parse().ok()
 }
 
-fn seeds() -> std::ops::Range<u64> {
+fn seeds() -> Range<u64> {
     if let Some(seed) = number("WIGWAG_SEED") {
         return seed..seed + 1;
     }
@@ -37,12 +40,28 @@ fn hold(seed: u64) -> Report {
     }
 }
 
+/// Runs all of them, on as many threads as there are processors.
+fn all(seeds: Range<u64>) -> Vec<Report> {
+    let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    thread::scope(|scope| {
+        let parts = (0..threads).map(|part| {
+            let mine = seeds.clone().filter(move |seed| seed % threads == part);
+            scope.spawn(move || mine.map(hold).collect::<Vec<Report>>())
+        });
+        let parts: Vec<_> = parts.collect();
+        parts
+            .into_iter()
+            .flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
+}
+
 #[test]
 fn what_is_sent_arrives_once_in_order_or_is_reported_in_every_storm() {
     let seeds = seeds();
+    let reports = all(seeds.clone());
     let (mut sent, mut resumes, mut ended, mut unknown, mut not_delivered) = (0, 0, 0, 0, 0);
-    for seed in seeds.clone() {
-        let report = hold(seed);
+    for report in reports {
         sent += report.totals.sent;
         resumes += report.resumes;
         ended += report.fates.len() as u64;
