@@ -3,11 +3,13 @@
 //! One unit is 64 bytes of a frame's body. Sums are absolute and only grow, so a lost or repeated
 //! announcement does no harm. The sender holds a [`Window`] per channel, the receiver a [`Grant`].
 
+use crate::budget::Budget;
 use crate::code::Code;
 use crate::error::LinkError;
-use crate::limits::{
-    FRAME_RESERVE_UNITS, FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNITS_MIN,
-};
+use crate::limits::{FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNITS_MIN};
+
+/// A lane that holds less than this part of its window has run dry.
+const DRY_PART: u64 = 8;
 
 /// The sender's side of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,35 +85,8 @@ impl Window {
     }
 }
 
-/// What all channels of a session share.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Budget {
-    /// Units of all windows. First windows are always given, so this may go beyond what there is.
-    held: u64,
-}
-
-impl Budget {
-    /// Units that `wanted` more of may be had: half of what is left, so that the channel that comes
-    /// last finds some too.
-    fn grow(&mut self, wanted: u64) -> u64 {
-        let half = SESSION_UNITS_MAX.saturating_sub(self.held) / 2;
-        self.give(wanted.min(half))
-    }
-
-    /// Units for a frame that would wait for ever without them.
-    fn grow_for_frame(&mut self, wanted: u64) -> u64 {
-        let most = SESSION_UNITS_MAX + FRAME_RESERVE_UNITS;
-        self.give(wanted.min(most.saturating_sub(self.held)))
-    }
-
-    fn give(&mut self, units: u64) -> u64 {
-        self.held += units;
-        units
-    }
-}
-
 /// The receiver's side of a channel.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Grant {
     /// Units that the sender was told it may have used.
     announced: u64,
@@ -121,15 +96,21 @@ pub struct Grant {
     handled: u64,
     /// Places that the lane has. Invariant: `announced - freed <= window`.
     window: u64,
+    /// What of it came out of the budget for far peers.
+    far: u64,
     /// The sender is stuck and wants this limit.
     wanted: u64,
+    /// Near by the window could not double when the sender was stuck last.
+    is_capped: bool,
+    /// The wish for which the lane was last seen to run dry.
+    dry_at: u64,
 }
 
 impl Grant {
     /// A grant of `window` units, taken from the budget; the initial window is always given.
     pub fn new(window: u64, budget: &mut Budget) -> Grant {
         budget.give(window);
-        Grant { announced: window, freed: 0, handled: 0, window, wanted: 0 }
+        Grant { announced: window, window, ..Grant::default() }
     }
 
     /// The limit that the sender knows.
@@ -163,13 +144,39 @@ impl Grant {
         self.wanted = self.wanted.max(wanted);
         let most = WINDOW_UNITS_MAX.min(SESSION_UNITS_MAX / 2);
         let fits = self.wanted.saturating_sub(self.freed);
-        let target = (self.window * 2).max(fits).clamp(WINDOW_UNITS_MIN, most);
+        let double = self.window * 2;
+        let target = double.max(fits).clamp(WINDOW_UNITS_MIN, most);
+        // What it has for its distance counts, so that a far one leaves the budget to others.
         self.window += budget.grow(target.saturating_sub(self.window));
+        self.is_capped = self.window < double;
         // Without this a frame larger than the window would wait for ever once others hold the
         // budget.
         let frame = fits.min(FRAME_UNITS);
         self.window += budget.grow_for_frame(frame.saturating_sub(self.window));
         self.is_due()
+    }
+
+    /// True once for each time that the sender was stuck, near by there was no more to be had, and
+    /// the lane ran dry before more could come. With an actor that is slower than its sender that never happens: such a sender is stuck again
+    /// before a window's worth is handled.
+    pub fn ran_dry(&mut self) -> bool {
+        let dry = self.is_capped
+            && self.wanted > self.dry_at
+            && self.freed + self.window / DRY_PART >= self.wanted;
+        if dry {
+            self.dry_at = self.wanted;
+        }
+        dry
+    }
+
+    /// The peer is so far away that windows up to `most` pay: this one doubles, as far as the budget
+    /// goes. True when the sender should hear of it now.
+    pub fn reach(&mut self, most: u64, budget: &mut Budget) -> bool {
+        let target = (self.window * 2).min(most);
+        let more = budget.grow_far(target.saturating_sub(self.window));
+        self.far += more;
+        self.window += more;
+        more > 0
     }
 
     /// The sender wants more than the window could ever give it.
@@ -196,13 +203,14 @@ impl Grant {
 
     /// The channel is gone; its places go back to the budget.
     pub fn close(self, budget: &mut Budget) {
-        budget.held = budget.held.saturating_sub(self.window);
+        budget.give_back(self.window - self.far, self.far);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::{FAR_SESSION_UNITS_MAX, FRAME_RESERVE_UNITS, WINDOW_UNITS_FAR_MAX};
 
     #[test]
     fn a_window_never_gives_more_than_its_limit() {
@@ -279,7 +287,7 @@ mod tests {
         for grant in [first, second, third] {
             grant.close(&mut budget);
         }
-        assert_eq!(budget.held, 0);
+        assert_eq!(budget.held(), (0, 0));
     }
 
     /// First windows are given beyond the budget; what they took beyond it must not come back.
@@ -309,6 +317,48 @@ mod tests {
         let mut late = Grant::new(64, &mut budget);
         assert!(late.need(FRAME_UNITS, &mut budget));
         assert_eq!(late.announce().0, FRAME_UNITS);
+    }
+
+    /// A far sender uses its window up, is stuck, and the lane has long run dry when more comes. One
+    /// that only waits for a slow actor finds its lane full each time that it is stuck.
+    #[test]
+    fn a_lane_runs_dry_when_the_way_is_long_and_not_when_the_actor_is_slow() {
+        for slow in [false, true] {
+            let mut budget = Budget::default();
+            let mut grant = Grant::new(64, &mut budget);
+            let (mut window, mut dry) = (Window::new(64), 0);
+            for _ in 0..200 {
+                let used = window.lease(u64::MAX);
+                let wanted = window.need(1).unwrap();
+                // Near by the wish comes while all it has used lies in the lane; far away, after.
+                let before = if slow { 0 } else { used };
+                grant.free(before);
+                grant.need(wanted, &mut budget);
+                let more = if slow { grant.window() / 4 } else { 0 };
+                grant.free(more.min(used - before));
+                dry += u32::from(grant.ran_dry());
+                assert!(!grant.ran_dry(), "it is said once");
+                window.raise(grant.announce().0);
+            }
+            assert_eq!(dry > 100, !slow, "{dry}");
+            assert!(!slow || dry == 0, "{dry}");
+        }
+    }
+
+    #[test]
+    fn a_far_channel_reaches_further_and_gives_it_back() {
+        let mut budget = Budget::default();
+        let mut grant = Grant::new(64, &mut budget);
+        assert!(!grant.reach(0, &mut budget), "it is near");
+        for _ in 0..20 {
+            grant.reach(WINDOW_UNITS_FAR_MAX, &mut budget);
+        }
+        grant.announce();
+        assert_eq!(grant.window(), WINDOW_UNITS_FAR_MAX);
+        assert!(budget.held().0 == 64 && budget.held().1 <= FAR_SESSION_UNITS_MAX);
+        assert!(!grant.need(1, &mut budget), "near by it has enough");
+        grant.close(&mut budget);
+        assert_eq!(budget.held(), (0, 0));
     }
 
     #[test]

@@ -3,8 +3,9 @@
 //! Bytes and `now` come in, frames and bytes go out; there is no socket, no clock and no thread
 //! here. The protocol is written down in `docs/link-protocol.md`; "section" in these files means a
 //! section of it. Read in this order: [`frame`] and [`batch`] (what stands on the wire),
-//! [`opening`] and [`resume`] (how a session begins and goes on), [`outbox`], [`credit`], [`pulse`] (one
-//! mechanism each), and the two halves that wire them: [`receiver`] and [`session`].
+//! [`opening`] and [`resume`] (how a session begins and goes on), [`outbox`], [`credit`] with its
+//! [`budget`], [`pulse`], [`distance`] (one mechanism each), and the two halves that wire them:
+//! [`receiver`] and [`session`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -20,8 +21,10 @@ pub mod batch;
 pub mod resume;
 pub mod opening;
 pub mod outbox;
+pub mod budget;
 pub mod credit;
 pub mod pulse;
+pub mod distance;
 pub mod receiver;
 pub mod session;
 

@@ -14,8 +14,21 @@ pub const UNIT_BYTES: usize = 64;
 /// The smallest window of a channel: a few calls must always be able to go.
 pub const WINDOW_UNITS_MIN: u64 = 16;
 
-/// The largest window of a channel: 4 MiB, which is 40 MB/s at 100 ms.
+/// The largest window of a channel whose peer is near: 4 MiB, a gigabyte a second at 4 ms.
 pub const WINDOW_UNITS_MAX: u64 = 65_536;
+
+/// The largest window of a channel whose peer is far: 32 MiB.
+pub const WINDOW_UNITS_FAR_MAX: u64 = 524_288;
+
+/// What windows of a session may hold beyond [`SESSION_UNITS_MAX`] when its peer is far: 64 MiB.
+pub const FAR_SESSION_UNITS_MAX: u64 = 1_048_576;
+
+/// What all sessions of a node may hold so: 1 GiB, which stays free as long as actors keep up.
+pub const FAR_NODE_UNITS_MAX: u64 = 16_777_216;
+
+/// What a fast sender has under way for each millisecond of a round trip: a gigabyte a second, more
+/// than one connection of a fast machine carries.
+pub const FAR_BYTES_PER_MS: u64 = 1024 * 1024;
 
 /// Units that all channels of a session may hold together: 8 MiB.
 pub const SESSION_UNITS_MAX: u64 = 131_072;
@@ -28,10 +41,14 @@ pub const FRAME_UNITS: u64 = 1024;
 /// 128 channels.
 pub const FRAME_RESERVE_UNITS: u64 = 131_072;
 
-/// Sequenced bytes that a sender keeps until they are acknowledged: four acks' worth.
+/// Sequenced bytes that a sender keeps until they are acknowledged, when the peer is near: four acks'
+/// worth.
 pub const UNACKED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// What frames other than calls may use beyond [`UNACKED_BYTES_MAX`]: so that replies, cancels and
+/// The same at most, however far the peer is.
+pub const UNACKED_BYTES_FAR_MAX: usize = 64 * 1024 * 1024;
+
+/// What frames other than calls may use beyond these bytes: so that replies, cancels and
 /// attaches never wait behind calls.
 pub const UNACKED_RESERVE: usize = 1024 * 1024;
 

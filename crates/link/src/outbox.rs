@@ -26,9 +26,8 @@ const ADOPT_BYTES_MIN: usize = 8 * 1024;
 /// writes that wait for their ack do not hold a large buffer each.
 const COPY_BYTES_MAX: usize = 4 * 1024;
 
-/// Buffers kept for the next segments: what the unacked window holds, and some that are being
-/// filled.
-const SPARE_MAX: usize = UNACKED_BYTES_MAX / SEGMENT_BYTES + 8;
+/// Buffers kept for the next segments beside what the unacked window holds: some are being filled.
+const SPARE_MORE: usize = 8;
 
 #[derive(Debug)]
 struct Segment {
@@ -71,6 +70,8 @@ pub struct Outbox {
     next_seq: u64,
     /// All frames before this number are acknowledged.
     acked: u64,
+    /// Bytes that may be kept before calls must wait.
+    room_bytes: usize,
     /// Bytes kept: sealed and open.
     retained: usize,
     /// Bytes of them that no writer has taken.
@@ -101,6 +102,7 @@ impl Outbox {
             last_taken: 0,
             next_seq: 0,
             acked: 0,
+            room_bytes: UNACKED_BYTES_MAX,
             retained: 0,
             waiting: 0,
             spare: Vec::new(),
@@ -110,12 +112,25 @@ impl Outbox {
     /// True when calls may be published. Overshoot is bounded by what is published at once.
     #[inline]
     pub fn has_room_for_calls(&self) -> bool {
-        self.retained < UNACKED_BYTES_MAX
+        self.retained < self.room_bytes
     }
 
     /// True when frames other than calls may be published.
     pub fn has_room_for_answers(&self) -> bool {
-        self.retained < UNACKED_BYTES_MAX + UNACKED_RESERVE
+        self.retained < self.room_bytes + UNACKED_RESERVE
+    }
+
+    /// Bytes kept beyond what calls may fill.
+    pub fn overdraft(&self) -> usize {
+        self.retained.saturating_sub(self.room_bytes)
+    }
+
+    /// So many bytes may be kept from now on; fewer than before only when they are let go of.
+    /// True when there is room again that there was not.
+    pub fn keep(&mut self, bytes: usize) -> bool {
+        let was_full = !self.has_room_for_calls();
+        self.room_bytes = bytes;
+        was_full && self.has_room_for_calls()
     }
 
     /// True when nothing waits to be taken.
@@ -397,7 +412,9 @@ impl Outbox {
     }
 
     fn recycle(&mut self, bytes: Arc<Buffer>) {
-        if self.spare.len() >= SPARE_MAX || bytes.capacity() < SEGMENT_BYTES {
+        if self.spare.len() >= self.room_bytes / SEGMENT_BYTES + SPARE_MORE
+            || bytes.capacity() < SEGMENT_BYTES
+        {
             return;
         }
         if let Ok(mut buffer) = Arc::try_unwrap(bytes) {

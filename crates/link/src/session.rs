@@ -4,14 +4,17 @@
 //! per batch.
 
 use alloc::collections::BTreeSet;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use wigwag_wire::{Buffer, Time};
 
 use crate::batch::Header;
+use crate::budget::{Budget, FarPool};
 use crate::code::Code;
-use crate::credit::{Budget, Grant, Window};
+use crate::credit::{Grant, Window};
+use crate::distance::Distance;
 use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::limits::{ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, units};
@@ -83,6 +86,7 @@ pub struct Sender {
     pong: Option<u64>,
     ping: bool,
     pulse: Pulse,
+    distance: Distance,
     close: Option<(Code, &'static str)>,
     closed: bool,
     ack: Ack,
@@ -118,10 +122,17 @@ impl Sender {
             pong: None,
             ping: false,
             pulse: Pulse::new(ours.heartbeat_ms, peer.heartbeat_ms, now),
+            distance: Distance::default(),
             close: None,
             closed: false,
             ack: Ack::default(),
         }
+    }
+
+    /// The same; what far peers are granted is shared with all who have the pool.
+    pub fn sharing(mut self, pool: Arc<FarPool>) -> Sender {
+        self.budget = Budget::sharing(pool);
+        self
     }
 
     /// What the peer accepts.
@@ -186,6 +197,7 @@ impl Sender {
         may_pass: impl FnOnce(u64) -> bool,
     ) -> Result<(), CallRefused> {
         if !self.outbox.has_room_for_calls() {
+            self.distance.want();
             return Err(CallRefused::NoRoom);
         }
         let window = usize::try_from(channel).ok().and_then(|at| self.windows.get_mut(at));
@@ -268,11 +280,21 @@ impl Sender {
 
     /// The actor has taken `units` of the peer's channel out of its lane. True: flush.
     pub fn freed(&mut self, channel: u64, units: u64) -> bool {
-        let due = self.granted(channel).is_some_and(|grant| grant.free(units));
+        let grant = usize::try_from(channel).ok().and_then(|at| self.grants.get_mut(at));
+        let Some(Some(grant)) = grant else {
+            return false;
+        };
+        let mut due = grant.free(units);
+        let mut measures = false;
+        if grant.ran_dry() {
+            due |= grant.reach(self.distance.window_units(), &mut self.budget);
+            self.distance.want();
+            measures = self.distance.is_wanted();
+        }
         if due {
             self.due.insert(channel as usize);
         }
-        due
+        due || measures
     }
 
     /// NEED has come. True: flush.
@@ -314,6 +336,12 @@ impl Sender {
         self.pulse.promised(next_ms);
     }
 
+    /// PONG has come: the peer is so far away. True when there is room again that there was not.
+    pub fn ponged(&mut self, id: u64, now: Time) -> bool {
+        self.distance.answered(id, now);
+        self.outbox.keep(self.distance.unacked_bytes())
+    }
+
     /// A new connection takes the place of one that was cut. The peer has accepted everything before
     /// `recv_next`; what was published from there on goes again, and with it, as it is now, all that
     /// went without a number: limits, wishes for more. True when there is room again that there was not.
@@ -325,6 +353,8 @@ impl Sender {
         self.pong = None;
         self.ping = false;
         self.pulse = self.pulse.renewed(now);
+        // The way may be another one. What was granted for the old one stays granted.
+        self.distance = Distance::default();
         self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
         let wishes = self
             .windows
@@ -354,6 +384,7 @@ impl Sender {
                 || !self.needs.is_empty()
                 || self.pong.is_some()
                 || self.ping
+                || self.distance.is_wanted()
                 || self.close.is_some())
     }
 
@@ -404,10 +435,11 @@ impl Sender {
         if header.count > 0 {
             self.pulse.worked(now);
         }
+        self.ping |= self.distance.is_wanted();
         self.pulse.said(now, header.count > 0 || self.ping);
         self.ack =
             Ack { recv_next: self.ack.recv_next, told: self.ack.recv_next, ..Ack::default() };
-        self.write_control(&mut out.head);
+        self.write_control(&mut out.head, now);
         if let (true, Some((code, rule))) = (closing, self.close) {
             let close = Frame::Close { code, rule: rule.as_bytes(), detail: &[] };
             write::any(&mut out.head, &close);
@@ -416,7 +448,7 @@ impl Sender {
     }
 
     /// The unsequenced frames, as many as leave the head small; the rest go with the next batch.
-    fn write_control(&mut self, head: &mut Buffer) {
+    fn write_control(&mut self, head: &mut Buffer, now: Time) {
         const HEAD_BYTES_MAX: usize = 900;
         while head.len() < HEAD_BYTES_MAX {
             let Some(at) = self.due.pop_first() else {
@@ -439,6 +471,7 @@ impl Sender {
         }
         if core::mem::take(&mut self.ping) {
             let (id, next_ms) = self.pulse.ping();
+            self.distance.pinged(id, now);
             write::any(head, &Frame::Ping { id, next_ms });
         }
     }

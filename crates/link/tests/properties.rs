@@ -4,7 +4,8 @@
 //! their way makes no difference; and credit never adds up to more than was granted.
 
 use proptest::prelude::*;
-use wigwag_link::credit::{Budget, Grant, Window};
+use wigwag_link::budget::Budget;
+use wigwag_link::credit::{Grant, Window};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::{
     BATCH_HEAD_BYTES_MAX, FRAME_RESERVE_UNITS, FRAME_UNITS, OPENING_BYTES_MAX, SESSION_UNITS_MAX,

@@ -5,6 +5,7 @@ use std::task::Waker;
 
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, LinkError, write};
+use wigwag_net::clock;
 
 use crate::lanes::ChannelOwner;
 use crate::link::Link;
@@ -30,6 +31,7 @@ impl Reading {
                 parked.into_iter().for_each(Waker::wake);
             }
             Frame::Ping { id, next_ms } => link.sending().sender.pinged(id, next_ms),
+            Frame::Pong { id } => ponged(link, id),
             Frame::Drain { .. } => drain(link),
             Frame::Close { code, rule, detail } => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -40,7 +42,6 @@ impl Reading {
             // these needs an answer.
             Frame::Cancel { .. }
             | Frame::Revoked { .. }
-            | Frame::Pong { .. }
             | Frame::Release { .. }
             | Frame::Skipped { .. } => {}
             Frame::Tell { .. }
@@ -141,6 +142,15 @@ fn revoke(link: &Link, channel: u64, limit_wanted: u64) {
         let revoked = Frame::Revoked { channel, limit };
         sending.sender.outbox.append(|out| write::any(out, &revoked));
     }
+}
+
+/// The peer's distance is known, and with it how much may be under way.
+fn ponged(link: &Link, id: u64) {
+    let mut sending = link.sending();
+    let room = sending.sender.ponged(id, clock::now());
+    let fronts = if room { sending.fronts() } else { Vec::new() };
+    drop(sending);
+    fronts.into_iter().for_each(Waker::wake);
 }
 
 /// The peer takes no new calls: those who wait for room hear so.

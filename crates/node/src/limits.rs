@@ -8,8 +8,8 @@ pub use wigwag_actor::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 /// stranger loses its place after the handshake's time.
 pub const HANDSHAKES_MAX: usize = 1024;
 
-/// Sessions that a node lets in: each may hold 4 MiB unacknowledged and 8 MiB of credit, and a file
-/// handle, of which a process has some ten thousand.
+/// Sessions that a node lets in: each may hold 4 MiB unacknowledged and 8 MiB of credit (a far one 64 MiB
+/// each, of which the credit of all far ones together is at most 1 GiB), and a file handle, of which a process has some ten thousand.
 pub const SESSIONS_MAX: usize = 8192;
 
 /// Bytes of an SP message that a node accepts: a batch and some room for its header.
@@ -41,9 +41,9 @@ pub const ERROR_TEXT_CHARS_MAX: usize = 512;
 /// most 16 MiB together.
 pub const SMALL_ANSWER: usize = 256;
 
-/// Bytes that a peer may leave unacknowledged before larger replies are answered with `Overloaded`
-/// instead: the unacked window, its reserve, and 16 MiB of replies.
-pub const UNACKED_ANSWER_BYTES_MAX: usize = 21 * 1024 * 1024;
+/// Bytes that a peer may leave unacknowledged beyond the unacked window before larger replies are
+/// answered with `Overloaded` instead: the window's reserve, and 16 MiB of replies.
+pub const UNACKED_ANSWERS_MAX: usize = 17 * 1024 * 1024;
 
 /// Bytes that wait to be written above which a sender outside a turn writes them itself: below, the
 /// driver is woken once and takes what piled up meanwhile.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
+use wigwag_link::budget::FarPool;
 use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
 use wigwag_link::{Code, Identity, Receiver, Sender, features, write};
@@ -152,6 +153,8 @@ pub(crate) struct Begun {
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
     pub(crate) resuming: Resuming,
+    /// What the node's sessions with far peers share.
+    pub(crate) far: Arc<FarPool>,
 }
 
 impl Link {
@@ -161,9 +164,10 @@ impl Link {
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Link> {
-        let Begun { ours, peer: identity, dialed, resuming } = begun;
+        let Begun { ours, peer: identity, dialed, resuming, far } = begun;
         let features = features::on(identity.offered);
         let receiver = Receiver::new(&ours.limits).with_features(features);
+        let sender = Sender::new(&ours.limits, identity.limits, clock::now()).sharing(far);
         Arc::new_cyclic(|me: &Weak<Link>| Link {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
@@ -177,7 +181,7 @@ impl Link {
             asks: Asks::new(identity.limits.slots_max),
             reading: Fence::new(Reading::new(me.clone(), receiver, &ours.limits, exports)),
             sending: Mutex::new(Sending {
-                sender: Sender::new(&ours.limits, identity.limits, clock::now()),
+                sender,
                 channels: Vec::new(),
                 grants: Vec::new(),
                 epoch: 0,

@@ -10,6 +10,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinHandle;
 use wigwag_actor::limits::ANSWER_WATCH;
 use wigwag_actor::{Interface, Ref};
+use wigwag_link::budget::FarPool;
 use wigwag_link::resume::{Claim, Ticket, Tickets};
 use wigwag_link::{Identity, Opened, features};
 use wigwag_net::{Address, Connection, ListenOptions};
@@ -45,6 +46,8 @@ pub(crate) struct Inner {
     pub(crate) incarnation: u128,
     pub(crate) options: NodeOptions,
     pub(crate) announcer: Announcer,
+    /// What all sessions with far peers share.
+    far: Arc<FarPool>,
     pub(crate) exports: Arc<Exports>,
     links: Mutex<Vec<Arc<Link>>>,
     /// A link was added to `links`.
@@ -99,6 +102,7 @@ impl Node {
             incarnation,
             options,
             announcer: Announcer::default(),
+            far: Arc::default(),
             exports: Arc::default(),
             links: Mutex::default(),
             arrived: Notify::new(),
@@ -287,7 +291,7 @@ impl Inner {
             None => Right::Listener(Tickets::new(token)),
         };
         let resuming = Resuming::new(session, ttl.min(SESSION_TTL_MAX), right);
-        let begun = Begun { ours, peer, dialed: is_dialer, resuming };
+        let begun = Begun { ours, peer, dialed: is_dialer, resuming, far: self.far.clone() };
         let exports = self.exports.clone();
         let link = Link::new(&connection, begun, exports, self.announcer.clone());
         let mut links = self.links();

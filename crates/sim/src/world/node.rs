@@ -179,7 +179,12 @@ impl Node {
                         );
                     }
                     Frame::Ping { id, next_ms } => sender.pinged(id, next_ms),
-                    Frame::Pong { .. } | Frame::Skipped { .. } => {}
+                    Frame::Pong { id } => {
+                        if sender.ponged(id, now) {
+                            client.has_room();
+                        }
+                    }
+                    Frame::Skipped { .. } => {}
                     Frame::Attached { .. }
                     | Frame::Credit { .. }
                     | Frame::Detached { .. }
