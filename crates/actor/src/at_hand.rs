@@ -19,14 +19,19 @@ use crate::interface::Message;
 pub struct Borrower(u64);
 
 impl Borrower {
-    /// One that there was not before.
-    #[expect(clippy::new_without_default, reason = "each is another one")]
+    /// One that there was not before. `fixed`: arguments that have a width of their own go in that
+    /// form; the lowest bit says so.
     #[expect(clippy::disallowed_types, reason = "it counts; nobody waits for what it says")]
-    pub fn new() -> Borrower {
+    pub fn new(fixed: bool) -> Borrower {
         use std::sync::atomic::{AtomicU64, Ordering};
 
         static LAST: AtomicU64 = AtomicU64::new(0);
-        Borrower(LAST.fetch_add(1, Ordering::Relaxed))
+        Borrower(LAST.fetch_add(2, Ordering::Relaxed) | u64::from(fixed))
+    }
+
+    #[inline(always)]
+    fn is_fixed(self) -> bool {
+        self.0 & 1 != 0
     }
 }
 
@@ -107,7 +112,10 @@ impl AtHand {
             return false;
         }
         let window = self.bytes.place();
-        let Some(end) = message.encode_small(window, ITEM_BEGIN) else { return false };
+        let fixed =
+            if borrower.is_fixed() { message.encode_fixed(window, ITEM_BEGIN) } else { None };
+        let end = fixed.or_else(|| message.encode_small(window, ITEM_BEGIN));
+        let Some(end) = end else { return false };
         if !end_item(window, end) {
             return false;
         }
@@ -158,7 +166,7 @@ mod tests {
     }
 
     fn lent(room: usize) -> Borrower {
-        let borrower = Borrower::new();
+        let borrower = Borrower::new(false);
         let mut bytes = Buffer::new();
         bytes.push(7);
         lend(borrower, 16, room, &mut bytes);
@@ -175,7 +183,7 @@ mod tests {
     #[test]
     fn what_the_borrower_adds_comes_back_with_what_was_there() {
         let borrower = lent(2);
-        assert!(!add(Borrower::new(), &One::Byte(1)));
+        assert!(!add(Borrower::new(false), &One::Byte(1)));
         assert!(add(borrower, &One::Byte(2)));
         assert!(!add(borrower, &One::TooLong));
         assert!(add(borrower, &One::Byte(3)));
@@ -187,7 +195,7 @@ mod tests {
 
     #[test]
     fn another_method_does_not_join() {
-        let borrower = Borrower::new();
+        let borrower = Borrower::new(false);
         lend(borrower, 17, 9, &mut Buffer::new());
         assert!(!add(borrower, &One::Byte(1)));
         assert_eq!(back(), (0, vec![]));

@@ -51,7 +51,15 @@ pub trait Message: Sized + Send + 'static {
         None
     }
 
-    /// Reads the arguments of method `method`. Missing trailing arguments are an error unless they
+    /// Writes the arguments in the form in which all calls of this method take the same bytes, mark
+    /// and all; gives their end. `None`: this method has no such form.
+    #[inline(always)]
+    fn encode_fixed(&self, window: &mut Window, place: usize) -> Option<usize> {
+        let _ = (window, place);
+        None
+    }
+
+    /// Reads the arguments of method `method`, in either form. Missing trailing arguments are an error unless they
     /// are `Option`; extra ones are skipped. `None`: no such method.
     fn decode(method: u32, reader: &mut Reader<'_>) -> Result<Option<Self>, DecodeError>;
 }

@@ -6,8 +6,11 @@ pub const RESUME: u64 = 1 << 3;
 /// Runs: many short calls or replies behind one head (section 3).
 pub const RUNS: u64 = 1 << 4;
 
+/// Arguments of fixed width: codec 1 of a channel (section 4).
+pub const FIXED: u64 = 1 << 5;
+
 /// What this crate can do.
-pub const OFFERED: u64 = RUNS | RESUME;
+pub const OFFERED: u64 = FIXED | RUNS | RESUME;
 
 /// The features of a session with a peer that offers these.
 pub fn on(peer: u64) -> u64 {

@@ -34,7 +34,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let bodies = match &input.data {
         Data::Struct(data) => {
             let shape = Shape::new(quote!(Self), &data.fields, 0);
-            Some((encode_struct(&shape), decode_struct(&shape)))
+            Some((encode_struct(&shape), decode_struct(&shape), fixed(&shape)))
         }
         Data::Enum(data) => {
             let shapes: Vec<_> = data
@@ -45,7 +45,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
                     Shape::new(quote!(Self::#name), &variant.fields, 1)
                 })
                 .collect();
-            Some((encode_enum(&shapes), decode_enum(&shapes)))
+            Some((encode_enum(&shapes), decode_enum(&shapes), FixedForm::default()))
         }
         Data::Union(data) => {
             errors
@@ -54,9 +54,9 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         }
     };
     match (errors.finish(), bodies) {
-        (None, Some((encode, decode))) => {
+        (None, Some((encode, decode, fixed))) => {
             let travels = if is_said { quote!(true) } else { travels(&input) };
-            impls(&input, &travels, &encode, &decode)
+            impls(&input, &travels, &encode, &decode, &fixed)
         }
         (errors, _) => errors.unwrap_or_default(),
     }
@@ -104,6 +104,7 @@ fn impls(
     travels: &TokenStream,
     encode: &TokenStream,
     decode: &TokenStream,
+    fixed: &FixedForm,
 ) -> TokenStream {
     let name = &input.ident;
     let (_, types, _) = input.generics.split_for_impl();
@@ -113,6 +114,7 @@ fn impls(
     decoded.params.insert(0, parse_quote!('wigwag));
     let (decode_params, _, decode_where) = decoded.split_for_impl();
     let (out, reader) = (local("out"), local("reader"));
+    let FixedForm { put, take } = fixed;
     quote! {
         #[automatically_derived]
         impl #encode_params ::wigwag::__private::Encode for #name #types #encode_where {
@@ -120,6 +122,8 @@ fn impls(
 
             #[inline]
             fn encode(&self, #out: &mut ::wigwag::__private::Buffer) { #encode }
+
+            #put
         }
 
         #[automatically_derived]
@@ -128,6 +132,8 @@ fn impls(
             fn decode(
                 #reader: &mut ::wigwag::__private::Reader<'wigwag>,
             ) -> ::core::result::Result<Self, ::wigwag::__private::DecodeError> { #decode }
+
+            #take
         }
     }
 }
@@ -233,6 +239,52 @@ fn decode_struct(shape: &Shape<'_>) -> TokenStream {
     quote! {
         ::wigwag::__private::nested(#reader, |#reader, #count| { #takes })
     }
+}
+
+/// What a struct whose fields have fixed widths has besides.
+#[derive(Default)]
+struct FixedForm {
+    put: TokenStream,
+    take: TokenStream,
+}
+
+/// The fields one behind the other, without a head.
+fn fixed(shape: &Shape<'_>) -> FixedForm {
+    let (window, place, reader) = (local("window"), local("place"), local("reader"));
+    let kinds = shape.fields.iter().map(|field| {
+        let kind = &field.ty;
+        quote_spanned!(at(kind.span())=> <#kind as ::wigwag::__private::Encode>::FIXED)
+    });
+    let (apart, locals) = (shape.apart(), &shape.locals);
+    let made = shape.pattern(shape.fields.iter().map(|field| {
+        quote_spanned! {at(field.ty.span())=>
+            ::wigwag::__private::Decode::take_fixed(#reader)?
+        }
+    }));
+    let put = quote! {
+        const FIXED: ::wigwag::__private::fixed::Fixed =
+            ::wigwag::__private::fixed::Fixed::all(&[#(#kinds,)*]);
+
+        #[inline(always)]
+        fn put_fixed(
+            &self,
+            #window: &mut ::wigwag::__private::small::Window,
+            #place: ::core::primitive::usize,
+        ) -> ::core::primitive::usize {
+            let #apart = self;
+            #(let #place = ::wigwag::__private::Encode::put_fixed(#locals, #window, #place);)*
+            #place
+        }
+    };
+    let take = quote! {
+        #[inline(always)]
+        fn take_fixed(
+            #reader: &mut ::wigwag::__private::Reader<'wigwag>,
+        ) -> ::core::result::Result<Self, ::wigwag::__private::DecodeError> {
+            ::core::result::Result::Ok(#made)
+        }
+    };
+    FixedForm { put, take }
 }
 
 fn encode_enum(shapes: &[Shape<'_>]) -> TokenStream {

@@ -52,7 +52,14 @@ fn described(method: &Method) -> TokenStream {
     }
     let arguments = method.arguments.iter().map(|argument| {
         let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
-        quote!(::wigwag::__private::Argument { name: #name, kind: #kind })
+        let held = &argument.kind;
+        quote_spanned! {at(argument.span)=>
+            ::wigwag::__private::Argument {
+                name: #name,
+                kind: #kind,
+                fixed: <#held as ::wigwag::__private::Encode>::FIXED,
+            }
+        }
     });
     quote! {
         ::wigwag::__private::Method {

@@ -15,6 +15,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let method = number(definition);
     let travels = travels(definition);
     let encode = encode(definition);
+    let encode_fixed = encode_fixed(definition);
     let decode = decode(definition);
     quote! {
         #[doc = #docs]
@@ -26,6 +27,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
             #method
             #travels
             #encode
+            #encode_fixed
             #decode
         }
     }
@@ -149,6 +151,50 @@ fn encode(definition: &Definition) -> TokenStream {
     }
 }
 
+fn encode_fixed(definition: &Definition) -> TokenStream {
+    let (window, place) = (local("window"), local("place"));
+    let arms = definition.methods.iter().map(|method| {
+        let variant = &method.variant;
+        let names = method.arguments.iter().map(|argument| &argument.name);
+        let locals = locals(method);
+        let fixed = fixed(method);
+        let puts = locals.iter().map(|local| {
+            quote! {
+                let #place = ::wigwag::__private::Encode::put_fixed(#local, #window, #place);
+            }
+        });
+        quote! {
+            Self::#variant { #(#names: #locals,)* } => {
+                if !const { #fixed.is_some() } {
+                    return ::core::option::Option::None;
+                }
+                let #place = ::wigwag::__private::fixed::put_mark(#window, #place);
+                #(#puts)*
+                ::core::option::Option::Some(#place)
+            }
+        }
+    });
+    quote! {
+        #[inline(always)]
+        fn encode_fixed(
+            &self,
+            #window: &mut ::wigwag::__private::small::Window,
+            #place: ::core::primitive::usize,
+        ) -> ::core::option::Option<::core::primitive::usize> {
+            match self { #(#arms)* }
+        }
+    }
+}
+
+/// The width of all arguments of a method, as a constant expression.
+fn fixed(method: &Method) -> TokenStream {
+    let kinds = method.arguments.iter().map(|argument| {
+        let kind = &argument.kind;
+        quote_spanned!(at(argument.span)=> <#kind as ::wigwag::__private::Encode>::FIXED)
+    });
+    quote!(::wigwag::__private::fixed::Fixed::all(&[#(#kinds,)*]))
+}
+
 fn decode(definition: &Definition) -> TokenStream {
     let (method, reader) = (local("method"), local("reader"));
     let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
@@ -190,30 +236,40 @@ pub(crate) fn only_here(at: u32) -> TokenStream {
 pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> TokenStream {
     let body = body(method, lend, then);
     quote! {
-        #at => #body.map(::core::option::Option::Some),
+        #at => ::core::result::Result::map(#body, ::core::option::Option::Some),
     }
 }
 
-/// Reads the arguments of a call into locals, and `then`; the value is a `Result`.
+/// Reads the arguments of a call into locals, in whatever form they are, and `then`; the value is a
+/// `Result`.
 pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStream {
-    let (reader, count) = (local("reader"), local("count"));
+    let (reader, count, fixed) = (local("reader"), local("count"), fixed(method));
     let required = method.required();
-    let takes = (0..).zip(&method.arguments).zip(locals(method)).map(|((at, argument), local)| {
-        let value = take(&reader, (at >= required).then_some((at, &count)), argument.span);
-        let kind = match argument.shape {
-            Shape::Text if lend => quote!(&::core::primitive::str),
-            Shape::Bytes if lend => quote!(&[::core::primitive::u8]),
-            _ => argument.kind.clone(),
-        };
-        quote!(let #local: #kind = #value;)
+    let (locals, spans) = (locals(method), method.arguments.iter().map(|one| one.span));
+    let kinds = method.arguments.iter().map(|argument| match argument.shape {
+        Shape::Text if lend => quote!(&::core::primitive::str),
+        Shape::Bytes if lend => quote!(&[::core::primitive::u8]),
+        _ => argument.kind.clone(),
     });
+    let takes = (0..).zip(&method.arguments).map(|(at, argument)| {
+        take(&reader, (at >= required).then_some((at, &count)), argument.span)
+    });
+    let takes_fixed = spans
+        .map(|span| quote_spanned!(at(span)=> ::wigwag::__private::Decode::take_fixed(#reader)?));
     let check = check(&count, required, "argument");
     quote! {
-        ::wigwag::__private::nested(#reader, |#reader, #count| {
-            let _ = #count;
-            #check
-            #(#takes)*
+        {
+            let (#(#locals,)*): (#(#kinds,)*) =
+                if ::wigwag::__private::fixed::begin(#reader, const { #fixed })? {
+                    (#(#takes_fixed,)*)
+                } else {
+                    ::wigwag::__private::nested(#reader, |#reader, #count| {
+                        let _ = #count;
+                        #check
+                        ::core::result::Result::Ok((#(#takes,)*))
+                    })?
+                };
             ::core::result::Result::Ok(#then)
-        })
+        }
     }
 }

@@ -25,26 +25,34 @@ pub(crate) struct Channel {
     pub(crate) number: u64,
     /// The actor's address, for errors.
     pub(crate) target: Arc<str>,
+    /// Arguments whose types have a width go in that form.
+    pub(crate) is_fixed: bool,
 }
 
 /// The arguments of a call, as the caller has them.
 pub(crate) trait Arguments {
-    /// Writes them into a window if they are short whatever their values are.
-    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize>;
+    /// Writes them into a window if they are short whatever their values are. `fixed`: in the form of
+    /// fixed width if they have one.
+    fn encode_small(&self, fixed: bool, window: &mut Window, place: usize) -> Option<usize>;
 
     /// Appends them.
-    fn encode(&self, out: &mut Buffer);
+    fn encode(&self, fixed: bool, out: &mut Buffer);
 }
 
 impl<M: Message> Arguments for M {
     #[inline(always)]
-    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize> {
+    fn encode_small(&self, fixed: bool, window: &mut Window, place: usize) -> Option<usize> {
+        if fixed && let Some(end) = self.encode_fixed(window, place) {
+            return Some(end);
+        }
         Message::encode_small(self, window, place)
     }
 
     #[inline]
-    fn encode(&self, out: &mut Buffer) {
-        self.encode_arguments(out);
+    fn encode(&self, fixed: bool, out: &mut Buffer) {
+        if !(fixed && out.small_if(|window| self.encode_fixed(window, 0))) {
+            self.encode_arguments(out);
+        }
     }
 }
 
@@ -72,7 +80,8 @@ impl Channel {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         let join = |joiner: &mut Joiner, out: &mut Buffer| {
-            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
             joiner.tell(out, self.number, method, small)
         };
         if !ticket.is_parked() && turns::join(&self.link, self.number, lend, join) {
@@ -91,10 +100,12 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let whole =
-            |out: &mut Buffer| write::tell(out, self.number, method, |out| arguments.encode(out));
+        let whole = |out: &mut Buffer| {
+            write::tell(out, self.number, method, |out| arguments.encode(self.is_fixed, out))
+        };
         let encode = |out: &mut Buffer| {
-            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
             write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
         };
         let note = |joiner: &mut Joiner| joiner.told(self.number, method);
@@ -113,7 +124,8 @@ impl Channel {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         let join = |joiner: &mut Joiner, out: &mut Buffer| {
-            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
             joiner.ask(out, self.number, asker, method, small)
         };
         if !ticket.is_parked() && turns::join(&self.link, self.number, Some(lend), join) {
@@ -133,10 +145,11 @@ impl Channel {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         let whole = |out: &mut Buffer| {
-            write::ask(out, self.number, asker, method, |out| arguments.encode(out))
+            write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
         };
         let encode = |out: &mut Buffer| {
-            let small = |window: &mut Window, place| arguments.encode_small(window, place);
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
             write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
         };
         let note = |joiner: &mut Joiner| joiner.asked(self.number, asker, method);
@@ -174,11 +187,13 @@ impl Channel {
         now: bool,
     ) -> Attempt<Slot> {
         let whole = |out: &mut Buffer, asker| {
-            write::ask(out, self.number, asker, method, |out| arguments.encode(out))
+            write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
         };
         if !ticket.is_parked() {
             let encode = |out: &mut Buffer, asker| {
-                let small = |window: &mut Window, place| arguments.encode_small(window, place);
+                let small = |window: &mut Window, place| {
+                    arguments.encode_small(self.is_fixed, window, place)
+                };
                 write::small_ask(out, self.number, asker, method, small)
                     .unwrap_or_else(|| whole(out, asker))
             };

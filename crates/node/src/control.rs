@@ -8,8 +8,16 @@ use wigwag_link::{Code, LinkError, write};
 use wigwag_net::clock;
 
 use crate::lanes::ChannelOwner;
-use crate::link::Link;
+use crate::limits::CODEC_MESSAGEPACK;
+use crate::link::{Attached, Link};
 use crate::reading::{Inbound, Open, Reading};
+
+/// What the peer wants a channel to.
+struct Wanted<'a> {
+    target: &'a [u8],
+    schema_hash: u64,
+    codec: u8,
+}
 
 impl Reading {
     pub(crate) fn control(&mut self, link: &Link, frame: Frame<'_>) -> Result<(), LinkError> {
@@ -19,11 +27,12 @@ impl Reading {
                 link.sending().sender.needed(channel, limit_wanted);
             }
             Frame::Revoke { channel, limit_wanted } => revoke(link, channel, limit_wanted),
-            Frame::Attach { channel, how, target, codec, .. } => {
-                self.attach(link, channel, how, target, codec)?;
+            Frame::Attach { channel, how, target, schema_hash, codec } => {
+                let wanted = Wanted { target, schema_hash, codec };
+                self.attach(link, channel, (how == 0).then_some(wanted))?;
             }
-            Frame::Attached { channel, limit, schema_hash, .. } => {
-                link.sending().attached(channel, limit, schema_hash);
+            Frame::Attached { channel, limit, schema_hash, codec, .. } => {
+                link.sending().attached(channel, limit, Attached { schema_hash, codec });
             }
             Frame::Detach { channel } => self.detach(link, channel),
             Frame::Detached { channel, code, .. } => {
@@ -59,21 +68,20 @@ impl Reading {
         &mut self,
         link: &Link,
         channel: u64,
-        how: u8,
-        target: &[u8],
-        codec: u8,
+        wanted: Option<Wanted<'_>>,
     ) -> Result<(), LinkError> {
         // What came for the number's last use is answered before it has a new one.
         self.publish();
         let mut sending = link.sending();
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        let actor = if how == 0 && codec == 0 { self.exports.find(target) } else { None };
+        let wanted = wanted.filter(|wanted| wanted.codec <= link.codec);
+        let found = wanted.and_then(|wanted| Some((self.exports.find(wanted.target)?, wanted)));
         // The check of the number comes first: it bounds the table.
         let limit = sending.sender.grant(channel, self.ours.initial_units)?;
         if self.channels.len() <= at {
             self.channels.resize_with(at + 1, || None);
         }
-        let Some(actor) = actor else {
+        let Some((actor, wanted)) = found else {
             sending.sender.withdraw(channel);
             self.channels[at] = Some(Inbound::Refused(Code::NO_SUCH_ACTOR));
             let code = Code::NO_SUCH_ACTOR;
@@ -87,7 +95,10 @@ impl Reading {
         }
         sending.grants[at] = self.attaches;
         let schema_hash = actor.schema().hash;
-        let attached = Frame::Attached { channel, limit, schema_hash, codec: 0, reference: &[] };
+        // Whose types may be others has every value marked.
+        let same = schema_hash == wanted.schema_hash;
+        let codec = if same { wanted.codec } else { CODEC_MESSAGEPACK };
+        let attached = Frame::Attached { channel, limit, schema_hash, codec, reference: &[] };
         sending.sender.outbox.append(|out| write::any(out, &attached));
         drop(sending);
         let Some(whole) = self.link.upgrade() else {

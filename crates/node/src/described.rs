@@ -92,11 +92,11 @@ impl Dynamic {
 struct Encoded<'a>(&'a [u8]);
 
 impl Arguments for Encoded<'_> {
-    fn encode_small(&self, _: &mut Window, _: usize) -> Option<usize> {
+    fn encode_small(&self, _: bool, _: &mut Window, _: usize) -> Option<usize> {
         None
     }
 
-    fn encode(&self, out: &mut Buffer) {
+    fn encode(&self, _: bool, out: &mut Buffer) {
         out.extend(self.0);
     }
 }

@@ -240,6 +240,7 @@ pub mod __private {
         Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
     };
     pub use wigwag_wire::collections::nested;
+    pub use wigwag_wire::fixed;
     pub use wigwag_wire::msgpack::put_array;
     pub use wigwag_wire::skip::skip;
     pub use wigwag_wire::small;

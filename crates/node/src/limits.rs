@@ -12,6 +12,13 @@ pub const HANDSHAKES_MAX: usize = 1024;
 /// each, of which the credit of all far ones together is at most 1 GiB), and a file handle, of which a process has some ten thousand.
 pub const SESSIONS_MAX: usize = 8192;
 
+/// Codec of a channel whose arguments are MessagePack.
+pub const CODEC_MESSAGEPACK: u8 = 0;
+
+/// Codec of a channel whose arguments have fixed widths where their types do, and are MessagePack
+/// otherwise.
+pub const CODEC_FIXED: u8 = 1;
+
 /// Bytes of an SP message that a node accepts: a batch and some room for its header.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024 + 1024;
 

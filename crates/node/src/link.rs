@@ -24,6 +24,7 @@ use crate::channel;
 use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
 use crate::fence::Fence;
+use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
 use crate::reading::Reading;
 use crate::resuming::Resuming;
 use crate::ring::Ring;
@@ -47,6 +48,7 @@ pub(crate) struct Ended {
 /// What ATTACHED says.
 pub(crate) struct Attached {
     pub(crate) schema_hash: u64,
+    pub(crate) codec: u8,
 }
 
 /// What we know of a channel of ours beside its credit.
@@ -126,6 +128,8 @@ pub(crate) struct Link {
     pub(crate) ours: Identity,
     /// The peer understands runs.
     pub(crate) runs: bool,
+    /// What a channel may use at best.
+    pub(crate) codec: u8,
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
     carrier: RwLock<Arc<Carrier>>,
@@ -165,12 +169,13 @@ impl Link {
         announcer: Announcer,
     ) -> Arc<Link> {
         let Begun { ours, peer: identity, dialed, resuming, far } = begun;
-        let features = features::on(identity.offered);
+        let features = features::on(identity.offered) & ours.offered;
         let receiver = Receiver::new(&ours.limits).with_features(features);
         let sender = Sender::new(&ours.limits, identity.limits, clock::now()).sharing(far);
         Arc::new_cyclic(|me: &Weak<Link>| Link {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
+            codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
             peer: connection.peer.clone(),
             identity,
             ours,
@@ -282,14 +287,19 @@ impl Link {
             }
             sending.channels[at] = Channel { attaching: Some(answer), ..Channel::new(target) };
             let target = name.as_bytes();
-            let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec: 0 };
+            let codec = self.codec;
+            let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec };
             sending.sender.outbox.append(|out| write::any(out, &attach));
             channel
         };
-        let channel = channel::Channel { link: self.clone(), number, target: target.clone() };
+        let (link, target_name) = (self.clone(), target.clone());
+        let mut channel = channel::Channel { link, number, target: target_name, is_fixed: false };
         self.flush();
         match attached.await {
-            Ok(Ok(attached)) => Ok((channel, attached)),
+            Ok(Ok(attached)) => {
+                channel.is_fixed = attached.codec == CODEC_FIXED;
+                Ok((channel, attached))
+            }
             Ok(Err(kind)) => Err(CallError::new(kind, target)),
             Err(_) => match self.sending().check(target) {
                 Err(error) => Err(error),
@@ -371,12 +381,12 @@ impl Sending {
     }
 
     /// ATTACHED has come.
-    pub(crate) fn attached(&mut self, number: u64, limit: u64, schema_hash: u64) {
+    pub(crate) fn attached(&mut self, number: u64, limit: u64, attached: Attached) {
         self.sender.attached(number, limit);
         let channel = self.channels.get_mut(number as usize);
         if let Some(answer) = channel.and_then(|channel| channel.attaching.take()) {
             // The asker may have gone away; then its reference was never made.
-            let _ = answer.send(Ok(Attached { schema_hash }));
+            let _ = answer.send(Ok(attached));
         }
     }
 

@@ -24,11 +24,12 @@ pub struct NodeOptions {
     pub(crate) name: Option<String>,
     pub(crate) ttl: Duration,
     pub(crate) limits: Limits,
+    pub(crate) fixed_width: bool,
 }
 
 impl Default for NodeOptions {
     fn default() -> NodeOptions {
-        NodeOptions { name: None, ttl: SESSION_TTL, limits: Limits::default() }
+        NodeOptions { name: None, ttl: SESSION_TTL, limits: Limits::default(), fixed_width: true }
     }
 }
 
@@ -56,8 +57,23 @@ impl NodeOptions {
         self
     }
 
+    /// Whether numbers travel in their own width between two nodes that know the same types, without
+    /// MessagePack's markers: they do unless either node says no. It concerns calls whose arguments
+    /// are numbers, truths, and tuples, arrays and structs of them, of 47 bytes together at most.
+    pub fn fixed_width(mut self, on: bool) -> NodeOptions {
+        self.fixed_width = on;
+        self
+    }
+
     /// Features that the node offers.
     pub(crate) fn features(&self) -> u64 {
-        if self.ttl.is_zero() { features::OFFERED & !features::RESUME } else { features::OFFERED }
+        let mut offered = features::OFFERED;
+        if self.ttl.is_zero() {
+            offered &= !features::RESUME;
+        }
+        if !self.fixed_width {
+            offered &= !features::FIXED;
+        }
+        offered
     }
 }

@@ -40,9 +40,9 @@ impl<I: Interface> Remote<I> {
     ) -> Remote<I> {
         let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
         Remote {
+            borrower: Borrower::new(channel.is_fixed),
             channel,
             numbers,
-            borrower: Borrower::new(),
             watch: Watch::new(watch),
             interface: PhantomData,
         }
@@ -209,7 +209,8 @@ impl<I: Interface> Route<I> for Remote<I> {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
         let most = most.min(ring.places() as usize);
-        Ok((Box::new(Pipelined { remote: self, ring, borrower: Borrower::new() }), most))
+        let borrower = Borrower::new(self.channel.is_fixed);
+        Ok((Box::new(Pipelined { remote: self, ring, borrower }), most))
     }
 
     fn cancel(&self, slot: Slot) {

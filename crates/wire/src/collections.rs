@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
+use crate::fixed::Fixed;
 use crate::msgpack::{put_array, put_map, take_array, take_map};
 use crate::small::{self, Window};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
@@ -123,6 +124,11 @@ impl<T: Encode, const N: usize> Encode for [T; N] {
         let at = small::put_array(window, at, N);
         self.iter().fold(at, |at, item| item.encode_small(window, at))
     }
+    const FIXED: Fixed = T::FIXED.repeated(N);
+    #[inline(always)]
+    fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
+        self.iter().fold(at, |at, item| item.put_fixed(window, at))
+    }
     fn encode(&self, out: &mut Buffer) {
         self.as_slice().encode(out);
     }
@@ -131,6 +137,12 @@ impl<T: Encode, const N: usize> Encode for [T; N] {
 impl<'a, T: Decode<'a>, const N: usize> Decode<'a> for [T; N] {
     fn decode(reader: &mut Reader<'a>) -> Result<[T; N], DecodeError> {
         Vec::decode(reader)?
+            .try_into()
+            .map_err(|_| DecodeError::OutOfRange { expected: "an array of that length" })
+    }
+    fn take_fixed(reader: &mut Reader<'a>) -> Result<[T; N], DecodeError> {
+        let items = (0..N).map(|_| T::take_fixed(reader)).collect::<Result<Vec<T>, _>>()?;
+        items
             .try_into()
             .map_err(|_| DecodeError::OutOfRange { expected: "an array of that length" })
     }
@@ -220,6 +232,12 @@ macro_rules! tuples {
                 $(let at = self.$index.encode_small(window, at);)+
                 at
             }
+            const FIXED: Fixed = Fixed::all(&[$($name::FIXED),+]);
+            #[inline(always)]
+            fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
+                $(let at = self.$index.put_fixed(window, at);)+
+                at
+            }
             fn encode(&self, out: &mut Buffer) {
                 put_array(out, $count);
                 $(self.$index.encode(out);)+
@@ -235,6 +253,10 @@ macro_rules! tuples {
                     }
                     Ok(($($name::decode(reader)?,)+))
                 })
+            }
+            #[inline(always)]
+            fn take_fixed(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                Ok(($($name::take_fixed(reader)?,)+))
             }
         }
     )*};

@@ -14,6 +14,7 @@ pub mod varint;
 pub mod small;
 pub mod msgpack;
 pub mod collections;
+pub mod fixed;
 pub mod skip;
 pub mod call;
 pub mod run;

@@ -6,6 +6,7 @@
 
 use alloc::string::String;
 
+use crate::fixed::Fixed;
 use crate::small::{self, Window};
 use crate::{Buffer, Reader, Short};
 
@@ -32,12 +33,45 @@ pub trait Encode {
         let _ = window;
         at
     }
+
+    /// The width of the value's other form, if all values of the type have the same.
+    #[doc(hidden)]
+    const FIXED: Fixed = Fixed::NONE;
+
+    /// Writes that form at `at` and gives its end. Only for a type that has it.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
+        let _ = window;
+        at
+    }
 }
 
 /// A value that can be read from MessagePack. `'a` is the life of the bytes, so a `&'a str` borrows.
 pub trait Decode<'a>: Sized {
     /// Reads the value from the front of `reader`.
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
+
+    /// Reads the form that all values of the type take the same bytes in. Only for a type whose
+    /// [`Encode::FIXED`] says that there is one.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn take_fixed(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        let _ = reader;
+        Err(DecodeError::OutOfRange { expected: "a type of fixed width" })
+    }
+}
+
+/// How numbers stand in their fixed form.
+macro_rules! put_fixed {
+    ($kind:literal $wide:ty) => {
+        const FIXED: Fixed = Fixed::plain($kind, size_of::<$wide>());
+        #[inline(always)]
+        fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
+            small::store(window, at, (*self as $wide).to_le_bytes());
+            at + size_of::<$wide>()
+        }
+    };
 }
 
 /// Why bytes are not the value that was expected.
@@ -245,8 +279,9 @@ fn take_other_whole<'a>(
 }
 
 macro_rules! whole_numbers {
-    ($put:ident $take:ident $wide:ty: $($type:ty),*) => {$(
+    ($put:ident $take:ident $wide:ty: $kind:literal $($type:ty as $fixed:ty),*) => {$(
         impl Encode for $type {
+            put_fixed!($kind $fixed);
             const SMALL_BYTES: usize = 1 + size_of::<$type>();
             #[inline(always)]
             fn encode(&self, out: &mut Buffer) {
@@ -268,11 +303,16 @@ macro_rules! whole_numbers {
                     }
                 })
             }
+            #[inline(always)]
+            fn take_fixed(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+                let number = <$fixed>::from_le_bytes(reader.array()?);
+                <$type>::try_from(number).map_err(|_| out_of_range(stringify!($type)))
+            }
         }
     )*};
 }
-whole_numbers!(put_u64 to_u64 u64: u8, u16, u32, u64, usize);
-whole_numbers!(put_i64 to_i64 i64: i8, i16, i32, i64, isize);
+whole_numbers!(put_u64 to_u64 u64: b'u' u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64);
+whole_numbers!(put_i64 to_i64 i64: b'i' i8 as i8, i16 as i16, i32 as i32, i64 as i64, isize as i64);
 
 impl Encode for bool {
     const SMALL_BYTES: usize = 1;
@@ -282,6 +322,12 @@ impl Encode for bool {
     #[inline(always)]
     fn encode_small(&self, window: &mut Window, at: usize) -> usize {
         small::store(window, at, [if *self { 0xC3 } else { 0xC2 }]);
+        at + 1
+    }
+    const FIXED: Fixed = Fixed::plain(b'b', 1);
+    #[inline(always)]
+    fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
+        small::store(window, at, [u8::from(*self)]);
         at + 1
     }
 }
@@ -294,9 +340,18 @@ impl<'a> Decode<'a> for bool {
             found => Err(DecodeError::WrongType { expected: "bool", found }),
         }
     }
+    #[inline(always)]
+    fn take_fixed(reader: &mut Reader<'a>) -> Result<bool, DecodeError> {
+        match reader.u8()? {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(out_of_range("bool")),
+        }
+    }
 }
 
 impl Encode for f32 {
+    put_fixed!(b'f' f32);
     const SMALL_BYTES: usize = 5;
     fn encode(&self, out: &mut Buffer) {
         out.small(|window| self.encode_small(window, 0));
@@ -310,6 +365,7 @@ impl Encode for f32 {
 }
 
 impl Encode for f64 {
+    put_fixed!(b'f' f64);
     const SMALL_BYTES: usize = 9;
     fn encode(&self, out: &mut Buffer) {
         out.small(|window| self.encode_small(window, 0));
@@ -338,11 +394,19 @@ impl<'a> Decode<'a> for f64 {
             _ => take_whole(reader, "a number", |whole| Ok(whole.to_f64())),
         }
     }
+    #[inline(always)]
+    fn take_fixed(reader: &mut Reader<'a>) -> Result<f64, DecodeError> {
+        Ok(f64::from_le_bytes(reader.array()?))
+    }
 }
 
 impl<'a> Decode<'a> for f32 {
     fn decode(reader: &mut Reader<'a>) -> Result<f32, DecodeError> {
         f64::decode(reader).map(|wide| wide as f32)
+    }
+    #[inline(always)]
+    fn take_fixed(reader: &mut Reader<'a>) -> Result<f32, DecodeError> {
+        Ok(f32::from_le_bytes(reader.array()?))
     }
 }
 
@@ -356,6 +420,7 @@ impl Encode for () {
         small::store(window, at, [0xC0]);
         at + 1
     }
+    const FIXED: Fixed = Fixed::plain(b'n', 0);
 }
 
 impl<'a> Decode<'a> for () {
@@ -364,6 +429,10 @@ impl<'a> Decode<'a> for () {
             0xC0 => Ok(()),
             found => Err(DecodeError::WrongType { expected: "nil", found }),
         }
+    }
+    #[inline(always)]
+    fn take_fixed(_: &mut Reader<'a>) -> Result<(), DecodeError> {
+        Ok(())
     }
 }
 

@@ -106,7 +106,7 @@ impl Interface for Tally {
         &[
             Method {
                 name: "note",
-                arguments: &[Argument { name: "number", kind: "u64" }],
+                arguments: &[Argument { name: "number", kind: "u64", fixed: u64::FIXED }],
                 reply: "()",
             },
             Method { name: "sum", arguments: &[], reply: "u64" },

@@ -1,0 +1,183 @@
+//! Calls whose arguments have a width of their own: the same values arrive whether they travel in it
+//! or as MessagePack, and two ends that do not know the same types never use it.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+use std::time::Duration;
+
+use wigwag::{Actor, CallErrorKind, Message, Node, NodeOptions};
+
+#[derive(Message, Clone, Copy, Debug, Default, PartialEq)]
+struct Point {
+    x: i32,
+    y: i32,
+    on: bool,
+}
+
+#[derive(Default)]
+struct Register {
+    seen: u64,
+}
+
+#[wigwag::actor]
+impl Register {
+    /// Of every kind that has a width.
+    pub fn numbers(&mut self, small: (u8, i8, u16), wide: [i64; 2], real: f64) -> String {
+        self.seen += 1;
+        format!("{small:?} {wide:?} {real}")
+    }
+
+    /// A struct of the user's.
+    pub fn place(&mut self, at: Point, weight: f32) -> (Point, f32) {
+        self.seen += 1;
+        (at, weight)
+    }
+
+    /// Longer than what goes in this form.
+    pub fn six(&mut self, all: [u64; 6]) -> u64 {
+        self.seen += 1;
+        all.iter().sum()
+    }
+
+    /// A text has no width.
+    pub fn named(&mut self, name: &str, number: u64) -> String {
+        self.seen += 1;
+        format!("{name} {number}")
+    }
+
+    /// Nothing at all.
+    pub fn seen(&mut self) -> u64 {
+        self.seen
+    }
+
+    /// One of many.
+    pub fn count(&mut self, number: u64) {
+        assert_eq!(number, self.seen);
+        self.seen += 1;
+    }
+
+    /// Handled later.
+    pub async fn sum(&self, a: i64, b: i64) -> i64 {
+        tokio::task::yield_now().await;
+        a.wrapping_add(b)
+    }
+}
+
+/// A service and what reaches it, where each side offers the form or not; and the caller's node.
+async fn reached(service: bool, client: bool) -> (Node, Node, RegisterRef) {
+    let service = Node::with(NodeOptions::default().fixed_width(service));
+    service.export("register", &Register::default().spawn()).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let client = Node::with(NodeOptions::default().fixed_width(client));
+    let there = client.actor::<Register>(&format!("{bound}/register")).await.unwrap();
+    (service, client, there)
+}
+
+fn sent(node: &Node) -> u64 {
+    node.statistics().iter().map(|one| one.link.bytes_sent).sum()
+}
+
+#[tokio::test]
+async fn all_values_arrive_in_whatever_form_they_travel() {
+    for (service, client) in [(true, true), (true, false), (false, true), (false, false)] {
+        let (_service, _client, there) = reached(service, client).await;
+        for edge in [i64::MIN, -1, 0, 1, i64::MAX] {
+            let said = there.numbers((0xFF, -128, edge as u16), [edge, !edge], 0.5).ask().await;
+            let expected = format!("{:?} {:?} 0.5", (0xFF, -128, edge as u16), [edge, !edge]);
+            assert_eq!(said.unwrap(), expected);
+            assert_eq!(there.sum(edge, 2).ask().await.unwrap(), edge.wrapping_add(2));
+        }
+        let at = Point { x: i32::MIN, y: 7, on: true };
+        assert_eq!(there.place(at, -1.5).ask().await.unwrap(), (at, -1.5));
+        assert_eq!(there.six([1; 6]).ask().await.unwrap(), 6);
+        assert_eq!(
+            there.named("six".into(), u64::MAX).ask().await.unwrap(),
+            format!("six {}", u64::MAX)
+        );
+        assert_eq!(there.seen().ask().await.unwrap(), 8);
+    }
+}
+
+#[tokio::test]
+async fn many_calls_go_in_their_order_in_either_form_and_only_one_is_of_equal_length() {
+    const CALLS: u64 = 100_000;
+    for (service, client) in [(true, true), (true, false)] {
+        let (_service, node, there) = reached(service, client).await;
+        let before = sent(&node);
+        wigwag::spawn({
+            let there = there.clone();
+            async move {
+                for number in 0..CALLS {
+                    there.count(number).tell().await.unwrap();
+                }
+            }
+        })
+        .await
+        .unwrap();
+        assert_eq!(there.seen().timeout(Duration::from_secs(20)).ask().await.unwrap(), CALLS);
+        // An item of a run is a length, a mark and eight bytes; MessagePack has one to nine of them.
+        let each = (sent(&node) - before) as f64 / CALLS as f64;
+        assert_eq!((9.9..11.0).contains(&each), client, "{each} bytes a call");
+    }
+}
+
+mod other {
+    /// As the actor believes it to be: the same name, and another width.
+    pub(crate) type Id = u32;
+
+    #[derive(Default)]
+    pub(crate) struct Store;
+
+    #[wigwag::actor]
+    impl Store {
+        /// Puts it in.
+        pub fn put(&mut self, id: Id) -> u32 {
+            id
+        }
+    }
+}
+
+/// As its caller believes it to be.
+type Id = u64;
+
+#[wigwag::actor]
+trait Store {
+    /// Puts it in.
+    fn put(&mut self, id: Id) -> u32;
+}
+
+#[tokio::test]
+async fn two_ends_that_mean_different_widths_by_one_name_understand_each_other() {
+    let service = Node::new();
+    service.export("store", &other::Store.spawn()).unwrap();
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let client = Node::new();
+    let there = client.actor::<StoreInterface>(&format!("{bound}/store")).await.unwrap();
+    assert_eq!(there.put(7).ask().await.unwrap(), 7);
+    let refused = there.put(1 << 40).ask().await.unwrap_err();
+    assert_eq!(refused.error().kind, CallErrorKind::BadArguments, "{refused}");
+}
+
+/// Somebody writes the form by hand, and wrongly: the call fails, its neighbours do not.
+#[tokio::test]
+async fn what_has_another_width_than_its_type_is_refused() {
+    let (service, _, _) = reached(true, true).await;
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let client = Node::new();
+    let there = client.dynamic(&format!("{bound}/register")).await.unwrap();
+    for (arguments, good) in [
+        (&[0xC1, 0, 0, 0, 0, 0, 0, 0, 0][..], true),
+        (&[0xC1, 0, 0, 0, 0, 0, 0, 0], false),
+        (&[0xC1, 0, 0, 0, 0, 0, 0, 0, 0, 0], false),
+        (&[0xC1], false),
+        (&[0x91, 1], true),
+    ] {
+        let answer = there.ask("count", arguments).await;
+        match answer {
+            Ok(_) => assert!(good, "{arguments:?}"),
+            Err(error) => {
+                assert!(!good, "{arguments:?}: {error}");
+                assert_eq!(error.kind, CallErrorKind::BadArguments, "{error}");
+            }
+        }
+    }
+}

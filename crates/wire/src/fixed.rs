@@ -1,0 +1,203 @@
+//! Values whose type says how many bytes they take: numbers, truths, and what is made of them.
+//!
+//! Between two ends that have the same types, the arguments of a call need no markers. They stand
+//! little-endian, one behind the other, behind a byte that no MessagePack value begins with. So a
+//! reader sees at the first byte which form it has before it, whoever wrote it.
+
+use crate::run::ITEM_BYTES_MAX;
+use crate::small::{self, Window};
+use crate::{Buffer, DecodeError, Reader};
+
+/// What stands before values of fixed width. MessagePack never uses this byte.
+pub const MARK: u8 = 0xC1;
+
+/// Bytes of values of fixed width at most: with their mark they make an item of a run.
+pub const FIXED_BYTES_MAX: usize = ITEM_BYTES_MAX - 1;
+
+/// What all values of a type take, and which form they have; nothing where that depends on the value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fixed {
+    bytes: usize,
+    print: u64,
+}
+
+impl Fixed {
+    /// The width depends on the value.
+    pub const NONE: Fixed = Fixed { bytes: usize::MAX, print: 0 };
+
+    /// A number or another value without parts. `kind` is a letter that says what its bytes mean: `u`,
+    /// `i`, `f`, `b`, and `n` for nothing.
+    pub const fn plain(kind: u8, bytes: usize) -> Fixed {
+        Fixed { bytes, print: mix(mix(START, kind as u64), bytes as u64) }
+    }
+
+    /// Values one behind the other, if each has a width. Those of no type at all have none.
+    pub const fn all(parts: &[Fixed]) -> Fixed {
+        let (mut bytes, mut print, mut at) = (0_usize, mix(START, parts.len() as u64), 0);
+        while at < parts.len() {
+            bytes = bytes.saturating_add(parts[at].bytes);
+            print = mix(print, parts[at].print);
+            at += 1;
+        }
+        if parts.is_empty() || bytes > FIXED_BYTES_MAX {
+            return Fixed::NONE;
+        }
+        Fixed { bytes, print }
+    }
+
+    /// `count` values of one type.
+    pub const fn repeated(self, count: usize) -> Fixed {
+        let bytes = self.bytes.saturating_mul(count);
+        if count == 0 || bytes > FIXED_BYTES_MAX {
+            return Fixed::NONE;
+        }
+        Fixed { bytes, print: mix(mix(mix(START, u64::MAX), count as u64), self.print) }
+    }
+
+    /// True when there is a width.
+    pub const fn is_some(self) -> bool {
+        self.bytes != usize::MAX
+    }
+
+    /// The width.
+    pub const fn bytes(self) -> usize {
+        self.bytes
+    }
+
+    /// A number that two types share only if their values look the same; 0 without a width.
+    pub const fn print(self) -> u64 {
+        self.print
+    }
+}
+
+const START: u64 = 0xCBF2_9CE4_8422_2325;
+
+/// FNV-1a over the bytes of a number.
+const fn mix(mut hash: u64, number: u64) -> u64 {
+    let bytes = number.to_le_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01B3);
+        at += 1;
+    }
+    hash
+}
+
+/// Writes the mark.
+#[inline(always)]
+pub fn put_mark(window: &mut Window, at: usize) -> usize {
+    small::store(window, at, [MARK]);
+    at + 1
+}
+
+/// Goes behind the mark if values of that width come. False: they have another form.
+#[inline(always)]
+pub fn begin(reader: &mut Reader<'_>, fixed: Fixed) -> Result<bool, DecodeError> {
+    if !fixed.is_some() || reader.peek() != Some(MARK) {
+        return Ok(false);
+    }
+    if reader.rest().len() != 1 + fixed.bytes {
+        return Err(DecodeError::OutOfRange { expected: "values of fixed width" });
+    }
+    reader.u8()?;
+    Ok(true)
+}
+
+impl Buffer {
+    /// Appends what `write` puts into a window, unless it gives nothing. True: it did.
+    #[inline(always)]
+    pub fn small_if(&mut self, write: impl FnOnce(&mut Window) -> Option<usize>) -> bool {
+        match write(self.place()) {
+            Some(used) => {
+                self.advance(used);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Decode, Encode};
+
+    #[track_caller]
+    fn comes_back<T>(value: T, bytes: &[u8])
+    where
+        T: Encode + for<'a> Decode<'a> + PartialEq + core::fmt::Debug,
+    {
+        let mut out = Buffer::new();
+        out.small(|window| value.put_fixed(window, 0));
+        assert_eq!(out.as_slice(), bytes);
+        assert_eq!(T::FIXED.bytes(), bytes.len());
+        let mut reader = Reader::new(bytes);
+        assert_eq!(T::take_fixed(&mut reader), Ok(value));
+        assert!(reader.is_empty());
+        for cut in 0..bytes.len() {
+            assert!(T::take_fixed(&mut Reader::new(&bytes[..cut])).is_err());
+        }
+    }
+
+    #[test]
+    fn values_stand_little_endian_one_behind_the_other() {
+        comes_back(1_u8, &[1]);
+        comes_back(-2_i16, &[0xFE, 0xFF]);
+        comes_back(0x0102_0304_u32, &[4, 3, 2, 1]);
+        comes_back(u64::MAX, &[0xFF; 8]);
+        comes_back(7_usize, &[7, 0, 0, 0, 0, 0, 0, 0]);
+        comes_back(-1_isize, &[0xFF; 8]);
+        comes_back(1.5_f32, &1.5_f32.to_le_bytes());
+        comes_back(-1.5_f64, &(-1.5_f64).to_le_bytes());
+        comes_back(true, &[1]);
+        comes_back((), &[]);
+        comes_back((1_u8, (2_u16, false)), &[1, 2, 0, 0]);
+        comes_back([1_u16, 2, 3], &[1, 0, 2, 0, 3, 0]);
+    }
+
+    #[test]
+    fn what_no_value_of_the_type_looks_like_is_refused() {
+        assert!(bool::take_fixed(&mut Reader::new(&[2])).is_err());
+        let fixed = Fixed::all(&[u32::FIXED]);
+        for bytes in [&[MARK, 1, 2, 3][..], &[MARK, 1, 2, 3, 4, 5], &[MARK]] {
+            assert!(begin(&mut Reader::new(bytes), fixed).is_err(), "{bytes:?}");
+        }
+        assert_eq!(begin(&mut Reader::new(&[0x91, 1]), fixed), Ok(false));
+        assert_eq!(begin(&mut Reader::new(&[]), fixed), Ok(false));
+        assert_eq!(begin(&mut Reader::new(&[MARK]), Fixed::NONE), Ok(false));
+    }
+
+    #[test]
+    fn types_that_look_different_have_different_prints() {
+        let forms = [
+            u8::FIXED,
+            u16::FIXED,
+            i16::FIXED,
+            bool::FIXED,
+            f32::FIXED,
+            u32::FIXED,
+            <(u8, u16)>::FIXED,
+            <(u16, u8)>::FIXED,
+            <((u8, u16),)>::FIXED,
+            <[u8; 2]>::FIXED,
+            <[u8; 3]>::FIXED,
+            <(u8, u8)>::FIXED,
+            <()>::FIXED,
+        ];
+        for (at, one) in forms.iter().enumerate() {
+            assert!(one.is_some() && one.print() != 0);
+            assert!(forms[..at].iter().all(|other| other.print() != one.print()), "{at}");
+        }
+        for none in [
+            alloc::string::String::FIXED,
+            <Option<u8>>::FIXED,
+            <(u8, alloc::vec::Vec<u8>)>::FIXED,
+            <[u64; 6]>::FIXED,
+            <[u8; 0]>::FIXED,
+            Fixed::all(&[]),
+        ] {
+            assert_eq!(none, Fixed::NONE);
+        }
+        assert_eq!(<[u8; FIXED_BYTES_MAX]>::FIXED.bytes(), FIXED_BYTES_MAX);
+    }
+}
