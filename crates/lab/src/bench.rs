@@ -10,6 +10,8 @@ pub mod process;
 pub mod stage;
 pub mod timeline;
 pub mod latency;
+pub mod relay;
+pub mod relaying;
 pub mod trial;
 pub mod peer;
 pub mod participant;

@@ -28,10 +28,12 @@ mod http_client;
 mod http_server;
 mod broken_http;
 mod http;
+mod relay;
 
 use crate::bench::participant::{
     COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role,
 };
+use crate::bench::relaying;
 use crate::cells::Failure;
 use orders::Orders;
 
@@ -50,6 +52,8 @@ pub struct Embedded {
     pub cells: &'static [&'static str],
     /// What of counter it can be ordered to do.
     pub inside: &'static [&'static str],
+    /// Its sessions outlive their connections.
+    pub resumes: bool,
     /// Why it does not do the others, by cell.
     pub lacks: &'static [(&'static str, &'static str)],
     /// Lines of its programs.
@@ -72,6 +76,7 @@ pub const ALL: [Embedded; 40] = [
         payload: Payload::Both,
         cells: &["tell", "naive", "ask", "rtt", "naive-ask", "paced"],
         inside: &["count", "slow", "ask", "bounce"],
+        resumes: false,
         lacks: &[
             ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),
             ("spawn", "what a million actors cost at least nobody knows: there is no limit"),
@@ -94,6 +99,7 @@ pub const ALL: [Embedded; 40] = [
         payload: Payload::Tokens,
         cells: &REMOTE_CELLS,
         inside: &COUNTER_CELLS,
+        resumes: true,
         lacks: &[],
         source_lines: Some(
             lines(include_str!("embedded/wigwag_counter.rs"))
@@ -157,6 +163,7 @@ const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
         payload: Payload::Tokens,
         cells: &REMOTE_CELLS_AT_LEAST,
         inside: &COUNTER_CELLS_AT_LEAST,
+        resumes: false,
         lacks: &[],
         source_lines: None,
     }
@@ -179,6 +186,9 @@ const fn lines(text: &str) -> u64 {
 
 /// Plays a role: what the hidden command does.
 pub fn play(name: &str, role: &str) -> Result<(), Failure> {
+    if (name, role) == (relaying::NAME, relaying::ROLE) {
+        return relay::play();
+    }
     let nobody = || format!("no participant {name:?} has the role {role:?}");
     let role = Role::named(role).ok_or_else(nobody)?;
     let known = all().any(|it| it.name == name && it.roles.contains(&role));

@@ -117,6 +117,13 @@ const COLUMNS: &[Column] = &[
         value: |row| row.ratio_to_raw.map(|ratio| at_least(row, interval(ratio))),
     },
     Column {
+        title: "kept",
+        meaning: "Rate divided by its own through the same relay without a delay, in the same \
+                  round: median, least and most of the rounds.",
+        terminal: Room::All,
+        value: |row| row.kept.map(|kept| spread_of(kept, significant)),
+    },
+    Column {
         title: "CPU s / M",
         meaning: "Processor seconds of all its processes for a million messages.",
         terminal: Room::Figure,
@@ -188,6 +195,19 @@ const COLUMNS: &[Column] = &[
             let bytes = |run: &Run| Some(run.wire_bytes? as f64 / run.messages.max(1) as f64);
             over_rounds(row, bytes, significant)
         },
+    },
+    Column {
+        title: "cuts",
+        meaning: "Times that the relay reset its connection in the last round.",
+        terminal: Room::Figure,
+        value: |row| Figure::plain(row.cuts.as_ref()?.cuts.len().to_string()),
+    },
+    Column {
+        title: "resumed",
+        meaning: "From a cut until the next connection brought the server its first bytes: median, \
+                  least and most of all cuts.",
+        terminal: Room::All,
+        value: |row| Some(spread_of(row.cuts.as_ref()?.resumed_ms?, milliseconds)),
     },
     Column {
         title: "ordered",
@@ -294,6 +314,10 @@ const COLUMNS: &[Column] = &[
         value: |row| Figure::plain(grouped(row.source_lines?)),
     },
 ];
+
+fn milliseconds(time: f64) -> String {
+    microseconds(time * 1e3)
+}
 
 /// Microseconds, or nanoseconds where it is less than one.
 fn short(time: f64) -> String {

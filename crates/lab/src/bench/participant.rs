@@ -136,6 +136,14 @@ impl Participant {
         }
     }
 
+    /// Its sessions of remote outlive their connections.
+    pub fn resumes(&self) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.resumes,
+            Participant::Peer(peer) => peer.resumes,
+        }
+    }
+
     /// What it sends and answers in pingpong.
     pub fn payload(&self) -> Payload {
         match self {

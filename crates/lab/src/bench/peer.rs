@@ -33,6 +33,8 @@ pub struct Peer {
     pub setup: Vec<Vec<String>>,
     /// It promises order.
     pub ordered: bool,
+    /// Its sessions of remote outlive their connections.
+    pub resumes: bool,
     /// It must come out void or flagged.
     pub known_bad: bool,
     /// What it sends and answers in pingpong.
@@ -66,6 +68,8 @@ struct File {
     sources: Vec<String>,
     #[serde(default = "yes")]
     ordered: bool,
+    #[serde(default)]
+    resumes: bool,
     #[serde(default)]
     known_bad: bool,
     #[serde(default)]
@@ -201,6 +205,7 @@ impl Peer {
             license: file.license,
             setup: file.setup,
             ordered: file.ordered,
+            resumes: file.resumes,
             known_bad: file.known_bad,
             payload: file.payload,
             cells: file.cells,

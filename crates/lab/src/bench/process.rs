@@ -180,9 +180,14 @@ impl Program {
     /// Lets it begin. The input stays open: its end is an order to end.
     pub fn go(&mut self) -> Result<Instant, Fault> {
         let began = Instant::now();
-        let written = self.input.as_mut().map(|input| input.write_all(b"GO\n"));
+        self.tell("GO").map(|()| began)
+    }
+
+    /// Writes a line to its input.
+    pub fn tell(&mut self, line: &str) -> Result<(), Fault> {
+        let written = self.input.as_mut().map(|input| writeln!(input, "{line}"));
         match written {
-            Some(Ok(())) => Ok(began),
+            Some(Ok(())) => Ok(()),
             _ => Err(self.early_end()),
         }
     }

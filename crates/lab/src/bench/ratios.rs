@@ -1,8 +1,9 @@
 //! What only becomes clear when all rows are there: ratios, and whom to trust.
 
-use crate::bench::results::{Interval, Row, Verdict};
+use crate::bench::results::{Interval, Row, Spread, Verdict};
 use crate::bench::series::is_innocent;
-use crate::statistics::median_interval;
+use crate::bench::workload::relayed;
+use crate::statistics::{self, median_interval};
 
 /// The limit's name.
 const RAW: &str = "raw";
@@ -66,6 +67,8 @@ fn make_void(row: &mut Row, reasons: Vec<String>) {
     row.peak_rss_bytes = None;
     row.threads = None;
     row.switches_per_thousand = None;
+    row.kept = None;
+    row.cuts = None;
     row.runs.clear();
 }
 
@@ -91,6 +94,7 @@ pub fn fill(rows: &mut [Row]) {
         let to_best = best.filter(same).and_then(|best| ratio(row, best));
         rows[index].ratio_to_raw = to_raw;
         rows[index].ratio_to_best_peer = to_best;
+        rows[index].kept = kept(&rows[index], rows);
     }
 }
 
@@ -103,21 +107,36 @@ fn comparable(row: &Row, other: &Row) -> bool {
     }
 }
 
+/// What is left of a participant's own rate when a delay is added.
+fn kept(row: &Row, rows: &[Row]) -> Option<Spread> {
+    let cell = relayed::reference(&row.cell)?;
+    let same = |other: &&Row| {
+        other.workload == row.workload && other.participant == row.participant && other.cell == cell
+    };
+    let without = rows.iter().find(same).filter(|row| is_measured(row))?;
+    let statistics::Spread { median, min, max } = statistics::Spread::of(&paired(row, without))?;
+    Some(Spread { median, min, max })
+}
+
 fn ratio(ours: &Row, theirs: &Row) -> Option<Interval> {
+    let [low, median, high] = median_interval(&paired(ours, theirs))?;
+    Some(Interval { median, low, high })
+}
+
+/// The ratio of the rates of each round that both have.
+fn paired(ours: &Row, theirs: &Row) -> Vec<f64> {
     let rate = |run: &crate::bench::results::Run| run.messages as f64 / run.seconds;
     let paired = ours.runs.iter().filter_map(|run| {
         let other = theirs.runs.iter().find(|other| other.round == run.round)?;
         Some(rate(run) / rate(other))
     });
-    let ratios: Vec<f64> = paired.collect();
-    let [low, median, high] = median_interval(&ratios)?;
-    Some(Interval { median, low, high })
+    paired.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bench::results::{Run, Spread, Witness};
+    use crate::bench::results::{Run, Witness};
     use crate::digest::Verified;
 
     fn row(participant: &str, cell: &str, rates: &[u64]) -> Row {
@@ -136,6 +155,7 @@ mod tests {
             sides: Vec::new(),
             wire_bytes: None,
             last_tenth_to_first: None,
+            relay_cpu_seconds: None,
         });
         let rate = rates.first().map(|rate| *rate as f64);
         Row {
@@ -158,6 +178,8 @@ mod tests {
             switches_per_thousand: None,
             ratio_to_raw: None,
             ratio_to_best_peer: None,
+            kept: None,
+            cuts: None,
             source_lines: None,
             runs: runs.collect(),
         }

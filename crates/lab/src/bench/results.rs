@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::bench::curve::Curve;
+use crate::bench::relay::RelayedCut;
 use crate::digest::Verified;
 
 /// The version of the document.
@@ -126,6 +127,12 @@ pub struct Row {
     pub ratio_to_raw: Option<Interval>,
     /// Rate to that of the best valid peer that is neither `raw` nor `wigwag`.
     pub ratio_to_best_peer: Option<Interval>,
+    /// Rate through a relay with a delay, to that through one without, in the same round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Spread>,
+    /// What a relay that cuts connections saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuts: Option<Cuts>,
     /// Lines of its programs.
     pub source_lines: Option<u64>,
     /// Each round.
@@ -170,6 +177,24 @@ pub struct Run {
     /// The rate of the last tenth of these bytes, to that of the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_tenth_to_first: Option<f64>,
+    /// Processor time of the lab's relay, where one stood between; in no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay_cpu_seconds: Option<f64>,
+}
+
+/// Connections that were cut: how long until the next one brought the server something, and how a
+/// run went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cuts {
+    /// From a cut until the next connection brought the server its first bytes, over all rounds;
+    /// `None`: it never did.
+    pub resumed_ms: Option<Spread>,
+    /// The row's last run in steps of so many milliseconds.
+    pub step_ms: u64,
+    /// Bytes a second that went to the server in each step.
+    pub bytes_per_second: Vec<f64>,
+    /// The cuts of that run.
+    pub cuts: Vec<RelayedCut>,
 }
 
 /// One program of a pair.

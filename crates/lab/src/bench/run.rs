@@ -14,7 +14,7 @@ use crate::bench::ratios;
 use crate::bench::results::{Environment, Results, Row, SCHEMA};
 use crate::bench::series::{Series, is_against};
 use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, Outcome, QUICK, conduct, own_seconds};
-use crate::bench::workload::{Cell, Entry, Judged, Order, Workload};
+use crate::bench::workload::{Cell, Entry, Judged, Order, Workload, relayed};
 use crate::statistics::SplitMix64;
 
 /// Rounds of a run, if nobody says otherwise.
@@ -231,6 +231,8 @@ impl Lab<'_> {
         let round_up = |messages: u64| messages.clamp(1, size.most).next_multiple_of(size.step);
         let window = self.window_length(&series.entry).as_secs_f64();
         let mut messages = round_up(size.first);
+        // Until it is known where to cut, nothing is cut.
+        let mut cut_bytes = 0;
         for _ in 0..CALIBRATIONS {
             let Some((judged, outcome)) = self.trial(series, messages) else {
                 return;
@@ -244,12 +246,14 @@ impl Lab<'_> {
             let fill = (window / seconds.max(1e-4)).clamp(0.05, 50.0);
             let more = round_up((messages as f64 * fill) as u64);
             let enough = seconds >= window / 3.0 || messages == round_up(size.most);
+            cut_bytes = relayed::cut_bytes(more, &outcome, messages);
             messages = more;
             if enough {
                 break;
             }
         }
         series.messages = messages;
+        series.cut_bytes = if series.entry.cell == Cell::Cuts { cut_bytes } else { 0 };
     }
 
     /// One trial outside the rounds, and what it came to; `None` when it is void.
@@ -306,9 +310,11 @@ impl Lab<'_> {
 
     fn conduct(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Order, Outcome)> {
         let seed = self.random.draw() as u32;
-        let (rate, is_first) = (series.rate, series.begin_trial());
+        let (rate, cut_bytes) = (series.rate, series.cut_bytes);
+        let is_first = series.begin_trial();
         let deadlines = self.deadlines(&series.entry);
-        let order = Order { messages, seed, rate, is_first, answer_max: deadlines.answer };
+        let answer_max = deadlines.answer;
+        let order = Order { messages, seed, rate, cut_bytes, is_first, answer_max };
         let Some(cast) = series.entry.cast(order) else {
             series.make_void("it has no command for the role".to_owned());
             return None;
@@ -331,17 +337,20 @@ impl Lab<'_> {
     }
 
     fn window_length(&self, entry: &Entry<'_>) -> Duration {
-        match (self.options.quick, entry.cell) {
+        let usual = match (self.options.quick, entry.cell) {
             (false, _) => WINDOW,
             // A stall of three tenths of a second fits, with some quiet on either side.
             (true, Cell::Paced { .. }) => WINDOW_QUICK * 3,
             (true, _) => WINDOW_QUICK,
-        }
+        };
+        usual * entry.cell.window_times(self.options.quick)
     }
 
     fn deadlines(&self, entry: &Entry<'_>) -> Deadlines {
         match (self.options.quick, entry.cell) {
-            (true, Cell::Naive | Cell::NaiveAsk) => Deadlines { work: CONTRACT.work, ..QUICK },
+            (true, Cell::Naive | Cell::NaiveAsk | Cell::Cuts) => {
+                Deadlines { work: CONTRACT.work, ..QUICK }
+            }
             (true, _) => QUICK,
             (false, _) if entry.is_fixed() => Deadlines { work: FIXED_MAX, ..CONTRACT },
             (false, Cell::Naive | Cell::NaiveAsk) => Deadlines { work: NAIVE_MAX, ..CONTRACT },

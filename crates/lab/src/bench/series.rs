@@ -3,7 +3,8 @@
 use crate::bench::beyond::Starts;
 use crate::bench::curve::Curve;
 use crate::bench::latency::Histogram;
-use crate::bench::results::{Percentiles, Row, Run, Spread, Verdict};
+use crate::bench::relay::Relayed;
+use crate::bench::results::{Cuts, Percentiles, Row, Run, Spread, Verdict};
 use crate::bench::timeline::Timeline;
 use crate::bench::trial::Outcome;
 use crate::bench::workload::{Entry, Judged};
@@ -54,6 +55,10 @@ pub struct Series<'a> {
     pub messages: u64,
     /// A second, where they are sent at a fixed rate; otherwise 0.
     pub rate: u64,
+    /// Bytes between two cuts; 0: nothing is cut.
+    pub cut_bytes: u64,
+    relayed: Option<Relayed>,
+    resumed_ms: Vec<f64>,
     verified: Verified,
     void: Vec<String>,
     flags: Vec<String>,
@@ -76,6 +81,9 @@ impl<'a> Series<'a> {
             entry,
             messages: 0,
             rate: 0,
+            cut_bytes: 0,
+            relayed: None,
+            resumed_ms: Vec::new(),
             verified: Verified::default(),
             void: Vec::new(),
             flags: Vec::new(),
@@ -159,7 +167,14 @@ impl<'a> Series<'a> {
         }
         self.threads = self.threads.max(outcome.cost.threads_max);
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
-        let wire = outcome.wire.and_then(Result::ok);
+        let (relayed, relay_cpu_seconds) = outcome.relay.unzip();
+        // What crosses the device twice, with headers that are the relay's, is nobody's figure.
+        let wire = outcome.wire.and_then(Result::ok).filter(|_| relayed.is_none());
+        if self.cut_bytes > 0 {
+            let cuts = relayed.iter().flat_map(|relayed| &relayed.cuts);
+            self.resumed_ms.extend(cuts.filter_map(|cut| cut.resumed_ms));
+            self.relayed = relayed;
+        }
         self.runs.iter_mut().for_each(Run::forget_its_course);
         let mut cost = outcome.cost;
         if outcome.sides.len() < 2 {
@@ -180,6 +195,7 @@ impl<'a> Series<'a> {
             sides: if outcome.sides.len() > 1 { outcome.sides } else { Vec::new() },
             wire_bytes: wire.as_ref().map(Timeline::bytes),
             last_tenth_to_first: wire.and_then(|wire| wire.last_tenth_to_first()),
+            relay_cpu_seconds,
         });
     }
 
@@ -219,6 +235,7 @@ impl<'a> Series<'a> {
             self.runs.clear();
             self.times.clear();
             self.latency = Histogram::default();
+            self.relayed = None;
         }
         let counts = |of: fn(&Run) -> f64| -> Vec<f64> { self.runs.iter().map(of).collect() };
         let measured = !self.runs.is_empty();
@@ -247,6 +264,8 @@ impl<'a> Series<'a> {
                 .map(|spread| spread.median),
             ratio_to_raw: None,
             ratio_to_best_peer: None,
+            kept: None,
+            cuts: self.relayed.map(|relayed| Cuts::of(relayed, spread(&self.resumed_ms))),
             source_lines: participant.source_lines(),
             reasons: if void { self.void } else { self.flags },
             runs: self.runs,
@@ -259,6 +278,14 @@ impl Run {
     fn forget_its_course(&mut self) {
         self.moments.clear();
         self.threads.iter_mut().for_each(|thread| thread.over_time.clear());
+    }
+}
+
+impl Cuts {
+    fn of(relayed: Relayed, resumed_ms: Option<Spread>) -> Cuts {
+        let Relayed { step_ms, steps, cuts, .. } = relayed;
+        let per_second = |bytes: &u64| *bytes as f64 * 1e3 / step_ms.max(1) as f64;
+        Cuts { resumed_ms, step_ms, bytes_per_second: steps.iter().map(per_second).collect(), cuts }
     }
 }
 

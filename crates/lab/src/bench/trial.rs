@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bench::process::{Fault, Program};
+use crate::bench::relay::Relayed;
+use crate::bench::relaying::{self, Relaying};
 use crate::bench::results::Side;
 use crate::bench::stage::Stage;
 use crate::bench::timeline::Timeline;
@@ -78,6 +80,8 @@ pub struct Cast {
     pub worker: Launch,
     /// They have a network of their own, whose bytes are counted.
     pub staged: bool,
+    /// It stands between them, and the worker is told its port instead of the server's.
+    pub relay: Option<relaying::Launch>,
 }
 
 /// What a trial came to.
@@ -107,6 +111,8 @@ pub struct Outcome {
     pub sides: Vec<Side>,
     /// What went over the wire, or why that was not counted; `None` where it is not asked for.
     pub wire: Option<Result<Timeline, String>>,
+    /// What a relay between them says, and its processor time.
+    pub relay: Option<(Relayed, f64)>,
 }
 
 /// Why there is no outcome.
@@ -212,14 +218,18 @@ impl Player {
 
 /// Starts the cast, lets it work, and reads what came of it. Nothing runs any more afterwards.
 pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Outcome, NoOutcome> {
-    let Cast { server, mut worker, staged } = cast;
+    let Cast { server, mut worker, staged, relay: between } = cast;
     let (stage, unstaged) = match staged.then(Stage::open).transpose() {
         Ok(stage) => (stage, None),
         Err(why) => (None, Some(why)),
     };
-    let mut players = Vec::new();
+    let (mut players, mut relay) = (Vec::new(), None);
     if let Some(server) = server {
-        let (player, port) = Player::start(server, stage.as_ref(), deadlines, true)?;
+        let (player, mut port) = Player::start(server, stage.as_ref(), deadlines, true)?;
+        if let Some(between) = between {
+            let (relaying, instead) = Relaying::start(&between, stage.as_ref(), port)?;
+            (relay, port) = (Some(relaying), instead);
+        }
         worker.orders.push(("PORT", port.to_string()));
         players.push(player);
     }
@@ -230,6 +240,7 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
     for player in &mut players {
         player.tree.begin();
     }
+    relay.as_mut().map_or(Ok(()), Relaying::go)?;
     let mut wire = stage.as_ref().map(Wire::new);
     let began = match players.last_mut() {
         Some(worker) => worker.program.go().map_err(|fault| worker.broke(fault))?,
@@ -241,10 +252,12 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
         (Some(wire), _) => Some(Ok(wire.timeline)),
         (None, why) => why.map(Err),
     };
-    let spent: f64 = players.iter().map(|player| player.tree.spent()).sum();
+    let relaying = relay.as_mut().map_or(0.0, Relaying::spent);
+    let spent = players.iter().map(|player| player.tree.spent()).sum::<f64>() + relaying;
     let own = own_seconds() - own;
     outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
-    end(&mut players, began, deadlines, stop)?;
+    let relayed = end(&mut players, relay, (began, deadlines), stop)?;
+    outcome.relay = relayed.map(|relayed| (relayed, relaying));
     let measured = players.iter().filter(|it| it.measured);
     outcome.after_cpu_seconds = measured.map(Player::spent_after_the_clock).sum();
     let afterword = players.last_mut().and_then(|worker| worker.afterword.take());
@@ -339,14 +352,16 @@ fn read(players: &mut [Player], began: Instant) -> Outcome {
     outcome
 }
 
-/// The other accounts, and the end of everybody: first the worker, then the server.
+/// The other accounts, and the end of everybody: first the worker, then what lies between, whose
+/// account is given back, then the server.
 fn end(
     players: &mut [Player],
-    began: Instant,
-    deadlines: Deadlines,
+    mut relay: Option<Relaying>,
+    (began, deadlines): (Instant, Deadlines),
     stop: &AtomicBool,
-) -> Result<(), NoOutcome> {
+) -> Result<Option<Relayed>, NoOutcome> {
     let listens = players.len() > 1;
+    let mut relayed = None;
     for (index, player) in players.iter_mut().enumerate().rev() {
         while player.is_waited_for() {
             if stop.load(Ordering::Relaxed) {
@@ -364,8 +379,11 @@ fn end(
             false => player.program.ends_by_itself(deadlines.end),
         };
         ended.map_err(|fault| player.broke(fault))?;
+        if let Some(relay) = relay.take() {
+            relayed = Some(relay.end(CONTRACT.end)?);
+        }
     }
-    Ok(())
+    Ok(relayed)
 }
 
 impl Cost {

@@ -9,6 +9,7 @@ pub mod remote;
 pub mod pingpong;
 mod trips;
 mod paced;
+pub(crate) mod relayed;
 pub mod http;
 
 use std::path::Path;
@@ -94,6 +95,7 @@ impl Workload {
                 let mut cells = vec![Cell::Tell, Cell::Unkept];
                 cells.extend(SPREADS.map(|(over, many)| Cell::Spread { over, many }));
                 cells.extend([Cell::Naive, Cell::NaiveAsk, Cell::Ask, Cell::RoundTrip]);
+                cells.extend(relayed::cells());
                 cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
                 cells
             }
@@ -153,6 +155,15 @@ pub enum Cell {
         /// Of the rate that was found for asks.
         percent: u32,
     },
+    /// Remote: through the lab's relay.
+    Relayed {
+        /// Replies, many in flight; otherwise one way.
+        asks: bool,
+        /// Each way.
+        delay_ms: u32,
+    },
+    /// Remote: one way, through the lab's relay, which resets the connection again and again.
+    Cuts,
     /// Http: the participant serves, the lab drives.
     HttpServer,
     /// Http: the participant drives, the lab serves.
@@ -203,6 +214,7 @@ impl Cell {
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
             Cell::Unkept | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
+            Cell::Relayed { .. } | Cell::Cuts => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
         }
     }
@@ -210,14 +222,14 @@ impl Cell {
     /// What a client of remote is ordered to do.
     pub fn order(self) -> Option<&'static str> {
         match self {
-            Cell::Tell => Some("tell"),
+            Cell::Tell | Cell::Relayed { asks: false, .. } | Cell::Cuts => Some("tell"),
             Cell::Unkept => Some("unkept"),
             Cell::Spread { over: Over::Senders, .. } => Some("senders"),
             Cell::Spread { over: Over::Actors, .. } => Some("actors"),
             Cell::Spread { over: Over::Links, .. } => Some("links"),
             Cell::Naive => Some("naive"),
             Cell::NaiveAsk => Some("naive-ask"),
-            Cell::Ask => Some("ask"),
+            Cell::Ask | Cell::Relayed { asks: true, .. } => Some("ask"),
             Cell::RoundTrip => Some("rtt"),
             Cell::Paced { .. } => Some("paced"),
             _ => None,
@@ -247,11 +259,15 @@ impl Cell {
         self.roles().iter().all(|role| participant.fills(*role))
             && self.order().is_none_or(|order| participant.does(order))
             && self.order_inside().is_none_or(|order| participant.counts(order))
+            && (self != Cell::Cuts || participant.resumes())
     }
 
     /// Why a participant has no such thing, which its row says; `None` when it has, or when nobody
     /// would look for it.
     pub fn absent(self, participant: &Participant) -> Option<String> {
+        if self == Cell::Cuts {
+            return relayed::why_no_cuts(participant);
+        }
         let order = self.order_inside().filter(|order| !participant.counts(order))?;
         let looked_for = participant.fills(Role::Counter) && !participant.is_known_bad();
         looked_for.then(|| participant.lacks(order))
@@ -268,6 +284,7 @@ impl Cell {
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => REMOTE,
             Cell::Unkept | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
+            Cell::Relayed { .. } | Cell::Cuts => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
             Cell::HttpClient => &[Role::HttpClient],
         }
@@ -296,7 +313,11 @@ impl Cell {
             Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
             Cell::Ring { .. } => always(usual(1_000_000, 20_000)),
             Cell::Spawn => always(usual(1_000_000, 20_000)),
-            Cell::Tell | Cell::Unkept => up_to(20_000, 100_000_000),
+            Cell::Tell | Cell::Unkept | Cell::Relayed { asks: false, .. } => {
+                up_to(20_000, 100_000_000)
+            }
+            // Ten cuts take a second, which a quick run has once.
+            Cell::Cuts => Size { once: quick, ..up_to(20_000, 100_000_000) },
             Cell::Spread { many, .. } => {
                 Size { step: many.into(), ..up_to(20 * u64::from(many), 100_000_000) }
             }
@@ -305,7 +326,9 @@ impl Cell {
                 Size { once: true, ..always(most) }
             }
             // Somebody who asks one at a time, a tenth of a millisecond each, must come to an end.
-            Cell::Ask | Cell::Paced { .. } => up_to(if quick { 2_000 } else { 40_000 }, 50_000_000),
+            Cell::Ask | Cell::Paced { .. } | Cell::Relayed { .. } => {
+                up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
+            }
             Cell::RoundTrip => up_to(1_000, 1_000_000),
             Cell::HttpServer | Cell::HttpClient => Size {
                 step: http::CONNECTIONS,
@@ -337,6 +360,8 @@ pub struct Order {
     pub seed: u32,
     /// A second, where they are sent at a fixed rate; otherwise 0.
     pub rate: u64,
+    /// A relay cuts whenever so many bytes went to the server; 0: never.
+    pub cut_bytes: u64,
     /// Nobody has seen the row's participant at work before: what takes long is looked at now.
     pub is_first: bool,
     /// What the lab's own client grants a server for each answer.
@@ -384,6 +409,8 @@ impl Entry<'_> {
             Cell::NaiveAsk => "naive ask".to_owned(),
             Cell::Paced { percent } => format!("paced {percent} %"),
             Cell::Ask => "ask".to_owned(),
+            Cell::Relayed { asks, delay_ms } => relayed::name(asks, delay_ms),
+            Cell::Cuts => relayed::CUTS_NAME.to_owned(),
             Cell::RoundTrip => "rtt".to_owned(),
         }
     }

@@ -22,6 +22,7 @@ pub(super) const ALL: [Embedded; 19] = [
         payload: Payload::Tokens,
         cells: &[],
         inside: &[],
+        resumes: false,
         lacks: &[],
         source_lines: Some(
             lines(include_str!("http_server.rs"))

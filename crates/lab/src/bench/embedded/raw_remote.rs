@@ -104,10 +104,11 @@ pub(super) fn tell(
     Ok(())
 }
 
-/// One thread writes, this one reads: two batches are the window, and neither side can wait for
-/// the other's room.
+/// One thread writes, this one reads: the window is so many batches, two at the least, and neither
+/// side can wait for the other's room.
 fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
-    let (room, batches) = sync_channel(1);
+    // One batch is being read, the others wait here.
+    let (room, batches) = sync_channel((orders.window / BATCH).max(2) - 1);
     let writing = stream.try_clone()?;
     thread::scope(|scope| {
         let writer =

@@ -9,6 +9,7 @@ use crate::bench::html::table;
 use crate::bench::layout::OWN;
 use crate::bench::quote::html;
 use crate::bench::results::Verdict;
+use crate::bench::workload::relayed::CUTS_NAME;
 
 /// What each workload asks.
 const WORKLOADS: &[(&str, &str)] = &[
@@ -30,6 +31,9 @@ const WORKLOADS: &[(&str, &str)] = &[
 const PACED: &str = "Every message is answered, and sent when it is due, at a share of the rate \
                      of `ask`. Latency begins when it is due, so a stall is in it.";
 
+const DELAYED: &str = "The same through the lab's relay, which adds so much each way. `kept` is what is \
+                       left of the rate through the relay alone.";
+
 /// What is measured in each cell.
 const CELLS: &[(&str, &str)] = &[
     ("server", "Each participant's server, driven by the lab's own client."),
@@ -40,6 +44,13 @@ const CELLS: &[(&str, &str)] = &[
     ("tell, 16 senders", "The same from 16 tasks at once."),
     ("tell, 1000 actors", "The same to a thousand actors in turn."),
     ("tell, 100 links", "The same over a hundred connections at once."),
+    ("tell, relayed", "One way through the lab's relay, which adds no time of its own on purpose."),
+    ("tell, 1 ms", DELAYED),
+    ("tell, 10 ms", DELAYED),
+    ("ask, relayed", "Every message is answered, through the lab's relay; 65,536 are in flight."),
+    ("ask, 1 ms", DELAYED),
+    ("ask, 10 ms", DELAYED),
+    (CUTS_NAME, "One way through the lab's relay, which resets the connection ten times."),
     ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
     ("naive ask", "The same, and every message is answered."),
     ("paced 50 %", PACED),

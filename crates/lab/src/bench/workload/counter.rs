@@ -40,7 +40,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
         Cell::Spawn => worker.memory_max = MEMORY_MAX_MANY,
         _ => {}
     }
-    Some(Cast { server: None, worker, staged: false })
+    Some(Cast { server: None, worker, staged: false, relay: None })
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {

@@ -103,7 +103,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     server.orders.push(("PORT", "0".to_owned()));
     worker.orders.extend(common);
     worker.orders.push(("SEED", order.seed.to_string()));
-    Some(Cast { server: Some(server), worker, staged: false })
+    Some(Cast { server: Some(server), worker, staged: false, relay: None })
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {

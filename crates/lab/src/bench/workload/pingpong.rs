@@ -111,7 +111,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     worker.orders = common;
     worker.orders.push(("ANSWER_MS", order.answer_max.as_millis().to_string()));
     worker.orders.push(("SEED", order.seed.to_string()));
-    Some(Cast { server: Some(server), worker, staged: false })
+    Some(Cast { server: Some(server), worker, staged: false, relay: None })
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {

@@ -3,12 +3,13 @@
 use crate::bench::account::{Drove, Seen, Served, verify};
 use crate::bench::participant::Role;
 use crate::bench::trial::{Cast, Outcome};
-use crate::bench::workload::{Cell, Entry, Judged, Order, account, paced, trips};
+use crate::bench::workload::{Cell, Entry, Judged, Order, account, paced, relayed, trips};
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
-/// A limit for safety where the clock says when to ask: nobody waits for it who is not far behind.
-const PACED_WINDOW: u64 = 65_536;
+/// Where a round trip takes 20 ms: three million asks a second. And a limit for safety where the
+/// clock says when to ask: nobody waits for it who is not far behind.
+const WIDE_WINDOW: u64 = 65_536;
 /// Of each message only the payload is unknown to the server; its number could be counted.
 const PAYLOAD_BYTES: u64 = 4;
 /// A last tenth that is so much slower than the first must be told.
@@ -30,13 +31,14 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     worker.orders.push(("SEED", order.seed.to_string()));
     worker.orders.push(("WINDOW", window(entry.cell).to_string()));
     worker.orders.push(("RATE", order.rate.to_string()));
-    Some(Cast { server: Some(server), worker, staged: true })
+    let relay = relayed::between(entry, order);
+    Some(Cast { server: Some(server), worker, staged: true, relay })
 }
 
 fn window(cell: Cell) -> u64 {
     match cell {
         Cell::Ask => WINDOW,
-        Cell::Paced { .. } => PACED_WINDOW,
+        Cell::Paced { .. } | Cell::Relayed { .. } => WIDE_WINDOW,
         _ => 1,
     }
 }
@@ -67,7 +69,8 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
             "the sum of the replies is not that of the requests".to_owned()
         });
     }
-    judge_wire(&mut judged, order, outcome);
+    judge_wire(&mut judged, entry.cell, order, outcome);
+    relayed::look(&mut judged, entry, order, outcome);
     if entry.cell == Cell::RoundTrip {
         judged.times = drove.rtt_us.clone();
         judge_times(&mut judged, order, outcome.seconds);
@@ -79,8 +82,10 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
 }
 
 /// The payloads are random and only the client knew them: they cannot have come in fewer bytes.
-fn judge_wire(judged: &mut Judged, order: Order, outcome: &Outcome) {
-    let least = order.messages * PAYLOAD_BYTES;
+fn judge_wire(judged: &mut Judged, cell: Cell, order: Order, outcome: &Outcome) {
+    // Through a relay they cross the same device twice.
+    let times = if outcome.relay.is_some() { 2 } else { 1 };
+    let least = order.messages * PAYLOAD_BYTES * times;
     match &outcome.wire {
         Some(Ok(wire)) => judged.demand(wire.bytes() >= least, || {
             let bytes = wire.bytes();
@@ -89,7 +94,9 @@ fn judge_wire(judged: &mut Judged, order: Order, outcome: &Outcome) {
         Some(Err(why)) => judged.flags.push(format!("the wire was not counted: {why}")),
         None => {}
     }
-    if let Some(Ok(wire)) = &outcome.wire
+    // Where it falls among the cuts decides which tenth is the slower one.
+    if cell != Cell::Cuts
+        && let Some(Ok(wire)) = &outcome.wire
         && let Some(ratio) = wire.last_tenth_to_first()
         && ratio < TIRED
     {
@@ -127,7 +134,15 @@ fn streams(cell: Cell) -> u32 {
 }
 
 fn asks(cell: Cell) -> bool {
-    !matches!(cell, Cell::Tell | Cell::Naive | Cell::Unkept | Cell::Spread { .. })
+    !matches!(
+        cell,
+        Cell::Tell
+            | Cell::Naive
+            | Cell::Unkept
+            | Cell::Spread { .. }
+            | Cell::Relayed { asks: false, .. }
+            | Cell::Cuts
+    )
 }
 
 #[cfg(test)]

@@ -5,8 +5,14 @@ use crate::bench::account::Bins;
 use crate::bench::timeline::Timeline;
 
 /// Ten thousand a second for a second.
-const ORDER: Order =
-    Order { messages: 10_001, seed: 7, rate: 10_000, is_first: false, answer_max: Duration::ZERO };
+const ORDER: Order = Order {
+    messages: 10_001,
+    seed: 7,
+    rate: 10_000,
+    cut_bytes: 0,
+    is_first: false,
+    answer_max: Duration::ZERO,
+};
 
 /// A wire that carries 100 bytes for each ask, but nothing within `silent`, in milliseconds.
 fn wire(silent: std::ops::Range<u64>, seconds: f64) -> Timeline {

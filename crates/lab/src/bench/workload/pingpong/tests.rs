@@ -13,6 +13,7 @@ const ORDER: Order = Order {
     messages: EACH * CONNECTIONS,
     seed: 7,
     rate: 0,
+    cut_bytes: 0,
     is_first: false,
     answer_max: Duration::ZERO,
 };
@@ -20,8 +21,17 @@ const ORDER: Order = Order {
 fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judged {
     let (name, roles, cells, source_lines) = ("x", &[], &[], None);
     let (inside, lacks) = (&[], &[]);
-    let it =
-        Embedded { name, known_bad: false, roles, payload, cells, inside, lacks, source_lines };
+    let it = Embedded {
+        name,
+        known_bad: false,
+        roles,
+        payload,
+        cells,
+        inside,
+        resumes: false,
+        lacks,
+        source_lines,
+    };
     let participant = Participant::Embedded { it, program: PathBuf::new() };
     let program = Path::new("none");
     let entry = Entry { cell, participant: &participant, partner: None, program };

@@ -6,8 +6,14 @@ use serde_json::{Value, json};
 use super::*;
 use crate::bench::participant::Participant;
 
-const ORDER: Order =
-    Order { messages: 1_000, seed: 7, rate: 0, is_first: false, answer_max: Duration::ZERO };
+const ORDER: Order = Order {
+    messages: 1_000,
+    seed: 7,
+    rate: 0,
+    cut_bytes: 0,
+    is_first: false,
+    answer_max: Duration::ZERO,
+};
 
 fn judged(cell: Cell, seen: Seen, drove: &Value) -> Judged {
     let program = Path::new("none");

@@ -1,0 +1,242 @@
+//! A relay between a client and a server: what comes in at one side goes out at the other, in its
+//! order, and a while later if that is ordered. It also cuts connections when so much has passed.
+//!
+//! A network that takes time cannot be ordered from the kernel by everybody, so this lies in user
+//! space, within a process of its own. It costs processor time that those who are measured do not
+//! have; so a cell with a delay is held against the same relay without one, never against none.
+
+mod ledger;
+mod queue;
+mod way;
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rustix::net::sockopt::set_socket_linger;
+
+use ledger::Ledger;
+pub use ledger::{POINTS_MAX, Relayed, RelayedCut};
+use queue::Queue;
+
+/// Connections that it passes on side by side, four threads each; one more is reset.
+pub const CONNECTIONS_MAX: usize = 1_024;
+/// Of one of its threads, which call nothing deep.
+const STACK_BYTES: usize = 128 * 1_024;
+/// Who waits for room to write looks so often whether the connection was cut meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+/// Room for a moment in which no connection or thread can be made; then it is tried again.
+const BREATH: Duration = Duration::from_millis(10);
+
+/// What a relay is ordered to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan {
+    /// Where the server listens on 127.0.0.1.
+    pub server: u16,
+    /// Added each way.
+    pub delay: Duration,
+    /// It cuts whenever so many bytes more went to the server; 0: never.
+    pub cut_bytes: u64,
+    /// And at most so often.
+    pub cuts: usize,
+}
+
+/// A relay at work. Dropping it resets whatever still runs through it.
+pub struct Relay {
+    port: u16,
+    house: Arc<House>,
+    accepting: Option<JoinHandle<()>>,
+}
+
+impl Relay {
+    /// Listens on a free port of 127.0.0.1.
+    pub fn start(plan: Plan) -> io::Result<Relay> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let port = listener.local_addr()?.port();
+        let ledger = Mutex::new(Ledger::new(plan));
+        let house = House { plan, ledger, live: Mutex::default(), closing: AtomicBool::new(false) };
+        let house = Arc::new(house);
+        let own = house.clone();
+        let accepting = thread::Builder::new().spawn(move || accept(&listener, &own))?;
+        Ok(Relay { port, house, accepting: Some(accepting) })
+    }
+
+    /// Where clients connect.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Bytes and cuts count from now on.
+    pub fn begin(&self) {
+        self.house.ledger().begin(Instant::now());
+    }
+
+    /// What has passed since then.
+    pub fn account(&self) -> Relayed {
+        self.house.ledger().account()
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.house.closing.store(true, Ordering::SeqCst);
+        // Wakes whoever accepts. If that fails there is nobody to wake.
+        let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
+        if let Some(accepting) = self.accepting.take() {
+            // A panic there was told on standard error, and there is nothing left to end.
+            let _ = accepting.join();
+        }
+        self.house.live().values().for_each(|connection| connection.sever());
+    }
+}
+
+/// What all connections share.
+struct House {
+    plan: Plan,
+    ledger: Mutex<Ledger>,
+    /// By number: a later connection has a higher one.
+    live: Mutex<BTreeMap<u64, Arc<Connection>>>,
+    closing: AtomicBool,
+}
+
+/// One client and its way to the server.
+struct Connection {
+    number: u64,
+    client: TcpStream,
+    server: TcpStream,
+    there: Queue,
+    back: Queue,
+    /// Both ends get a reset when it is closed.
+    severed: AtomicBool,
+}
+
+fn accept(listener: &TcpListener, house: &Arc<House>) {
+    let mut number = 0;
+    while !house.closing.load(Ordering::SeqCst) {
+        let Ok((client, _)) = listener.accept() else {
+            // Out of descriptors, as a rule: those that end give theirs back.
+            thread::sleep(BREATH);
+            continue;
+        };
+        number += 1;
+        if house.live().len() >= CONNECTIONS_MAX {
+            house.ledger().refused += 1;
+            reset_when_closed(&client);
+            continue;
+        }
+        // Fast, for the server is on this machine.
+        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, house.plan.server)) else {
+            reset_when_closed(&client);
+            continue;
+        };
+        let (there, back) = (Queue::default(), Queue::default());
+        let severed = AtomicBool::new(false);
+        let connection = Arc::new(Connection { number, client, server, there, back, severed });
+        house.live().insert(number, connection.clone());
+        house.ledger().connections += 1;
+        let own = house.clone();
+        let carrying = small().spawn(move || carry(&own, connection));
+        if carrying.is_err() {
+            house.leave(number);
+        }
+    }
+}
+
+/// Both ways of a connection, until both have ended.
+fn carry(house: &House, connection: Arc<Connection>) {
+    let number = connection.number;
+    let carried = connection.prepare().and_then(|()| {
+        let (it, delay) = (&*connection, house.plan.delay);
+        thread::scope(|scope| {
+            let all = [
+                small().spawn_scoped(scope, || way::take_in(it, &it.client, &it.there, delay)),
+                small().spawn_scoped(scope, || way::take_in(it, &it.server, &it.back, delay)),
+                small().spawn_scoped(scope, || way::give_out(it, &it.client, &it.back, |_| ())),
+            ];
+            let all = all.into_iter().collect::<io::Result<Vec<_>>>();
+            if all.is_err() {
+                // Those that were started end by themselves now.
+                it.sever();
+            }
+            way::give_out(it, &it.server, &it.there, |bytes| house.passed(number, bytes));
+            all.map(drop)
+        })
+    });
+    if carried.is_err() {
+        connection.sever();
+    }
+    drop(connection);
+    house.leave(number);
+}
+
+impl House {
+    /// So many bytes went to the server; when it is time all connections are cut.
+    fn passed(&self, number: u64, bytes: usize) {
+        // Under this lock, so that a cut hits whoever is there when it is decided and nobody later.
+        let live = self.live();
+        let newest = live.keys().next_back().copied().unwrap_or(number);
+        let cuts = self.ledger().passed(Instant::now(), number, bytes as u64, newest);
+        if cuts {
+            live.values().for_each(|connection| connection.sever());
+        }
+    }
+
+    /// A connection is over: closes its sockets, and takes note of it when that was a cut.
+    fn leave(&self, number: u64) {
+        // Nobody else holds it: its threads have ended.
+        drop(self.live().remove(&number));
+        self.ledger().closed(Instant::now(), number);
+    }
+
+    fn live(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Connection>>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Connection {
+    fn prepare(&self) -> io::Result<()> {
+        for stream in [&self.client, &self.server] {
+            stream.set_nodelay(true)?;
+            stream.set_write_timeout(Some(LOOK_EVERY))?;
+        }
+        Ok(())
+    }
+
+    /// What is on its way is thrown away; both ends hear of a reset as soon as the threads ended.
+    fn sever(&self) {
+        self.severed.store(true, Ordering::SeqCst);
+        for stream in [&self.client, &self.server] {
+            reset_when_closed(stream);
+            // Wakes whoever reads and tells the other end nothing. One that has ended already
+            // refuses, and nobody reads it.
+            let _ = stream.shutdown(Shutdown::Read);
+        }
+        self.there.abandon();
+        self.back.abandon();
+    }
+
+    fn is_severed(&self) -> bool {
+        self.severed.load(Ordering::SeqCst)
+    }
+}
+
+/// With a linger of nothing the kernel sends a reset instead of an end.
+fn reset_when_closed(stream: &TcpStream) {
+    // Only what is no socket can refuse this.
+    let _ = set_socket_linger(stream, Some(Duration::ZERO));
+}
+
+fn small() -> thread::Builder {
+    thread::Builder::new().stack_size(STACK_BYTES)
+}
+
+#[cfg(test)]
+mod tests;
