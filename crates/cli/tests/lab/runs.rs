@@ -160,7 +160,30 @@ fn a_quick_run_of_remote_alone_floods_and_paces() {
             // A rate that was ordered is no comparison.
             assert!(row["rate_ordered"].as_u64() > Some(0) && row["ratio_to_raw"].is_null());
         }
+        for (cell, is_delayed) in [
+            ("tell, relayed", false),
+            ("tell, 1 ms", true),
+            ("tell, 10 ms", true),
+            ("ask, relayed", false),
+            ("ask, 1 ms", true),
+            ("ask, 10 ms", true),
+        ] {
+            let row = row(cell, name);
+            assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+            assert_eq!(row["kept"]["median"].as_f64() > Some(0.0), is_delayed, "{row}");
+            assert!(row["ratio_to_raw"]["median"].as_f64() > Some(0.0), "{row}");
+            assert!(row["runs"][0]["relay_cpu_seconds"].as_f64() > Some(0.0), "{row}");
+        }
     }
+    has_no_number(row("tell, ten cuts", "raw"));
+    let cut = row("tell, ten cuts", "wigwag");
+    assert_eq!(cut["verified"]["received"], cut["verified"]["sent"], "{cut}");
+    let cuts = cut["cuts"]["cuts"].as_array().unwrap();
+    let is_told = cut["reasons"].to_string().contains("of 10 cuts took place");
+    assert!(!cuts.is_empty() && (cuts.len() == 10) != is_told, "{cut}");
+    let at = |cut: &Value| cut["at_ms"].as_f64().unwrap();
+    assert!(cuts.windows(2).all(|two| at(&two[1]) - at(&two[0]) >= 100.0), "{cut}");
+    assert!(cut["cuts"]["resumed_ms"]["min"].as_f64() > Some(0.0), "{cut}");
 }
 
 #[test]

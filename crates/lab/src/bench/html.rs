@@ -15,6 +15,7 @@ mod style;
 mod table;
 mod plots;
 mod curves;
+mod cuts;
 mod threads;
 mod course;
 mod matrix;

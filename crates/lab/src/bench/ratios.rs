@@ -235,4 +235,25 @@ mod tests {
         assert_eq!(rows[2].ratio_to_best_peer.unwrap().median, 0.5);
         assert!(rows[1].ratio_to_best_peer.is_none() && rows[3].ratio_to_raw.is_none());
     }
+
+    /// Round by round, and only with its own: not with that of somebody else, not with the cell
+    /// that has no relay.
+    #[test]
+    fn what_a_delay_leaves_is_held_against_ones_own_rate_without_it() {
+        let mut rows = [
+            row("raw", "tell, relayed", &[1_000, 1_000, 1_000]),
+            row("go", "tell", &[900, 900, 900]),
+            row("go", "tell, relayed", &[100, 200, 400]),
+            row("go", "tell, 10 ms", &[50, 20, 100]),
+            row("go", "ask, 1 ms", &[7]),
+            row("c", "tell, relayed", &[]),
+            row("c", "tell, 1 ms", &[5]),
+        ];
+        rows.iter_mut().for_each(|row| row.workload = "remote".to_owned());
+        fill(&mut rows);
+        assert_eq!(rows[3].kept, Some(Spread { median: 0.25, min: 0.1, max: 0.5 }));
+        for at in [0, 1, 2, 4, 5, 6] {
+            assert_eq!(rows[at].kept, None, "{at}");
+        }
+    }
 }

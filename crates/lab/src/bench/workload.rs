@@ -63,7 +63,7 @@ impl Workload {
                 "actors in one process: counts from senders, a slow one, asks, rings, a million"
             }
             Workload::Remote => {
-                "two processes: tells, naive loops, asks in flight, one by one, at fixed rates"
+                "two processes: tells, naive loops, asks in flight, at fixed rates, delayed, cut"
             }
             Workload::Http => "GET / over 100 kept-alive connections, {\"id\": 1} each time",
         }

@@ -171,10 +171,12 @@ async fn ask(
 ) -> Result<Value, Failure> {
     let mut replies = Replies::default();
     let mut asks = ledger.pipeline(window)?;
+    // The session may have room for fewer.
+    let keep = asks.capacity() / 2;
     for number in 0..messages {
         if asks.is_full() {
             // The oldest half, in order; the rest is on its way meanwhile.
-            replies.take(&mut asks, window / 2).await?;
+            replies.take(&mut asks, keep).await?;
         }
         let payload = draws.next();
         let due = number + u64::from(payload);

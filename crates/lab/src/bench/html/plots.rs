@@ -7,7 +7,7 @@
 use crate::bench::figures::{
     bytes, earned, interval, memory_of_sides, microseconds, significant, verdict_word,
 };
-use crate::bench::html::{curves, threads};
+use crate::bench::html::{curves, cuts, threads};
 use crate::bench::layout::{Kind, Table, is_raw};
 use crate::bench::quote::{html, short};
 use crate::bench::results::{Percentiles, Row, Verdict};
@@ -28,6 +28,7 @@ pub(crate) fn of(table: &Table<'_>) -> String {
     }
     let bars = [ratios(table), cpu(table), memory(table), round_trips(table)];
     let mut text: String = bars.into_iter().flatten().chain(curves::of(table)).collect();
+    text.extend(cuts::of(table));
     text.push_str(&threads::of(table));
     match text.is_empty() {
         true => text,

@@ -101,6 +101,9 @@ svg .line-ours{stroke:var(--ours);stroke-width:3}
 .line3{stroke:var(--line3);stroke-dasharray:4 2}
 .line4{stroke:var(--line4);stroke-dasharray:14 4}
 .line5{stroke:var(--line5);stroke-dasharray:5 2 1.5 2 1.5 2}
+svg .thin{stroke-width:1.25;stroke-dasharray:none}
+.cut{stroke:var(--void);stroke-dasharray:3 3;fill:none}
+.wedge{fill:var(--void);stroke:none}
 .legend{margin:.2rem 0 0;font-size:.85rem;line-height:1.6;overflow-wrap:anywhere}
 .legend span{display:inline-block;max-width:100%;margin-right:.9em}
 svg.key{display:inline-block;width:1.9rem;height:.5rem;vertical-align:middle}

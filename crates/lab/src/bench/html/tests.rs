@@ -100,6 +100,32 @@ fn curves_and_courses_are_those_of_rows_that_earned_them() {
     assert_eq!(drawn(&results, "svg class=key") + drawn(&results, "class=\"area"), 0);
 }
 
+/// Ten cuts are ten wedges, in the colours of either scheme, and the row's verdict decides.
+#[test]
+fn throughput_is_drawn_with_every_cut_in_it() {
+    let mut results = rich();
+    let drawn = |results: &Results, what: &str| visible(&page(results)).matches(what).count();
+    assert_eq!(drawn(&results, "Throughput across cuts</h4>"), 1);
+    assert_eq!(drawn(&results, "class=\"cut wedge\""), 10);
+    assert!(drawn(&results, "10 cuts, back after 12.0 ms in the middle") == 1);
+    assert!(visible(&page(&results)).contains(".cut{stroke:var(--void)"));
+    let row = results.rows.iter_mut().find(|row| row.cuts.is_some()).unwrap();
+    let cuts = row.cuts.as_mut().unwrap();
+    cuts.resumed_ms = None;
+    cuts.cuts.truncate(3);
+    // One that lies outside of the run is not drawn.
+    cuts.cuts[0].at_ms = 1e9;
+    assert_eq!(drawn(&results, "class=\"cut wedge\""), 2);
+    assert_eq!(drawn(&results, "3 cuts, it never came back"), 1);
+    let row = results.rows.iter_mut().find(|row| row.cuts.is_some()).unwrap();
+    row.cuts.as_mut().unwrap().bytes_per_second.fill(f64::NAN);
+    assert_eq!(drawn(&results, "Throughput across cuts</h4>"), 0);
+    let mut results = rich();
+    let row = results.rows.iter_mut().find(|row| row.cuts.is_some()).unwrap();
+    (row.verdict, row.reasons) = (Verdict::Void, vec!["7 messages were lost".to_owned()]);
+    assert_eq!(drawn(&results, "Throughput across cuts</h4>"), 0);
+}
+
 /// The server stands above the line and the client below it, and the legend says who is who.
 #[test]
 fn both_programs_of_a_pair_are_told_apart() {

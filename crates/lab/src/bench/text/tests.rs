@@ -29,6 +29,19 @@ fn a_plain_loop_tells_what_it_put_on_the_wire_and_whether_it_tired() {
 }
 
 #[test]
+fn a_delay_tells_what_was_kept_and_cuts_tell_how_soon_it_was_back() {
+    let text = tables(&rich());
+    let delayed = table(&text, "remote / tell, 10 ms");
+    assert!(delayed[1].contains("÷ raw") && delayed[1].contains("  kept"), "{text}");
+    assert!(delayed[3].contains("0.910 (0.880–0.930)"), "{text}");
+    let cut = table(&text, "remote / tell, ten cuts");
+    assert!(cut[1].contains("cuts  resumed"), "{text}");
+    assert!(cut[2].starts_with("– HAS NONE") && cut[3].contains("end with their connection"));
+    assert!(cut[4].contains("  10    12.0 ms (9.00–31.0 ms)"), "{text}");
+    assert!(!table(&text, "remote / tell")[1].contains("kept"), "{text}");
+}
+
+#[test]
 fn a_void_row_has_its_reason_and_no_number() {
     let mut results = rich();
     let row = results.rows.iter_mut().find(|row| row.verdict == Verdict::Void).unwrap();

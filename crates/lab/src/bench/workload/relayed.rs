@@ -22,6 +22,10 @@ pub(crate) const CUTS_NAME: &str = "tell, ten cuts";
 const LONGER: u32 = 2;
 /// And in a quick run, where others are a quarter of a second.
 const LONGER_QUICK: u32 = 6;
+/// A quick run's window would be spent on the first few round trips of such a delay.
+const FAR_MS: u32 = 10;
+/// So it is so many times longer.
+const FAR_LONGER_QUICK: u32 = 3;
 
 /// Tells and asks at each delay, then the cuts.
 pub(super) fn cells() -> impl Iterator<Item = Cell> {
@@ -62,6 +66,7 @@ impl Cell {
                     LONGER
                 }
             }
+            Cell::Relayed { delay_ms: FAR_MS.., .. } if quick => FAR_LONGER_QUICK,
             _ => 1,
         }
     }
@@ -104,5 +109,20 @@ pub(super) fn look(judged: &mut Judged, entry: &Entry<'_>, order: Order, outcome
     let took_place = relayed.cuts.len();
     if entry.cell == Cell::Cuts && order.cut_bytes > 0 && took_place < CUTS {
         judged.flags.push(format!("only {took_place} of {CUTS} cuts took place"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_held_against_the_same_without_one_and_nothing_else_is() {
+        let named = |cell: &str| reference(cell);
+        assert_eq!(named("tell, 1 ms").as_deref(), Some("tell, relayed"));
+        assert_eq!(named("ask, 10 ms").as_deref(), Some("ask, relayed"));
+        for cell in ["tell", "tell, relayed", "ask, relayed", CUTS_NAME, "tell, 16 senders"] {
+            assert_eq!(named(cell), None, "{cell}");
+        }
     }
 }

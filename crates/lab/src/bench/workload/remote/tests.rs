@@ -1,10 +1,12 @@
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::bench::participant::Participant;
+use crate::bench::relay::{Relayed, RelayedCut};
+use crate::bench::timeline::Timeline;
 
 const ORDER: Order = Order {
     messages: 1_000,
@@ -107,4 +109,51 @@ fn times_that_cannot_be_leave_no_number() {
     assert!(judged(Cell::RoundTrip, sent(), &asked(due(), faster)).void[0].contains("cannot be"));
     let none = judged(Cell::RoundTrip, sent(), &asked(due(), Value::Null));
     assert!(none.void[0].contains("no times"), "{none:?}");
+}
+
+/// A run through the relay: both ways over one device, and fewer cuts than were ordered.
+#[test]
+fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
+    let program = Path::new("none");
+    let all = Participant::embedded(program);
+    let wigwag = all.iter().find(|it| it.name() == "wigwag").unwrap();
+    let said = |cell: Cell, cut_bytes: u64, cuts: usize, bytes: u64| {
+        let entry = Entry { cell, participant: wigwag, partner: None, program };
+        let cut = RelayedCut { at_ms: 1.0, resumed_ms: Some(1.0) };
+        let relayed = Relayed { bytes: 22_000, cuts: vec![cut; cuts], ..Relayed::default() };
+        let mut wire = Timeline::new(Instant::now());
+        wire.take(Instant::now(), bytes);
+        let outcome = Outcome {
+            seconds: 1.0,
+            server: json!({ "senders": [sent()] }).to_string(),
+            worker: json!({ "sent": 1_000 }).to_string(),
+            wire: Some(Ok(wire)),
+            relay: Some((relayed, 0.1)),
+            ..Outcome::default()
+        };
+        assert_eq!(relayed::cut_bytes(2_000, &outcome, 1_000), 4_000);
+        let judged = entry.judge(Order { cut_bytes, ..ORDER }, &outcome);
+        (judged.void.join("; "), judged.flags.join("; "))
+    };
+    let cell = Cell::Relayed { asks: false, delay_ms: 10 };
+    assert_eq!(said(cell, 0, 0, 8_000), (String::new(), String::new()));
+    assert!(said(cell, 0, 0, 7_999).0.contains("7999 bytes went over the wire"));
+    assert_eq!(said(Cell::Cuts, 2_000, 10, 8_000), (String::new(), String::new()));
+    assert_eq!(said(Cell::Cuts, 2_000, 7, 8_000).1, "only 7 of 10 cuts took place");
+    // The first run is the one that is measured, and has none.
+    assert_eq!(said(Cell::Cuts, 0, 0, 8_000).1, "");
+}
+
+/// Whoever promises that its sessions outlive a cut has the cell; others say why not.
+#[test]
+fn only_who_resumes_is_cut() {
+    let all = Participant::embedded(Path::new("none"));
+    let of = |name: &str| all.iter().find(|it| it.name() == name).unwrap();
+    assert!(Cell::Cuts.suits(of("wigwag")) && Cell::Cuts.absent(of("wigwag")).is_none());
+    assert!(!Cell::Cuts.suits(of("raw")));
+    assert!(Cell::Cuts.absent(of("raw")).unwrap().contains("end with their connection"));
+    assert!(!Cell::Cuts.suits(of("broken-drop")) && Cell::Cuts.absent(of("broken-drop")).is_none());
+    for (asks, delay_ms) in [(false, 0), (true, 10)] {
+        assert!(Cell::Relayed { asks, delay_ms }.suits(of("raw")));
+    }
 }
