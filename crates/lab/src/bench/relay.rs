@@ -75,7 +75,7 @@ impl Relay {
         self.house.ledger().begin(Instant::now());
     }
 
-    /// What has passed since then.
+    /// What has passed since then. What its process has spent is known to whoever runs that.
     pub fn account(&self) -> Relayed {
         self.house.ledger().account()
     }

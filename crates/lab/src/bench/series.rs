@@ -167,7 +167,8 @@ impl<'a> Series<'a> {
         }
         self.threads = self.threads.max(outcome.cost.threads_max);
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
-        let (relayed, relay_cpu_seconds) = outcome.relay.unzip();
+        let relayed = outcome.relay;
+        let relay_cpu_seconds = relayed.as_ref().map(|relayed| relayed.cpu_seconds);
         // What crosses the device twice, with headers that are the relay's, is nobody's figure.
         let wire = outcome.wire.and_then(Result::ok).filter(|_| relayed.is_none());
         if self.cut_bytes > 0 {

@@ -111,8 +111,8 @@ pub struct Outcome {
     pub sides: Vec<Side>,
     /// What went over the wire, or why that was not counted; `None` where it is not asked for.
     pub wire: Option<Result<Timeline, String>>,
-    /// What a relay between them says, and its processor time.
-    pub relay: Option<(Relayed, f64)>,
+    /// What a relay between them says.
+    pub relay: Option<Relayed>,
 }
 
 /// Why there is no outcome.
@@ -256,8 +256,7 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
     let spent = players.iter().map(|player| player.tree.spent()).sum::<f64>() + relaying;
     let own = own_seconds() - own;
     outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
-    let relayed = end(&mut players, relay, (began, deadlines), stop)?;
-    outcome.relay = relayed.map(|relayed| (relayed, relaying));
+    outcome.relay = end(&mut players, relay, (began, deadlines), stop)?;
     let measured = players.iter().filter(|it| it.measured);
     outcome.after_cpu_seconds = measured.map(Player::spent_after_the_clock).sum();
     let afterword = players.last_mut().and_then(|worker| worker.afterword.take());

@@ -3,8 +3,10 @@
 use std::io::{self, BufRead};
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use super::orders::say;
-use crate::bench::relay::{Plan, Relay};
+use crate::bench::relay::{Plan, Relay, Relayed};
 use crate::bench::relaying::{CUT_BYTES, CUTS, DELAY_US, END};
 use crate::cells::Failure;
 
@@ -20,13 +22,27 @@ pub(super) fn play() -> Result<(), Failure> {
         cuts: usize::try_from(number(CUTS)?)?,
     })?;
     say(&format!("READY {}", relay.port()))?;
+    let mut before = 0.0;
     // The end of the input without END means that nobody wants to know any more.
     for line in io::stdin().lock().lines() {
         match line?.trim() {
-            "GO" => relay.begin(),
-            END => return Ok(say(&serde_json::to_string(&relay.account())?)?),
+            "GO" => {
+                before = spent();
+                relay.begin();
+            }
+            END => {
+                let account = Relayed { cpu_seconds: spent() - before, ..relay.account() };
+                return Ok(say(&serde_json::to_string(&account)?)?);
+            }
             other => return Err(format!("{other:?} where GO or {END} was due").into()),
         }
     }
     Ok(())
+}
+
+/// Seconds of all its threads, of those that have ended too, and exact: connections come and go in
+/// less than a tick.
+fn spent() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

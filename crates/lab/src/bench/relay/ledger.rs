@@ -28,6 +28,8 @@ pub struct Relayed {
     pub steps: Vec<u64>,
     /// In their order.
     pub cuts: Vec<RelayedCut>,
+    /// Processor time of its process, which tells it itself: threads that have ended are in it.
+    pub cpu_seconds: f64,
 }
 
 /// A cut.
@@ -127,6 +129,7 @@ impl Ledger {
             step_ms: self.step.as_millis() as u64,
             steps: self.steps.clone(),
             cuts: self.cuts.iter().map(cut).collect(),
+            cpu_seconds: 0.0,
         }
     }
 

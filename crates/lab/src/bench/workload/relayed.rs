@@ -94,14 +94,14 @@ pub(super) fn between(entry: &Entry<'_>, order: Order) -> Option<Launch> {
 /// Bytes between two cuts, so that they are spread over a run of `messages`, when an uncut one was
 /// `outcome` for `of` messages. Nothing is cut in a run that was never seen.
 pub(crate) fn cut_bytes(messages: u64, outcome: &Outcome, of: u64) -> u64 {
-    let Some((relayed, _)) = &outcome.relay else { return 0 };
+    let Some(relayed) = &outcome.relay else { return 0 };
     let all = relayed.bytes as f64 * messages as f64 / of.max(1) as f64;
     (all / (CUTS + 1) as f64) as u64
 }
 
 /// What the relay saw.
 pub(super) fn look(judged: &mut Judged, entry: &Entry<'_>, order: Order, outcome: &Outcome) {
-    let Some((relayed, _)) = &outcome.relay else { return };
+    let Some(relayed) = &outcome.relay else { return };
     if relayed.refused > 0 {
         let refused = relayed.refused;
         judged.flags.push(format!("the relay had no room for {refused} of its connections"));

@@ -128,7 +128,7 @@ fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
             server: json!({ "senders": [sent()] }).to_string(),
             worker: json!({ "sent": 1_000 }).to_string(),
             wire: Some(Ok(wire)),
-            relay: Some((relayed, 0.1)),
+            relay: Some(relayed),
             ..Outcome::default()
         };
         assert_eq!(relayed::cut_bytes(2_000, &outcome, 1_000), 4_000);
