@@ -20,7 +20,7 @@ use wigwag_lab::bench::text;
 
 use crate::exit::{Code, Failed};
 use crate::lab::gate::Gate;
-use crate::lab::roster::{Roster, workloads};
+use crate::lab::roster::{Roster, are_cells, workloads};
 use crate::print;
 
 #[derive(Args)]
@@ -31,6 +31,9 @@ pub(super) struct Measure {
     /// Who takes part, by name or by language [default: the embedded ones and every peer]
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     peers: Vec<String>,
+    /// Only this cell, as the tables name it; may be said again
+    #[arg(long = "cell", value_name = "CELL")]
+    cells: Vec<String>,
     /// Rounds
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
     runs: Option<u32>,
@@ -56,6 +59,7 @@ impl Measure {
         let options = Options {
             workloads: workloads(&self.workloads)?,
             participants: self.participants(roster)?,
+            cells: self.cells.clone(),
             program: roster.program.clone(),
             rounds: match (self.runs, self.quick) {
                 (Some(runs), _) => runs as usize,
@@ -65,6 +69,7 @@ impl Measure {
             quick: self.quick,
             seed: self.seed,
         };
+        are_cells(&self.cells, &options.cell_names())?;
         let stop = Arc::new(AtomicBool::new(false));
         raise_on_interrupt(stop.clone())?;
         let bar = progress();

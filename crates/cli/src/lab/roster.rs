@@ -93,6 +93,14 @@ pub(super) fn workloads(names: &[String]) -> Result<Vec<Workload>, Failed> {
     names.iter().map(of).collect()
 }
 
+/// Whether each of `names` is one of `cells`.
+pub(super) fn are_cells(names: &[String], cells: &[String]) -> Result<(), Failed> {
+    match names.iter().find(|name| !cells.contains(name)) {
+        Some(name) => Err(usage(unknown("cell", name, cells.iter().map(String::as_str)))),
+        None => Ok(()),
+    }
+}
+
 fn unknown<'a>(what: &str, name: &str, names: impl Iterator<Item = &'a str>) -> String {
     match near(name, names).as_slice() {
         [] => format!("there is no {what} {name:?}: see wigwag lab list"),

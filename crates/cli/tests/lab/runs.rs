@@ -130,27 +130,38 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
     }
 }
 
-/// Alone, remote has all its cells in a quick run: naive loops of two million, and fixed rates.
-#[test]
-fn a_quick_run_of_remote_alone_floods_and_paces() {
-    let _alone = crate::alone();
-    let said = run(["lab", "run", "remote", "--quick", "--runs", "1", "--peers", "raw,wigwag"]
-        .into_iter()
-        .chain(["--json", "-"]));
+/// The rows of a quick run of some cells of remote, by raw and wigwag.
+fn remote(cells: &[&str]) -> Rows {
+    let words = ["lab", "run", "remote", "--quick", "--runs", "1", "--peers", "raw,wigwag"];
+    let cells = cells.iter().flat_map(|cell| ["--cell", *cell]);
+    let said = run(words.into_iter().chain(cells).chain(["--json", "-"]));
     assert_eq!(said.code, Some(0), "{said:?}");
-    let rows = rows(&said.out);
-    let row = |cell: &str, name: &str| {
-        let found = rows.iter().find(|row| row["cell"] == cell && row["participant"] == name);
-        found.unwrap_or_else(|| panic!("{cell}, {name}: {rows:?}"))
-    };
+    Rows(rows(&said.out))
+}
+
+struct Rows(Vec<Value>);
+
+impl Rows {
+    fn row(&self, cell: &str, name: &str) -> &Value {
+        let found = self.0.iter().find(|row| row["cell"] == cell && row["participant"] == name);
+        found.unwrap_or_else(|| panic!("{cell}, {name}: {:?}", self.0))
+    }
+}
+
+/// Naive loops of two million, and fixed rates.
+#[test]
+fn a_quick_run_of_remote_floods_and_paces() {
+    let _alone = crate::alone();
+    let rows = remote(&["naive", "naive ask", "paced 50 %", "paced 80 %", "paced 95 %"]);
+    assert_eq!(rows.0.len(), 10, "those and no other");
     for name in ["raw", "wigwag"] {
         for cell in ["naive", "naive ask"] {
-            let row = row(cell, name);
+            let row = rows.row(cell, name);
             assert_eq!(row["verified"]["received"], 2_000_000, "{row}");
             assert!(row["peak_rss_bytes"].as_u64() < Some(200 << 20), "{row}");
         }
         for cell in ["paced 50 %", "paced 80 %", "paced 95 %"] {
-            let row = row(cell, name);
+            let row = rows.row(cell, name);
             let latency = &row["latency_us"];
             assert_eq!(latency["samples"], row["verified"]["received"], "{row}");
             assert!(latency["p50"].as_f64() > Some(0.0) && row["rtt_us"].is_null(), "{row}");
@@ -160,23 +171,27 @@ fn a_quick_run_of_remote_alone_floods_and_paces() {
             // A rate that was ordered is no comparison.
             assert!(row["rate_ordered"].as_u64() > Some(0) && row["ratio_to_raw"].is_null());
         }
-        for (cell, is_delayed) in [
-            ("tell, relayed", false),
-            ("tell, 1 ms", true),
-            ("tell, 10 ms", true),
-            ("ask, relayed", false),
-            ("ask, 1 ms", true),
-            ("ask, 10 ms", true),
-        ] {
-            let row = row(cell, name);
+    }
+}
+
+#[test]
+fn a_quick_run_of_remote_goes_a_long_way_and_is_cut() {
+    let _alone = crate::alone();
+    let delayed = ["tell, 10 ms", "ask, 10 ms"];
+    let relayed = ["tell, relayed", "ask, relayed"];
+    let rows = remote(&[&delayed[..], &relayed, &["tell, ten cuts"]].concat());
+    for name in ["raw", "wigwag"] {
+        for cell in delayed.iter().chain(&relayed) {
+            let row = rows.row(cell, name);
             assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+            let is_delayed = delayed.contains(cell);
             assert_eq!(row["kept"]["median"].as_f64() > Some(0.0), is_delayed, "{row}");
             assert!(row["ratio_to_raw"]["median"].as_f64() > Some(0.0), "{row}");
             assert!(row["runs"][0]["relay_cpu_seconds"].as_f64() > Some(0.0), "{row}");
         }
     }
-    has_no_number(row("tell, ten cuts", "raw"));
-    let cut = row("tell, ten cuts", "wigwag");
+    has_no_number(rows.row("tell, ten cuts", "raw"));
+    let cut = rows.row("tell, ten cuts", "wigwag");
     assert_eq!(cut["verified"]["received"], cut["verified"]["sent"], "{cut}");
     let cuts = cut["cuts"]["cuts"].as_array().unwrap();
     let is_told = cut["reasons"].to_string().contains("of 10 cuts took place");
@@ -184,6 +199,18 @@ fn a_quick_run_of_remote_alone_floods_and_paces() {
     let at = |cut: &Value| cut["at_ms"].as_f64().unwrap();
     assert!(cuts.windows(2).all(|two| at(&two[1]) - at(&two[0]) >= 100.0), "{cut}");
     assert!(cut["cuts"]["resumed_ms"]["min"].as_f64() > Some(0.0), "{cut}");
+}
+
+#[test]
+fn a_quick_run_of_remote_has_the_cells_that_are_wigwags_own() {
+    let _alone = crate::alone();
+    let own = ["tell, MessagePack", "tell, not kept", "tell, 1000 actors", "tell, 100 links"];
+    let rows = remote(&own);
+    for cell in own {
+        let row = rows.row(cell, "wigwag");
+        assert_eq!(row["verified"]["received"], row["verified"]["sent"], "{row}");
+        assert!(row["rate"]["median"].as_f64() > Some(0.0), "{row}");
+    }
 }
 
 #[test]
@@ -204,6 +231,9 @@ fn what_is_not_known_or_not_installed_is_told_with_what_mends_it() {
     let said = lab(&["run", "counter", "--peers", "gofer"]);
     assert_eq!(said.code, Some(2));
     assert!(said.err.contains("did you mean gopher?"), "{said:?}");
+    let said = lab(&["run", "counter", "--cell", "1 senders"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.err.contains("did you mean 1 sender"), "{said:?}");
     let listed = lab(&["list"]);
     assert_eq!(listed.code, Some(0), "{listed:?}");
     assert!(listed.out.contains("not installed: made is not there: wigwag lab setup gopher"));

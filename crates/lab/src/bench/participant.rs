@@ -59,8 +59,19 @@ impl Role {
 }
 
 /// What a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 10] =
-    ["tell", "naive", "ask", "rtt", "naive-ask", "paced", "senders", "actors", "links", "unkept"];
+pub const REMOTE_CELLS: [&str; 11] = [
+    "tell",
+    "naive",
+    "ask",
+    "rtt",
+    "naive-ask",
+    "paced",
+    "senders",
+    "actors",
+    "links",
+    "unkept",
+    "messagepack",
+];
 
 /// What it does if nobody says otherwise.
 pub const REMOTE_CELLS_AT_LEAST: [&str; 4] = ["tell", "naive", "ask", "rtt"];

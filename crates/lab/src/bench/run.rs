@@ -47,6 +47,8 @@ pub struct Options {
     pub workloads: Vec<Workload>,
     /// In the order of the tables; the limit must be among them to be compared with.
     pub participants: Vec<Participant>,
+    /// The names of the cells that are run, if not all are.
+    pub cells: Vec<String>,
     /// The program that has the lab's own counterparts, called with a hidden command.
     pub program: PathBuf,
     /// Rounds.
@@ -55,6 +57,22 @@ pub struct Options {
     pub quick: bool,
     /// What decides order and payloads.
     pub seed: u64,
+}
+
+impl Options {
+    fn wants(&self, cell: &str) -> bool {
+        self.cells.is_empty() || self.cells.iter().any(|name| name == cell)
+    }
+
+    /// The names of all cells that there are for these participants, each once.
+    pub fn cell_names(&self) -> Vec<String> {
+        let (entries, missing) = entries(self);
+        let absent = missing.into_iter().map(|row| row.cell);
+        let mut names: Vec<String> = entries.iter().map(Entry::cell_name).chain(absent).collect();
+        names.sort();
+        names.dedup();
+        names
+    }
 }
 
 /// What happens now.
@@ -72,7 +90,9 @@ pub struct Step {
 pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) -> Results {
     let (began, spent) = (Instant::now(), own_seconds());
     let environment = Environment::capture();
-    let (entries, mut missing) = entries(options);
+    let (mut entries, mut missing) = entries(options);
+    entries.retain(|entry| options.wants(&entry.cell_name()));
+    missing.retain(|row| options.wants(&row.cell));
     let mut lab = Lab {
         capacities: BTreeMap::new(),
         options,
@@ -120,7 +140,9 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     let (mut entries, mut missing) = (Vec::new(), Vec::new());
     let reasons: Vec<Option<String>> =
         options.participants.iter().map(Participant::missing).collect();
-    let brief = |workload: Workload| workload.is_brief(options.quick, options.workloads.len());
+    // Whoever names cells has all to choose from.
+    let quick = options.quick && options.cells.is_empty();
+    let brief = |workload: Workload| workload.is_brief(quick, options.workloads.len());
     for cell in options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload))) {
         for (participant, reason) in options.participants.iter().zip(&reasons) {
             // A bad one of ours is found out once; a peer that is bad stands in every cell, since

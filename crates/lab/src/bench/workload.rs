@@ -92,7 +92,7 @@ impl Workload {
             }
             (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
             (Workload::Remote, false) => {
-                let mut cells = vec![Cell::Tell, Cell::Unkept];
+                let mut cells = vec![Cell::Tell, Cell::Unkept, Cell::MessagePack];
                 cells.extend(SPREADS.map(|(over, many)| Cell::Spread { over, many }));
                 cells.extend([Cell::Naive, Cell::NaiveAsk, Cell::Ask, Cell::RoundTrip]);
                 cells.extend(relayed::cells());
@@ -135,6 +135,8 @@ pub enum Cell {
     Tell,
     /// Remote: one way, over a session that is given up when its connection is cut.
     Unkept,
+    /// Remote: one way, every value marked as MessagePack has it.
+    MessagePack,
     /// Remote: one way, from many or to many at once.
     Spread {
         /// Over what.
@@ -212,7 +214,7 @@ impl Cell {
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => Workload::Counter,
             Cell::Ring { .. } | Cell::Spawn => Workload::Counter,
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
-            Cell::Unkept | Cell::Spread { .. } => Workload::Remote,
+            Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts => Workload::Remote,
             Cell::HttpServer | Cell::HttpClient => Workload::Http,
@@ -224,6 +226,7 @@ impl Cell {
         match self {
             Cell::Tell | Cell::Relayed { asks: false, .. } | Cell::Cuts => Some("tell"),
             Cell::Unkept => Some("unkept"),
+            Cell::MessagePack => Some("messagepack"),
             Cell::Spread { over: Over::Senders, .. } => Some("senders"),
             Cell::Spread { over: Over::Actors, .. } => Some("actors"),
             Cell::Spread { over: Over::Links, .. } => Some("links"),
@@ -282,7 +285,7 @@ impl Cell {
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => &[Role::Counter],
             Cell::Ring { .. } | Cell::Spawn => &[Role::Counter],
             Cell::Tell | Cell::Naive | Cell::NaiveAsk => REMOTE,
-            Cell::Unkept | Cell::Spread { .. } => REMOTE,
+            Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts => REMOTE,
             Cell::HttpServer => &[Role::HttpServer],
@@ -313,9 +316,8 @@ impl Cell {
             Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
             Cell::Ring { .. } => always(usual(1_000_000, 20_000)),
             Cell::Spawn => always(usual(1_000_000, 20_000)),
-            Cell::Tell | Cell::Unkept | Cell::Relayed { asks: false, .. } => {
-                up_to(20_000, 100_000_000)
-            }
+            Cell::Tell | Cell::Unkept | Cell::MessagePack => up_to(20_000, 100_000_000),
+            Cell::Relayed { asks: false, .. } => up_to(20_000, 100_000_000),
             // Ten cuts take a second, which a quick run has once.
             Cell::Cuts => Size { once: quick, ..up_to(20_000, 100_000_000) },
             Cell::Spread { many, .. } => {
@@ -402,6 +404,7 @@ impl Entry<'_> {
             Cell::Spawn => counter::SPAWN.to_owned(),
             Cell::Tell => "tell".to_owned(),
             Cell::Unkept => "tell, not kept".to_owned(),
+            Cell::MessagePack => "tell, MessagePack".to_owned(),
             Cell::Spread { over: Over::Senders, many } => format!("tell, {many} senders"),
             Cell::Spread { over: Over::Actors, many } => format!("tell, {many} actors"),
             Cell::Spread { over: Over::Links, many } => format!("tell, {many} links"),

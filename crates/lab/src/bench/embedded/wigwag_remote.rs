@@ -42,6 +42,7 @@ const SPREAD: [&str; 3] = ["senders", "actors", "links"];
 fn node(orders: &Orders) -> Node {
     match orders.cell.as_str() {
         "unkept" => Node::with(NodeOptions::default().keep_sessions(Duration::ZERO)),
+        "messagepack" => Node::with(NodeOptions::default().fixed_width(false)),
         _ => Node::new(),
     }
 }

@@ -40,6 +40,7 @@ const CELLS: &[(&str, &str)] = &[
     ("client", "Each participant's client, beside the lab's own server."),
     (OWN, "Each participant's server with its own client."),
     ("tell", "One way, as fast as the manual says one should."),
+    ("tell, MessagePack", "The same without the form in which numbers have their own width."),
     ("tell, not kept", "The same over a session that ends when its connection is cut."),
     ("tell, 16 senders", "The same from 16 tasks at once."),
     ("tell, 1000 actors", "The same to a thousand actors in turn."),

@@ -139,6 +139,7 @@ fn asks(cell: Cell) -> bool {
         Cell::Tell
             | Cell::Naive
             | Cell::Unkept
+            | Cell::MessagePack
             | Cell::Spread { .. }
             | Cell::Relayed { asks: false, .. }
             | Cell::Cuts
