@@ -137,6 +137,9 @@ impl<'a> Incoming<'a> {
     /// [`next_frame`](Self::next_frame) knows what is next, if only what is wrong with it.
     #[inline]
     pub fn next_calls(&mut self, most: usize) -> Option<CallRun<'a>> {
+        if self.seq < self.fresh {
+            self.skip_repeated();
+        }
         let bytes = self.reader.rest();
         let &[kind, _, channel, _] = bytes.first_chunk::<4>()?;
         if self.seq < self.fresh || self.seq >= self.end {
@@ -156,6 +159,29 @@ impl<'a> Incoming<'a> {
         let taken = self.reader.take(bytes.len() - left.len()).ok()?;
         self.seq += calls as u64;
         Some(CallRun { channel: u64::from(channel), calls, units, bytes: taken })
+    }
+
+    /// Steps over the frames at the front that were accepted before. A run may be next behind them, and
+    /// [`next_frame`](Self::next_frame), which steps over them as well, could not give it out.
+    #[cold]
+    fn skip_repeated(&mut self) {
+        while self.seq < self.fresh {
+            let mut after = self.reader.clone();
+            let Ok((kind, body)) = Frame::next(&mut after, self.receiver.frame_max) else {
+                return;
+            };
+            let count = if self.receiver.runs { numbers(kind, body) } else { Ok(1) };
+            let most = self.fresh.min(self.end).saturating_sub(self.seq);
+            let Some(count) = count.ok().filter(|count| *count <= most) else {
+                return;
+            };
+            if kind & SEQUENCED == 0 {
+                return;
+            }
+            self.reader = after;
+            self.seq += count;
+            self.receiver.repeated += count;
+        }
     }
 
     /// The same with ASKs, whose slots must be ours.

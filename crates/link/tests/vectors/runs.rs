@@ -97,3 +97,19 @@ fn a_run_that_was_accepted_before_is_skipped_as_a_whole() {
     assert_eq!(read(&mut receiver, &bytes, |frame| panic!("again: {frame:?}")), Ok(3));
     assert_eq!(receiver.repeated(), 3);
 }
+
+/// So may a peer that is unsure: what follows behind is new, and must not be refused for that.
+#[test]
+fn a_run_behind_frames_that_came_again_is_taken() {
+    let tell = [0x90, 3, 0, 1, 9];
+    let cancel = [0x95, 2, 1, 0];
+    let run = [0xA0, 6, 0, 1, 1, 7, 1, 8];
+    let first = [&[0, 0, 0, 2], &tell[..], &cancel].concat();
+    let both = [&[0, 0, 0, 4], &tell[..], &cancel, &run].concat();
+    let mut receiver = receiver();
+    assert_eq!(read(&mut receiver, &first, |_| ()), Ok(2));
+    let mut fresh = Vec::new();
+    let heard = read(&mut receiver, &both, |frame| fresh.push(format!("{frame:?}")));
+    assert_eq!(heard, Ok(4));
+    assert_eq!((fresh.len(), receiver.repeated()), (2, 2), "{fresh:?}");
+}
