@@ -1,0 +1,264 @@
+//! The two real ends, with a channel each way and batches on their way between them.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use wigwag_link::batch::Header;
+use wigwag_link::frame::Frame;
+use wigwag_link::limits::units;
+use wigwag_link::session::{CallRefused, Outgoing};
+use wigwag_link::{Limits, LinkError, Receiver, Sender, write};
+use wigwag_wire::{Buffer, Time};
+
+/// Batches that may arrive again.
+const OLD_BATCHES: usize = 4;
+
+/// Small, so that everything is crossed.
+pub(crate) const LIMITS: Limits = Limits {
+    batch_max: 2048,
+    frame_max: 1000,
+    message_max: 1000,
+    initial_units: 20,
+    attach_pending_max: 1,
+    channels_max: 1,
+    slots_max: 1,
+    assembly_initial: 1,
+    // Nobody falls silent here.
+    heartbeat_ms: 60_000,
+};
+
+/// One end.
+struct End {
+    sender: Sender,
+    receiver: Receiver,
+    /// What the calls in the lane cost.
+    lane: VecDeque<u64>,
+    used: u64,
+    /// What it has written and the other end has not got.
+    written: VecDeque<Vec<u8>>,
+    /// What the other end has got.
+    arrived: VecDeque<Vec<u8>>,
+}
+
+/// Both.
+pub(crate) struct Ends {
+    ends: [End; 2],
+    now: Time,
+}
+
+/// What an end found in a batch.
+#[derive(Default)]
+pub(crate) struct Read {
+    pub(crate) ack: u64,
+    /// The numbers that the frames bear.
+    pub(crate) heard: Vec<u64>,
+    pub(crate) units: u64,
+    /// The highest limit.
+    pub(crate) limit: u64,
+}
+
+/// The arguments of a call: its number, and what fills it up to its size.
+fn arguments(number: u64, size: usize) -> Vec<u8> {
+    let mut bytes = number.to_le_bytes().to_vec();
+    bytes.resize(8 + size, 7);
+    bytes
+}
+
+/// What such a call costs: channel and method are a byte each.
+pub(crate) fn cost(size: usize) -> u64 {
+    units(2 + 8 + size)
+}
+
+fn number(arguments: &[u8]) -> u64 {
+    u64::from_le_bytes(*arguments.first_chunk().unwrap())
+}
+
+impl Ends {
+    pub(crate) fn new() -> Ends {
+        let now = Time::START;
+        let end = || {
+            let mut sender = Sender::new(&LIMITS, LIMITS, now);
+            assert_eq!(sender.open_channel(), Some(0));
+            sender.attached(0, LIMITS.initial_units);
+            assert_eq!(sender.grant(0, LIMITS.initial_units), Ok(LIMITS.initial_units));
+            let receiver = Receiver::new(&LIMITS);
+            let (lane, written, arrived) = Default::default();
+            End { sender, receiver, lane, used: 0, written, arrived }
+        };
+        Ends { ends: [end(), end()], now }
+    }
+
+    pub(crate) fn sender(&mut self, end: usize) -> &mut Sender {
+        &mut self.ends[end].sender
+    }
+
+    pub(crate) fn recv_next(&self, end: usize) -> u64 {
+        self.ends[end].receiver.recv_next()
+    }
+
+    /// The limit that the end has granted.
+    pub(crate) fn announced(&mut self, end: usize) -> u64 {
+        self.ends[end].sender.granted(0).unwrap().announced()
+    }
+
+    /// The places of its lane.
+    pub(crate) fn window_of_lane(&mut self, end: usize) -> u64 {
+        let waiting: u64 = self.ends[end].lane.iter().sum();
+        let window = self.ends[end].sender.granted(0).unwrap().window();
+        assert!(waiting <= window, "{waiting} units wait in {window} places");
+        window
+    }
+
+    /// True when the call was appended.
+    pub(crate) fn tell(&mut self, end: usize, next: u64, size: usize) -> bool {
+        let sender = &mut self.ends[end].sender;
+        let bytes = arguments(next, size);
+        let put = |out: &mut Buffer| write::tell(out, 0, 1, |out| out.extend(&bytes));
+        match sender.call(0, put) {
+            Ok(()) => true,
+            Err(CallRefused::NoCredit { units }) => {
+                assert_eq!(units, cost(size));
+                sender.stuck(0, units);
+                false
+            }
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    /// Short calls, as many as the lease allows; gives their count.
+    pub(crate) fn turn(&mut self, end: usize, next: u64, count: u64) -> u64 {
+        let sender = &mut self.ends[end].sender;
+        let window = sender.window(0).unwrap();
+        let leased = window.lease(count + 5);
+        let calls = leased.min(count);
+        window.give_back(leased - calls);
+        let mut turn = Buffer::new();
+        for number in next..next + calls {
+            let put = |out: &mut Buffer| out.extend(&arguments(number, 20));
+            write::tell(&mut turn, 0, 1, put);
+        }
+        sender.outbox.publish(&mut turn, calls);
+        calls
+    }
+
+    pub(crate) fn cancel(&mut self, end: usize, next: u64) {
+        let cancel = Frame::Cancel { slot: next, generation: 0 };
+        self.ends[end].sender.outbox.append(|out| write::any(out, &cancel));
+    }
+
+    /// The actor takes calls; gives their units.
+    pub(crate) fn free(&mut self, end: usize, calls: usize) -> u64 {
+        let End { sender, lane, .. } = &mut self.ends[end];
+        let units = lane.drain(..calls.min(lane.len())).sum();
+        sender.freed(0, units);
+        units
+    }
+
+    /// The next batch of the end, which is on its way then.
+    pub(crate) fn write(&mut self, end: usize) -> Option<Vec<u8>> {
+        let End { sender, written, .. } = &mut self.ends[end];
+        let (mut out, had) = (Outgoing::default(), sender.has_output());
+        sender.take_output(&mut out, self.now);
+        assert_eq!(had, !out.is_empty());
+        assert!(4 + out.len() <= LIMITS.batch_max as usize, "{} bytes", out.len());
+        let mut bytes = out.head.as_slice().to_vec();
+        out.taken.segments.iter().for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
+        if !had {
+            return None;
+        }
+        written.push_back(bytes.clone());
+        Some(bytes)
+    }
+
+    /// The next batch on its way to the end.
+    pub(crate) fn next_batch(&mut self, end: usize) -> Option<Vec<u8>> {
+        let End { written, arrived, .. } = &mut self.ends[1 - end];
+        let batch = written.pop_front()?;
+        arrived.push_front(batch.clone());
+        arrived.truncate(OLD_BATCHES);
+        Some(batch)
+    }
+
+    /// One that has come before.
+    pub(crate) fn old_batch(&self, end: usize, which: usize) -> Option<Vec<u8>> {
+        self.ends[1 - end].arrived.get(which).cloned()
+    }
+
+    pub(crate) fn open_header(&mut self, end: usize, header: Header) -> Result<(), LinkError> {
+        let mut batch = Buffer::new();
+        header.encode(&mut batch);
+        self.ends[end].receiver.open(batch.as_slice()).map(drop)
+    }
+
+    /// Reads so many frames of a batch, by the short road and by the long one in turn.
+    pub(crate) fn read(&mut self, end: usize, batch: &[u8], frames: usize) -> Read {
+        let End { sender, receiver, lane, used, .. } = &mut self.ends[end];
+        let mut incoming = receiver.open(batch).unwrap();
+        sender.outbox.acknowledge(incoming.ack).unwrap();
+        let mut read = Read { ack: incoming.ack, ..Read::default() };
+        let mut pay = |sender: &mut Sender, units: u64| {
+            *used += units;
+            sender.granted(0).unwrap().check(*used).unwrap();
+            lane.push_back(units);
+            read.units += units;
+        };
+        for step in 0..frames {
+            if step % 2 == 0
+                && let Some(run) = incoming.next_calls(1)
+            {
+                pay(sender, run.units);
+                let call = wigwag_wire::call::Calls::new(run.bytes).next().unwrap();
+                read.heard.push(number(call.arguments));
+                continue;
+            }
+            let Some((frame, body)) = incoming.next_frame().unwrap() else {
+                break;
+            };
+            match frame {
+                Frame::Tell { arguments, .. } => {
+                    pay(sender, units(body));
+                    read.heard.push(number(arguments));
+                }
+                Frame::Cancel { slot, .. } => read.heard.push(slot),
+                Frame::Credit { limit, .. } => {
+                    sender.window(0).unwrap().raise(limit);
+                    read.limit = read.limit.max(limit);
+                }
+                Frame::Need { limit_wanted, .. } => drop(sender.needed(0, limit_wanted)),
+                other => panic!("{other:?}"),
+            }
+        }
+        drop(incoming);
+        sender.accepted(receiver.recv_next(), batch.len(), self.now);
+        read
+    }
+
+    /// What is on its way is lost. Says of which end the last batch was torn: only one that has not
+    /// arrived can have been.
+    pub(crate) fn cut(&mut self, torn: [bool; 2]) -> [bool; 2] {
+        let mut were = [false; 2];
+        for ((end, torn), was) in self.ends.iter_mut().zip(torn).zip(&mut were) {
+            *was = torn && !end.written.is_empty();
+            end.written.clear();
+            end.arrived.clear();
+            if *was {
+                end.sender.outbox.was_torn();
+            }
+        }
+        were
+    }
+
+    /// A new connection; each end says what it has accepted.
+    pub(crate) fn resume(&mut self, heard: [u64; 2]) {
+        for (end, heard) in self.ends.iter_mut().zip(heard) {
+            end.sender.resume(heard, self.now).unwrap();
+        }
+    }
+
+    pub(crate) fn pass(&mut self, milliseconds: u64) {
+        self.now = self.now + Duration::from_millis(milliseconds);
+        for end in &mut self.ends {
+            end.sender.tick(self.now, || true).unwrap();
+        }
+    }
+}
