@@ -88,6 +88,9 @@ mod tests {
 
     #[test]
     fn each_file_is_a_target() {
-        assert_eq!(targets().unwrap(), ["forward", "framing", "header", "protocol"]);
+        assert_eq!(
+            targets().unwrap(),
+            ["forward", "framing", "header", "hostile", "protocol", "session"]
+        );
     }
 }

@@ -1,0 +1,393 @@
+//! A session whose other end is hostile: after a correct opening it writes whatever it likes.
+//!
+//! The bytes are a script, as in [`session`](super::session). What the peer writes is noise, a
+//! message of noise, or a batch that is right but for what the script makes wrong: so the deep rules
+//! are reached too. The session goes on, or it ends with the number of a rule and says so as its
+//! last word. What it keeps is bounded by what it has announced, and what it says itself stays right.
+
+use std::time::Duration;
+
+use wigwag_link::batch::Header;
+use wigwag_link::frame::kind;
+use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_RESERVE};
+use wigwag_link::{LinkError, Receiver, write};
+use wigwag_sim::peer::{Event, PAIR1_WORD, PeerError};
+use wigwag_wire::read_buf::READ_BYTES;
+use wigwag_wire::{Buffer, Machine, ReadBuf, Time, varint};
+
+use crate::fuzz::session::{Broken, DIALER, End, LISTENER, Node, Profile, Road, Script, open_line};
+use crate::fuzz::{Verdict, ensure};
+
+/// Steps of a script at most.
+const STEPS_MAX: usize = 300;
+
+/// Frames of a batch at most.
+const FRAMES_MAX: usize = 24;
+
+/// Kinds that a hostile peer writes: all that there are, and some that there are not.
+const KINDS: [u8; 32] = [
+    kind::PING,
+    kind::PONG,
+    kind::CREDIT,
+    kind::REVOKE,
+    kind::NEED,
+    kind::CLOSE,
+    kind::ATTACH,
+    kind::ATTACHED,
+    kind::DETACH,
+    kind::DETACHED,
+    kind::REVOKED,
+    kind::TELL,
+    kind::ASK,
+    kind::CALL_X,
+    kind::REPLY,
+    kind::ERROR,
+    kind::CANCEL,
+    kind::RELEASE,
+    kind::DRAIN,
+    kind::TELLS,
+    kind::ASKS,
+    kind::REPLIES,
+    0x7A,
+    0xFA,
+    0x3A,
+    0xBA,
+    kind::TELL,
+    kind::ASK,
+    kind::ATTACH,
+    kind::TELLS,
+    kind::ASKS,
+    kind::REPLY,
+];
+
+/// The end that is no enemy, and what the enemy knows.
+struct World {
+    now: Time,
+    profile: Profile,
+    end: End,
+    node: Node,
+    /// What our end writes is read by somebody who takes the rules seriously.
+    witness: Receiver,
+    written: ReadBuf,
+    /// The number of the enemy's next frame, if it counts right.
+    next_seq: u64,
+    /// Why it is over.
+    error: Option<PeerError>,
+    is_over: bool,
+}
+
+/// Checks a session. The first byte chooses limits, framing and features, the second which end is
+/// hostile; each step is a byte, and what it needs behind it.
+pub fn check(input: &[u8]) -> Verdict {
+    let mut script = Script::new(input);
+    let profile = Profile::read(&mut script);
+    let side = if script.byte() & 1 == 0 { LISTENER } else { DIALER };
+    let [dialer, listener] = open_line(&profile, usize::MAX)?.ends;
+    let mut world = World {
+        now: Time::START,
+        profile,
+        end: if side == DIALER { dialer } else { listener },
+        node: Node::new(profile.limits, profile.limits),
+        witness: Receiver::new(&profile.limits),
+        written: ReadBuf::new(),
+        next_seq: 0,
+        error: None,
+        is_over: false,
+    };
+    for _ in 0..STEPS_MAX {
+        if script.is_over() || world.is_over {
+            break;
+        }
+        world.step(&mut script)?;
+        world.judge()?;
+    }
+    world.say_last_words()
+}
+
+impl World {
+    fn step(&mut self, script: &mut Script<'_>) -> Verdict {
+        match script.below(32) {
+            0 => {
+                let length = script.below(64);
+                let noise = script.take(length).to_vec();
+                self.arrive(&noise)
+            }
+            1..=2 => {
+                let length = script.below(64);
+                let noise = script.take(length).to_vec();
+                self.arrive_message(&noise)
+            }
+            3..=16 => {
+                let batch = self.batch(script);
+                self.arrive_message(batch.as_slice())
+            }
+            17..=22 => self.act(script),
+            23..=26 => self.write(script.length()),
+            27..=28 => self.resume(script),
+            29..=30 => self.pass(script),
+            _ => {
+                let (node, end) = (&mut self.node, &mut self.end);
+                end.peer.sender().into_iter().for_each(|sender| node.handle_all(sender));
+                Ok(())
+            }
+        }
+    }
+
+    /// A batch, right or nearly so.
+    fn batch(&mut self, script: &mut Script<'_>) -> Buffer {
+        let count = script.below(FRAMES_MAX);
+        let (mut frames, mut numbers) = (Buffer::new(), 0);
+        for _ in 0..count {
+            let mut body = Buffer::new();
+            let kind = KINDS[script.below(KINDS.len())];
+            fill_body(&mut body, kind, script);
+            if kind & 0x80 != 0 {
+                numbers += wigwag_link::frame::numbers(kind, body.as_slice()).unwrap_or(1);
+            }
+            write::frame(&mut frames, kind, |out| out.extend(body.as_slice()));
+        }
+        let wrong = script.byte();
+        let (off, down) = (u64::from(wrong >> 4 & 3), wrong >> 6 & 1 != 0);
+        let wide = |number: u64| if down { number.saturating_sub(off) } else { number + off };
+        let sent = self
+            .end
+            .peer
+            .sender()
+            .map_or(0, |sender| sender.outbox.next_seq() - sender.outbox.untaken_frames());
+        let header = match wrong & 7 {
+            1 => Header { ack: wide(sent), first_seq: self.next_seq, count: numbers },
+            2 => Header { ack: sent, first_seq: wide(self.next_seq), count: numbers },
+            3 => Header { ack: sent, first_seq: self.next_seq, count: wide(numbers) },
+            4 => Header { ack: u64::MAX >> off, first_seq: u64::MAX >> off, count: off },
+            _ => Header { ack: sent, first_seq: self.next_seq, count: numbers },
+        };
+        let mut batch = Buffer::new();
+        header.encode(&mut batch);
+        batch.extend(frames.as_slice());
+        batch
+    }
+
+    fn arrive_message(&mut self, message: &[u8]) -> Verdict {
+        let (prefix, used) = self.profile.framing.prefix(PAIR1_WORD.len() + message.len());
+        let whole = [&prefix[..used], &PAIR1_WORD, message].concat();
+        self.arrive(&whole)
+    }
+
+    /// Bytes of the enemy come in.
+    fn arrive(&mut self, bytes: &[u8]) -> Verdict {
+        self.end.fill(bytes, self.now);
+        while self.error.is_none() && !self.node.was_closed {
+            let End { peer, input, .. } = &mut self.end;
+            let broken = match peer.receive(input, self.now) {
+                Ok(None) => break,
+                Ok(Some(Event::Batch(mut arrived))) => {
+                    let short = self.profile.short_roads;
+                    let road = Road { log: None, short, steps: usize::MAX };
+                    self.node.read(&mut arrived.incoming, arrived.sender, road).err()
+                }
+                Ok(Some(other)) => return Err(format!("{other:?} in an open session")),
+                Err(PeerError::Link(error)) => Some(Broken::Rule(error)),
+                Err(error) => {
+                    self.error = Some(error);
+                    None
+                }
+            };
+            match broken {
+                None => {}
+                Some(Broken::Rule(error)) => self.error = Some(PeerError::Link(error)),
+                Some(Broken::Property(why)) => return Err(why),
+            }
+        }
+        self.is_over = self.error.is_some() || self.node.was_closed;
+        self.next_seq = self.end.peer.receiver().map_or(0, Receiver::recv_next);
+        // What was announced and did not come has no memory.
+        let (kept, claimed) = (self.end.input.len(), self.end.input.space().capacity());
+        let most = 2 * READ_BYTES + kept;
+        ensure(claimed <= most, || format!("{claimed} bytes of memory for {kept} that came"))
+    }
+
+    /// Our end does what an honest node does.
+    fn act(&mut self, script: &mut Script<'_>) -> Verdict {
+        let (what, which) = (script.below(8), script.below(8));
+        let size = usize::from(script.byte()) * self.profile.scale;
+        let Some(sender) = self.end.peer.sender() else { return Ok(()) };
+        let node = &mut self.node;
+        match what {
+            0..=1 => node.attach(sender)?,
+            2 => node.call(sender, (which, size), false)?,
+            3 => node.call(sender, (which, size), true)?,
+            4 => node.turn(sender, (which, size), false)?,
+            5 => node.handle(sender, which, 3, size),
+            6 => node.stop(sender, which),
+            _ => node.detach(sender, which),
+        }
+        Ok(())
+    }
+
+    /// The connection is cut, and the enemy comes back with a number that it may have made up.
+    fn resume(&mut self, script: &mut Script<'_>) -> Verdict {
+        let Some(mut session) = self.end.peer.leave() else { return Ok(()) };
+        if !self.end.batch.is_empty() {
+            session.sender.outbox.was_torn();
+        }
+        self.end.batch.clear();
+        let kept = self.end.input.len();
+        self.end.input.skip(kept);
+        self.written = ReadBuf::new();
+        let (outbox, made_up) = (&session.sender.outbox, u64::from(script.byte()));
+        let (acked, sent) = (outbox.acked(), outbox.next_seq() - outbox.untaken_frames());
+        let recv_next = match made_up {
+            0..=2 => (u64::MAX - made_up) >> 1,
+            3..=60 => acked + made_up - 3,
+            // What the witness has heard is the truth.
+            _ => self.witness.recv_next(),
+        };
+        let allowed = (acked..=sent).contains(&recv_next);
+        let resumed = session.sender.resume(recv_next, self.now);
+        ensure(resumed.is_ok() == allowed, || {
+            format!("resumed from {recv_next}, {acked} acknowledged, {sent} sent: {resumed:?}")
+        })?;
+        self.end.peer.carry(session);
+        // Who names what was never sent is not let in. Who lies about what it has heard hears gaps,
+        // and that is its own affair.
+        self.is_over = !allowed || recv_next > self.witness.recv_next();
+        Ok(())
+    }
+
+    fn pass(&mut self, script: &mut Script<'_>) -> Verdict {
+        self.now = self.now + Duration::from_millis(u64::from(script.byte()) * 40);
+        if let Err(error) = self.end.tick(self.now) {
+            let silent = error == PeerError::Link(LinkError::Silent);
+            ensure(silent, || format!("{error} is told by a clock"))?;
+            self.is_over = true;
+        }
+        Ok(())
+    }
+
+    /// Our end writes, and the witness reads.
+    fn write(&mut self, most: usize) -> Verdict {
+        let bytes = self.end.write(most, self.now);
+        self.written.fill(&bytes);
+        let limit = self.profile.limits.batch_max as usize;
+        loop {
+            let message = self.profile.framing.cut(&mut self.written, limit);
+            let Some(message) = message.map_err(|error| format!("we write {error}"))? else {
+                return Ok(());
+            };
+            let batch = message.get(PAIR1_WORD.len()..).unwrap_or_default();
+            let read = |receiver: &mut Receiver| -> Result<(), LinkError> {
+                let mut incoming = receiver.open(batch)?;
+                while incoming.next_frame()?.is_some() {}
+                Ok(())
+            };
+            read(&mut self.witness).map_err(|error| format!("we write what is wrong: {error}"))?;
+        }
+    }
+
+    /// What is kept is bounded, whatever came.
+    fn judge(&mut self) -> Verdict {
+        let limits = self.profile.limits;
+        let Some(sender) = self.end.peer.sender() else {
+            return Err("the session is lost".to_owned());
+        };
+        let kept = sender.outbox.retained();
+        let most = UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
+        ensure(kept <= most, || format!("{kept} bytes are kept"))?;
+        let channels = self.node.inbound.len() as u64;
+        ensure(channels <= limits.channels_max, || format!("{channels} channels"))?;
+        for (channel, open) in (0..).zip(&self.node.inbound) {
+            let (Some(open), Some(grant)) = (open, sender.granted(channel)) else { continue };
+            let waiting = open.used - open.freed;
+            ensure(waiting <= grant.window() && open.used <= grant.announced(), || {
+                format!("channel {channel}: {waiting} units wait, the grant is {grant:?}")
+            })?;
+        }
+        for (channel, open) in (0..).zip(&self.node.outbound) {
+            let Some(open) = open else { continue };
+            let free = sender.window(channel).map(|window| window.free());
+            let right = open.used <= open.limit && free == Some(open.limit - open.used);
+            ensure(right, || format!("channel {channel}: {open:?}, and {free:?} are free"))?;
+        }
+        Ok(())
+    }
+
+    /// Whoever has broken a rule is told which, and then nothing more.
+    fn say_last_words(mut self) -> Verdict {
+        let Some(error) = self.error.take() else { return Ok(()) };
+        self.end.peer.fail(&error);
+        let PeerError::Link(LinkError::Misbehaved { .. }) = error else { return Ok(()) };
+        for _ in 0..1000 {
+            self.write(usize::MAX)?;
+            if self.end.peer.sender().is_none_or(|sender| !sender.has_output()) {
+                break;
+            }
+        }
+        let sender = self.end.peer.sender();
+        let is_closed = sender.is_some_and(|sender| sender.is_closed() && !sender.has_output());
+        ensure(is_closed, || format!("after `{error}` no CLOSE goes out"))
+    }
+}
+
+/// A body that is right for its kind in most cases: numbers, small ones mostly, and a tail.
+fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
+    let mut number = |script: &mut Script<'_>| {
+        let byte = script.byte();
+        let wide = if byte < 0xF0 { u64::from(byte & 0x3F) } else { u64::MAX >> (4 * (byte & 15)) };
+        varint::put(body, wide);
+    };
+    let numbers = match kind {
+        kind::PONG | kind::DETACH | kind::DRAIN | kind::ATTACH => 1,
+        kind::CREDIT | kind::ASKS => 3,
+        kind::ASK => 4,
+        kind::CLOSE | kind::RELEASE => 0,
+        _ => 2,
+    };
+    (0..numbers - usize::from(kind == kind::DETACHED)).for_each(|_| number(script));
+    if kind == kind::ASKS {
+        number(script);
+    }
+    match kind {
+        kind::ATTACH => {
+            body.extend(&[0, 5, b'a', b'c', b't', b'o', b'r', 0, 0, 0, 0, 0, 0, 0, 0, 0])
+        }
+        kind::ATTACHED => body.extend(&[0; 10]),
+        kind::DETACHED | kind::CLOSE | kind::ERROR => body.extend(&[0, 1, 0, 0]),
+        kind::TELLS | kind::ASKS | kind::REPLIES => {
+            for item in 0..1 + script.below(70) {
+                body.extend(&[2, item as u8, 7]);
+            }
+        }
+        _ => {}
+    }
+    let tail = script.byte();
+    // Now and then a body so long that it costs many units, or breaks the limit.
+    let length = if tail < 0xF0 { usize::from(tail & 7) } else { 61 * usize::from(tail - 0xEF) };
+    let bytes = script.take(length.min(7));
+    body.extend(bytes);
+    (bytes.len()..length).for_each(|_| body.push(tail));
+}
+
+/// Peers that behave well for a while.
+pub fn seeds() -> Vec<Vec<u8>> {
+    let place = |wanted: u8| KINDS.iter().position(|kind| *kind == wanted).unwrap_or(0) as u8;
+    let [attach, tell, ask] = [kind::ATTACH, kind::TELL, kind::ASK].map(place);
+    let [attached, reply, tells] = [kind::ATTACHED, kind::REPLY, kind::TELLS].map(place);
+    let [credit, need, revoke] = [kind::CREDIT, kind::NEED, kind::REVOKE].map(place);
+    let opens = [3, 1, attach, 0, 0, 0, 23, 0];
+    let calls = [3, 3, tell, 0, 1, 0, ask, 0, 0, 0, 1, 3, 9, 9, 9, tell, 0, 1, 0xF4, 0, 31, 23, 0];
+    let ours = [17, 0, 0, 0, 23, 0, 3, 1, attached, 0, 0xFA, 0, 0, 17, 3, 0, 9, 23, 0];
+    let answers = [3, 1, reply, 0, 0, 2, 1, 2, 0, 17, 2, 0, 40, 23, 0];
+    let plain = [3, 3, credit, 0, 0xFB, 1, 0, need, 0, 0xFC, 0, revoke, 0, 1, 0, 0, 23, 0];
+    let runs = [3, 2, tells, 0, 1, 9, 0, tells, 0, 1, 3, 0, 0, 31, 23, 0];
+    let back = [27, 200, 23, 0, 29, 50, 23, 5, 27, 4];
+    let stories = [
+        [&opens[..], &calls, &runs, &calls, &back, &calls].concat(),
+        [&ours[..], &answers, &plain, &opens, &calls, &back, &answers].concat(),
+        [&opens[..], &plain, &ours, &back, &runs, &answers].concat(),
+        [&opens[..], &calls[..15], &[0x41], &calls[..15], &[0x12], &calls[..15], &[0x53]].concat(),
+    ];
+    let profiles = (0..32_u8).flat_map(|profile| [[profile, 0], [profile, 1]]);
+    profiles
+        .flat_map(|head| stories.iter().map(move |story| [&head[..], &story[..]].concat()))
+        .collect()
+}

@@ -1,0 +1,104 @@
+//! A connection: two ends, and the bytes that are on their way between them.
+
+use std::collections::VecDeque;
+
+use wigwag_sim::peer::{Peer, PeerError};
+use wigwag_wire::{Batch, Machine, ReadBuf, Time};
+
+/// Who has dialed.
+pub(crate) const DIALER: usize = 0;
+/// Who was dialed.
+pub(crate) const LISTENER: usize = 1;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(crate) struct End {
+    pub(crate) peer: Peer,
+    pub(crate) input: ReadBuf,
+    /// What was taken and is not written.
+    pub(crate) batch: Batch,
+    /// When the last byte came.
+    pub(crate) heard: Time,
+    /// Nobody listens here any more.
+    pub(crate) over: bool,
+}
+
+impl End {
+    /// An end of a connection that begins.
+    pub(crate) fn new(peer: Peer, now: Time) -> End {
+        End { peer, input: ReadBuf::new(), batch: Batch::new(), heard: now, over: false }
+    }
+
+    /// Takes what is to be written, once the last of it is gone, and gives at most so many bytes.
+    pub(crate) fn write(&mut self, most: usize, now: Time) -> Vec<u8> {
+        if self.over {
+            return Vec::new();
+        }
+        if self.batch.is_empty() {
+            self.peer.look_at_clock(now);
+            self.peer.take_output(&mut self.batch);
+        }
+        let mut bytes = Vec::new();
+        for slice in self.batch.slices() {
+            let room = most - bytes.len();
+            bytes.extend_from_slice(&slice[..slice.len().min(room)]);
+        }
+        self.batch.advance(bytes.len());
+        bytes
+    }
+
+    /// Bytes have come.
+    pub(crate) fn fill(&mut self, bytes: &[u8], now: Time) {
+        self.input.fill(bytes);
+        self.heard = now;
+    }
+
+    /// The clock has gone on.
+    pub(crate) fn tick(&mut self, now: Time) -> Result<(), PeerError> {
+        if self.over { Ok(()) } else { self.peer.tick(now) }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) ends: [End; 2],
+    /// What each end has written and the other has not got.
+    pipes: [VecDeque<u8>; 2],
+}
+
+impl Line {
+    /// A connection that begins.
+    pub(crate) fn new(peers: [Peer; 2], now: Time) -> Line {
+        Line { ends: peers.map(|peer| End::new(peer, now)), pipes: Default::default() }
+    }
+
+    /// An end writes at most so many bytes.
+    pub(crate) fn write(&mut self, side: usize, most: usize, now: Time) {
+        let bytes = self.ends[side].write(most, now);
+        self.pipes[side].extend(bytes);
+    }
+
+    /// At most so many bytes of what `side` has written reach the other end. False: nothing did.
+    pub(crate) fn carry(&mut self, side: usize, most: usize, now: Time) -> bool {
+        let most = most.min(self.pipes[side].len());
+        let bytes: Vec<u8> = self.pipes[side].drain(..most).collect();
+        let end = &mut self.ends[1 - side];
+        if end.over || bytes.is_empty() {
+            return false;
+        }
+        end.fill(&bytes, now);
+        true
+    }
+
+    /// What `side` has written is lost, but for so many bytes.
+    pub(crate) fn lose(&mut self, side: usize, kept: usize) {
+        self.pipes[side].truncate(kept);
+    }
+
+    /// Nothing is on its way, and nothing waits to be written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pipes.iter().all(VecDeque::is_empty)
+            && self.ends.iter().all(|end| end.batch.is_empty())
+    }
+}

@@ -1,0 +1,74 @@
+//! All that one end has published, and how far the other one has heard it.
+
+use wigwag_link::frame::{Frame, numbers};
+use wigwag_wire::Reader;
+
+use crate::fuzz::{Verdict, ensure};
+
+/// The sequenced frames of one direction, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    frames: Vec<Said>,
+    next_seq: u64,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Said {
+    bytes: Vec<u8>,
+    /// The number behind its last one.
+    end: u64,
+    /// Bytes of all frames up to this one.
+    bytes_so_far: usize,
+}
+
+/// How far somebody has heard a log.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Heard {
+    frames: usize,
+    /// The number of the next frame.
+    pub(crate) seq: u64,
+}
+
+impl Log {
+    /// Frames were published, as they stand in `bytes`.
+    pub(crate) fn say(&mut self, bytes: &[u8]) {
+        let mut reader = Reader::new(bytes);
+        let mut from = bytes;
+        while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
+            let (frame, rest) = from.split_at(from.len() - reader.rest().len());
+            from = rest;
+            self.next_seq += numbers(kind, body).unwrap_or(1);
+            self.bytes += frame.len();
+            let (end, bytes_so_far) = (self.next_seq, self.bytes);
+            self.frames.push(Said { bytes: frame.to_vec(), end, bytes_so_far });
+        }
+    }
+
+    /// The number of the next frame.
+    pub(crate) fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// Bytes of the frames of which not all numbers are below `acked`.
+    pub(crate) fn bytes_from(&self, acked: u64) -> usize {
+        let first = self.frames.partition_point(|said| said.end <= acked);
+        let before = first.checked_sub(1).map_or(0, |last| self.frames[last].bytes_so_far);
+        self.bytes - before
+    }
+
+    /// These bytes have come: they must be the next frames.
+    pub(crate) fn hear(&self, heard: &mut Heard, mut bytes: &[u8]) -> Verdict {
+        while !bytes.is_empty() {
+            let at = heard.seq;
+            let Some(said) = self.frames.get(heard.frames) else {
+                return Err(format!("frame {at} was heard and never said: {bytes:02x?}"));
+            };
+            let same = bytes.starts_with(&said.bytes);
+            ensure(same, || format!("frame {at}: said {:02x?}, heard {bytes:02x?}", said.bytes))?;
+            bytes = &bytes[said.bytes.len()..];
+            (heard.frames, heard.seq) = (heard.frames + 1, said.end);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! What a node does with a session: channels, calls, answers; and plain sums of all of it, against
+//! which the session is held.
+//!
+//! Everything that it publishes goes into a [`Log`] as well. Nothing here waits: what cannot be said
+//! now is not said.
+
+use std::collections::VecDeque;
+
+use wigwag_link::frame::{Frame, kind};
+use wigwag_link::limits::units;
+use wigwag_link::session::CallRefused;
+use wigwag_link::{Code, Limits, Sender, write};
+use wigwag_wire::{Buffer, varint};
+
+use super::log::{Heard, Log};
+use crate::fuzz::{Verdict, ensure};
+
+/// Calls of a turn at most.
+const TURN_CALLS_MAX: usize = 40;
+
+/// A channel that this node calls on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outbound {
+    /// ATTACHED has come, and DETACH was not said.
+    pub(crate) is_open: bool,
+    /// The highest limit that it was told.
+    pub(crate) limit: u64,
+    pub(crate) used: u64,
+}
+
+/// A channel that the other node calls on.
+#[derive(Debug, Default)]
+pub(crate) struct Inbound {
+    /// The actor is there. If not, calls are thrown away until the next ATTACH.
+    pub(crate) is_open: bool,
+    pub(crate) used: u64,
+    pub(crate) freed: u64,
+    pub(crate) handled: u64,
+    pub(super) lane: VecDeque<Call>,
+}
+
+/// A call that waits for its actor.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Call {
+    pub(super) units: u64,
+    pub(super) asker: Option<(u64, u64)>,
+    pub(super) is_cancelled: bool,
+}
+
+/// An asker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    pub(super) generation: u64,
+    pub(super) is_open: bool,
+}
+
+/// One node.
+#[derive(Debug)]
+pub(crate) struct Node {
+    pub(super) ours: Limits,
+    theirs: Limits,
+    /// What it has published.
+    pub(crate) said: Log,
+    /// How far it has heard the other node's log.
+    pub(crate) heard: Heard,
+    pub(crate) outbound: Vec<Option<Outbound>>,
+    pub(crate) inbound: Vec<Option<Inbound>>,
+    pub(super) slots: Vec<Slot>,
+    /// CLOSE is wanted, and nothing is said any more.
+    pub(crate) is_closing: bool,
+    /// The other node has said CLOSE.
+    pub(crate) was_closed: bool,
+}
+
+impl Node {
+    /// A node that accepts `ours`, and whose peer accepts `theirs`.
+    pub(crate) fn new(ours: Limits, theirs: Limits) -> Node {
+        Node {
+            ours,
+            theirs,
+            said: Log::default(),
+            heard: Heard::default(),
+            outbound: Vec::new(),
+            inbound: Vec::new(),
+            slots: Vec::new(),
+            is_closing: false,
+            was_closed: false,
+        }
+    }
+
+    /// Asks that have no answer.
+    pub(crate) fn open_asks(&self) -> usize {
+        self.slots.iter().filter(|slot| slot.is_open).count()
+    }
+
+    /// Publishes a frame that is no call.
+    pub(crate) fn say(&mut self, sender: &mut Sender, frame: &Frame<'_>) {
+        let mut bytes = Buffer::new();
+        write::any(&mut bytes, frame);
+        self.said.say(bytes.as_slice());
+        sender.outbox.append(|out| out.extend(bytes.as_slice()));
+    }
+
+    fn may_speak(&self, sender: &Sender) -> bool {
+        !self.is_closing && sender.outbox.has_room_for_answers()
+    }
+
+    /// Opens a channel.
+    pub(crate) fn attach(&mut self, sender: &mut Sender) -> Verdict {
+        if !self.may_speak(sender) {
+            return Ok(());
+        }
+        let free = self.outbound.iter().position(Option::is_none);
+        let place = free.unwrap_or(self.outbound.len());
+        let expected = Some(place as u64).filter(|number| *number < self.theirs.channels_max);
+        let opened = sender.open_channel();
+        ensure(opened == expected, || format!("channel {expected:?} is free, got {opened:?}"))?;
+        let Some(channel) = opened else { return Ok(()) };
+        self.outbound.resize(self.outbound.len().max(place + 1), None);
+        self.outbound[place] = Some(Outbound::default());
+        let attach = Frame::Attach { channel, how: 0, target: b"actor", schema_hash: 7, codec: 0 };
+        self.say(sender, &attach);
+        Ok(())
+    }
+
+    /// Is done with a channel.
+    pub(crate) fn detach(&mut self, sender: &mut Sender, which: usize) {
+        let speaks = self.may_speak(sender);
+        let Some((channel, open)) = self.pick(which).filter(|_| speaks) else { return };
+        open.is_open = false;
+        self.say(sender, &Frame::Detach { channel });
+    }
+
+    /// One of the channels that are open.
+    fn pick(&mut self, which: usize) -> Option<(u64, &mut Outbound)> {
+        let open = self.outbound.iter_mut().enumerate();
+        let mut open: Vec<_> = open
+            .filter_map(|(at, one)| Some((at as u64, one.as_mut().filter(|one| one.is_open)?)))
+            .collect();
+        let at = which.checked_rem(open.len())?;
+        Some(open.swap_remove(at))
+    }
+
+    /// Calls with so many bytes, if all limits allow it, and says when it is stuck.
+    pub(crate) fn call(
+        &mut self,
+        sender: &mut Sender,
+        (which, size): (usize, usize),
+        asks: bool,
+    ) -> Verdict {
+        let asker = if asks { self.free_slot() } else { None };
+        let (speaks, frame_max) = (!self.is_closing, self.theirs.frame_max);
+        let Some((channel, open)) = self.pick(which).filter(|_| speaks && asks == asker.is_some())
+        else {
+            return Ok(());
+        };
+        let bytes = vec![size as u8; size];
+        let mut encoded = Buffer::new();
+        let encode = |out: &mut Buffer| match asker {
+            None => write::tell(out, channel, 1, |out| out.extend(&bytes)),
+            Some(asker) => write::ask(out, channel, asker, 1, |out| out.extend(&bytes)),
+        };
+        let body = encode(&mut encoded);
+        let cost = units(body);
+        let expected = if !sender.outbox.has_room_for_calls() {
+            Err(CallRefused::NoRoom)
+        } else if body as u64 > frame_max {
+            Err(CallRefused::TooLarge { body })
+        } else if open.used + cost > open.limit {
+            Err(CallRefused::NoCredit { units: cost })
+        } else {
+            Ok(())
+        };
+        let called = sender.call(channel, encode);
+        ensure(called == expected, || format!("a call of {cost}: {expected:?}, got {called:?}"))?;
+        match called {
+            Ok(()) => {
+                open.used += cost;
+                self.said.say(encoded.as_slice());
+                if let Some((slot, _)) = asker {
+                    self.slots[slot as usize].is_open = true;
+                }
+            }
+            Err(CallRefused::NoCredit { units }) => {
+                sender.stuck(channel, units);
+            }
+            Err(CallRefused::NoRoom | CallRefused::TooLarge { .. }) => {}
+        }
+        Ok(())
+    }
+
+    /// Slot and generation for the next ask.
+    fn free_slot(&mut self) -> Option<(u32, u32)> {
+        let free = self.slots.iter().position(|slot| !slot.is_open);
+        let place = free.unwrap_or(self.slots.len());
+        if place as u64 >= self.theirs.slots_max {
+            return None;
+        }
+        self.slots.resize(self.slots.len().max(place + 1), Slot::default());
+        Some((place as u32, self.slots[place].generation as u32))
+    }
+
+    /// A turn: leases credit, encodes calls beside the outbox, gives back what was not needed.
+    pub(crate) fn turn(
+        &mut self,
+        sender: &mut Sender,
+        (which, count): (usize, usize),
+        as_run: bool,
+    ) -> Verdict {
+        let speaks = self.may_speak(sender) && sender.outbox.has_room_for_calls();
+        let Some((channel, open)) = self.pick(which).filter(|_| speaks) else { return Ok(()) };
+        let wanted = 1 + count % TURN_CALLS_MAX;
+        let Some(window) = sender.window(channel) else {
+            return Err(format!("channel {channel} is open and has no window"));
+        };
+        let leased = window.lease(2 * wanted as u64);
+        let expected = (open.limit - open.used).min(2 * wanted as u64);
+        ensure(leased == expected, || format!("{expected} units to lease, got {leased}"))?;
+        let calls = wanted.min(leased as usize);
+        window.give_back(leased - calls as u64);
+        open.used += calls as u64;
+        let mut encoded = Buffer::new();
+        if as_run && calls > 0 {
+            write::frame(&mut encoded, kind::TELLS, |out| {
+                varint::put(out, channel);
+                out.push(1);
+                (0..calls).for_each(|item| out.extend(&[2, item as u8, count as u8]));
+            });
+        } else {
+            for item in 0..calls {
+                write::tell(&mut encoded, channel, 1, |out| out.extend(&[item as u8; 20]));
+            }
+        }
+        self.said.say(encoded.as_slice());
+        sender.outbox.publish(&mut encoded, calls as u64);
+        ensure(calls == 0 || encoded.is_empty(), || "a turn was published and is kept".to_owned())
+    }
+
+    /// Says that it waits no longer for one of its answers.
+    pub(crate) fn cancel(&mut self, sender: &mut Sender, which: usize) {
+        let open: Vec<_> = (0_u64..).zip(&self.slots).filter(|(_, slot)| slot.is_open).collect();
+        let Some(at) = which.checked_rem(open.len()) else { return };
+        let (slot, generation) = (open[at].0, open[at].1.generation);
+        if self.may_speak(sender) {
+            self.say(sender, &Frame::Cancel { slot, generation });
+        }
+    }
+
+    /// The actor behind a channel handles so many calls and answers with so many bytes.
+    pub(crate) fn handle(&mut self, sender: &mut Sender, which: usize, most: usize, size: usize) {
+        let Some(place) = which.checked_rem(self.inbound.len()) else { return };
+        for _ in 0..most {
+            if !self.may_speak(sender) {
+                return;
+            }
+            let Some(open) = self.inbound[place].as_mut() else { return };
+            let Some(call) = open.lane.pop_front() else { return };
+            open.freed += call.units;
+            open.handled += 1;
+            let channel = place as u64;
+            sender.freed(channel, call.units);
+            if let Some(grant) = sender.granted(channel) {
+                grant.handled(1);
+            }
+            self.answer(sender, call, size);
+        }
+    }
+
+    fn answer(&mut self, sender: &mut Sender, call: Call, size: usize) {
+        let Some((slot, generation)) = call.asker else { return };
+        // Slot and generation come first in the body.
+        let size = size.min(self.theirs.frame_max as usize - 16);
+        let value = &vec![slot as u8; size];
+        let code = if call.is_cancelled { Some(Code::CANCELLED) } else { None };
+        let code = if size % 7 == 3 { Some(Code::PANICKED) } else { code };
+        let frame = match code {
+            Some(code) => Frame::Error { slot, generation, code, text: b"no", data: &[] },
+            None => Frame::Reply { slot, generation, value },
+        };
+        self.say(sender, &frame);
+    }
+
+    /// All that waits in the lanes is handled.
+    pub(crate) fn handle_all(&mut self, sender: &mut Sender) {
+        for place in 0..self.inbound.len() {
+            self.handle(sender, place, usize::MAX, 1);
+        }
+    }
+
+    /// The actor behind a channel stops: what waits is answered with that, and the channel ends.
+    pub(crate) fn stop(&mut self, sender: &mut Sender, which: usize) {
+        let Some(place) = which.checked_rem(self.inbound.len()) else { return };
+        if !self.may_speak(sender) {
+            return;
+        }
+        if self.inbound[place].as_ref().is_some_and(|open| open.is_open) {
+            self.end_channel(sender, place, Code::ACTOR_STOPPED);
+        }
+    }
+
+    /// Answers what waits, takes the grant away and says DETACHED.
+    pub(super) fn end_channel(&mut self, sender: &mut Sender, place: usize, code: Code) {
+        let (lane, accepted) = match self.inbound[place].as_mut() {
+            Some(open) => {
+                open.is_open = false;
+                (std::mem::take(&mut open.lane), open.handled)
+            }
+            None => return,
+        };
+        for Call { asker, .. } in lane {
+            if let Some((slot, generation)) = asker {
+                let code = Code::ACTOR_STOPPED;
+                let gone = Frame::Error { slot, generation, code, text: &[], data: &[] };
+                self.say(sender, &gone);
+            }
+        }
+        let channel = place as u64;
+        sender.withdraw(channel);
+        self.say(sender, &Frame::Detached { channel, code, accepted });
+    }
+
+    /// Says that it is about to close.
+    pub(crate) fn drain(&mut self, sender: &mut Sender) {
+        if self.may_speak(sender) {
+            self.say(sender, &Frame::Drain { stop_seq: 0 });
+        }
+    }
+
+    /// Says goodbye behind everything else.
+    pub(crate) fn close(&mut self, sender: &mut Sender) {
+        sender.close(Code::BYE, "");
+        self.is_closing = true;
+    }
+}

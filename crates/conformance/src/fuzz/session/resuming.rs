@@ -1,0 +1,136 @@
+//! Cuts, and what comes after them: who has dialed dials again, claims the session and is let in.
+
+use wigwag_link::opening::Resumed;
+use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::{Code, LinkError};
+use wigwag_sim::peer::{Peer, Role, Session};
+
+use super::{DIALER, LISTENER, LISTENS, Line, Place, World, identity};
+use crate::fuzz::{Verdict, ensure};
+
+/// Enough of a keyed hash to tell one claim and token from another.
+fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
+    let mut state = token;
+    for byte in bytes {
+        state = (state ^ u128::from(*byte)).wrapping_mul(0x0100_0000_01b3_0000_0000_0000_013b);
+    }
+    let mut proof = [0; PROOF_BYTES];
+    proof[..16].copy_from_slice(&state.to_le_bytes());
+    proof
+}
+
+impl World {
+    /// An end notices that its connection is gone.
+    pub(super) fn lost(&mut self, line: usize, side: usize) -> Verdict {
+        let end = &mut self.lines[line].ends[side];
+        if std::mem::replace(&mut end.over, true) {
+            return Ok(());
+        }
+        if !matches!(self.places[side], Place::On(on) if on == line) {
+            return Ok(());
+        }
+        let Some(mut session) = end.peer.leave() else {
+            return Err(format!("node {side} has no session on its connection"));
+        };
+        if !end.batch.is_empty() {
+            session.sender.outbox.was_torn();
+        }
+        // The last batch may have been left in the middle: what was given out of it is accepted.
+        session.sender.accepted(session.receiver.recv_next(), 0, self.now);
+        self.is_over |= session.sender.is_closed();
+        let outbox = &session.sender.outbox;
+        let (mut unsent, untaken) = (0, outbox.untaken_frames());
+        outbox.each_unsent(|kind, body| {
+            unsent += wigwag_link::frame::numbers(kind, body).unwrap_or(1);
+        });
+        ensure(unsent == untaken, || format!("{untaken} frames are unsent, and {unsent} told"))?;
+        self.places[side] = Place::Parked(session);
+        Ok(())
+    }
+
+    /// Who has dialed dials again, and thinks no more of the connection that it tried before.
+    pub(super) fn connect(&mut self) -> Verdict {
+        if matches!(self.places[DIALER], Place::On(_)) {
+            return Ok(());
+        }
+        if let Some(last) = self.lines.last_mut() {
+            last.ends[DIALER].over = true;
+        }
+        let at = self.lines.len();
+        let peer = |side: usize, role: Role| {
+            Peer::new(self.profile.framing, identity(&self.profile, side, at), role, self.now)
+        };
+        let peers = [peer(DIALER, Role::Returning), peer(LISTENER, LISTENS)];
+        self.lines.push(Line::new(peers, self.now));
+        Ok(())
+    }
+
+    /// The dialer knows who is there and claims its session.
+    pub(super) fn claim(&mut self, line: usize) -> Verdict {
+        let peer = &mut self.lines[line].ends[DIALER].peer;
+        let (Place::Parked(session), Some(nonces)) = (&self.places[DIALER], peer.nonces()) else {
+            return Err("a dialer comes back for a session that it has".to_owned());
+        };
+        let claim = self.ticket.claim(session.receiver.recv_next(), nonces);
+        peer.claim(&claim, &self.ticket.prove(&claim, prove));
+        Ok(())
+    }
+
+    /// The listener looks at a claim: it is refused when a later one was let in, and then only.
+    pub(super) fn let_in(
+        &mut self,
+        line: usize,
+        claim: &Claim,
+        proof: &[u8; PROOF_BYTES],
+    ) -> Verdict {
+        let overtaken = claim.epoch <= self.tickets.epoch();
+        let proved = match self.tickets.check(claim, proof, prove) {
+            Ok(proved) => proved,
+            Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, .. }) if overtaken => {
+                self.lines[line].ends[LISTENER].over = true;
+                return Ok(());
+            }
+            Err(error) => return Err(format!("claim {}: {error}", claim.epoch)),
+        };
+        ensure(!overtaken, || format!("claim {} was let in late", claim.epoch))?;
+        // First the old connection is shut off; only then is the number good that the dialer gets.
+        if let Place::On(old) = self.places[LISTENER] {
+            self.lost(old, LISTENER)?;
+        }
+        self.tokens += 1;
+        self.tickets.renew(&proved, self.tokens);
+        let token = self.tokens;
+        self.resume(line, LISTENER, claim.recv_next, |peer, session| {
+            peer.let_in(claim, token, session);
+        })?;
+        self.unconfirmed = Some(line);
+        Ok(())
+    }
+
+    /// The dialer was let in.
+    pub(super) fn go_on(&mut self, line: usize, resumed: Resumed) -> Verdict {
+        ensure(resumed.token != self.ticket.token(), || "the token is an old one".to_owned())?;
+        self.ticket.renew(resumed.token);
+        self.resume(line, DIALER, resumed.recv_next, |peer, session| peer.carry(session))
+    }
+
+    /// The session of a node goes on over a connection.
+    fn resume(
+        &mut self,
+        line: usize,
+        side: usize,
+        recv_next: u64,
+        hand_over: impl FnOnce(&mut Peer, Box<Session>),
+    ) -> Verdict {
+        let heard = self.nodes[1 - side].heard.seq;
+        ensure(recv_next == heard, || format!("{recv_next} were accepted, and {heard} are told"))?;
+        let place = std::mem::replace(&mut self.places[side], Place::On(line));
+        let Place::Parked(mut session) = place else {
+            return Err(format!("node {side} takes up a session that it has"));
+        };
+        let resumed = session.sender.resume(recv_next, self.now);
+        resumed.map_err(|error| format!("node {side} resumes from {recv_next}: {error}"))?;
+        hand_over(&mut self.lines[line].ends[side].peer, session);
+        Ok(())
+    }
+}

@@ -1,0 +1,96 @@
+//! The script of a session: bytes that are read as numbers, and never wrong.
+//!
+//! Whoever reads beyond the end reads zeros, so every input is a script and every beginning of one
+//! is another.
+
+use wigwag_link::Limits;
+use wigwag_wire::Framing;
+
+/// What is left of a script.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Script<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Script<'a> {
+    /// The script that these bytes are.
+    pub(crate) fn new(bytes: &'a [u8]) -> Script<'a> {
+        Script { rest: bytes }
+    }
+
+    /// True when nothing but zeros follow.
+    pub(crate) fn is_over(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    /// The next byte.
+    pub(crate) fn byte(&mut self) -> u8 {
+        let Some((first, rest)) = self.rest.split_first() else {
+            return 0;
+        };
+        self.rest = rest;
+        *first
+    }
+
+    /// The next byte as a number below `end`.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        usize::from(self.byte()) % end
+    }
+
+    /// So many bytes; fewer where the script ends.
+    pub(crate) fn take(&mut self, most: usize) -> &'a [u8] {
+        let (taken, rest) = self.rest.split_at(most.min(self.rest.len()));
+        self.rest = rest;
+        taken
+    }
+
+    /// A length: small numbers are themselves, the last ones are long, 0 is all that there is.
+    pub(crate) fn length(&mut self) -> usize {
+        match usize::from(self.byte()) {
+            0 => usize::MAX,
+            short @ 1..=200 => short,
+            long => (long - 200) * 97,
+        }
+    }
+}
+
+/// What both ends of a session agree on before it begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Profile {
+    pub(crate) framing: Framing,
+    pub(crate) limits: Limits,
+    /// Runs are written and read.
+    pub(crate) runs: bool,
+    /// Calls and replies are taken by the short roads, where there are any.
+    pub(crate) short_roads: bool,
+    /// What a size in the script is multiplied with, so that it crosses `frame_max`.
+    pub(crate) scale: usize,
+}
+
+impl Profile {
+    /// The first byte of a script.
+    pub(crate) fn read(script: &mut Script<'_>) -> Profile {
+        let byte = script.byte();
+        let common = Limits::default();
+        let (limits, scale) = match byte >> 3 & 3 {
+            0 => {
+                let tables = Limits { channels_max: 2, slots_max: 2, ..common };
+                (Limits { batch_max: 2048, frame_max: 256, initial_units: 1, ..tables }, 2)
+            }
+            1 => {
+                let tables = Limits { channels_max: 4, slots_max: 8, ..common };
+                (Limits { batch_max: 2500, frame_max: 1000, initial_units: 16, ..tables }, 5)
+            }
+            2 => (common, 17),
+            // A window so large that what is kept until its ack is the tighter limit.
+            _ => (Limits { initial_units: 65_536, ..common }, 257),
+        };
+        Profile {
+            framing: if byte & 1 == 0 { Framing::Tcp } else { Framing::Ipc },
+            limits: Limits { frame_max: limits.body_max(), ..limits },
+            runs: byte & 2 != 0,
+            short_roads: byte & 6 != 0,
+            scale,
+        }
+    }
+}
