@@ -5,15 +5,19 @@
 //! are reached too. The session goes on, or it ends with the number of a rule and says so as its
 //! last word. What it keeps is bounded by what it has announced, and what it says itself stays right.
 
+mod enemy;
+
 use std::time::Duration;
 
 use wigwag_link::batch::Header;
-use wigwag_link::frame::kind;
 use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_RESERVE};
 use wigwag_link::{LinkError, Receiver, write};
-use wigwag_sim::peer::{Event, PAIR1_WORD, PeerError};
+use wigwag_sim::peer::{Event, Faults, PAIR1_WORD, PeerError};
 use wigwag_wire::read_buf::READ_BYTES;
-use wigwag_wire::{Buffer, Machine, ReadBuf, Time, varint};
+use wigwag_wire::{Buffer, Machine, ReadBuf, Time};
+
+pub use enemy::seeds;
+use enemy::{KINDS, fill_body};
 
 use crate::fuzz::session::{Broken, DIALER, End, LISTENER, Node, Profile, Road, Script, open_line};
 use crate::fuzz::{Verdict, ensure};
@@ -23,42 +27,6 @@ const STEPS_MAX: usize = 300;
 
 /// Frames of a batch at most.
 const FRAMES_MAX: usize = 24;
-
-/// Kinds that a hostile peer writes: all that there are, and some that there are not.
-const KINDS: [u8; 32] = [
-    kind::PING,
-    kind::PONG,
-    kind::CREDIT,
-    kind::REVOKE,
-    kind::NEED,
-    kind::CLOSE,
-    kind::ATTACH,
-    kind::ATTACHED,
-    kind::DETACH,
-    kind::DETACHED,
-    kind::REVOKED,
-    kind::TELL,
-    kind::ASK,
-    kind::CALL_X,
-    kind::REPLY,
-    kind::ERROR,
-    kind::CANCEL,
-    kind::RELEASE,
-    kind::DRAIN,
-    kind::TELLS,
-    kind::ASKS,
-    kind::REPLIES,
-    0x7A,
-    0xFA,
-    0x3A,
-    0xBA,
-    kind::TELL,
-    kind::ASK,
-    kind::ATTACH,
-    kind::TELLS,
-    kind::ASKS,
-    kind::REPLY,
-];
 
 /// The end that is no enemy, and what the enemy knows.
 struct World {
@@ -82,7 +50,7 @@ pub fn check(input: &[u8]) -> Verdict {
     let mut script = Script::new(input);
     let profile = Profile::read(&mut script);
     let side = if script.byte() & 1 == 0 { LISTENER } else { DIALER };
-    let [dialer, listener] = open_line(&profile, usize::MAX)?.ends;
+    let [dialer, listener] = open_line(&profile, Faults::default(), usize::MAX)?.ends;
     let mut world = World {
         now: Time::START,
         profile,
@@ -326,68 +294,4 @@ impl World {
         let is_closed = sender.is_some_and(|sender| sender.is_closed() && !sender.has_output());
         ensure(is_closed, || format!("after `{error}` no CLOSE goes out"))
     }
-}
-
-/// A body that is right for its kind in most cases: numbers, small ones mostly, and a tail.
-fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
-    let mut number = |script: &mut Script<'_>| {
-        let byte = script.byte();
-        let wide = if byte < 0xF0 { u64::from(byte & 0x3F) } else { u64::MAX >> (4 * (byte & 15)) };
-        varint::put(body, wide);
-    };
-    let numbers = match kind {
-        kind::PONG | kind::DETACH | kind::DRAIN | kind::ATTACH => 1,
-        kind::CREDIT | kind::ASKS => 3,
-        kind::ASK => 4,
-        kind::CLOSE | kind::RELEASE => 0,
-        _ => 2,
-    };
-    (0..numbers - usize::from(kind == kind::DETACHED)).for_each(|_| number(script));
-    if kind == kind::ASKS {
-        number(script);
-    }
-    match kind {
-        kind::ATTACH => {
-            body.extend(&[0, 5, b'a', b'c', b't', b'o', b'r', 0, 0, 0, 0, 0, 0, 0, 0, 0])
-        }
-        kind::ATTACHED => body.extend(&[0; 10]),
-        kind::DETACHED | kind::CLOSE | kind::ERROR => body.extend(&[0, 1, 0, 0]),
-        kind::TELLS | kind::ASKS | kind::REPLIES => {
-            for item in 0..1 + script.below(70) {
-                body.extend(&[2, item as u8, 7]);
-            }
-        }
-        _ => {}
-    }
-    let tail = script.byte();
-    // Now and then a body so long that it costs many units, or breaks the limit.
-    let length = if tail < 0xF0 { usize::from(tail & 7) } else { 61 * usize::from(tail - 0xEF) };
-    let bytes = script.take(length.min(7));
-    body.extend(bytes);
-    (bytes.len()..length).for_each(|_| body.push(tail));
-}
-
-/// Peers that behave well for a while.
-pub fn seeds() -> Vec<Vec<u8>> {
-    let place = |wanted: u8| KINDS.iter().position(|kind| *kind == wanted).unwrap_or(0) as u8;
-    let [attach, tell, ask] = [kind::ATTACH, kind::TELL, kind::ASK].map(place);
-    let [attached, reply, tells] = [kind::ATTACHED, kind::REPLY, kind::TELLS].map(place);
-    let [credit, need, revoke] = [kind::CREDIT, kind::NEED, kind::REVOKE].map(place);
-    let opens = [3, 1, attach, 0, 0, 0, 23, 0];
-    let calls = [3, 3, tell, 0, 1, 0, ask, 0, 0, 0, 1, 3, 9, 9, 9, tell, 0, 1, 0xF4, 0, 31, 23, 0];
-    let ours = [17, 0, 0, 0, 23, 0, 3, 1, attached, 0, 0xFA, 0, 0, 17, 3, 0, 9, 23, 0];
-    let answers = [3, 1, reply, 0, 0, 2, 1, 2, 0, 17, 2, 0, 40, 23, 0];
-    let plain = [3, 3, credit, 0, 0xFB, 1, 0, need, 0, 0xFC, 0, revoke, 0, 1, 0, 0, 23, 0];
-    let runs = [3, 2, tells, 0, 1, 9, 0, tells, 0, 1, 3, 0, 0, 31, 23, 0];
-    let back = [27, 200, 23, 0, 29, 50, 23, 5, 27, 4];
-    let stories = [
-        [&opens[..], &calls, &runs, &calls, &back, &calls].concat(),
-        [&ours[..], &answers, &plain, &opens, &calls, &back, &answers].concat(),
-        [&opens[..], &plain, &ours, &back, &runs, &answers].concat(),
-        [&opens[..], &calls[..15], &[0x41], &calls[..15], &[0x12], &calls[..15], &[0x53]].concat(),
-    ];
-    let profiles = (0..32_u8).flat_map(|profile| [[profile, 0], [profile, 1]]);
-    profiles
-        .flat_map(|head| stories.iter().map(move |story| [&head[..], &story[..]].concat()))
-        .collect()
 }

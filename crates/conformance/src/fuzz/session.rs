@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use wigwag_link::resume::{Ticket, Tickets};
 use wigwag_link::{Identity, Receiver, Sender, features};
-use wigwag_sim::peer::{Event, Peer, PeerError, Role, Session};
+use wigwag_sim::peer::{Event, Faults, Peer, PeerError, Role, Session};
 use wigwag_wire::{Machine, Time};
 
 pub(crate) use line::{DIALER, End, LISTENER, Line};
@@ -53,6 +53,8 @@ enum Place {
 struct World {
     now: Time,
     profile: Profile,
+    /// Planted errors of the listener.
+    faults: Faults,
     nodes: [Node; 2],
     places: [Place; 2],
     /// The connections that there were; the last one is the newest.
@@ -78,9 +80,14 @@ enum Next {
 /// Checks a session. The first byte chooses limits, framing and features, the second how the opening
 /// is torn; each step is a byte, whose upper bit says who, and what it needs behind it.
 pub fn check(input: &[u8]) -> Verdict {
+    check_with(Faults::default(), input)
+}
+
+/// Checks a session whose listener has planted errors.
+pub fn check_with(faults: Faults, input: &[u8]) -> Verdict {
     let mut script = Script::new(input);
     let profile = Profile::read(&mut script);
-    let mut world = World::open(profile, script.length())?;
+    let mut world = World::open(profile, faults, script.length())?;
     for _ in 0..STEPS_MAX {
         if script.is_over() || world.is_over {
             break;
@@ -104,12 +111,12 @@ pub(crate) fn identity(profile: &Profile, side: usize, line: usize) -> Identity 
 pub(crate) const LISTENS: Role = Role::Listener { token: TOKEN, ttl_ms: 60_000 };
 
 /// Both ends of a connection over which a session has opened; bytes go in pieces of `piece`.
-pub(crate) fn open_line(profile: &Profile, piece: usize) -> Result<Line, String> {
+pub(crate) fn open_line(profile: &Profile, faults: Faults, piece: usize) -> Result<Line, String> {
     let now = Time::START;
     let roles = [Role::Dialer { session: SESSION }, LISTENS];
     let peer =
         |side: usize| Peer::new(profile.framing, identity(profile, side, 0), roles[side], now);
-    let mut line = Line::new([peer(DIALER), peer(LISTENER)], now);
+    let mut line = Line::new([peer(DIALER), peer(LISTENER).with_faults(faults)], now);
     let mut opened = [false; 2];
     for _ in 0..1000 {
         for from in [DIALER, LISTENER] {
@@ -143,12 +150,13 @@ fn with_runs(end: &mut End, profile: &Profile) {
 }
 
 impl World {
-    fn open(profile: Profile, piece: usize) -> Result<World, String> {
-        let line = open_line(&profile, piece)?;
+    fn open(profile: Profile, faults: Faults, piece: usize) -> Result<World, String> {
+        let line = open_line(&profile, faults, piece)?;
         let node = || Node::new(profile.limits, profile.limits);
         Ok(World {
             now: Time::START,
             profile,
+            faults,
             nodes: [node(), node()],
             places: [Place::On(0), Place::On(0)],
             lines: vec![line],

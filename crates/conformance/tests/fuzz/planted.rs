@@ -3,7 +3,8 @@
 
 use bytes::Bytes;
 use wigwag_conformance::fuzz::driver::{Driver, judge};
-use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol};
+use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol, session};
+use wigwag_sim::peer::Faults;
 use wigwag_sp::{
     Attention, CloseReason, Counters, Message, PipeId, Protocol, Pull, Received, RecvError, Refused,
 };
@@ -144,4 +145,19 @@ fn a_socket_that_gives_out_more_than_it_took_in_is_found() {
         _ => protocol::choose(choice),
     };
     is_dug_out(|input| protocol::check_with(choose, input), protocol::seeds(), 1 + 2 + 9);
+}
+
+/// The script begins where a session is open, so it need not be dug out.
+fn is_found_in_a_session(faults: Faults) {
+    is_found(|input| session::check_with(faults, input), session::seeds(), 40);
+}
+
+#[test]
+fn an_end_that_acknowledges_what_it_never_got_is_found() {
+    is_found_in_a_session(Faults { acks_ahead: 1, ..Faults::default() });
+}
+
+#[test]
+fn an_end_that_takes_in_again_what_comes_again_is_found() {
+    is_found_in_a_session(Faults { takes_twice: true, ..Faults::default() });
 }

@@ -18,7 +18,8 @@ pub(crate) const LIMITS: Limits = Limits {
     batch_max: 2048,
     frame_max: 1000,
     message_max: 1000,
-    initial_units: 20,
+    // Fewer than the longest call needs, so that somebody gets stuck.
+    initial_units: 8,
     attach_pending_max: 1,
     channels_max: 1,
     slots_max: 1,

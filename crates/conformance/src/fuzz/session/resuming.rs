@@ -60,7 +60,8 @@ impl World {
         let peer = |side: usize, role: Role| {
             Peer::new(self.profile.framing, identity(&self.profile, side, at), role, self.now)
         };
-        let peers = [peer(DIALER, Role::Returning), peer(LISTENER, LISTENS)];
+        let peers =
+            [peer(DIALER, Role::Returning), peer(LISTENER, LISTENS).with_faults(self.faults)];
         self.lines.push(Line::new(peers, self.now));
         Ok(())
     }

@@ -61,6 +61,9 @@ fn stories() -> Vec<Vec<u8>> {
             .concat(),
         [&begin[..], &calls, &[WRITE, 0, READ_SOME, 0, 2], &come_back, &[CUT, 1, 1], &come_back]
             .concat(),
+        // Nobody reads on behind a run, and the same batch comes again.
+        [&begin[..], &[TURN, 0, 30, TELL, 0, 3, TELL, 0, 4, WRITE, 0, READ_SOME, 0, 2], &come_back]
+            .concat(),
         // RESUMED is lost, then the next claim overtakes one that is late.
         [&begin[..], &[CUT, 1, 1, CONNECT, WRITE, 0, CARRY, 0, WRITE | LISTENER, 0], &calls]
             .concat(),
