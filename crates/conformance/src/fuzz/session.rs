@@ -1,9 +1,9 @@
 //! A whole session with two ends: it opens, calls, is cut anywhere, resumes, and closes.
 //!
-//! The bytes are a [script](script): who does what next, and how many bytes of the connection are
+//! The bytes are a `script`: who does what next, and how many bytes of the connection are
 //! written, carried or lost. Both ends are the machines of `wigwag_sim`, which are those of a node;
-//! [node](node) is what uses them, and keeps plain sums of its own. After each step the
-//! [judge](judge) compares, and at the end nothing more is lost, so everything must have arrived.
+//! `node` is what uses them, and keeps plain sums of its own. After each step the
+//! `judge` compares, and at the end nothing more is lost, so everything must have arrived.
 
 mod judge;
 mod line;
