@@ -11,6 +11,9 @@ use crate::limits::{FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNI
 /// A lane that holds less than this part of its window has run dry.
 const DRY_PART: u64 = 8;
 
+/// How many times its window a far channel's next one is.
+const LEAP: u64 = 8;
+
 /// The sender's side of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
@@ -156,27 +159,36 @@ impl Grant {
         self.is_due()
     }
 
-    /// True once for each time that the sender was stuck, near by there was no more to be had, and
-    /// the lane ran dry before more could come. With an actor that is slower than its sender that never happens: such a sender is stuck again
+    /// True once for each time that the sender was stuck and the lane ran dry before more could come.
+    /// With an actor that is slower than its sender that never happens: such a sender is stuck again
     /// before a window's worth is handled.
     pub fn ran_dry(&mut self) -> bool {
-        let dry = self.is_capped
-            && self.wanted > self.dry_at
-            && self.freed + self.window / DRY_PART >= self.wanted;
+        let dry = self.wanted > self.dry_at && self.freed + self.window / DRY_PART >= self.wanted;
         if dry {
             self.dry_at = self.wanted;
         }
         dry
     }
 
-    /// The peer is so far away that windows up to `most` pay: this one doubles, as far as the budget
-    /// goes. True when the sender should hear of it now.
+    /// Near by there was no more to be had when the sender was stuck last.
+    pub fn is_capped(&self) -> bool {
+        self.is_capped
+    }
+
+    /// The lane has run dry and the peer is so far away that windows up to `most` pay. Each step takes
+    /// a round trip: up to the largest window of near by it is a long one, from there on the window
+    /// doubles, as far as the budget goes. True when the sender should hear of it now.
     pub fn reach(&mut self, most: u64, budget: &mut Budget) -> bool {
-        let target = (self.window * 2).min(most);
-        let more = budget.grow_far(target.saturating_sub(self.window));
-        self.far += more;
-        self.window += more;
-        more > 0
+        let before = self.window;
+        let near = (self.window * LEAP).min(most).min(WINDOW_UNITS_MAX);
+        self.window += budget.grow(near.saturating_sub(self.window));
+        if self.is_capped {
+            let target = (before * 2).min(most);
+            let more = budget.grow_far(target.saturating_sub(self.window));
+            self.far += more;
+            self.window += more;
+        }
+        self.window > before
     }
 
     /// The sender wants more than the window could ever give it.
@@ -350,12 +362,16 @@ mod tests {
         let mut budget = Budget::default();
         let mut grant = Grant::new(64, &mut budget);
         assert!(!grant.reach(0, &mut budget), "it is near");
+        assert!(grant.reach(WINDOW_UNITS_FAR_MAX, &mut budget));
+        assert_eq!(grant.window(), 64 * LEAP, "out of the budget of near by");
         for _ in 0..20 {
+            grant.need(grant.announced() + 1, &mut budget);
             grant.reach(WINDOW_UNITS_FAR_MAX, &mut budget);
+            grant.announce();
         }
-        grant.announce();
         assert_eq!(grant.window(), WINDOW_UNITS_FAR_MAX);
-        assert!(budget.held().0 == 64 && budget.held().1 <= FAR_SESSION_UNITS_MAX);
+        let (near, far) = budget.held();
+        assert!(near <= WINDOW_UNITS_MAX && far <= FAR_SESSION_UNITS_MAX, "{near} and {far}");
         assert!(!grant.need(1, &mut budget), "near by it has enough");
         grant.close(&mut budget);
         assert_eq!(budget.held(), (0, 0));

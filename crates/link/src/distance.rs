@@ -35,6 +35,11 @@ impl Distance {
         }
     }
 
+    /// No PONG has told it yet.
+    pub fn is_unknown(&self) -> bool {
+        self.shortest.is_none()
+    }
+
     /// True when a PING is to go out.
     pub fn is_wanted(&self) -> bool {
         self.is_wanted

@@ -287,9 +287,12 @@ impl Sender {
         let mut due = grant.free(units);
         let mut measures = false;
         if grant.ran_dry() {
-            due |= grant.reach(self.distance.window_units(), &mut self.budget);
-            self.distance.want();
-            measures = self.distance.is_wanted();
+            let far = self.distance.window_units();
+            due |= far > 0 && grant.reach(far, &mut self.budget);
+            if grant.is_capped() {
+                self.distance.want();
+                measures = self.distance.is_wanted();
+            }
         }
         if due {
             self.due.insert(channel as usize);
@@ -303,6 +306,9 @@ impl Sender {
         let Some(Some(grant)) = self.grants.get_mut(at) else {
             return false;
         };
+        if self.distance.is_unknown() {
+            self.distance.want();
+        }
         let due = grant.need(wanted, &mut self.budget);
         if due {
             self.due.insert(at);

@@ -80,9 +80,10 @@ fn at(ms: u64) -> Time {
     Time::START + Duration::from_millis(ms)
 }
 
-/// What came of a session between two virtual seconds.
+/// What came of two virtual seconds.
 struct Course {
-    /// Calls handled in the second second.
+    /// Calls handled in the first 200 ms, and in the second second.
+    begun: u64,
     handled: u64,
     /// The largest window that the channel had, and the most bytes that were kept.
     window: u64,
@@ -101,7 +102,7 @@ fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Course {
     let encode =
         |out: &mut Buffer| write::tell(out, channel, 1, |out: &mut Buffer| out.extend(&arguments));
     let mut units = 1;
-    let (mut lane, mut course) = (0, Course { handled: 0, window: 0, kept: 0 });
+    let (mut lane, mut course) = (0, Course { begun: 0, handled: 0, window: 0, kept: 0 });
     for now in 0..2000 {
         ours.read(now);
         for _ in 0..CALLS_PER_MS {
@@ -125,6 +126,7 @@ fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Course {
         lane -= taken;
         theirs.sender.freed(channel, taken * units);
         theirs.write(&mut ours, now, delay);
+        course.begun += if now < 200 { taken } else { 0 };
         course.handled += if now < 1000 { 0 } else { taken };
         course.window = course.window.max(theirs.sender.granted(channel).unwrap().window());
         course.kept = course.kept.max(ours.sender.outbox.retained());
@@ -137,6 +139,8 @@ fn ten_milliseconds_each_way_cost_a_sender_of_small_calls_nothing() {
     let course = two_seconds(10, 8, u64::MAX);
     assert!(course.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", course.handled);
     assert!(course.window > WINDOW_UNITS_MAX && course.window <= WINDOW_UNITS_FAR_MAX);
+    // Ten round trips: a window that only doubled would have carried 64 thousand.
+    assert!(course.begun > 100 * CALLS_PER_MS * 8 / 10, "{}", course.begun);
 }
 
 /// 240 MB/s: neither the near credit nor the near unacked window is enough for that.

@@ -226,6 +226,8 @@ impl Ends {
                     read.limit = read.limit.max(limit);
                 }
                 Frame::Need { limit_wanted, .. } => drop(sender.needed(0, limit_wanted)),
+                Frame::Ping { id, next_ms } => sender.pinged(id, next_ms),
+                Frame::Pong { id } => drop(sender.ponged(id, self.now)),
                 other => panic!("{other:?}"),
             }
         }
