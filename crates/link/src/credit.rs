@@ -11,8 +11,14 @@ use crate::limits::{FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNI
 /// A lane that holds less than this part of its window has run dry.
 const DRY_PART: u64 = 8;
 
-/// How many times its window a far channel's next one is.
+/// How many times its window a far channel's next one is, near by and beyond.
 const LEAP: u64 = 8;
+const FAR_LEAP: u64 = 4;
+
+/// The part of a window that is announced anew at once, and of a far one: what is held back of a far
+/// one would be a part of a round trip.
+const FRESH_PART: u64 = 2;
+const FRESH_PART_FAR: u64 = 8;
 
 /// The sender's side of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -176,14 +182,13 @@ impl Grant {
     }
 
     /// The lane has run dry and the peer is so far away that windows up to `most` pay. Each step takes
-    /// a round trip: up to the largest window of near by it is a long one, from there on the window
-    /// doubles, as far as the budget goes. True when the sender should hear of it now.
+    /// a round trip, so it is a long one, as far as the budget goes. True when the sender should hear of it now.
     pub fn reach(&mut self, most: u64, budget: &mut Budget) -> bool {
         let before = self.window;
         let near = (self.window * LEAP).min(most).min(WINDOW_UNITS_MAX);
         self.window += budget.grow(near.saturating_sub(self.window));
         if self.is_capped {
-            let target = (before * 2).min(most);
+            let target = (before * FAR_LEAP).min(most);
             let more = budget.grow_far(target.saturating_sub(self.window));
             self.far += more;
             self.window += more;
@@ -201,10 +206,12 @@ impl Grant {
         self.window
     }
 
-    /// Half a window can be announced anew, or the sender is stuck and there is anything at all.
+    /// Half a window can be announced anew, an eighth of a far one, or the sender is stuck and there is
+    /// anything at all.
     fn is_due(&self) -> bool {
         let fresh = self.freed + self.window - self.announced;
-        fresh > 0 && (fresh * 2 >= self.window || self.wanted > self.announced)
+        let part = if self.far > 0 { FRESH_PART_FAR } else { FRESH_PART };
+        fresh > 0 && (fresh * part >= self.window || self.wanted > self.announced)
     }
 
     /// What to announce: limit and handled calls.

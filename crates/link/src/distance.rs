@@ -9,8 +9,8 @@ use core::time::Duration;
 use wigwag_wire::Time;
 
 use crate::limits::{
-    FAR_BYTES_PER_MS, UNACKED_BYTES_FAR_MAX, UNACKED_BYTES_MAX, UNIT_BYTES, WINDOW_UNITS_FAR_MAX,
-    WINDOW_UNITS_MAX,
+    FAR_BYTES_PER_MS, FAR_UNITS_PER_MS, NEAR, UNACKED_BYTES_FAR_MAX, UNACKED_BYTES_MAX,
+    WINDOW_UNITS_FAR_MAX, WINDOW_UNITS_MAX,
 };
 
 /// PINGs of a connection that are sent to measure: enough that one of them meets an idle peer.
@@ -60,16 +60,16 @@ impl Distance {
         }
     }
 
-    /// Bytes that a fast sender has under way over this distance.
-    fn bytes(&self) -> u64 {
-        let round = self.shortest.unwrap_or_default();
-        u64::try_from(round.as_micros()).unwrap_or(u64::MAX).saturating_mul(FAR_BYTES_PER_MS) / 1000
+    /// What is under way over this distance at so much a millisecond; nothing when it is near.
+    fn at(&self, per_ms: u64) -> u64 {
+        let round = self.shortest.filter(|round| *round > NEAR).unwrap_or_default();
+        u64::try_from(round.as_micros()).unwrap_or(u64::MAX).saturating_mul(per_ms) / 1000
     }
 
     /// The largest window of a channel that this distance asks for; nothing when the largest of near
     /// by is enough.
     pub fn window_units(&self) -> u64 {
-        match self.bytes() / UNIT_BYTES as u64 {
+        match self.at(FAR_UNITS_PER_MS) {
             near if near <= WINDOW_UNITS_MAX => 0,
             far => far.min(WINDOW_UNITS_FAR_MAX),
         }
@@ -77,7 +77,7 @@ impl Distance {
 
     /// What a sender may keep unacknowledged over this distance.
     pub fn unacked_bytes(&self) -> usize {
-        let bytes = usize::try_from(self.bytes()).unwrap_or(usize::MAX);
+        let bytes = usize::try_from(self.at(FAR_BYTES_PER_MS)).unwrap_or(usize::MAX);
         bytes.clamp(UNACKED_BYTES_MAX, UNACKED_BYTES_FAR_MAX)
     }
 }
@@ -102,7 +102,8 @@ mod tests {
         for (ms, units, bytes) in [
             (0, 0, UNACKED_BYTES_MAX),
             (4, 0, UNACKED_BYTES_MAX),
-            (20, 20 * 16_384, 20 << 20),
+            (5, 5 * FAR_UNITS_PER_MS, 10 << 20),
+            (20, 20 * FAR_UNITS_PER_MS, 40 << 20),
             (1000, WINDOW_UNITS_FAR_MAX, UNACKED_BYTES_FAR_MAX),
         ] {
             let distance = measured(ms);

@@ -17,18 +17,25 @@ pub const WINDOW_UNITS_MIN: u64 = 16;
 /// The largest window of a channel whose peer is near: 4 MiB, a gigabyte a second at 4 ms.
 pub const WINDOW_UNITS_MAX: u64 = 65_536;
 
-/// The largest window of a channel whose peer is far: 32 MiB.
-pub const WINDOW_UNITS_FAR_MAX: u64 = 524_288;
+/// The largest window of a channel whose peer is far: two million small calls, or 128 MiB.
+pub const WINDOW_UNITS_FAR_MAX: u64 = 2_097_152;
 
-/// What windows of a session may hold beyond [`SESSION_UNITS_MAX`] when its peer is far: 64 MiB.
-pub const FAR_SESSION_UNITS_MAX: u64 = 1_048_576;
+/// What windows of a session may hold beyond [`SESSION_UNITS_MAX`] when its peer is far: 256 MiB.
+pub const FAR_SESSION_UNITS_MAX: u64 = 4_194_304;
 
 /// What all sessions of a node may hold so: 1 GiB, which stays free as long as actors keep up.
 pub const FAR_NODE_UNITS_MAX: u64 = 16_777_216;
 
-/// What a fast sender has under way for each millisecond of a round trip: a gigabyte a second, more
-/// than one connection of a fast machine carries.
-pub const FAR_BYTES_PER_MS: u64 = 1024 * 1024;
+/// A peer within this round trip is near, and may be on this machine: there it is the turns of the
+/// processors that take so long, and more under way would only leave their caches.
+pub const NEAR: Duration = Duration::from_millis(4);
+
+/// What a fast sender has under way for each millisecond of a round trip: 65 million small calls a
+/// second, more than a core sends.
+pub const FAR_UNITS_PER_MS: u64 = 65_536;
+
+/// The same as bytes: two gigabytes a second, more than one connection of a fast machine carries.
+pub const FAR_BYTES_PER_MS: u64 = 2 * 1024 * 1024;
 
 /// Units that all channels of a session may hold together: 8 MiB.
 pub const SESSION_UNITS_MAX: u64 = 131_072;

@@ -28,8 +28,9 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// Credit that one sender's turn may hold, so that the others find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
-/// Asks that a session may have in flight: 65,536 slots of 64 bytes are 4 MiB.
-pub const ASKS_MAX: usize = 65_536;
+/// Asks that a session may have in flight: those of a pipeline are numbers, the others have slots of
+/// 64 bytes, as many as were ever in use at once.
+pub const ASKS_MAX: usize = 1_048_576;
 
 /// Of these, what pipelines leave to asks that have none.
 pub const SINGLE_ASKS_MIN: usize = 1024;
@@ -44,9 +45,9 @@ pub const KEPT_SLOTS_MAX: usize = 512;
 /// by default.
 pub const ERROR_TEXT_CHARS_MAX: usize = 512;
 
-/// Bytes of a reply that is always sent: the asker has at most 65,536 slots, so such replies are at
-/// most 16 MiB together.
-pub const SMALL_ANSWER: usize = 256;
+/// Bytes of a reply that is always sent: the asker has at most 1,048,576 slots, so such replies are
+/// at most 64 MiB together.
+pub const SMALL_ANSWER: usize = 64;
 
 /// Bytes that a peer may leave unacknowledged beyond the unacked window before larger replies are
 /// answered with `Overloaded` instead: the window's reserve, and 16 MiB of replies.

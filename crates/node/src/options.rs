@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wigwag_link::{Limits, features};
 
-use crate::limits::{SESSION_TTL, SESSION_TTL_MAX};
+use crate::limits::{ASKS_MAX, SESSION_TTL, SESSION_TTL_MAX};
 
 /// What [`Node::with`](crate::Node::with) is given.
 ///
@@ -29,7 +29,12 @@ pub struct NodeOptions {
 
 impl Default for NodeOptions {
     fn default() -> NodeOptions {
-        NodeOptions { name: None, ttl: SESSION_TTL, limits: Limits::default(), fixed_width: true }
+        NodeOptions {
+            name: None,
+            ttl: SESSION_TTL,
+            limits: Limits { slots_max: ASKS_MAX as u64, ..Limits::default() },
+            fixed_width: true,
+        }
     }
 }
 

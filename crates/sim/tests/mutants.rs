@@ -3,7 +3,7 @@
 use wigwag_sim::{Mutant, Options, run};
 
 /// Worlds in which each planted error is looked for. Not each world gives it an occasion.
-const SEEDS: u64 = 200;
+const SEEDS: u64 = 2_000;
 
 #[test]
 fn every_planted_error_is_noticed() {
