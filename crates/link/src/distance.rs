@@ -9,7 +9,7 @@ use core::time::Duration;
 use wigwag_wire::Time;
 
 use crate::limits::{
-    FAR_BYTES_PER_MS, FAR_UNITS_PER_MS, NEAR, UNACKED_BYTES_FAR_MAX, UNACKED_BYTES_MAX,
+    FAR_BYTES_PER_MS, FAR_UNITS_PER_MS, UNACKED_BYTES_FAR_MAX, UNACKED_BYTES_MAX,
     WINDOW_UNITS_FAR_MAX, WINDOW_UNITS_MAX,
 };
 
@@ -60,9 +60,9 @@ impl Distance {
         }
     }
 
-    /// What is under way over this distance at so much a millisecond; nothing when it is near.
+    /// What is under way over this distance at so much a millisecond.
     fn at(&self, per_ms: u64) -> u64 {
-        let round = self.shortest.filter(|round| *round > NEAR).unwrap_or_default();
+        let round = self.shortest.unwrap_or_default();
         u64::try_from(round.as_micros()).unwrap_or(u64::MAX).saturating_mul(per_ms) / 1000
     }
 
@@ -101,7 +101,8 @@ mod tests {
     fn a_near_peer_has_the_small_windows_and_a_far_one_what_its_distance_asks_for() {
         for (ms, units, bytes) in [
             (0, 0, UNACKED_BYTES_MAX),
-            (4, 0, UNACKED_BYTES_MAX),
+            (1, 0, UNACKED_BYTES_MAX),
+            (2, 2 * FAR_UNITS_PER_MS, UNACKED_BYTES_MAX),
             (5, 5 * FAR_UNITS_PER_MS, 10 << 20),
             (20, 20 * FAR_UNITS_PER_MS, 40 << 20),
             (1000, WINDOW_UNITS_FAR_MAX, UNACKED_BYTES_FAR_MAX),

@@ -14,7 +14,7 @@ pub const UNIT_BYTES: usize = 64;
 /// The smallest window of a channel: a few calls must always be able to go.
 pub const WINDOW_UNITS_MIN: u64 = 16;
 
-/// The largest window of a channel whose peer is near: 4 MiB, a gigabyte a second at 4 ms.
+/// The largest window of a channel whose peer is near, within a millisecond: 4 MiB.
 pub const WINDOW_UNITS_MAX: u64 = 65_536;
 
 /// The largest window of a channel whose peer is far: two million small calls, or 128 MiB.
@@ -25,10 +25,6 @@ pub const FAR_SESSION_UNITS_MAX: u64 = 4_194_304;
 
 /// What all sessions of a node may hold so: 1 GiB, which stays free as long as actors keep up.
 pub const FAR_NODE_UNITS_MAX: u64 = 16_777_216;
-
-/// A peer within this round trip is near, and may be on this machine: there it is the turns of the
-/// processors that take so long, and more under way would only leave their caches.
-pub const NEAR: Duration = Duration::from_millis(4);
 
 /// What a fast sender has under way for each millisecond of a round trip: 65 million small calls a
 /// second, more than a core sends.

@@ -153,11 +153,9 @@ fn nor_do_they_cost_a_sender_of_larger_ones() {
 
 #[test]
 fn near_by_nothing_grows() {
-    for delay in [0, 1] {
-        let course = two_seconds(delay, 80, u64::MAX);
-        assert!(course.window <= WINDOW_UNITS_MAX, "{}", course.window);
-        assert!(course.kept <= UNACKED_BYTES_MAX + 256 * 1024, "{}", course.kept);
-    }
+    let course = two_seconds(0, 80, u64::MAX);
+    assert!(course.window <= WINDOW_UNITS_MAX, "{}", course.window);
+    assert!(course.kept <= UNACKED_BYTES_MAX + 256 * 1024, "{}", course.kept);
 }
 
 #[test]
