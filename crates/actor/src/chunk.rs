@@ -31,7 +31,8 @@ impl Frames {
     }
 }
 
-/// Up to [`RUN_CALLS_MAX`] calls of one sender group, in order.
+/// Up to [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls of one sender group, in order; of a
+/// session [`LANE_CALLS_MAX`](crate::limits::LANE_CALLS_MAX).
 pub(crate) enum Chunk<M> {
     Mails(Mails<M>),
     Frames(Frames),

@@ -13,7 +13,7 @@ use crate::backlog::Pushed;
 use crate::chunk::{Chunk, Frames};
 use crate::error::CallErrorKind;
 use crate::interface::Message;
-use crate::limits::RUN_CALLS_MAX;
+use crate::limits::LANE_CALLS_MAX;
 use crate::lists::{LaneQueue, Source};
 use crate::mailbox::{Mailbox, refuse};
 use crate::schema::Schema;
@@ -98,7 +98,7 @@ impl<M: Message> TypedLane<M> {
 impl<M: Message> Lane for TypedLane<M> {
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64) {
         match self.staged.last_mut() {
-            Some(Chunk::Frames(last)) if last.calls + calls <= RUN_CALLS_MAX => {
+            Some(Chunk::Frames(last)) if last.calls + calls <= LANE_CALLS_MAX => {
                 last.add(frames, calls, units);
             }
             _ => {

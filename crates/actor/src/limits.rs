@@ -10,6 +10,10 @@ pub const MAILBOX_CALLS: usize = 1024;
 /// One lock per so many calls costs a fraction of a nanosecond each, and no sender waits for more.
 pub const RUN_CALLS_MAX: usize = 64;
 
+/// The same of a session's lane, whose short calls are read from where they lie: what is paid once a
+/// run, with two locks of the session, would be a fifth of what a call costs.
+pub const LANE_CALLS_MAX: usize = 256;
+
 /// Urgent calls that may wait for an actor: a quarter of what its mailbox holds, because a flood of
 /// them is not urgent, and at most four runs that a newer one waits for.
 pub const URGENT_CALLS_MAX: usize = 256;
@@ -22,14 +26,15 @@ pub const URGENT_RUNS_MAX: usize = 16;
 /// calls that come too soon can be gone through.
 pub const STASH_CALLS_MAX: usize = MAILBOX_CALLS;
 
-/// Runs in one turn before other tasks of the thread get theirs: about 100 µs of short calls.
+/// Runs in one turn before other tasks of the thread get theirs: about 100 µs of short calls, four
+/// times as much of a session's.
 pub const TURN_RUNS_MAX: usize = 64;
 
 /// Empty chunks that a queue keeps for the next burst: what a batch of 128 KiB of small calls
 /// fills, so that a busy lane never asks for memory.
 pub const SPARE_CHUNKS_MAX: usize = 192;
 
-/// Bytes that an empty chunk of a lane may hold on to: a run of calls of four units each.
+/// Bytes that an empty chunk of a lane may hold on to: a run of calls of one unit each.
 pub const SPARE_BYTES_MAX: usize = 16 * 1024;
 
 /// Bytes that a sleeping actor may hold on to for the next answers: the room for one short answer,

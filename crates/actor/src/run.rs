@@ -227,7 +227,13 @@ impl<'a> SameCalls<'_, 'a> {
         reply: &mut Reply<'_>,
         mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
     ) -> Result<Option<Handled<M>>, DecodeError> {
-        while let Some(arguments) = self.take(reply) {
+        let (control, generation) = (self.control, self.run.generation());
+        let mut run = self.run.in_a_loop();
+        while !control.is_marked() {
+            let Some((slot, arguments)) = run.take() else { break };
+            if let Some(generation) = generation {
+                reply.renew(ReplySlot::Remote { slot, generation });
+            }
             handle(&mut Reader::new(arguments), reply)?;
             reply.end();
         }

@@ -257,6 +257,11 @@ pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStre
     let takes_fixed = spans
         .map(|span| quote_spanned!(at(span)=> ::wigwag::__private::Decode::take_fixed(#reader)?));
     let check = check(&count, required, "argument");
+    if method.arguments.is_empty() {
+        return quote! {
+            ::wigwag::__private::nested(#reader, |_, _| ::core::result::Result::Ok(#then))
+        };
+    }
     quote! {
         {
             let (#(#locals,)*): (#(#kinds,)*) =

@@ -6,14 +6,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
-use crate::limits::{ASKS_MAX, SINGLE_ASKS_MIN};
+use crate::limits::{ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
 use crate::ring::Ring;
 use crate::rings::{RING_MIN, Rings};
 use crate::slot::{Cold, Completed, Failure, Fetched, Hot, Slot};
 
 /// Slots that are made first; then twice as many, and so on. Most sessions ask little.
 const FIRST: usize = 64;
-const CHUNKS: usize = (ASKS_MAX / FIRST).ilog2() as usize + 1;
+const CHUNKS: usize = (SINGLE_ASKS_MAX / FIRST).ilog2() as usize + 1;
 
 /// In which chunk a slot lies, and where in it.
 #[inline(always)]
@@ -59,6 +59,13 @@ struct Free {
     least: usize,
     /// Somebody has found none.
     wanted: bool,
+}
+
+impl Free {
+    /// As many as single asks may have.
+    fn singles(&self) -> usize {
+        self.most.min(SINGLE_ASKS_MAX)
+    }
 }
 
 impl Asks {
@@ -123,7 +130,7 @@ impl Asks {
         let used = free.numbers.len().min(most);
         let from = free.numbers.len() - used;
         into.extend(free.numbers.drain(from..));
-        let fresh = (most - used).min(free.most - free.used);
+        let fresh = (most - used).min(free.singles() - free.used);
         for number in (free.used..free.used + fresh).map(|number| number as u32) {
             let (chunk, _) = place(number);
             self.chunks[chunk].get_or_init(|| Chunk::new(FIRST << chunk));
@@ -151,7 +158,7 @@ impl Asks {
     /// True when [`take`](Self::take) would find some.
     pub(crate) fn any_free(&self) -> bool {
         let free = self.free();
-        !free.numbers.is_empty() || free.used < free.most
+        !free.numbers.is_empty() || free.used < free.singles()
     }
 
     /// The answer to the ask in a slot.
@@ -238,7 +245,7 @@ mod tests {
     #[test]
     fn every_number_has_a_place_of_its_own() {
         let mut next = [0; CHUNKS];
-        for number in 0..ASKS_MAX as u32 {
+        for number in 0..SINGLE_ASKS_MAX as u32 {
             let (chunk, at) = place(number);
             assert_eq!(at, next[chunk]);
             assert!(at < FIRST << chunk);
@@ -251,6 +258,6 @@ mod tests {
         let asks = Asks::new(u64::MAX);
         let mut taken = Vec::new();
         asks.take(usize::MAX, &mut taken);
-        assert_eq!(taken.len(), ASKS_MAX);
+        assert_eq!(taken.len(), SINGLE_ASKS_MAX);
     }
 }

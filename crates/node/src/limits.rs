@@ -28,9 +28,13 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// Credit that one sender's turn may hold, so that the others find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
-/// Asks that a session may have in flight: those of a pipeline are numbers, the others have slots of
-/// 64 bytes, as many as were ever in use at once.
+/// Asks that a session may have in flight: those of pipelines are numbers, and a round trip of 20 ms
+/// holds so many of a fast asker.
 pub const ASKS_MAX: usize = 1_048_576;
+
+/// Of these, what asks that have no pipeline may be: each has a slot of 64 bytes, and somebody who
+/// waits for it.
+pub const SINGLE_ASKS_MAX: usize = 65_536;
 
 /// Of these, what pipelines leave to asks that have none.
 pub const SINGLE_ASKS_MIN: usize = 1024;

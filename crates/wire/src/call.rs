@@ -176,6 +176,41 @@ impl<'a> CallRun<'_, 'a> {
     }
 }
 
+impl<'c, 'a> CallRun<'c, 'a> {
+    /// The same, for a loop: where it stands is carried in registers and noted when the loop ends.
+    #[inline(always)]
+    pub fn in_a_loop(&mut self) -> LoopedRun<'_, 'c, 'a> {
+        LoopedRun { items: self.items, slot: self.slot, run: self }
+    }
+}
+
+/// A [`CallRun`] while a loop takes its calls. However the loop ends, the run goes on behind it.
+#[derive(Debug)]
+pub struct LoopedRun<'r, 'c, 'a> {
+    items: Items<'a>,
+    slot: u32,
+    run: &'r mut CallRun<'c, 'a>,
+}
+
+impl<'a> LoopedRun<'_, '_, 'a> {
+    /// As [`CallRun::take`].
+    #[inline(always)]
+    pub fn take(&mut self) -> Option<(u32, &'a [u8])> {
+        let arguments = self.items.next()?;
+        let slot = self.slot;
+        self.slot = slot.wrapping_add(1);
+        Some((slot, arguments))
+    }
+}
+
+impl Drop for LoopedRun<'_, '_, '_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.run.items = self.items;
+        self.run.slot = self.slot;
+    }
+}
+
 impl Drop for CallRun<'_, '_> {
     #[inline(always)]
     fn drop(&mut self) {
