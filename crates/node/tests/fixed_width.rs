@@ -89,10 +89,7 @@ async fn all_values_arrive_in_whatever_form_they_travel() {
         let at = Point { x: i32::MIN, y: 7, on: true };
         assert_eq!(there.place(at, -1.5).ask().await.unwrap(), (at, -1.5));
         assert_eq!(there.six([1; 6]).ask().await.unwrap(), 6);
-        assert_eq!(
-            there.named("six".into(), u64::MAX).ask().await.unwrap(),
-            format!("six {}", u64::MAX)
-        );
+        assert_eq!(there.named("six", u64::MAX).ask().await.unwrap(), format!("six {}", u64::MAX));
         assert_eq!(there.seen().ask().await.unwrap(), 8);
     }
 }
