@@ -10,7 +10,7 @@ use std::thread;
 
 use wigwag_sim::{Options, Report, run};
 
-const SEEDS: u64 = 12_000;
+const SEEDS: u64 = 10_000;
 const SEEDS_NIGHTLY: u64 = 1_000_000;
 
 fn number(name: &str) -> Option<u64> {
