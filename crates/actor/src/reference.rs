@@ -259,7 +259,7 @@ impl<I: Interface> Ref<I> {
     }
 
     /// A way for many asks at once, up to `most`; see [`Pipeline`]. A session with another process
-    /// holds 65,536 asks in all.
+    /// holds 1,048,576 asks in all, up to 65,536 of them without a pipeline.
     ///
     /// # Errors
     /// `Overloaded` when the session has no room for any; whatever a call would meet.

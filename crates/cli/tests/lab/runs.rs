@@ -85,8 +85,9 @@ fn a_quick_run_finds_every_bad_participant_out_and_gives_the_honest_ones_numbers
     let said_of = |name: &str, words: &str| {
         let row = rows.iter().find(|row| row["participant"] == name);
         let reasons = row.map(|row| row["reasons"].to_string()).unwrap_or_default();
-        // Where others take the processors nobody's rate is held, and that is said instead.
-        let loud = reasons.contains("no quiet window") && reasons.contains("rate was not held");
+        // Where others take the processors, of this machine or below it, nobody's rate is held, and
+        // that is said instead.
+        let loud = reasons.contains("rate was not held");
         assert!(reasons.contains(words) || loud, "{name}: {words}: {reasons}");
     };
     for (name, words) in [
