@@ -182,7 +182,8 @@ impl Grant {
     }
 
     /// The lane has run dry and the peer is so far away that windows up to `most` pay. Each step takes
-    /// a round trip, so it is a long one, as far as the budget goes. True when the sender should hear of it now.
+    /// a round trip, so it is a long one, as far as the budget goes. True when the sender should hear
+    /// of it now.
     pub fn reach(&mut self, most: u64, budget: &mut Budget) -> bool {
         let before = self.window;
         let near = (self.window * LEAP).min(most).min(WINDOW_UNITS_MAX);

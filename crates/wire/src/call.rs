@@ -163,10 +163,7 @@ impl<'a> CallRun<'_, 'a> {
     /// The next call: the slot of its asker if they are asks, and the arguments.
     #[inline(always)]
     pub fn take(&mut self) -> Option<(u32, &'a [u8])> {
-        let arguments = self.items.next()?;
-        let slot = self.slot;
-        self.slot = slot.wrapping_add(1);
-        Some((slot, arguments))
+        self.in_a_loop().take()
     }
 
     /// The generation of the slots of all askers; `None` when they are tells.
