@@ -293,6 +293,24 @@ mod tests {
         assert_eq!(Calls::new(bytes.as_slice()).collect::<Vec<_>>(), expected);
     }
 
+    /// Some are taken in a loop, one beside it, and what is left comes as calls do.
+    #[test]
+    fn a_run_goes_on_behind_what_was_taken_of_it() {
+        let mut bytes = Buffer::new();
+        put(&mut bytes, ASKS, &[5, 9, 10, 17], &[1, 1, 1, 2, 1, 3, 1, 4, 1, 5]);
+        let mut calls = Calls::new(bytes.as_slice());
+        assert_eq!(calls.next().map(|call| call.arguments), Some(&[1][..]));
+        let mut run = calls.run().expect("four are left");
+        let mut looped = run.in_a_loop();
+        assert_eq!(looped.take(), Some((10, &[2][..])));
+        assert_eq!(looped.take(), Some((11, &[3][..])));
+        drop(looped);
+        assert_eq!(run.take(), Some((12, &[4][..])));
+        drop(run);
+        let last = Call { method: 17, asker: Some((13, 10)), arguments: &[5] };
+        assert_eq!((calls.next(), calls.next()), (Some(last), None));
+    }
+
     #[test]
     fn bytes_that_are_no_call_end_the_iteration() {
         let mut bytes = Buffer::new();
