@@ -103,6 +103,8 @@ pub struct Grant {
     freed: u64,
     /// Calls whose handlers have ended.
     handled: u64,
+    /// Of these the sender was told.
+    told: u64,
     /// Places that the lane has. Invariant: `announced - freed <= window`.
     window: u64,
     /// What of it came out of the budget for far peers.
@@ -143,8 +145,13 @@ impl Grant {
     }
 
     /// The actor has ended so many handlers.
-    pub fn handled(&mut self, calls: u64) {
+    pub(crate) fn handled(&mut self, calls: u64) {
         self.handled += calls;
+    }
+
+    /// Handlers have ended of which the sender was not told.
+    pub(crate) fn is_untold(&self) -> bool {
+        self.told < self.handled
     }
 
     /// The sender is stuck: the window doubles, or fits what it wants, as far as the budget goes.
@@ -218,6 +225,7 @@ impl Grant {
     /// What to announce: limit and handled calls.
     pub fn announce(&mut self) -> (u64, u64) {
         self.announced = self.announced.max(self.freed + self.window);
+        self.told = self.handled;
         (self.announced, self.handled)
     }
 

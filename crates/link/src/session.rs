@@ -79,6 +79,8 @@ pub struct Sender {
     budget: Budget,
     /// Grants with something to announce.
     due: BTreeSet<usize>,
+    /// Handlers may have ended of which the peer was not told.
+    untold: bool,
     /// Grants that wanted more than the budget had.
     waiting: BTreeSet<usize>,
     /// Limits to ask for.
@@ -117,6 +119,7 @@ impl Sender {
             grants: Vec::new(),
             budget: Budget::default(),
             due: BTreeSet::new(),
+            untold: false,
             waiting: BTreeSet::new(),
             needs: Vec::new(),
             pong: None,
@@ -300,6 +303,16 @@ impl Sender {
         due || measures
     }
 
+    /// The actor has ended so many handlers of calls on the peer's channel. That is told with the next
+    /// credit of the channel, or with the next batch that has nothing to say: an ack, a PING or a PONG
+    /// alone.
+    pub fn handled(&mut self, channel: u64, calls: u64) {
+        if let Some(grant) = self.granted(channel) {
+            grant.handled(calls);
+            self.untold = true;
+        }
+    }
+
     /// NEED has come. True: flush.
     pub fn needed(&mut self, channel: u64, wanted: u64) -> bool {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
@@ -440,6 +453,9 @@ impl Sender {
         header.encode(&mut out.head);
         if header.count > 0 {
             self.pulse.worked(now);
+        } else if self.due.is_empty() {
+            // Not with credit: under load that goes all the time, on one of many channels.
+            self.tell_handled();
         }
         self.ping |= self.distance.is_wanted();
         self.pulse.said(now, header.count > 0 || self.ping);
@@ -450,6 +466,15 @@ impl Sender {
             let close = Frame::Close { code, rule: rule.as_bytes(), detail: &[] };
             write::any(&mut out.head, &close);
             self.closed = true;
+        }
+    }
+
+    /// What was handled and not told goes with a batch that would be small.
+    fn tell_handled(&mut self) {
+        if core::mem::take(&mut self.untold) {
+            let grants = self.grants.iter().enumerate();
+            let untold = grants.filter(|(_, grant)| grant.is_some_and(|it| it.is_untold()));
+            self.due.extend(untold.map(|(at, _)| at));
         }
     }
 

@@ -44,8 +44,8 @@ impl LaneOwner for ChannelOwner {
         let link = &self.link;
         let mut sending = link.sending();
         let living = sending.grants.get(self.channel as usize) == Some(&self.attach);
-        if let (true, Some(grant)) = (living, sending.sender.granted(self.channel)) {
-            grant.handled(calls);
+        if living {
+            sending.sender.handled(self.channel, calls);
         }
     }
 

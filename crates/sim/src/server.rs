@@ -113,11 +113,11 @@ impl Server {
         Ok(())
     }
 
-    /// The units that the sender may use on each living channel.
-    pub fn free_units(&self, sender: &mut Sender) -> Vec<(u64, u64)> {
+    /// Each living channel, with the units that its sender may use and the calls that were handled.
+    pub fn counts(&self, sender: &mut Sender) -> Vec<(u64, u64, u64)> {
         let living = self.lanes.iter().filter(|lane| lane.living);
         let mut units = |lane: &Lane| Some(sender.granted(lane.channel)?.announced() - lane.used);
-        living.filter_map(|lane| Some((lane.channel, units(lane)?))).collect()
+        living.filter_map(|lane| Some((lane.channel, units(lane)?, lane.taken))).collect()
     }
 
     /// The session goes on over another connection.

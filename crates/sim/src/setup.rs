@@ -151,6 +151,11 @@ pub struct Weather {
 }
 
 impl Weather {
+    /// The first moment from `time` on from which nobody will stand still any more.
+    pub fn quiet(&self, time: Time) -> Time {
+        self.freezes.iter().map(|(.., until)| *until).fold(time, Time::max)
+    }
+
     /// The first moment from `time` on at which a node of `side` does not stand still.
     pub fn awake(&self, side: Side, time: Time) -> Time {
         let frozen = self.freezes.iter().filter(|(frozen, ..)| *frozen == side);

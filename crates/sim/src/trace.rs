@@ -1,21 +1,25 @@
 //! What happened, in order.
 //!
 //! Every event goes into a hash, so that two runs can be compared for nothing. The lines are only
-//! kept when somebody wants to read them.
+//! kept when somebody wants to read them, and of a very long story only the last.
 
 use core::fmt;
+use std::collections::VecDeque;
 
 use wigwag_wire::Time;
 
 use crate::random::mix;
 use crate::setup::Side;
 
+/// Lines that are kept; what broke a promise is seldom farther back.
+const LINES_MAX: usize = 50_000;
+
 /// The story of one run.
 #[derive(Debug, Default)]
 pub struct Trace {
     hash: u64,
     events: u64,
-    lines: Option<Vec<Line>>,
+    lines: Option<VecDeque<Line>>,
 }
 
 #[derive(Clone, Debug)]
@@ -30,7 +34,7 @@ struct Line {
 impl Trace {
     /// A trace; `record` keeps the lines.
     pub fn new(record: bool) -> Trace {
-        Trace { lines: record.then(Vec::new), ..Trace::default() }
+        Trace { lines: record.then(VecDeque::new), ..Trace::default() }
     }
 
     /// Adds an event with two numbers that mean what its name says.
@@ -43,7 +47,10 @@ impl Trace {
         let name = what.bytes().fold(0_u64, |sum, byte| sum * 31 + u64::from(byte) % 31);
         self.hash = mix(self.hash ^ name);
         if let Some(lines) = &mut self.lines {
-            lines.push(Line { at, side, what, first, second });
+            if lines.len() == LINES_MAX {
+                lines.pop_front();
+            }
+            lines.push_back(Line { at, side, what, first, second });
         }
     }
 
@@ -60,6 +67,10 @@ impl Trace {
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = self.lines.as_ref().map_or(0, |lines| lines.len() as u64);
+        if told > 0 && told < self.events {
+            writeln!(f, "{} events came before", self.events - told)?;
+        }
         for line in self.lines.iter().flatten() {
             let micros = line.at.as_nanos() / 1000;
             writeln!(

@@ -103,14 +103,16 @@ struct World {
     cuts: u64,
 }
 
-/// More events than any seed needs; a story that is longer goes in circles.
-const EVENTS_MAX: u64 = 2_000_000;
+/// More events than any seed needs; a story that is longer goes in circles. A megabyte that goes byte
+/// by byte has two million.
+const EVENTS_MAX: u64 = 20_000_000;
 
 /// After so long everything must have ended. Some wires carry a kilobyte a second.
 const STORY_MAX: Time = Time::from_nanos(4_000_000_000_000);
 
-/// What goes on when all is done: the last acks, and some signs of life.
-const LINGER_US: u64 = 3_000_000;
+/// What goes on when all is done: the last acks, and signs of life for longer than anybody's silence is
+/// borne, 17 s. So a connection that had gone dead before is found out, and another one is made.
+const LINGER_US: u64 = 20_000_000;
 
 /// Runs the world of `options` to its end.
 pub fn run(options: &Options) -> Run {
@@ -127,7 +129,9 @@ impl World {
         self.flush_all();
         let cuts = loop {
             self.go_on(|world| world.is_done())?;
-            let (end, cuts) = (self.shared.clock.now() + micros(LINGER_US), self.cuts);
+            // Who stands still has not read yet what the other side has said last.
+            let quiet = self.setup.weather.quiet(self.shared.clock.now());
+            let (end, cuts) = (quiet + micros(LINGER_US), self.cuts);
             self.go_on(|world| world.shared.clock.now() >= end || world.is_over())?;
             if self.cuts == cuts {
                 break cuts;

@@ -1,7 +1,7 @@
 //! Many worlds, and the same one twice.
 //!
 //! `WIGWAG_SEED=n` runs one seed and prints its story. `WIGWAG_SEEDS=n` says how many are tried,
-//! `WIGWAG_NIGHTLY` tries a hundred thousand.
+//! `WIGWAG_NIGHTLY` tries a million.
 
 use std::env;
 use std::ops::Range;

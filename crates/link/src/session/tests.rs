@@ -220,6 +220,44 @@ fn credit_and_need_travel_unsequenced() {
     assert_eq!(seen, expected.map(|frame| alloc::format!("{frame:?}")));
 }
 
+/// Whoever is told how much was handled knows more when the peer dies; so it is said whenever
+/// something is said, and never for its own sake.
+#[test]
+fn what_was_handled_is_told_with_whatever_goes_alone() {
+    let mut sender = sender();
+    let (other, channel) = (2, 5);
+    sender.grant(other, 64).unwrap();
+    sender.grant(channel, 64).unwrap();
+    sender.accepted(3, 100, Time::START);
+    sender.handled(channel, 2);
+    assert!(!sender.has_output());
+    let mut now = Time::START + Duration::from_millis(ACK_DELAY_MS);
+    sender.tick(now, || false).unwrap();
+    let mut receiver = Receiver::new(&Limits::default());
+    let credit = |handled| Frame::Credit { channel, limit: 64, handled };
+    let told = |frames: &[Frame<'_>]| {
+        frames.iter().map(|frame| alloc::format!("{frame:?}")).collect::<Vec<_>>()
+    };
+    assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), told(&[credit(2)]));
+    sender.handled(channel, 1);
+    sender.handled(7, 1);
+    for (id, handled) in [(1, Some(credit(3))), (2, None)] {
+        assert!(!sender.has_output());
+        now = sender.deadline().expect("a sign of life is due");
+        sender.heard(now);
+        sender.tick(now, || false).unwrap();
+        let ping = Frame::Ping { id, next_ms: 1000 };
+        let expected: Vec<_> = handled.into_iter().chain([ping]).collect();
+        assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), told(&expected));
+    }
+    sender.handled(channel, 1);
+    one_tell(&mut sender, 0, 1);
+    assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap().len(), 1, "not with a call");
+    sender.pinged(9, 1000);
+    let expected = told(&[credit(4), Frame::Pong { id: 9 }]);
+    assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), expected);
+}
+
 #[test]
 fn close_is_the_last_frame() {
     let mut sender = sender();

@@ -90,17 +90,63 @@ async fn dial(truth: Truth, diary: Diary, told: Arc<Mutex<Told>>) -> Outcome {
     for (number, answer) in answers {
         asks.push((number, in_time(PATIENCE, answer).await.map_err(|error| error.kind)));
     }
-    let ended = in_time(PATIENCE, diary.wait(is_ended)).await;
-    let end = diary.entries().into_iter().find_map(|(_, what)| match what {
-        SessionChange::Ended { deliveries, .. } => Some(deliveries.to_vec()),
-        _ => None,
-    });
+    let (ended, deliveries) = end(&diary).await;
     let handled = truth.handled();
-    *told.lock().unwrap() = Told { asks, sent: number, ended, deliveries: end.unwrap() };
+    *told.lock().unwrap() = Told { asks, sent: number, ended, deliveries };
     let anew = timeout(KNOWN_WITHIN, find::<Witness>(&node, &there)).await?;
     assert_eq!(anew.see(u64::MAX).timeout(KNOWN_WITHIN).ask().await?, u64::MAX);
     assert_eq!(truth.handled(), handled, "nothing of the old session is handled in the new life");
     Ok(())
+}
+
+/// When the session has ended, and what was said of its calls.
+async fn end(diary: &Diary) -> (Duration, Vec<Delivery>) {
+    let ended = in_time(PATIENCE, diary.wait(is_ended)).await;
+    let deliveries = diary.entries().into_iter().find_map(|(_, what)| match what {
+        SessionChange::Ended { deliveries, .. } => Some(deliveries.to_vec()),
+        _ => None,
+    });
+    (ended, deliveries.unwrap())
+}
+
+/// A dialer that calls a little and then says nothing.
+async fn dial_and_rest(diary: Diary, told: Arc<Mutex<Vec<Delivery>>>) -> Outcome {
+    let node = node(HOSTS[0], NodeOptions::default()).await?;
+    diary.keep(&node);
+    let witness = find::<Witness>(&node, &place(HOSTS[1], "witness")).await;
+    for number in 0..QUIET_CALLS {
+        witness.see(number).tell().await?;
+    }
+    *told.lock().unwrap() = end(&diary).await.1;
+    Ok(())
+}
+
+/// Fewer than what makes the receiver announce credit.
+const QUIET_CALLS: u64 = 7;
+
+/// The next heartbeat says what was handled before it.
+#[test]
+fn of_a_peer_that_was_quiet_for_a_heartbeat_all_is_known() {
+    seeds(20, |seed| {
+        let (truth, diary, starts) = (Truth::default(), Diary::default(), Starts::default());
+        let told = Arc::<Mutex<Vec<Delivery>>>::default();
+        let mut simulation = network(seed, Duration::from_millis(50));
+        let listener = (truth.clone(), starts.clone());
+        simulation.host(HOSTS[1], move || listen(listener.0.clone(), listener.1.clone()));
+        simulation.client(HOSTS[0], dial_and_rest(diary.clone(), told.clone()));
+        // By the half of a second they have found each other, and a heartbeat takes one.
+        while simulation.elapsed() < Duration::from_secs(3) {
+            simulation.step().expect("the dialer waits");
+        }
+        simulation.crash(HOSTS[1]);
+        simulation.bounce(HOSTS[1]);
+        simulation.run().expect("the dialer ends well");
+        let told = told.lock().unwrap();
+        let [Delivery { delivered, unknown, not_delivered, .. }] = told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!((delivered, unknown, not_delivered), (QUIET_CALLS, 0, 0), "seed {seed}");
+    });
 }
 
 /// How the listener goes.

@@ -115,10 +115,13 @@ impl Client {
         Ok(asked)
     }
 
-    /// The units that are free on each channel that is open.
-    pub fn free_units(&self, sender: &mut Sender) -> Vec<(u64, u64)> {
+    /// Each channel that is open, with the units that are free and the calls that were handled, as far
+    /// as this side was told.
+    pub fn told(&self, sender: &mut Sender) -> Vec<(u64, u64, u64)> {
         let open = self.attachments.iter().filter(|one| one.state == State::Open);
-        open.filter_map(|one| Some((one.channel, sender.window(one.channel)?.free()))).collect()
+        let told = open
+            .filter_map(|one| Some((one.channel, sender.window(one.channel)?.free(), one.handled)));
+        told.collect()
     }
 
     /// The session was cut: what became of the calls, as far as this side can know. Frames from

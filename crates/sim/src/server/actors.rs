@@ -63,7 +63,7 @@ impl Server {
                 Some(Mutant::CreditNever) => 0,
                 _ => 1,
             };
-            sender.granted(lane.channel).into_iter().for_each(|grant| grant.handled(1));
+            sender.handled(lane.channel, 1);
             sender.freed(lane.channel, mail.units * times);
         }
         if mail.asker.is_some() && shared.random.chance(20) {

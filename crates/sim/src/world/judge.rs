@@ -89,24 +89,25 @@ impl World {
                 must(kept == 0, "what is acknowledged is let go", || format!("{kept} bytes"))?;
             }
         }
-        self.both_agree_on_credit(pair, Side::Dialer)?;
-        self.both_agree_on_credit(pair, Side::Listener)
+        self.both_agree(pair, Side::Dialer)?;
+        self.both_agree(pair, Side::Listener)
     }
 
-    /// What a sender believes it may use is what its receiver counts.
-    fn both_agree_on_credit(&mut self, pair: usize, side: Side) -> Result<(), Violation> {
+    /// What a sender believes it may use is what its receiver counts, and it knows of all that was
+    /// handled: heartbeats have told it.
+    fn both_agree(&mut self, pair: usize, side: Side) -> Result<(), Violation> {
         let World { pairs, lines, .. } = self;
         let node = &mut pairs[pair][side as usize];
         let mut ours = match (&node.client, node.place.sender(lines)) {
-            (Some(client), Some(sender)) => client.free_units(sender),
+            (Some(client), Some(sender)) => client.told(sender),
             _ => Vec::new(),
         };
         let other = &mut pairs[pair][side.other() as usize];
         let theirs = other.place.sender(lines);
-        let mut theirs = theirs.map_or(Vec::new(), |sender| other.server.free_units(sender));
+        let mut theirs = theirs.map_or(Vec::new(), |sender| other.server.counts(sender));
         ours.sort_unstable();
         theirs.sort_unstable();
-        must(ours == theirs, "both sides agree on credit", || {
+        must(ours == theirs, "both sides agree on credit and on what was handled", || {
             format!("{side:?} believes {ours:?}, the other side {theirs:?}")
         })
     }
