@@ -10,8 +10,11 @@ use wigwag_wire::Time;
 
 use crate::limits::{
     FAR_BYTES_PER_MS, FAR_UNITS_PER_MS, UNACKED_BYTES_FAR_MAX, UNACKED_BYTES_MAX,
-    WINDOW_UNITS_FAR_MAX, WINDOW_UNITS_MAX,
+    WINDOW_UNITS_FAR_MAX,
 };
+
+/// A peer within this time there and back is near.
+const NEAR: Duration = Duration::from_millis(1);
 
 /// PINGs of a connection that are sent to measure: enough that one of them meets an idle peer.
 const MEASURES_MAX: u32 = 8;
@@ -69,9 +72,9 @@ impl Distance {
     /// The largest window of a channel that this distance asks for; nothing when the largest of near
     /// by is enough.
     pub fn window_units(&self) -> u64 {
-        match self.at(FAR_UNITS_PER_MS) {
-            near if near <= WINDOW_UNITS_MAX => 0,
-            far => far.min(WINDOW_UNITS_FAR_MAX),
+        match self.shortest {
+            Some(round) if round > NEAR => self.at(FAR_UNITS_PER_MS).min(WINDOW_UNITS_FAR_MAX),
+            _ => 0,
         }
     }
 
@@ -104,7 +107,7 @@ mod tests {
             (1, 0, UNACKED_BYTES_MAX),
             (2, 2 * FAR_UNITS_PER_MS, UNACKED_BYTES_MAX),
             (5, 5 * FAR_UNITS_PER_MS, 10 << 20),
-            (20, 20 * FAR_UNITS_PER_MS, 40 << 20),
+            (15, 15 * FAR_UNITS_PER_MS, 30 << 20),
             (1000, WINDOW_UNITS_FAR_MAX, UNACKED_BYTES_FAR_MAX),
         ] {
             let distance = measured(ms);
