@@ -26,9 +26,9 @@ pub const FAR_SESSION_UNITS_MAX: u64 = 4_194_304;
 /// What all sessions of a node may hold so: 1 GiB, which stays free as long as actors keep up.
 pub const FAR_NODE_UNITS_MAX: u64 = 16_777_216;
 
-/// What a fast sender has under way for each millisecond of a round trip: 65 million small calls a
-/// second, more than a core sends.
-pub const FAR_UNITS_PER_MS: u64 = 65_536;
+/// What a fast sender has under way for each millisecond of a round trip: 131 million small calls a
+/// second, about what a fast core sends through a relay.
+pub const FAR_UNITS_PER_MS: u64 = 131_072;
 
 /// The same as bytes: two gigabytes a second, more than one connection of a fast machine carries.
 pub const FAR_BYTES_PER_MS: u64 = 2 * 1024 * 1024;
@@ -179,6 +179,7 @@ impl Limits {
             (limits.batch_max, BATCH_BYTES_MIN),
             (limits.frame_max, 256),
             (limits.initial_units, 1),
+            (limits.attach_pending_max, 1),
         ];
         if least.iter().any(|(value, least)| value < least) {
             return Err(LinkError::protocol("a limit in HELLO is too small to work with"));
@@ -235,9 +236,17 @@ mod tests {
 
     #[test]
     fn a_limit_of_nothing_is_refused() {
-        let mut out = Buffer::new();
-        Limits { frame_max: 0, ..Limits::default() }.encode(&mut out);
-        assert!(Limits::decode(&mut Reader::new(out.as_slice())).is_err());
+        let common = Limits::default();
+        for limits in [
+            Limits { batch_max: BATCH_BYTES_MIN - 1, ..common },
+            Limits { frame_max: 255, ..common },
+            Limits { initial_units: 0, ..common },
+            Limits { attach_pending_max: 0, ..common },
+        ] {
+            let mut out = Buffer::new();
+            limits.encode(&mut out);
+            assert!(Limits::decode(&mut Reader::new(out.as_slice())).is_err(), "{limits:?}");
+        }
     }
 
     #[test]

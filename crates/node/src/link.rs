@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, We
 use std::task::Waker;
 use std::time::Duration;
 
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::FarPool;
 use wigwag_link::frame::Frame;
@@ -20,7 +20,6 @@ use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 
 use crate::asks::Asks;
 use crate::carrier::{Carried, Carrier};
-use crate::channel;
 use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
 use crate::fence::Fence;
@@ -30,8 +29,12 @@ use crate::resuming::Resuming;
 use crate::ring::Ring;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
+mod attaching;
 mod carrying;
 mod ending;
+
+pub(crate) use attaching::Attached;
+use attaching::Attaching;
 
 /// The PAIR1 header of every message: hop count 1, as NNG sends it.
 pub(crate) const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
@@ -43,12 +46,6 @@ const FRONTS: u64 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) why: Arc<str>,
-}
-
-/// What ATTACHED says.
-pub(crate) struct Attached {
-    pub(crate) schema_hash: u64,
-    pub(crate) codec: u8,
 }
 
 /// What we know of a channel of ours beside its credit.
@@ -70,7 +67,7 @@ pub(crate) struct Channel {
     pub(crate) gone: Option<CallErrorKind>,
     /// DETACH is on its way: the number is free again when DETACHED comes.
     leaving: bool,
-    attaching: Option<oneshot::Sender<Result<Attached, CallErrorKind>>>,
+    attaching: Option<Attaching>,
 }
 
 /// Bytes and frames of one link, both ways, since it began.
@@ -136,6 +133,8 @@ pub(crate) struct Link {
     pub(crate) resuming: Resuming,
     announcer: Announcer,
     pub(crate) asks: Asks,
+    /// ATTACHes that the peer bears unanswered.
+    attaches: Arc<Semaphore>,
     pub(crate) reading: Fence<Reading>,
     sending: Mutex<Sending>,
     /// Something was acknowledged, or the link ended.
@@ -184,6 +183,7 @@ impl Link {
             resuming,
             announcer,
             asks: Asks::new(identity.limits.slots_max),
+            attaches: attaching::attaches(&identity.limits),
             reading: Fence::new(Reading::new(me.clone(), receiver, &ours.limits, exports)),
             sending: Mutex::new(Sending {
                 sender,
@@ -263,51 +263,6 @@ impl Link {
         LinkStatistics { frames_sent, ..sending.statistics }
     }
 
-    /// Opens a channel to the actor exported as `name`.
-    ///
-    /// # Cancellation
-    /// Dropped while it waits, the channel is given back.
-    pub(crate) async fn attach(
-        self: &Arc<Link>,
-        name: &str,
-        schema_hash: u64,
-        target: &Arc<str>,
-    ) -> Result<(channel::Channel, Attached), CallError> {
-        let (answer, attached) = oneshot::channel();
-        let number = {
-            let mut sending = self.sending();
-            sending.check(target)?;
-            let Some(channel) = sending.sender.open_channel() else {
-                return Err(CallError::new(CallErrorKind::Overloaded, target)
-                    .with_detail("the peer accepts no more channels"));
-            };
-            let at = channel as usize;
-            if sending.channels.len() == at {
-                sending.channels.push(Channel::new(target));
-            }
-            sending.channels[at] = Channel { attaching: Some(answer), ..Channel::new(target) };
-            let target = name.as_bytes();
-            let codec = self.codec;
-            let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec };
-            sending.sender.outbox.append(|out| write::any(out, &attach));
-            channel
-        };
-        let (link, target_name) = (self.clone(), target.clone());
-        let mut channel = channel::Channel { link, number, target: target_name, is_fixed: false };
-        self.flush();
-        match attached.await {
-            Ok(Ok(attached)) => {
-                channel.is_fixed = attached.codec == CODEC_FIXED;
-                Ok((channel, attached))
-            }
-            Ok(Err(kind)) => Err(CallError::new(kind, target)),
-            Err(_) => match self.sending().check(target) {
-                Err(error) => Err(error),
-                Ok(()) => Err(CallError::new(CallErrorKind::NotDelivered, target)),
-            },
-        }
-    }
-
     /// The last reference to the channel's actor is gone. Not before this may its number be used
     /// again, or an old reference would reach another actor.
     pub(crate) fn detach(&self, channel: u64) {
@@ -380,16 +335,6 @@ impl Sending {
         Ok(())
     }
 
-    /// ATTACHED has come.
-    pub(crate) fn attached(&mut self, number: u64, limit: u64, attached: Attached) {
-        self.sender.attached(number, limit);
-        let channel = self.channels.get_mut(number as usize);
-        if let Some(answer) = channel.and_then(|channel| channel.attaching.take()) {
-            // The asker may have gone away; then its reference was never made.
-            let _ = answer.send(Ok(attached));
-        }
-    }
-
     /// DETACHED has come; gives the senders that waited.
     pub(crate) fn detached(&mut self, number: u64, code: Code) -> Vec<Waker> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
@@ -402,7 +347,7 @@ impl Sending {
             self.sender.close_channel(number);
         }
         if let Some(answer) = channel.attaching.take() {
-            let _ = answer.send(Err(kind));
+            answer.send(Err(kind));
         }
         channel.parked.drain()
     }

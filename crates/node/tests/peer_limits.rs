@@ -1,0 +1,72 @@
+//! What a peer bears, by its limits, it is not given more of.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+#[path = "support/raw.rs"]
+mod raw;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use wigwag::Node;
+use wigwag_link::frame::{Frame, kind};
+use wigwag_link::{Identity, Limits};
+
+/// What is waited for comes at once; this only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Clock;
+
+#[wigwag::actor]
+impl Clock {
+    pub fn tick(&mut self) {}
+}
+
+#[tokio::test]
+async fn no_more_channels_are_opened_at_once_than_the_peer_bears() {
+    const ALL: usize = 7;
+    const MOST: usize = 2;
+    let (listener, address) = raw::listen().await;
+    let node = Arc::new(Node::new());
+    let opening: Vec<_> = (0..ALL)
+        .map(|at| {
+            let (node, address) = (node.clone(), format!("{address}/clock-{at}"));
+            tokio::spawn(async move { node.actor::<Clock>(&address).await })
+        })
+        .collect();
+    // This one goes away while it waits, and its channel is given back.
+    let fleeting = {
+        let (node, address) = (node.clone(), format!("{address}/fleeting"));
+        tokio::spawn(async move { node.actor::<Clock>(&address).await })
+    };
+    let mut peer = raw::arrival(&listener).await;
+    let limits = Limits { attach_pending_max: MOST as u64, ..Limits::default() };
+    peer.accept(Identity { limits, ..raw::identity() }).await;
+    let mut pending = Vec::new();
+    for id in 0..ALL as u64 {
+        while pending.len() < MOST.min(ALL - id as usize) {
+            pending.push(timeout(PATIENCE, peer.until(kind::ATTACH)).await.unwrap());
+        }
+        if id == 0 {
+            fleeting.abort();
+        }
+        // What was to be sent by now is sent before the answer to this.
+        peer.tell(&[Frame::Ping { id, next_ms: 1000 }]).await;
+        let next = loop {
+            let seen = timeout(PATIENCE, peer.frame()).await.unwrap().unwrap();
+            if seen.kind == kind::ATTACH || seen.kind == kind::PONG {
+                break seen.kind;
+            }
+        };
+        assert_eq!(next, kind::PONG, "{} are not answered", pending.len());
+        let Frame::Attach { channel, schema_hash, .. } = pending.remove(0).frame() else {
+            unreachable!("it is an ATTACH");
+        };
+        let limit = 64;
+        peer.tell(&[Frame::Attached { channel, limit, schema_hash, codec: 0, reference: &[] }])
+            .await;
+    }
+    for opened in opening {
+        timeout(PATIENCE, opened).await.unwrap().unwrap().unwrap();
+    }
+}
