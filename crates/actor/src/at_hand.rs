@@ -9,7 +9,8 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 
 use wigwag_wire::Buffer;
-use wigwag_wire::run::{ITEM_BEGIN, end_item};
+use wigwag_wire::run::{ITEM_BEGIN, ITEM_BYTES_MAX, end_item};
+use wigwag_wire::small::WINDOW_BYTES;
 
 use crate::interface::Message;
 
@@ -77,6 +78,7 @@ pub fn lend(borrower: Borrower, method: u32, room: usize, bytes: &mut Buffer) {
     });
     (place.borrower, place.method) = (borrower, method);
     (place.room, place.lent) = (room, room);
+    bytes.make_ready(room * (ITEM_BEGIN + ITEM_BYTES_MAX) + WINDOW_BYTES);
     std::mem::swap(&mut place.bytes, bytes);
     AT_HAND.set(ManuallyDrop::new(Some(place)));
 }
@@ -111,7 +113,7 @@ impl AtHand {
         if !message.travels() {
             return false;
         }
-        let window = self.bytes.place();
+        let Some(window) = self.bytes.ready_place() else { return false };
         let fixed =
             if borrower.is_fixed() { message.encode_fixed(window, ITEM_BEGIN) } else { None };
         let end = fixed.or_else(|| message.encode_small(window, ITEM_BEGIN));

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use wigwag_wire::call::{self, CallRun, Calls};
+use wigwag_wire::fixed::Fixed;
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::chunk::Frames;
@@ -58,11 +59,11 @@ pub(crate) trait Source<A: Actor> {
     fn refuse(&mut self, whose: Whose<'_, A::Message>);
 }
 
-/// Nobody but the mailbox holds the asker's place: what he asked for is not begun. One load, of a line
-/// that the answer needs next.
+/// Nobody but the mailbox holds the asker's place: what he asked for is not begun, unless he has asked
+/// for no more than a receipt. One load, of a line that the answer needs next.
 #[inline(always)]
 pub(crate) fn is_gone(asker: &Arc<dyn LocalReply>) -> bool {
-    Arc::strong_count(asker) == 1
+    Arc::strong_count(asker) == 1 && asker.is_called_off()
 }
 
 impl<A: Actor> Source<A> for Taking<'_, A::Message> {
@@ -216,12 +217,38 @@ impl<'a> SameCalls<'_, 'a> {
         Some(arguments)
     }
 
+    /// Has `handle` read the arguments of one call after the other, and handle it, as long as they are
+    /// values of that width. A loop of its own, because that of all others needs more registers than
+    /// there are.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    #[inline(never)]
+    pub fn each_fixed(
+        &mut self,
+        reply: &mut Reply<'_>,
+        fixed: Fixed,
+        mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let (control, generation) = (self.control, self.run.generation());
+        let mut run = self.run.in_a_loop();
+        while !control.is_marked() {
+            let Some((slot, values)) = run.take_fixed(fixed) else { break };
+            if let Some(generation) = generation {
+                reply.renew(ReplySlot::Remote { slot, generation });
+            }
+            handle(&mut Reader::new(values), reply)?;
+            reply.end();
+        }
+        Ok(())
+    }
+
     /// Has `handle` read the arguments of one call after the other, and handle it. After an error the
     /// one that it is about was the last.
     ///
     /// # Errors
     /// What `handle` gives.
-    #[inline(always)]
+    #[inline(never)]
     pub fn each<M>(
         &mut self,
         reply: &mut Reply<'_>,

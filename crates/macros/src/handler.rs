@@ -7,7 +7,7 @@ use syn::ext::IdentExt;
 
 use crate::definition::{Definition, local, locals};
 use crate::kind;
-use crate::message::{arm, body, only_here};
+use crate::message::{arm, body, body_fixed, fixed, only_here};
 use crate::method::{Method, Runs, Shape, at};
 
 /// `impl Interface`.
@@ -260,12 +260,26 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
 fn handle_run(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
     let (calls, message) = (local("calls"), &definition.message);
+    let fixed_width = local("fixed");
     let arms = definition.methods.iter().zip(0u32..);
     let arms = arms.filter(|(one, _)| one.runs == Runs::Plain && !one.is_stream);
     let arms = arms.map(|(one, at)| {
         let run = call(definition, one, true);
         let body = body(one, true, &quote!({ #run }));
-        quote!(#at => #calls.each(#reply, |#reader, #reply| #body),)
+        let each = quote!(#calls.each(#reply, |#reader, #reply| #body));
+        if one.arguments.is_empty() {
+            return quote!(#at => #each,);
+        }
+        let (fixed, body) = (fixed(one), body_fixed(one, &quote!({ #run })));
+        quote! {
+            #at => {
+                if const { #fixed.is_some() } {
+                    let #fixed_width = const { #fixed };
+                    #calls.each_fixed(#reply, #fixed_width, |#reader, #reply| #body)?;
+                }
+                #each
+            }
+        }
     });
     quote! {
         #[inline]

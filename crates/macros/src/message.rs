@@ -187,7 +187,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
 }
 
 /// The width of all arguments of a method, as a constant expression.
-fn fixed(method: &Method) -> TokenStream {
+pub(crate) fn fixed(method: &Method) -> TokenStream {
     let kinds = method.arguments.iter().map(|argument| {
         let kind = &argument.kind;
         quote_spanned!(at(argument.span)=> <#kind as ::wigwag::__private::Encode>::FIXED)
@@ -245,17 +245,11 @@ pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> T
 pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStream {
     let (reader, count, fixed) = (local("reader"), local("count"), fixed(method));
     let required = method.required();
-    let (locals, spans) = (locals(method), method.arguments.iter().map(|one| one.span));
-    let kinds = method.arguments.iter().map(|argument| match argument.shape {
-        Shape::Text if lend => quote!(&::core::primitive::str),
-        Shape::Bytes if lend => quote!(&[::core::primitive::u8]),
-        _ => argument.kind.clone(),
-    });
+    let (locals, kinds) = (locals(method), kinds(method, lend));
     let takes = (0..).zip(&method.arguments).map(|(at, argument)| {
         take(&reader, (at >= required).then_some((at, &count)), argument.span)
     });
-    let takes_fixed = spans
-        .map(|span| quote_spanned!(at(span)=> ::wigwag::__private::Decode::take_fixed(#reader)?));
+    let takes_fixed = takes_fixed(method);
     let check = check(&count, required, "argument");
     if method.arguments.is_empty() {
         return quote! {
@@ -266,7 +260,7 @@ pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStre
         {
             let (#(#locals,)*): (#(#kinds,)*) =
                 if ::wigwag::__private::fixed::begin(#reader, const { #fixed })? {
-                    (#(#takes_fixed,)*)
+                    #takes_fixed
                 } else {
                     ::wigwag::__private::nested(#reader, |#reader, #count| {
                         let _ = #count;
@@ -277,4 +271,34 @@ pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStre
             ::core::result::Result::Ok(#then)
         }
     }
+}
+
+/// The same behind values of fixed width, where the arguments have one.
+pub(crate) fn body_fixed(method: &Method, then: &TokenStream) -> TokenStream {
+    let (locals, kinds) = (locals(method), kinds(method, true));
+    let takes_fixed = takes_fixed(method);
+    quote! {
+        {
+            let (#(#locals,)*): (#(#kinds,)*) = #takes_fixed;
+            ::core::result::Result::Ok(#then)
+        }
+    }
+}
+
+/// The types that the arguments are read as.
+fn kinds(method: &Method, lend: bool) -> Vec<TokenStream> {
+    let kinds = method.arguments.iter().map(|argument| match argument.shape {
+        Shape::Text if lend => quote!(&::core::primitive::str),
+        Shape::Bytes if lend => quote!(&[::core::primitive::u8]),
+        _ => argument.kind.clone(),
+    });
+    kinds.collect()
+}
+
+fn takes_fixed(method: &Method) -> TokenStream {
+    let reader = local("reader");
+    let takes = method.arguments.iter().map(
+        |one| quote_spanned!(at(one.span)=> ::wigwag::__private::Decode::take_fixed(#reader)?),
+    );
+    quote!((#(#takes,)*))
 }

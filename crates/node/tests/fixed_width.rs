@@ -2,9 +2,17 @@
 //! or as MessagePack, and two ends that do not know the same types never use it.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
+#[path = "support/raw.rs"]
+mod raw;
+
 use std::time::Duration;
 
-use wigwag::{Actor, CallErrorKind, Message, Node, NodeOptions};
+use wigwag::{Actor, CallErrorKind, Decode, Message, Node, NodeOptions};
+use wigwag_link::{Code, Identity, features};
+use wigwag_wire::Reader;
+
+/// The number of [`Register::place`].
+const PLACE: u8 = 2;
 
 #[derive(Message, Clone, Copy, Debug, Default, PartialEq)]
 struct Point {
@@ -177,4 +185,36 @@ async fn what_has_another_width_than_its_type_is_refused() {
             }
         }
     }
+}
+
+/// Calls that follow each other may change their form from one to the next, and one that is not
+/// understood takes none of its neighbours with it.
+#[tokio::test]
+async fn a_run_of_calls_in_every_form_is_answered_in_order() {
+    const ON: &[u8] = &[0xC1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0];
+    const NEITHER: &[u8] = &[0xC1, 1, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0];
+    const SHORT: &[u8] = &[0xC1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0];
+    const ARRAY: &[u8] = &[0x92, 0x93, 3, 4, 0xC2, 1];
+    let all = [ON, ON, ARRAY, ON, NEITHER, ON, SHORT, ARRAY, ARRAY, ON];
+    let (service, _client, there) = reached(true, true).await;
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let mut peer = raw::Raw::dial(&bound.to_string()).await;
+    peer.open(Identity { offered: features::RUNS, ..raw::identity() }).await;
+    peer.attach(0, "register").await;
+    peer.ask_all(0, PLACE, &all).await;
+    let mut outcomes = Vec::new();
+    while outcomes.len() < all.len() {
+        let seen = peer.frame().await.expect("the session goes on");
+        outcomes.extend(seen.outcomes());
+    }
+    for (at, (item, (slot, outcome))) in all.into_iter().zip(outcomes).enumerate() {
+        let expected = match item {
+            ON => Ok((Point { x: 1, y: 2, on: true }, 0.0)),
+            ARRAY => Ok((Point { x: 3, y: 4, on: false }, 1.0)),
+            _ => Err(Code::BAD_ARGUMENTS),
+        };
+        let outcome = outcome.map(|value| Decode::decode(&mut Reader::new(&value)).unwrap());
+        assert_eq!((slot, outcome), (at as u64, expected));
+    }
+    assert_eq!(there.seen().ask().await.unwrap(), 8);
 }

@@ -104,6 +104,20 @@ impl Buffer {
             .expect("memory was grown to hold it")
     }
 
+    /// The same where memory was [made ready](Self::make_ready); `None` where it was not.
+    #[inline(always)]
+    pub fn ready_place<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
+        self.memory.get_mut(self.length..)?.first_chunk_mut()
+    }
+
+    /// Makes memory ready for so many bytes more.
+    pub fn make_ready(&mut self, bytes: usize) {
+        let end = self.length.saturating_add(bytes);
+        if end > self.memory.len() {
+            grow(&mut self.memory, end);
+        }
+    }
+
     /// Counts bytes in that were written behind the end.
     #[inline(always)]
     pub fn advance(&mut self, used: usize) {

@@ -4,6 +4,7 @@
 //! asker, the method, and the arguments. A lane keeps the calls of a session as they came and reads
 //! each one when its turn has come; so a call is decoded once, straight into its handler.
 
+use crate::fixed::Fixed;
 use crate::run::{Items, Run, is_run};
 use crate::small::{SMALL_BYTES_MAX, Window, put_numbers, store};
 use crate::{Buffer, Encode, Reader, varint};
@@ -197,6 +198,15 @@ impl<'a> LoopedRun<'_, '_, 'a> {
         let slot = self.slot;
         self.slot = slot.wrapping_add(1);
         Some((slot, arguments))
+    }
+
+    /// The same, if the arguments are values of that width: they are given without their mark.
+    #[inline(always)]
+    pub fn take_fixed(&mut self, fixed: Fixed) -> Option<(u32, &'a [u8])> {
+        let values = self.items.next_fixed(fixed)?;
+        let slot = self.slot;
+        self.slot = slot.wrapping_add(1);
+        Some((slot, values))
     }
 }
 

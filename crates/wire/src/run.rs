@@ -5,6 +5,7 @@
 //! its length, and so many bytes. An item stands for a frame of its own in every other respect.
 
 use crate::call::{ASK, ASKS, REPLIES, REPLY, TELL, TELLS};
+use crate::fixed::{Fixed, MARK};
 use crate::small::{Window, store};
 use crate::{Buffer, Reader, varint};
 
@@ -35,6 +36,19 @@ impl<'a> Items<'a> {
     /// The bytes of those that were not given out yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
+    }
+
+    /// The values of the next one, if they are of that width; otherwise nothing is taken. Where the one
+    /// behind it lies is known beforehand then, so a processor need not have read its length.
+    #[inline(always)]
+    pub fn next_fixed(&mut self, fixed: Fixed) -> Option<&'a [u8]> {
+        let (item, rest) = self.rest.split_at_checked(2 + fixed.bytes())?;
+        let (head, values) = item.split_first_chunk::<2>()?;
+        if *head != [1 + fixed.bytes() as u8, MARK] {
+            return None;
+        }
+        self.rest = rest;
+        Some(values)
     }
 
     /// How many there are; `None` when the bytes are no items, none, or more than a run may have.
@@ -318,6 +332,7 @@ impl Joiner {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Encode;
     use crate::call::{Call, Calls};
     use alloc::vec;
     use alloc::vec::Vec;
@@ -392,6 +407,27 @@ mod tests {
         joiner.told(5, 16);
         assert!(!joiner.tell(&mut out, 5, 16, content(&[2; ITEM_BYTES_MAX + 1])));
         assert_eq!(out.as_slice(), before);
+    }
+
+    #[test]
+    fn values_of_a_width_are_taken_until_something_else_comes() {
+        let fixed = <(u8, u16)>::FIXED;
+        let good = [4, MARK, 1, 2, 3];
+        let others: [&[u8]; 6] = [
+            &[4, 0x93, 1, 2, 3],
+            &[3, MARK, 1, 2],
+            &[5, MARK, 1, 2, 3, 4],
+            &[4, MARK, 1],
+            &[0],
+            &[],
+        ];
+        for other in others {
+            let bytes = [&good, &good, other].concat();
+            let mut items = Items::new(&bytes);
+            let taken: Vec<_> = core::iter::from_fn(|| items.next_fixed(fixed)).collect();
+            assert_eq!(taken, [&good[2..]; 2]);
+            assert_eq!(items.rest(), other);
+        }
     }
 
     #[test]
