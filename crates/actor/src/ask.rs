@@ -284,6 +284,15 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
         }
     }
 
+    /// Nobody waits for the answer any more, and the call is to be handled all the same.
+    pub(crate) fn disown(mut self) {
+        // An actor of another process is not told of anybody who goes away.
+        if let Waiting::Here(place) = &self.place {
+            place.disown();
+            self.place = Waiting::Over;
+        }
+    }
+
     /// A small reply that is there is decoded where the caller wants it; all else is rarer and
     /// stays out of the way.
     #[inline(always)]

@@ -15,6 +15,8 @@ enum State<R> {
     Done(Outcome<R>),
     /// The outcome was taken, or nobody wants it any more.
     Over,
+    /// Nobody wants the outcome, and the call is to be handled all the same.
+    Disowned,
 }
 
 thread_local! {
@@ -56,7 +58,7 @@ impl<R> OneShot<R> {
                 State::Done(outcome) => Poll::Ready(outcome),
                 _ => Poll::Pending,
             },
-            State::Over => Poll::Pending,
+            State::Over | State::Disowned => Poll::Pending,
         }
     }
 
@@ -96,10 +98,24 @@ impl<R> OneShot<R> {
         matches!(&*self.lock(), State::Waiting(Some(asker)) if asker.will_wake(waker))
     }
 
-    /// The asker went away.
+    /// The asker went away, and what was not begun need not be.
     pub(crate) fn abandon(&self) {
+        self.close(State::Over);
+    }
+
+    /// The asker went away, and the call is to be handled all the same.
+    pub(crate) fn disown(&self) {
+        self.close(State::Disowned);
+    }
+
+    /// True when the call need not be begun any more.
+    pub(crate) fn is_called_off(&self) -> bool {
+        matches!(*self.lock(), State::Over)
+    }
+
+    fn close(&self, state: State<R>) {
         // What lies there may be a reference whose end wakes others: not under the lock.
-        let before = std::mem::replace(&mut *self.lock(), State::Over);
+        let before = std::mem::replace(&mut *self.lock(), state);
         drop(before);
     }
 

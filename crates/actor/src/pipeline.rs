@@ -34,10 +34,14 @@ pub trait Asks<I: Interface>: Send {
         waker: Option<&Waker>,
     ) -> Attempt<()>;
 
-    /// Moves the answers that have come, in the order of the asks, to `into`, which is empty; at
-    /// least one. Flushes what waits if there is none. An error stands for every ask that has no
-    /// answer yet.
-    fn poll_answers(&mut self, into: &mut Answers, waker: &Waker) -> Poll<Result<(), CallError>>;
+    /// Moves the answers that have come, from that of ask `next` on, to `into`, which is empty; at
+    /// least one. Flushes what waits if there is none. An error is that of ask `next` alone.
+    fn poll_answers(
+        &mut self,
+        next: u64,
+        into: &mut Answers,
+        waker: &Waker,
+    ) -> Poll<Result<(), CallError>>;
 
     /// The asker goes away, after so many asks.
     fn leave(&mut self, asked: u64);

@@ -22,6 +22,11 @@ pub(crate) trait LocalReply: Any + Send + Sync {
     /// False when the asker has gone away.
     fn is_awaited(&self) -> bool;
 
+    /// True when the asker has gone away and what was not begun need not be.
+    fn is_called_off(&self) -> bool {
+        !self.is_awaited()
+    }
+
     /// True while who is woken by `waker` waits for it, if that is known.
     fn is_awaited_by(&self, _: &Waker) -> bool {
         false
@@ -33,6 +38,10 @@ pub(crate) trait LocalReply: Any + Send + Sync {
 impl<R: Send + 'static> LocalReply for OneShot<R> {
     fn is_awaited(&self) -> bool {
         OneShot::is_awaited(self)
+    }
+
+    fn is_called_off(&self) -> bool {
+        OneShot::is_called_off(self)
     }
 
     fn is_awaited_by(&self, waker: &Waker) -> bool {
@@ -180,6 +189,11 @@ impl<'r> Reply<'r> {
             ReplySlot::Local(place) => place.is_awaited(),
             ReplySlot::Remote { .. } => true,
         }
+    }
+
+    /// True when an asker of this process has gone away and the call, if not begun, need not be.
+    pub(crate) fn is_called_off(&self) -> bool {
+        matches!(&self.slot, ReplySlot::Local(place) if place.is_called_off())
     }
 
     /// True while who is woken by `waker` waits for it, in this process and with nothing in between.

@@ -181,7 +181,7 @@ impl<M> SideBySide<M> {
         let waiting = self.keys.get_mut(&key).map(|serial| &mut serial.waiting);
         let Some(mut call) = waiting.and_then(VecDeque::pop_front) else { return Ok(true) };
         self.waiting -= 1;
-        if call.reply.is_wanted() && !call.reply.is_awaited() {
+        if call.reply.is_called_off() {
             call.reply.end();
             self.leave(Some(key));
             return Ok(true);

@@ -30,7 +30,7 @@ impl<M> Stashed<M> {
     /// The call, to be handled; `None` when its asker has gone away meanwhile.
     pub(crate) fn begin(mut self) -> Option<(M, Reply<'static>, Origin<M>)> {
         let (message, mut reply) = self.call.take()?;
-        if reply.is_wanted() && !reply.is_awaited() {
+        if reply.is_called_off() {
             reply.end();
             return None;
         }

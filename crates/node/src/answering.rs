@@ -186,7 +186,7 @@ mod tests {
         let filling = &mut answering.rings[0];
         ring.publish(&mut filling.laid, filling.next);
         let (mut answers, mut taken) = (Answers::default(), Vec::new());
-        if let Poll::Ready(Ok(())) = ring.poll(&mut answers, Waker::noop()) {
+        if let Poll::Ready(Ok(())) = ring.poll(0, &mut answers, Waker::noop()) {
             while let Some(one) = answers.take() {
                 taken.push(match one {
                     Taken::Short(value) => Ok(value.to_vec().into()),
@@ -228,6 +228,25 @@ mod tests {
         assert!(!answering.complete(&asks, ring.asker(0), b"again"));
         assert!(!answering.complete(&asks, ring.asker(1), b"again"));
         assert!(!answering.complete(&asks, (slot - 1, 0), b"no ring"));
+    }
+
+    /// What was never sent is a last part of what was asked, also where it begins a lap later.
+    #[test]
+    fn of_a_session_that_ends_each_ask_hears_what_is_known_of_it() {
+        for unsent in [0, 63, 64, 130, 200] {
+            let (asks, ring, _) = ring(200);
+            for number in [199, unsent].into_iter().filter(|number| *number < 200) {
+                asks.lose_from(ring.asker(number));
+            }
+            asks.fail_all(|| Box::new((CallErrorKind::Unknown, "it ended".into())));
+            for next in 0..200 {
+                let told = ring.poll(next, &mut Answers::default(), Waker::noop());
+                let Poll::Ready(Err((kind, _))) = told else { panic!("{next} is awaited") };
+                let never_left = next >= unsent.min(199);
+                assert_eq!(kind == CallErrorKind::NotDelivered, never_left, "{next} of {unsent}");
+                assert_eq!(kind == CallErrorKind::Unknown, !never_left, "{next} of {unsent}");
+            }
+        }
     }
 
     #[test]

@@ -191,6 +191,15 @@ impl Asks {
         }
     }
 
+    /// An ask has never left; nor have those of the same pipeline behind it.
+    pub(crate) fn lose_from(&self, asker: (u32, u32)) {
+        if asker.0 >= self.rings.floor()
+            && let Some(ring) = self.rings.find(asker.0)
+        {
+            ring.lose_from(asker);
+        }
+    }
+
     /// None of those who wait will hear anything; gives whom to wake.
     pub(crate) fn fail_all(&self, failure: impl Fn() -> Failure) -> Vec<Waker> {
         let (kind, why) = *failure();

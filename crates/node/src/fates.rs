@@ -63,9 +63,11 @@ impl Unsent {
         }
     }
 
-    /// Their askers hear that; gives those that waited. What pipelines have asked is told as unknown,
-    /// one error for all.
+    /// Their askers hear that; gives those that waited. Those of pipelines hear it when all asks end.
     pub(crate) fn fail(&self, asks: &Asks, why: &Arc<str>) -> Vec<Waker> {
+        for (slot, generation, _) in &self.asks {
+            asks.lose_from((*slot, *generation));
+        }
         let singles = self.asks.iter().flat_map(|(slot, generation, count)| {
             (*slot..slot.saturating_add(*count)).map(|slot| (slot, *generation))
         });

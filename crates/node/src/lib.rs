@@ -94,7 +94,37 @@
 //! [`NodeOptions::keep_sessions`] gives it. Then later calls fail as
 //! [`NotDelivered`](CallErrorKind::NotDelivered), and so do asks that never reached the peer; others
 //! under way fail as [`Unknown`](CallErrorKind::Unknown). Of tells
-//! [an event](Node::session_events) says how many were delivered, not delivered, or nobody knows.
+//! [an event](Node::session_events) says how many were delivered, not delivered, or nobody knows; a
+//! [receipt](Call::receipt) says it of a single one:
+//!
+//! ```
+//! use wigwag::{Actor, Fate};
+//!
+//! #[derive(Default)]
+//! struct Ledger {
+//!     sum: u64,
+//! }
+//!
+//! #[wigwag::actor]
+//! impl Ledger {
+//!     pub fn book(&mut self, amount: u64) {
+//!         self.sum += amount;
+//!     }
+//! }
+//!
+//! #[wigwag::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//!     let ledger = Ledger::default().spawn();
+//!     let receipt = ledger.book(7).receipt().await?;
+//!     match receipt.await {
+//!         Fate::Delivered => println!("it is booked"),
+//!         Fate::NotDelivered => println!("it is not, and may be sent again"),
+//!         Fate::Unknown => println!("it may be booked: look before you send it again"),
+//!     }
+//!     Ok(())
+//! }
+//! ```
+//!
 //! `GUARANTEES.md` has all of it, with the test that holds each sentence.
 //!
 //! # Many asks at once
@@ -206,12 +236,12 @@ pub use runtime::spawn;
 pub use wigwag_actor::{
     Activity, Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind,
     Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,
-    Failure, GroupError, Groups, Handle, Heard, Here, Inspection, Interface, Life, Loss, Losses,
-    Monitor, NameError, NotSent, NotStashed, Owed, Pace, Pipeline, Reason, Ref, Refused,
-    ReplaceError, Restart, Router, RouterError, Runs, Shutdown, Snapshot, StateMachine, StopPlan,
-    Stopped, Strategy, Streaming, Supervisor, SupervisorError, SupervisorRef, Tell, This, Timer,
-    TimerError, Told, TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell, WhenFull,
-    Yield, block_on, dead_letters, losses, registry,
+    Failure, Fate, GroupError, Groups, Handle, Heard, Here, Inspection, Interface, Life, Loss,
+    Losses, Monitor, NameError, NotSent, NotStashed, Owed, Pace, Pipeline, Reason, Receipt, Ref,
+    Refused, ReplaceError, Restart, Router, RouterError, Runs, Shutdown, Snapshot, StateMachine,
+    StopPlan, Stopped, Strategy, Streaming, Supervisor, SupervisorError, SupervisorRef, Tell, This,
+    Timer, TimerError, Told, TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell,
+    WhenFull, Yield, block_on, dead_letters, losses, registry,
 };
 pub use wigwag_macros::{Message, actor, handler, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

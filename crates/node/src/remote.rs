@@ -114,8 +114,13 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
         sent
     }
 
-    fn poll_answers(&mut self, into: &mut Answers, waker: &Waker) -> Poll<Result<(), CallError>> {
-        let Poll::Ready(taken) = self.ring.poll(into, waker) else {
+    fn poll_answers(
+        &mut self,
+        next: u64,
+        into: &mut Answers,
+        waker: &Waker,
+    ) -> Poll<Result<(), CallError>> {
+        let Poll::Ready(taken) = self.ring.poll(next, into, waker) else {
             if !turn::is_open() {
                 self.remote.channel.link.flush();
             }

@@ -35,6 +35,8 @@ struct Shared {
     answered: u64,
     waker: Option<Waker>,
     over: Option<Over>,
+    /// Asks from this one on have certainly not reached anybody.
+    unsent: u64,
     /// The asker went away.
     left: bool,
 }
@@ -52,7 +54,8 @@ impl Ring {
     /// Of 2 to the power of `bits` slots.
     pub(crate) fn new(first: u32, bits: u32) -> Ring {
         let answers = Answers::default();
-        let shared = Shared { answers, answered: 0, waker: None, over: None, left: false };
+        let (waker, over, unsent) = (None, None, u64::MAX);
+        let shared = Shared { answers, answered: 0, waker, over, unsent, left: false };
         Ring {
             first,
             bits,
@@ -118,15 +121,22 @@ impl Ring {
         if shared.left { 0 } else { (self.sent() - shared.answered) as usize }
     }
 
-    /// Takes the answers that have come, or has `waker` woken when some come.
-    pub(crate) fn poll(&self, into: &mut Answers, waker: &Waker) -> Poll<Result<(), Over>> {
+    /// Takes the answers that have come, or has `waker` woken when some come. When none will come
+    /// any more, why ask `next` has none.
+    pub(crate) fn poll(
+        &self,
+        next: u64,
+        into: &mut Answers,
+        waker: &Waker,
+    ) -> Poll<Result<(), Over>> {
         let mut shared = self.shared();
         if !shared.answers.is_empty() {
             into.take_from(&mut shared.answers);
             return Poll::Ready(Ok(()));
         }
-        if let Some(over) = &shared.over {
-            return Poll::Ready(Err(over.clone()));
+        if let Some((kind, why)) = &shared.over {
+            let kind = if next < shared.unsent { *kind } else { CallErrorKind::NotDelivered };
+            return Poll::Ready(Err((kind, why.clone())));
         }
         if !shared.waker.as_ref().is_some_and(|old| old.will_wake(waker)) {
             shared.waker = Some(waker.clone());
@@ -144,6 +154,13 @@ impl Ring {
         }
         shared.answers.take_from(answers);
         Published { waker: shared.waker.take(), is_free: false }
+    }
+
+    /// The session has ended, and what was asked from there on has never left.
+    pub(crate) fn lose_from(&self, (slot, generation): (u32, u32)) {
+        let number = u64::from(generation) << self.bits | u64::from(slot.wrapping_sub(self.first));
+        let mut shared = self.shared();
+        shared.unsent = shared.unsent.min(number);
     }
 
     /// No answers will come any more; gives who waits for one.

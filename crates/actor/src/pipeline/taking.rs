@@ -147,7 +147,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
             }
         };
         if answers.is_empty() {
-            match asks.poll_answers(answers, waker) {
+            match asks.poll_answers(self.taken, answers, waker) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Err(error)),
                 Poll::Ready(Ok(())) => {}

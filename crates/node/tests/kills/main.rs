@@ -62,6 +62,7 @@ async fn what_is_told_of_a_killed_receiver_is_what_it_has_written_down() {
     }
     eprintln!("{RECEIVERS} kills: {told:?}");
     assert!(told.delivered > 0 && told.unknown > 0 && told.answered > 0, "{told:?}");
+    assert!(told.receipts > 0, "{told:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
-use wigwag::{Actor, CallErrorKind, Delivery, Node, NodeOptions, SessionChange, SessionEvents};
+use wigwag::{
+    Actor, CallErrorKind, Delivery, Fate, Node, NodeOptions, SessionChange, SessionEvents,
+};
 
 use crate::PATIENCE;
 use crate::child::{self, Child};
@@ -22,6 +24,8 @@ pub(crate) struct Told {
     not_delivered: u64,
     /// Asks that had their answer.
     pub(crate) answered: u64,
+    /// Receipts that said delivered.
+    pub(crate) receipts: u64,
 }
 
 impl Told {
@@ -30,6 +34,7 @@ impl Told {
         self.unknown += other.unknown;
         self.not_delivered += other.not_delivered;
         self.answered += other.answered;
+        self.receipts += other.receipts;
     }
 }
 
@@ -48,19 +53,25 @@ async fn start(port: u16, pages: &Pages) -> Child {
     tokio::task::spawn_blocking(move || Child::start("child_receiver", &role)).await.unwrap()
 }
 
-/// Calls that were sent, and what became of the asks among them: number and outcome.
+/// Calls that were sent, and what became of those among them of which that is known, by number.
 struct Sent {
     calls: u64,
     asks: Vec<(u64, Result<u64, CallErrorKind>)>,
+    fates: Vec<(u64, Fate)>,
 }
 
 /// Sends until nothing can be sent any more.
 async fn send(journal: JournalRef) -> Sent {
-    let (mut answers, mut number) = (Vec::new(), 0);
+    let (mut answers, mut receipts, mut number) = (Vec::new(), Vec::new(), 0);
     loop {
         if number % 5 == 0 && answers.len() < 10_000 {
             match journal.count(number).timeout(PATIENCE).ask().sent().await {
                 Ok(answer) => answers.push((number, answer)),
+                Err(_) => break,
+            }
+        } else if number % 5 == 1 && receipts.len() < 10_000 {
+            match journal.note(number).receipt().await {
+                Ok(receipt) => receipts.push((number, receipt)),
                 Err(_) => break,
             }
         } else if journal.note(number).tell().await.is_err() {
@@ -72,7 +83,11 @@ async fn send(journal: JournalRef) -> Sent {
     for (number, answer) in answers {
         asks.push((number, answer.await.map_err(|error| error.kind)));
     }
-    Sent { calls: number, asks }
+    let mut fates = Vec::new();
+    for (number, receipt) in receipts {
+        fates.push((number, receipt.await));
+    }
+    Sent { calls: number, asks, fates }
 }
 
 async fn end(events: &mut SessionEvents) -> Vec<Delivery> {
@@ -113,7 +128,7 @@ pub(crate) async fn kill_one(after: Duration) -> Told {
     );
     assert_eq!(delivered + unknown + not_delivered, sent.calls, "{case}");
     assert!(delivered <= written && written <= delivered + unknown, "{case}");
-    let mut answered = 0;
+    let (mut answered, mut receipts) = (0, 0);
     for (number, outcome) in sent.asks {
         match outcome {
             Ok(reply) => {
@@ -128,7 +143,13 @@ pub(crate) async fn kill_one(after: Duration) -> Told {
             Err(other) => panic!("ask {number}: {other:?}: {case}"),
         }
     }
+    for (number, fate) in sent.fates {
+        let was_written = number < written;
+        assert!(fate != Fate::Delivered || was_written, "{number} was not handled: {case}");
+        assert!(fate != Fate::NotDelivered || !was_written, "{number} was handled: {case}");
+        receipts += u64::from(fate == Fate::Delivered);
+    }
     assert_eq!(fresh.count(), 0, "nothing is sent again by itself: {case}");
     drop(second);
-    Told { delivered, unknown, not_delivered, answered }
+    Told { delivered, unknown, not_delivered, answered, receipts }
 }

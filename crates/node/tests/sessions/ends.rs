@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use wigwag::{CallErrorKind, Delivery, NodeOptions, SessionChange, SessionEvents};
+use wigwag::{CallErrorKind, Delivery, Fate, NodeOptions, SessionChange, SessionEvents};
 
 use crate::cuts::Stage;
 use crate::ledger::{Ledger, in_time};
@@ -41,6 +41,10 @@ async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_wha
     for number in 0..100 {
         ledger.note(0, number, String::new()).tell().await.unwrap();
     }
+    let mut asks = ledger.pipeline(64).unwrap();
+    for number in 0..2 {
+        asks.push(ledger.never(), number).await.unwrap();
+    }
     assert_eq!(ledger.noted(0).ask().await.unwrap(), (100, 0));
     // From here on nobody comes through.
     stage.relay.lead_to(NOWHERE);
@@ -54,6 +58,10 @@ async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_wha
         ledger.note(0, number, String::new()).tell().await.unwrap();
     }
     let answer = ledger.count(0, 130).timeout(PATIENCE).ask().sent().await.unwrap();
+    let receipt = ledger.note(0, 131, String::new()).receipt().await.unwrap();
+    for number in 2..5 {
+        asks.push(ledger.never(), number).await.unwrap();
+    }
     let ended = |change: &SessionChange| matches!(change, SessionChange::Ended { .. });
     next(&mut theirs, ended).await;
     let kept = since.elapsed();
@@ -66,10 +74,16 @@ async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_wha
     let [Delivery { target, delivered, unknown, not_delivered, .. }] = &deliveries[..] else {
         panic!("{deliveries:?}")
     };
-    assert_eq!((&**target, *not_delivered), (&*there, 31));
-    assert_eq!(delivered + unknown, 101, "a hundred tells and an ask");
+    assert_eq!((&**target, *not_delivered), (&*there, 35));
+    assert_eq!(delivered + unknown, 103, "a hundred tells and three asks");
     assert_eq!(answer.await.unwrap_err().kind, CallErrorKind::NotDelivered);
-    let late = ledger.note(0, 131, String::new()).tell().await.unwrap_err();
+    assert_eq!(receipt.await, Fate::NotDelivered);
+    for due in 0..5 {
+        let (number, outcome) = asks.answer().await.unwrap();
+        let expected = [CallErrorKind::Unknown, CallErrorKind::NotDelivered][usize::from(due > 1)];
+        assert_eq!((number, outcome.unwrap_err().kind), (due, expected));
+    }
+    let late = ledger.note(0, 132, String::new()).tell().await.unwrap_err();
     assert_eq!(late.error.kind, CallErrorKind::NotDelivered);
     assert!(stage.listener.statistics().is_empty() && stage.dialer.statistics().is_empty());
 }
@@ -81,10 +95,12 @@ async fn an_ask_that_was_sent_and_is_not_answered_when_its_session_ends_is_unkno
     let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
     let mut events = stage.dialer.session_events();
     let never = ledger.never().timeout(PATIENCE).ask().sent().await.unwrap();
-    // It has been handled, or the one behind it would have no answer.
+    let unheard = ledger.never().receipt().await.unwrap();
+    // They have been handled, or the one behind them would have no answer.
     assert_eq!(ledger.noted(0).ask().await.unwrap(), (0, 0));
     stage.relay.strike(Fault::End);
     assert_eq!(never.await.unwrap_err().kind, CallErrorKind::Unknown);
+    assert_eq!(unheard.await, Fate::Unknown);
     let change = next(&mut events, |_| true).await;
     assert!(matches!(change, SessionChange::Ended { .. }), "no cut, but the end: {change:?}");
 }

@@ -10,7 +10,8 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use wigwag_link::batch::Header as BatchHeader;
 use wigwag_link::frame::{Frame, SEQUENCED, kind};
 use wigwag_link::{Code, Identity, Limits, Opening, write};
-use wigwag_wire::{Buffer, Framing, Header, ProtocolNumber, ReadBuf, Reader};
+use wigwag_wire::run::Run;
+use wigwag_wire::{Buffer, Framing, Header, ProtocolNumber, ReadBuf, Reader, varint};
 
 /// Both directions of a connection.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -97,6 +98,21 @@ impl Seen {
         Frame::parse(self.kind, &self.body).expect("a node sends sound frames")
     }
 
+    /// Slots and what was said to them: the value of a REPLY, those of a run, or the code of an ERROR.
+    pub(crate) fn outcomes(&self) -> Vec<(u64, Result<Vec<u8>, Code>)> {
+        if self.kind == kind::REPLIES {
+            let run = Run::parse(self.kind, &self.body).expect("a node sends sound runs");
+            let (first, _) = run.asker.expect("replies have slots");
+            let values = run.items.map(|value| Ok(value.to_vec()));
+            return (u64::from(first)..).zip(values).collect();
+        }
+        match self.frame() {
+            Frame::Reply { slot, value, .. } => vec![(slot, Ok(value.to_vec()))],
+            Frame::Error { slot, code, .. } => vec![(slot, Err(code))],
+            _ => Vec::new(),
+        }
+    }
+
     /// Slot and generation of an ASK.
     pub(crate) fn asker(&self) -> (u64, u64) {
         match self.frame() {
@@ -146,6 +162,23 @@ impl Raw {
     /// A SP message.
     pub(crate) async fn send(&mut self, body: &[u8]) -> bool {
         self.say(&message(self.framing, body)).await
+    }
+
+    /// A run of asks from slot 0 on, numbered as it must be.
+    pub(crate) async fn ask_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
+        let mut body = vec![channel, 0, 0, method];
+        for item in items {
+            body.push(item.len() as u8);
+            body.extend_from_slice(item);
+        }
+        assert!(channel < 0x80 && method < 0x80, "one byte for each number");
+        let mut frame = Buffer::new();
+        frame.push(kind::ASKS);
+        varint::put(&mut frame, body.len() as u64);
+        frame.extend(&body);
+        let body = batch(self.received, self.sent, items.len() as u64, frame.as_slice());
+        self.sent += items.len() as u64;
+        self.send(&body).await
     }
 
     /// Sound frames, numbered and acknowledged as they must be.
