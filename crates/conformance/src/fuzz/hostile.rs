@@ -10,7 +10,7 @@ mod enemy;
 use std::time::Duration;
 
 use wigwag_link::batch::Header;
-use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_RESERVE};
+use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_FAR_MAX, UNACKED_RESERVE};
 use wigwag_link::{LinkError, Receiver, write};
 use wigwag_sim::peer::{Event, Faults, PAIR1_WORD, PeerError};
 use wigwag_wire::read_buf::READ_BYTES;
@@ -150,7 +150,8 @@ impl World {
                 Ok(None) => break,
                 Ok(Some(Event::Batch(mut arrived))) => {
                     let short = self.profile.short_roads;
-                    let road = Road { log: None, short, steps: usize::MAX };
+                    let steps = usize::MAX;
+                    let road = Road { log: None, short, steps, now: self.now };
                     self.node.read(&mut arrived.incoming, arrived.sender, road).err()
                 }
                 Ok(Some(other)) => return Err(format!("{other:?} in an open session")),
@@ -259,7 +260,7 @@ impl World {
             return Err("the session is lost".to_owned());
         };
         let kept = sender.outbox.retained();
-        let most = UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
+        let most = UNACKED_BYTES_FAR_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
         ensure(kept <= most, || format!("{kept} bytes are kept"))?;
         let channels = self.node.inbound.len() as u64;
         ensure(channels <= limits.channels_max, || format!("{channels} channels"))?;

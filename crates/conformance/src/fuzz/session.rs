@@ -299,7 +299,8 @@ impl World {
                     *unconfirmed = None;
                     tickets.confirm();
                 }
-                let road = Road { log: Some(&other.said), short: profile.short_roads, steps };
+                let (log, short) = (Some(&other.said), profile.short_roads);
+                let road = Road { log, short, steps, now: *now };
                 let read = node.read(&mut arrived.incoming, arrived.sender, road);
                 let whole = read.map_err(|broken| format!("node {side}: {broken:?}"))?;
                 if node.was_closed {

@@ -1,6 +1,8 @@
 //! What must hold after every step, and what must be true when nothing more is lost.
 
-use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_MAX, UNACKED_RESERVE, WINDOW_UNITS_MAX};
+use wigwag_link::limits::{
+    SEGMENT_BYTES, UNACKED_BYTES_FAR_MAX, UNACKED_RESERVE, WINDOW_UNITS_FAR_MAX,
+};
 
 use super::line::{DIALER, LISTENER};
 use super::{Place, World};
@@ -43,7 +45,7 @@ impl World {
         let most = least + 2 * SEGMENT_BYTES;
         ensure(kept <= most, || format!("{kept} bytes are kept, {most} at most"))?;
         // One frame may begin when there is just room, and so may a turn.
-        let most = UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
+        let most = UNACKED_BYTES_FAR_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
         ensure(kept <= most && outbox.waiting_bytes() <= kept, || format!("{kept} bytes are kept"))
     }
 
@@ -64,7 +66,7 @@ impl World {
             ensure(waiting <= window && limit - open.freed <= window, || {
                 format!("{waiting} units wait in a window of {window}, the limit is {limit}")
             })?;
-            ensure(window <= WINDOW_UNITS_MAX, || format!("a window of {window}"))?;
+            ensure(window <= WINDOW_UNITS_FAR_MAX, || format!("a window of {window}"))?;
             let used = uses.get(channel as usize).copied().flatten().map(|it| (it.used, it.limit));
             let within = used.is_none_or(|(used, known)| open.used <= used && known <= limit);
             ensure(within, || format!("channel {channel}: {used:?} of {limit}, {open:?}"))?;
@@ -97,8 +99,11 @@ impl World {
             self.exchange(newest)?;
             self.hurry()?;
             self.judge()?;
-            // One of them believes in a connection that is gone: it waits for a sign of life.
-            if !both_on && matches!(self.places[DIALER], Place::On(_)) {
+            // One of them believes in a connection that is gone, or in one that will never open: it
+            // waits for a sign of life.
+            let in_vain = matches!(self.places[DIALER], Place::On(_))
+                || self.lines.last().is_some_and(|line| line.ends[LISTENER].over);
+            if !both_on && in_vain {
                 self.pass(1000)?;
             }
         }

@@ -259,9 +259,7 @@ impl Node {
             open.handled += 1;
             let channel = place as u64;
             sender.freed(channel, call.units);
-            if let Some(grant) = sender.granted(channel) {
-                grant.handled(1);
-            }
+            sender.handled(channel, 1);
             self.answer(sender, call, size);
         }
     }

@@ -4,8 +4,8 @@ use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::{TARGET_BYTES_MAX, units};
 use wigwag_link::receiver::Incoming;
 use wigwag_link::{Code, LinkError, Sender, write};
-use wigwag_wire::Buffer;
 use wigwag_wire::call::Calls;
+use wigwag_wire::{Buffer, Time};
 
 use super::log::Log;
 use super::node::{Call, Inbound, Node};
@@ -44,6 +44,7 @@ pub(crate) struct Road<'a> {
     pub(crate) short: bool,
     /// Behind so many steps nobody reads on.
     pub(crate) steps: usize,
+    pub(crate) now: Time,
 }
 
 impl Node {
@@ -62,7 +63,13 @@ impl Node {
                 return Ok(true);
             };
             self.hear_frame(&frame, road.log)?;
-            self.take(&frame, units(body), sender)?;
+            match frame {
+                Frame::Pong { id } => {
+                    // Senders here look for room whenever they want to say something.
+                    sender.ponged(id, road.now);
+                }
+                _ => self.take(&frame, units(body), sender)?,
+            }
         }
         Ok(false)
     }

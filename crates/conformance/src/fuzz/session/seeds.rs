@@ -68,6 +68,8 @@ fn stories() -> Vec<Vec<u8>> {
         [&begin[..], &[CUT, 1, 1, CONNECT, WRITE, 0, CARRY, 0, WRITE | LISTENER, 0], &calls]
             .concat(),
         [&begin[..], &[CUT, 1, 1], &come_back[..3], &[CUT, 1, 1], &come_back, &calls].concat(),
+        // The connection that the dialer comes back on is gone before it has opened.
+        [&begin[..], &[CUT, 1, 1, CONNECT, LOSE | LISTENER, 0], &calls].concat(),
         // Credit runs out, and what was said of it is lost.
         [&begin[..], &stuck, &calls, &answers].concat(),
         [&begin[..], &stuck[..9], &[WRITE, 0, CUT, 1, 1], &come_back, &stuck].concat(),
