@@ -74,7 +74,8 @@ pub const ALL: [Embedded; 40] = [
         known_bad: false,
         roles: &crate::bench::participant::ROLES,
         payload: Payload::Both,
-        cells: &["tell", "naive", "ask", "rtt", "naive-ask", "paced"],
+        // It keeps nothing and knows no codec: of these two its tell is the limit.
+        cells: &["tell", "unkept", "messagepack", "naive", "ask", "rtt", "naive-ask", "paced"],
         inside: &["count", "slow", "ask", "bounce"],
         resumes: false,
         lacks: &[

@@ -60,7 +60,7 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", orders.port))?;
     stream.set_nodelay(true)?;
     ready_and_go()?;
-    let asks = !matches!(orders.cell.as_str(), "tell" | "naive");
+    let asks = matches!(orders.cell.as_str(), "ask" | "rtt" | "naive-ask" | "paced");
     stream.write_all(&[u8::from(asks)])?;
     let account = match orders.cell.as_str() {
         "rtt" => round_trips(&mut stream, orders)?,

@@ -173,10 +173,10 @@ async fn ask(
     let mut replies = Replies::default();
     let mut asks = ledger.pipeline(window)?;
     // The session may have room for fewer.
-    let keep = asks.capacity() / 2;
+    let keep = asks.capacity() - asks.capacity().div_ceil(8);
     for number in 0..messages {
         if asks.is_full() {
-            // The oldest half, in order; the rest is on its way meanwhile.
+            // The oldest eighth, in order; the rest is on its way meanwhile.
             replies.take(&mut asks, keep).await?;
         }
         let payload = draws.next();
