@@ -258,8 +258,8 @@ impl<I: Interface> Ref<I> {
         }
     }
 
-    /// A way for many asks at once, up to `most`; see [`Pipeline`]. A session with another process
-    /// holds 1,048,576 asks in all, up to 65,536 of them without a pipeline.
+    /// A way for many asks at once, up to `most`; see [`Pipeline`]. To another process it has 1,048,576
+    /// places at most; the session holds 65,536 more for other pipelines, and for asks without one.
     ///
     /// # Errors
     /// `Overloaded` when the session has no room for any; whatever a call would meet.

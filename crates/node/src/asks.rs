@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
 
-use crate::limits::{ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
+use crate::limits::{ASKS_MAX, PIPELINE_ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
 use crate::ring::Ring;
 use crate::rings::{RING_MIN, Rings};
 use crate::slot::{Cold, Completed, Failure, Fetched, Hot, Slot};
@@ -87,7 +87,7 @@ impl Asks {
 
     /// A ring of at least `most` slots, or of as many as there are together; `None`: there are none.
     pub(crate) fn open_ring(&self, most: usize) -> Option<Arc<Ring>> {
-        let most = most.clamp(RING_MIN as usize, ASKS_MAX).next_power_of_two();
+        let most = most.clamp(RING_MIN as usize, PIPELINE_ASKS_MAX).next_power_of_two();
         let mut free = self.free();
         for bits in (RING_MIN.ilog2()..=most.ilog2()).rev() {
             if let Some(ring) = self.rings.reuse(bits) {
@@ -260,6 +260,19 @@ mod tests {
             assert!(at < FIRST << chunk);
             next[chunk] += 1;
         }
+    }
+
+    /// A far asker wants as many as a round trip holds.
+    #[test]
+    fn a_pipeline_of_the_largest_size_leaves_single_asks_their_own() {
+        let asks = Asks::new(ASKS_MAX as u64);
+        let ring = asks.open_ring(PIPELINE_ASKS_MAX).expect("nobody has any");
+        assert_eq!(ring.places() as usize, PIPELINE_ASKS_MAX);
+        let mut taken = Vec::new();
+        asks.take(usize::MAX, &mut taken);
+        assert_eq!(taken.len(), SINGLE_ASKS_MAX);
+        assert!(taken.iter().all(|slot| *slot < asks.rings.floor()));
+        assert!(asks.open_ring(64).is_none());
     }
 
     #[test]

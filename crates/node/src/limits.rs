@@ -28,13 +28,15 @@ pub const TURN_BYTES: usize = 64 * 1024;
 /// Credit that one sender's turn may hold, so that the others find some.
 pub const LEASE_UNITS_MAX: u64 = 4096;
 
-/// Asks that a session may have in flight: those of pipelines are numbers, and a round trip of 20 ms
-/// holds so many of a fast asker.
-pub const ASKS_MAX: usize = 1_048_576;
+/// Asks that one pipeline may have in flight: each is a number, and a round trip of 20 ms holds so
+/// many of a fast asker. A power of two.
+pub const PIPELINE_ASKS_MAX: usize = 1_048_576;
 
-/// Of these, what asks that have no pipeline may be: each has a slot of 64 bytes, and somebody who
-/// waits for it.
+/// Asks that have no pipeline: each has a slot of 64 bytes, and somebody who waits for it.
 pub const SINGLE_ASKS_MAX: usize = 65_536;
+
+/// Asks that a session may have in flight: such a pipeline leaves the others their own.
+pub const ASKS_MAX: usize = PIPELINE_ASKS_MAX + SINGLE_ASKS_MAX;
 
 /// Of these, what pipelines leave to asks that have none.
 pub const SINGLE_ASKS_MIN: usize = 1024;
@@ -49,8 +51,8 @@ pub const KEPT_SLOTS_MAX: usize = 512;
 /// by default.
 pub const ERROR_TEXT_CHARS_MAX: usize = 512;
 
-/// Bytes of a reply that is always sent: the asker has at most 1,048,576 slots, so such replies are
-/// at most 64 MiB together.
+/// Bytes of a reply that is always sent: an asker has at most [`ASKS_MAX`] slots, so such replies are
+/// at most 68 MiB together.
 pub const SMALL_ANSWER: usize = 64;
 
 /// Bytes that a peer may leave unacknowledged beyond the unacked window before larger replies are
