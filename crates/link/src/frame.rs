@@ -98,7 +98,7 @@ pub fn numbers(kind: u8, body: &[u8]) -> Result<u64, LinkError> {
 /// A run that cannot be taken as it is.
 #[cold]
 pub(crate) fn broken_run() -> LinkError {
-    LinkError::protocol("a run has 1 to 64 items of at most 48 bytes, from slots that are there")
+    LinkError::protocol("a run has 1 to 256 items of at most 48 bytes, from slots that are there")
 }
 
 impl<'a> Frame<'a> {

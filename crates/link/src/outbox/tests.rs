@@ -144,14 +144,14 @@ fn every_segment_fits_into_a_batch_of_the_peers() {
 
 #[test]
 fn a_turn_of_runs_is_cut_between_them_and_each_item_has_a_number() {
-    let mut outbox = Outbox::for_peer(&Limits { batch_max: 8192, ..Limits::default() });
+    let mut outbox = Outbox::for_peer(&Limits { batch_max: 16_384, ..Limits::default() });
     let (mut joiner, mut turn) = (Joiner::default(), Buffer::new());
     joiner.told(1, 1);
-    for _ in 0..1000 {
+    for _ in 0..2000 {
         assert!(joiner.tell(&mut turn, 1, 1, |_, at| Some(at + 40)));
     }
     joiner.close(&mut turn);
-    outbox.publish(&mut turn, 1000);
+    outbox.publish(&mut turn, 2000);
     let (mut taken, mut next, mut pieces) = (Taken::default(), 0, 0);
     while !outbox.is_idle() {
         outbox.take(0, &mut taken);
@@ -160,7 +160,7 @@ fn a_turn_of_runs_is_cut_between_them_and_each_item_has_a_number() {
         assert_eq!((taken.first_seq, taken.frames), (next, held));
         (next, pieces) = (next + held, pieces + 1);
     }
-    assert_eq!(next, 1000);
+    assert_eq!(next, 2000);
     assert!(pieces > 5, "{pieces}");
 }
 
