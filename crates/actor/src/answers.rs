@@ -52,13 +52,12 @@ impl Answers {
         if let (Some(first), Some(last), 8..=16) =
             (value.first_chunk::<8>(), value.last_chunk::<8>(), value.len())
         {
-            let place: &mut [u8; 24] = self.bytes.place();
-            place[0] = value.len() as u8;
-            place[1..9].copy_from_slice(first);
+            let room = self.bytes.room::<24>();
+            room.place[0] = value.len() as u8;
+            room.place[1..9].copy_from_slice(first);
             let behind = (value.len() - 8) % 16;
-            place[1 + behind..9 + behind].copy_from_slice(last);
-            self.bytes.advance(1 + value.len());
-            return;
+            room.place[1 + behind..9 + behind].copy_from_slice(last);
+            return room.keep(1 + value.len());
         }
         self.push_any(value);
     }

@@ -113,15 +113,15 @@ impl AtHand {
         if !message.travels() {
             return false;
         }
-        let Some(window) = self.bytes.ready_place() else { return false };
+        let Some(room) = self.bytes.ready_room() else { return false };
         let fixed =
-            if borrower.is_fixed() { message.encode_fixed(window, ITEM_BEGIN) } else { None };
-        let end = fixed.or_else(|| message.encode_small(window, ITEM_BEGIN));
+            if borrower.is_fixed() { message.encode_fixed(room.place, ITEM_BEGIN) } else { None };
+        let end = fixed.or_else(|| message.encode_small(room.place, ITEM_BEGIN));
         let Some(end) = end else { return false };
-        if !end_item(window, end) {
+        if !end_item(room.place, end) {
             return false;
         }
-        self.bytes.advance(end);
+        room.keep(end);
         self.room -= 1;
         true
     }

@@ -32,11 +32,11 @@ fn widen(out: &mut Buffer, start: usize, length: usize) {
 /// frames.
 #[inline(always)]
 fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize {
-    let window = out.place();
-    store(window, 0, [kind, 0]);
-    match put_numbers(window, numbers) {
+    let room = out.room();
+    store(room.place, 0, [kind, 0]);
+    match put_numbers(room.place, numbers) {
         Some(used) => {
-            out.advance(used);
+            room.keep(used);
             out.len() - (used - 2)
         }
         None => wide_head(out, kind, &numbers),

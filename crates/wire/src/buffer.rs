@@ -76,38 +76,34 @@ impl Buffer {
     #[inline(always)]
     pub fn put<const N: usize>(&mut self, bytes: [u8; N], used: usize) {
         debug_assert!(used <= N);
-        *self.place() = bytes;
-        self.length += used;
+        let room = self.room();
+        *room.place = bytes;
+        room.keep(used);
     }
 
     /// Stores a byte and eight more, and keeps the first `used` of the nine.
     #[inline(always)]
     pub fn put_tagged(&mut self, tag: u8, bytes: [u8; 8], used: usize) {
         debug_assert!(used <= 9);
-        let [first, rest @ ..] = self.place::<9>();
+        let room = self.room::<9>();
+        let [first, rest @ ..] = &mut *room.place;
         *first = tag;
         *rest = bytes;
-        self.length += used;
+        room.keep(used);
     }
 
-    /// The next `N` bytes of memory. Growing takes the memory and not `self`: so the compiler sees
-    /// that the length stays, and keeps it in a register from one store to the next.
+    /// Room for `N` bytes behind the end.
     #[inline(always)]
-    pub fn place<const N: usize>(&mut self) -> &mut [u8; N] {
-        // The same words twice: so nothing is asked a second time when there is room.
-        if self.memory.get_mut(self.length..).and_then(<[u8]>::first_chunk_mut::<N>).is_none() {
-            grow(&mut self.memory, self.length + N);
-        }
-        self.memory
-            .get_mut(self.length..)
-            .and_then(<[u8]>::first_chunk_mut::<N>)
-            .expect("memory was grown to hold it")
+    pub fn room<const N: usize>(&mut self) -> Room<'_, N> {
+        let place = place(&mut self.memory, self.length);
+        Room { place, length: &mut self.length }
     }
 
     /// The same where memory was [made ready](Self::make_ready); `None` where it was not.
     #[inline(always)]
-    pub fn ready_place<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
-        self.memory.get_mut(self.length..)?.first_chunk_mut()
+    pub fn ready_room<const N: usize>(&mut self) -> Option<Room<'_, N>> {
+        let place = self.memory.get_mut(self.length..)?.first_chunk_mut()?;
+        Some(Room { place, length: &mut self.length })
     }
 
     /// Makes memory ready for so many bytes more.
@@ -116,12 +112,6 @@ impl Buffer {
         if end > self.memory.len() {
             grow(&mut self.memory, end);
         }
-    }
-
-    /// Counts bytes in that were written behind the end.
-    #[inline(always)]
-    pub fn advance(&mut self, used: usize) {
-        self.length = (self.length + used).min(self.memory.len());
     }
 
     /// Overwrites one byte that was written before; a place beyond the end changes nothing.
@@ -151,6 +141,35 @@ impl Buffer {
         self.memory[at..at + bytes.len()].copy_from_slice(bytes);
         self.length = end;
     }
+}
+
+/// Memory behind the end of a [`Buffer`], to be written; what is not [kept](Self::keep) was not.
+pub struct Room<'b, const N: usize> {
+    /// Where the next bytes lie.
+    pub place: &'b mut [u8; N],
+    length: &'b mut usize,
+}
+
+impl<const N: usize> Room<'_, N> {
+    /// Appends the first `used` bytes, `N` at most. Where `used` is a constant nothing is asked.
+    #[inline(always)]
+    pub fn keep(self, used: usize) {
+        *self.length += used.min(N);
+    }
+}
+
+/// The `N` bytes at `length`. Growing takes the memory and not the buffer: so the compiler sees that
+/// the length stays, and keeps it in a register from one store to the next.
+#[inline(always)]
+fn place<const N: usize>(memory: &mut Vec<u8>, length: usize) -> &mut [u8; N] {
+    // The same words twice: so nothing is asked a second time when there is room.
+    if memory.get_mut(length..).and_then(<[u8]>::first_chunk_mut::<N>).is_none() {
+        grow(memory, length + N);
+    }
+    memory
+        .get_mut(length..)
+        .and_then(<[u8]>::first_chunk_mut::<N>)
+        .expect("memory was grown to hold it")
 }
 
 #[cold]

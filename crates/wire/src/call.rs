@@ -37,14 +37,14 @@ pub fn small<const N: usize>(
     numbers: [u64; N],
     body: impl FnOnce(&mut Window, usize) -> Option<usize>,
 ) -> Option<usize> {
-    let window = out.place();
-    let at = put_numbers(window, numbers)?;
-    let end = body(window, at)?;
+    let room = out.room();
+    let at = put_numbers(room.place, numbers)?;
+    let end = body(room.place, at)?;
     if end > SMALL_BODY_END {
         return None;
     }
-    store(window, 0, [kind, (end - 2) as u8]);
-    out.advance(end);
+    store(room.place, 0, [kind, (end - 2) as u8]);
+    room.keep(end);
     Some(end - 2)
 }
 

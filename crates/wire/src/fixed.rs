@@ -107,13 +107,9 @@ impl Buffer {
     /// Appends what `write` puts into a window, unless it gives nothing. True: it did.
     #[inline(always)]
     pub fn small_if(&mut self, write: impl FnOnce(&mut Window) -> Option<usize>) -> bool {
-        match write(self.place()) {
-            Some(used) => {
-                self.advance(used);
-                true
-            }
-            None => false,
-        }
+        let room = self.room();
+        let used = write(room.place);
+        used.map(|used| room.keep(used)).is_some()
     }
 }
 

@@ -9,8 +9,9 @@ use crate::fixed::{Fixed, MARK};
 use crate::small::{Window, store};
 use crate::{Buffer, Reader, varint};
 
-/// Items of a run at most: what an actor takes at once.
-pub const RUN_ITEMS_MAX: usize = 64;
+/// Items of a run at most: what an actor takes at once. What is paid once a run, by both sides, is
+/// some hundreds of instructions.
+pub const RUN_ITEMS_MAX: usize = 256;
 
 /// Bytes of an item at most: with its head it would be one unit of credit.
 pub const ITEM_BYTES_MAX: usize = 48;
@@ -274,11 +275,11 @@ impl Joiner {
         out: &mut Buffer,
         small: impl FnOnce(&mut Window, usize) -> Option<usize>,
     ) -> bool {
-        let window = out.place();
-        if let Some(end) = small(window, ITEM_BEGIN)
-            && end_item(window, end)
+        let room = out.room();
+        if let Some(end) = small(room.place, ITEM_BEGIN)
+            && end_item(room.place, end)
         {
-            out.advance(end);
+            room.keep(end);
             self.room -= 1;
             return true;
         }

@@ -139,8 +139,9 @@ impl Buffer {
     /// Appends what `write` puts into a window from its front; it gives the end.
     #[inline(always)]
     pub fn small(&mut self, write: impl FnOnce(&mut Window) -> usize) {
-        let used = write(self.place());
-        self.advance(used);
+        let room = self.room();
+        let used = write(room.place);
+        room.keep(used);
     }
 }
 
