@@ -141,6 +141,14 @@ impl Control {
         self.mark.load(Ordering::Acquire)
     }
 
+    /// The same between two calls of a loop. Who hears of a mark here asks [`is_marked`](Self::is_marked)
+    /// before anything else is done about it. So calls that follow each other are nothing but a loop
+    /// to the compiler, and it may keep what their handler counts in registers.
+    #[inline(always)]
+    pub(crate) fn is_marked_in_a_loop(&self) -> bool {
+        self.mark.load(Ordering::Relaxed)
+    }
+
     /// Puts an order behind the others. False: the actor has ended. The caller wakes the actor.
     pub(crate) fn order(&self, order: Order) -> bool {
         let mut state = self.lock();

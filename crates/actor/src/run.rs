@@ -4,6 +4,7 @@
 //! decoded here, one by one, straight into their handlers. However a run ends, by a panic or
 //! because the runtime goes while a handler waits, those who wait for an answer hear of it.
 
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use wigwag_wire::call::{self, CallRun, Calls};
@@ -217,26 +218,49 @@ impl<'a> SameCalls<'_, 'a> {
         Some(arguments)
     }
 
-    /// Has `handle` read the arguments of one call after the other, and handle it, as long as they are
-    /// values of that width. A loop of its own, because that of all others needs more registers than
-    /// there are.
+    /// Has `handle` read the arguments of one tell after the other, and handle it, as long as they are
+    /// values of that width. Asks are left where they are. A loop of its own, because that of all calls
+    /// needs more registers than there are.
     ///
     /// # Errors
     /// As [`each`](Self::each).
     #[inline(never)]
-    pub fn each_fixed(
+    pub fn tells_fixed(
+        &mut self,
+        fixed: Fixed,
+        mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        if self.run.generation().is_some() {
+            return Ok(());
+        }
+        let control = self.control;
+        let mut run = self.run.in_a_loop();
+        while !control.is_marked_in_a_loop() {
+            let Some((_, values)) = run.take_fixed(fixed) else { break };
+            // A new one each time: so it is seen that nobody waits, and nothing remains of it.
+            let mut nobody = ManuallyDrop::new(Reply::new(ReplySlot::Nobody, None));
+            handle(&mut Reader::new(values), &mut nobody)?;
+        }
+        Ok(())
+    }
+
+    /// The same for asks; tells are left.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    #[inline(never)]
+    pub fn asks_fixed(
         &mut self,
         reply: &mut Reply<'_>,
         fixed: Fixed,
         mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
-        let (control, generation) = (self.control, self.run.generation());
+        let Some(generation) = self.run.generation() else { return Ok(()) };
+        let control = self.control;
         let mut run = self.run.in_a_loop();
-        while !control.is_marked() {
+        while !control.is_marked_in_a_loop() {
             let Some((slot, values)) = run.take_fixed(fixed) else { break };
-            if let Some(generation) = generation {
-                reply.renew(ReplySlot::Remote { slot, generation });
-            }
+            reply.renew(ReplySlot::Remote { slot, generation });
             handle(&mut Reader::new(values), reply)?;
             reply.end();
         }
@@ -256,7 +280,7 @@ impl<'a> SameCalls<'_, 'a> {
     ) -> Result<Option<Handled<M>>, DecodeError> {
         let (control, generation) = (self.control, self.run.generation());
         let mut run = self.run.in_a_loop();
-        while !control.is_marked() {
+        while !control.is_marked_in_a_loop() {
             let Some((slot, arguments)) = run.take() else { break };
             if let Some(generation) = generation {
                 reply.renew(ReplySlot::Remote { slot, generation });

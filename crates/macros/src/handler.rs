@@ -271,11 +271,19 @@ fn handle_run(definition: &Definition) -> TokenStream {
             return quote!(#at => #each,);
         }
         let (fixed, body) = (fixed(one), body_fixed(one, &quote!({ #run })));
+        let handle = quote!(|#reader, #reply| #body);
+        // What has no reply is told as a rule, and what has one is asked. The handler is there once
+        // more for that; what is not the rule goes with the rest.
+        let fast = if one.reply.to_string() == "()" {
+            quote!(#calls.tells_fixed(#fixed_width, #handle)?;)
+        } else {
+            quote!(#calls.asks_fixed(#reply, #fixed_width, #handle)?;)
+        };
         quote! {
             #at => {
                 if const { #fixed.is_some() } {
                     let #fixed_width = const { #fixed };
-                    #calls.each_fixed(#reply, #fixed_width, |#reader, #reply| #body)?;
+                    #fast
                 }
                 #each
             }

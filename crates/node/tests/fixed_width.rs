@@ -13,6 +13,8 @@ use wigwag_wire::Reader;
 
 /// The number of [`Register::place`].
 const PLACE: u8 = 2;
+/// That of [`Register::count`].
+const COUNT: u8 = 6;
 
 #[derive(Message, Clone, Copy, Debug, Default, PartialEq)]
 struct Point {
@@ -217,4 +219,38 @@ async fn a_run_of_calls_in_every_form_is_answered_in_order() {
         assert_eq!((slot, outcome), (at as u64, expected));
     }
     assert_eq!(there.seen().ask().await.unwrap(), 8);
+}
+
+/// What has no reply is asked as well, and what has one is told: neither is the rule.
+#[tokio::test]
+async fn runs_of_either_kind_are_handled_in_every_form() {
+    const AT: &[u8] = &[0xC1, 1, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 0];
+    const AT_IN_AN_ARRAY: &[u8] = &[0x92, 0x93, 3, 4, 0xC2, 1];
+    let fixed = |number: u8| [0xC1, number, 0, 0, 0, 0, 0, 0, 0];
+    let (service, _client, there) = reached(true, true).await;
+    let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
+    let mut peer = raw::Raw::dial(&bound.to_string()).await;
+    peer.open(Identity { offered: features::RUNS, ..raw::identity() }).await;
+    peer.attach(0, "register").await;
+    // Each number is the count of those before it, or its handler panics.
+    peer.tell_all(0, COUNT, &[&fixed(0), &fixed(1), &[0x91, 2], &fixed(3)]).await;
+    peer.ask_all(0, COUNT, &[&fixed(4), &fixed(5), &[0x91, 6], &[0xC1, 7], &fixed(7)]).await;
+    let mut outcomes = Vec::new();
+    let answers = async {
+        while outcomes.len() < 5 {
+            let seen = peer.frame().await.expect("the session goes on");
+            outcomes.extend(seen.outcomes());
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), answers).await.expect("all are answered");
+    for (slot, outcome) in outcomes {
+        let refused = (slot == 3).then_some(Code::BAD_ARGUMENTS);
+        assert_eq!(outcome.err(), refused, "slot {slot}");
+    }
+    peer.tell_all(0, PLACE, &[AT, AT_IN_AN_ARRAY, AT]).await;
+    peer.ask_all(0, COUNT, &[&fixed(11)]).await;
+    let answer = peer.until(wigwag_link::frame::kind::REPLY);
+    let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
+    assert!(answer.is_ok(), "all before it were handled, and it too");
+    assert_eq!(there.seen().ask().await.unwrap(), 12);
 }

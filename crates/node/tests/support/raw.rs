@@ -166,14 +166,23 @@ impl Raw {
 
     /// A run of asks from slot 0 on, numbered as it must be.
     pub(crate) async fn ask_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
-        let mut body = vec![channel, 0, 0, method];
+        self.run(kind::ASKS, &[channel, 0, 0, method], items).await
+    }
+
+    /// A run of tells.
+    pub(crate) async fn tell_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
+        self.run(kind::TELLS, &[channel, method], items).await
+    }
+
+    async fn run(&mut self, kind: u8, head: &[u8], items: &[&[u8]]) -> bool {
+        let mut body = head.to_vec();
         for item in items {
             body.push(item.len() as u8);
             body.extend_from_slice(item);
         }
-        assert!(channel < 0x80 && method < 0x80, "one byte for each number");
+        assert!(head.iter().all(|number| *number < 0x80), "one byte for each number");
         let mut frame = Buffer::new();
-        frame.push(kind::ASKS);
+        frame.push(kind);
         varint::put(&mut frame, body.len() as u64);
         frame.extend(&body);
         let body = batch(self.received, self.sent, items.len() as u64, frame.as_slice());
