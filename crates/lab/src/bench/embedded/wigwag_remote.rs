@@ -1,11 +1,12 @@
 //! The remote workload as wigwag's documentation tells a user to write it.
 
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::sync::mpsc;
-use wigwag::{Actor, Node, NodeOptions, Pipeline};
+use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, Unsent};
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
 use super::raw_remote::percentiles;
@@ -93,12 +94,25 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
 
 /// As the documentation has it for a task that sends much: waits only when there is no room.
 async fn tell(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
-    for number in 0..messages {
-        if let Err(refused) = ledger.note(number, draws.next()).try_tell() {
-            ledger.call::<()>(refused.message).tell().await?;
-        }
+    let mut numbers = 0..messages;
+    loop {
+        let full;
+        (numbers, draws, full) = tell_on(&ledger, numbers, draws);
+        let Some(refused) = full else { break };
+        ledger.call::<()>(refused.message).tell().await?;
     }
     Ok(json!({ "sent": messages }))
+}
+
+/// Tells as long as there is room. A plain function, so that numbers and payloads need no place in the
+/// task.
+fn tell_on(
+    ledger: &LedgerRef,
+    mut numbers: Range<u64>,
+    mut draws: Draws,
+) -> (Range<u64>, Draws, Option<Refused<LedgerMessage>>) {
+    let full = numbers.find_map(|number| ledger.note(number, draws.next()).try_tell().err());
+    (numbers, draws, full)
 }
 
 async fn naive(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
@@ -142,23 +156,41 @@ struct Replies {
     count: u64,
     wrong: u64,
     sum: u64,
+    /// Why the first that failed did.
+    failed: Option<CallError>,
 }
 
 impl Replies {
-    /// Takes answers until `keep` are left.
+    #[inline]
+    fn note(&mut self, due: u64, reply: Result<u64, CallError>) {
+        match reply {
+            Ok(reply) => {
+                self.wrong += u64::from(reply != due);
+                self.sum = self.sum.wrapping_add(reply);
+                self.count += 1;
+            }
+            Err(error) => {
+                self.failed.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Takes answers until `keep` are left: those that are there together, others as they come.
     async fn take(
         &mut self,
         asks: &mut Pipeline<Ledger, u64, u64>,
         keep: usize,
     ) -> Result<(), Failure> {
         while asks.len() > keep {
-            let Some((due, reply)) = asks.answer().await else {
-                break;
-            };
-            let reply = reply?;
-            self.wrong += u64::from(reply != due);
-            self.sum = self.sum.wrapping_add(reply);
-            self.count += 1;
+            asks.take_ready(asks.len() - keep, |due, reply| self.note(due, reply));
+            if asks.len() > keep
+                && let Some((due, reply)) = asks.answer().await
+            {
+                self.note(due, reply);
+            }
+            if let Some(error) = self.failed.take() {
+                return Err(error.into());
+            }
         }
         Ok(())
     }
@@ -174,21 +206,35 @@ async fn ask(
     let mut asks = ledger.pipeline(window)?;
     // The session may have room for fewer.
     let keep = asks.capacity() - asks.capacity().div_ceil(8);
-    for number in 0..messages {
+    let mut numbers = 0..messages;
+    loop {
+        let full;
+        (numbers, draws, full) = ask_on(&mut asks, &ledger, numbers, draws);
+        let Some(unsent) = full else { break };
         if asks.is_full() {
             // The oldest eighth, in order; the rest is on its way meanwhile.
             replies.take(&mut asks, keep).await?;
         }
-        let payload = draws.next();
-        let due = number + u64::from(payload);
-        if let Err(unsent) = asks.try_push(ledger.add(number, payload), due) {
-            // No room now: wait for it.
-            asks.push(ledger.call(unsent.refused.message), unsent.context).await?;
-        }
+        // There may be no room on the way: then it is waited for.
+        asks.push(ledger.call(unsent.refused.message), unsent.context).await?;
     }
     replies.take(&mut asks, 0).await?;
-    let Replies { count, wrong, sum } = replies;
+    let Replies { count, wrong, sum, .. } = replies;
     Ok(json!({ "replies": count, "wrong": wrong, "sum": sum.to_string() }))
+}
+
+/// Asks as long as there is room; a plain function as well.
+fn ask_on(
+    asks: &mut Pipeline<Ledger, u64, u64>,
+    ledger: &LedgerRef,
+    mut numbers: Range<u64>,
+    mut draws: Draws,
+) -> (Range<u64>, Draws, Option<Unsent<LedgerMessage, u64>>) {
+    let full = numbers.find_map(|number| {
+        let payload = draws.next();
+        asks.try_push(ledger.add(number, payload), number + u64::from(payload)).err()
+    });
+    (numbers, draws, full)
 }
 
 async fn round_trips(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
