@@ -5,9 +5,11 @@
 #[path = "support/raw.rs"]
 mod raw;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use wigwag::{Actor, CallErrorKind, Decode, Message, Node, NodeOptions};
+use wigwag::{Actor, CallErrorKind, Decode, Message, Node, NodeOptions, Reason, This};
 use wigwag_link::{Code, Identity, features};
 use wigwag_wire::Reader;
 
@@ -253,4 +255,48 @@ async fn runs_of_either_kind_are_handled_in_every_form() {
     let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
     assert!(answer.is_ok(), "all before it were handled, and it too");
     assert_eq!(there.seen().ask().await.unwrap(), 12);
+}
+
+/// Ends with its second call.
+struct Twice {
+    handled: Arc<AtomicU64>,
+}
+
+#[wigwag::actor]
+impl Twice {
+    pub fn tell(&mut self, this: &This<Self>, number: u64) {
+        self.ask(this, number);
+    }
+
+    pub fn ask(&mut self, this: &This<Self>, number: u64) -> u64 {
+        if self.handled.fetch_add(1, Ordering::SeqCst) == 1 {
+            this.stop(Reason::Normal);
+        }
+        number
+    }
+}
+
+/// Whatever the form, and though the calls of a run lie behind each other.
+#[tokio::test]
+async fn an_actor_that_ends_itself_handles_no_more_of_a_run() {
+    const FIXED: &[u8] = &[0xC1, 1, 0, 0, 0, 0, 0, 0, 0];
+    const ARRAY: &[u8] = &[0x91, 1];
+    let node = Node::new();
+    let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
+    for (item, asks) in [(FIXED, false), (FIXED, true), (ARRAY, false), (ARRAY, true)] {
+        let handled = Arc::new(AtomicU64::new(0));
+        node.export("twice", &Twice { handled: handled.clone() }.spawn()).unwrap();
+        let mut peer = raw::Raw::dial(&bound.to_string()).await;
+        peer.open(Identity { offered: features::RUNS, ..raw::identity() }).await;
+        peer.attach(0, "twice").await;
+        let run = [item; 6];
+        if asks {
+            peer.ask_all(0, 2, &run).await
+        } else {
+            peer.tell_all(0, 1, &run).await
+        };
+        let gone = peer.until(wigwag_link::frame::kind::DETACHED);
+        tokio::time::timeout(Duration::from_secs(10), gone).await.expect("it has ended");
+        assert_eq!(handled.load(Ordering::SeqCst), 2, "{item:?}, {asks}");
+    }
 }
