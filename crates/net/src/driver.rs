@@ -24,6 +24,10 @@ use crate::transport::Outlet;
 /// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
 const SLICES_MAX: usize = 64;
 
+/// Reads after which a peer that takes nothing any more is not heard any longer, however much it says:
+/// 4 MiB, more than lies in a connection's buffers as a rule.
+const LAST_READS_MAX: usize = 16;
+
 /// What speaks over the connection. Its methods are called from any thread.
 pub trait Crank: Send + Sync {
     /// Why the protocol ends the connection.
@@ -221,8 +225,9 @@ pub async fn drive<C: Crank>(
         return Ending::Protocol(error);
     }
     poll_fn(|context| {
-        if let Poll::Ready(ending) = poll_write(crank, flusher, context) {
-            return Poll::Ready(ending);
+        if let Poll::Ready(error) = poll_write(crank, flusher, context) {
+            let last = last_words(crank, reader, input, context);
+            return Poll::Ready(last.map_or(Ending::Io(error), Ending::Protocol));
         }
         while alarm.poll_due(crank.deadline(), context) {
             if let Err(error) = crank.tick(clock::now()) {
@@ -256,18 +261,43 @@ pub async fn drive<C: Crank>(
     .await
 }
 
-/// Flushes when asked to, and waits for room when there is none. `Ready` is the end.
+/// Reads what has come, when nothing can be written any more: a peer that goes may have said so, and
+/// that lies here. Gives what the crank has found wrong with it, which is how it ends in good order too.
+fn last_words<C: Crank>(
+    crank: &C,
+    reader: &mut (dyn AsyncRead + Send + Unpin),
+    input: &mut ReadBuf,
+    context: &mut Context<'_>,
+) -> Option<C::Error> {
+    for _ in 0..LAST_READS_MAX {
+        match crank.flow() {
+            Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
+                Poll::Ready(Ok(1..)) => crank.heard(clock::now()),
+                _ => return None,
+            },
+            Flow::Stopped => return None,
+            Flow::Resumed => {}
+        }
+        if let Err(error) = crank.read(input, clock::now()) {
+            return Some(error);
+        }
+    }
+    None
+}
+
+/// Flushes when asked to, and waits for room when there is none. `Ready` is the end, with why nothing
+/// can be written.
 fn poll_write<C: Crank>(
     crank: &C,
     flusher: &Flusher,
     context: &mut Context<'_>,
-) -> Poll<Ending<C::Error>> {
+) -> Poll<io::Error> {
     loop {
         let asked = flusher.signal.poll(context).is_ready();
         if asked {
             flusher.flush(crank);
             if let Some(error) = flusher.take_failure() {
-                return Poll::Ready(Ending::Io(error));
+                return Poll::Ready(error);
             }
         }
         if flusher.blocked.load(Ordering::SeqCst) {

@@ -183,6 +183,21 @@ async fn close_ends_as_soon_as_the_last_ask_is_answered() {
     assert_eq!(asked.await.unwrap().0, 42);
 }
 
+/// Who closes second may find that nothing can be written any more before it has read the goodbye.
+#[tokio::test]
+async fn the_goodbye_of_a_peer_is_heard_by_who_closes_next() {
+    for address in ["inproc://next", "tcp://127.0.0.1:0"] {
+        let (counter, _) = counter_until(u64::MAX);
+        let (service, address) = service(&counter, address).await;
+        let client = Node::new();
+        let there = client.actor::<Counter>(&address).await.unwrap();
+        there.total().ask().await.unwrap();
+        assert!(client.close(PATIENCE).await.is_clean());
+        // Otherwise it would wait for a peer that was cut off to come back.
+        soon("the end", service.close(Duration::from_secs(3600))).await;
+    }
+}
+
 /// An answer that was there and that nobody fetched does not hold up the end, nor count as missing.
 #[tokio::test]
 async fn close_does_not_wait_for_an_answer_that_nobody_fetches() {
