@@ -127,6 +127,57 @@
 //!
 //! `GUARANTEES.md` has all of it, with the test that holds each sentence.
 //!
+//! # Very many tells
+//!
+//! A task that tells millions a second does it with [`try_tell`](Call::try_tell) in a plain function,
+//! and awaits only when there is no room. What such a function counts stays in registers; an `async`
+//! one keeps it in the task's memory from one call to the next.
+//!
+//! ```
+//! use std::ops::Range;
+//!
+//! use wigwag::{Actor, Refused};
+//!
+//! #[derive(Default)]
+//! struct Ledger {
+//!     sum: u64,
+//! }
+//!
+//! #[wigwag::actor]
+//! impl Ledger {
+//!     pub fn note(&mut self, number: u64) {
+//!         self.sum += number;
+//!     }
+//!
+//!     pub fn sum(&self) -> u64 {
+//!         self.sum
+//!     }
+//! }
+//!
+//! /// Tells as long as there is room; gives what is left, and the call that found none.
+//! fn tell_on(
+//!     ledger: &LedgerRef,
+//!     mut numbers: Range<u64>,
+//! ) -> (Range<u64>, Option<Refused<LedgerMessage>>) {
+//!     let full = numbers.find_map(|number| ledger.note(number).try_tell().err());
+//!     (numbers, full)
+//! }
+//!
+//! #[wigwag::main]
+//! async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+//!     let ledger = Ledger::default().spawn();
+//!     let mut numbers = 0..100_000;
+//!     loop {
+//!         let full;
+//!         (numbers, full) = tell_on(&ledger, numbers);
+//!         let Some(refused) = full else { break };
+//!         ledger.call::<()>(refused.message).tell().await?;
+//!     }
+//!     assert_eq!(ledger.sum().ask().await?, 100_000 * 99_999 / 2);
+//!     Ok(())
+//! }
+//! ```
+//!
 //! # Many asks at once
 //!
 //! A [`Pipeline`] has thousands of asks of one actor under way and gives the answers in the order
