@@ -258,7 +258,7 @@ impl<I: Interface> Ref<I> {
         }
     }
 
-    /// A way for many asks at once, up to `most`; see [`Pipeline`]. To another process it has 1,048,576
+    /// A way for many asks at once, up to `most`; see [`Pipeline`]. To another process it has 2,097,152
     /// places at most; the session holds 65,536 more for other pipelines, and for asks without one.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use wigwag_wire::run::{ITEM_BYTES_MAX, Joiner};
-use wigwag_wire::small::Window;
+use wigwag_wire::small::{SMALL_BYTES_MAX, Window};
 use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
@@ -105,8 +105,11 @@ impl Gathered {
             }
         }
         self.joiner.close(&mut self.frames);
-        if call::small_reply(&mut self.frames, asker, value).is_none() {
+        if R::SMALL_BYTES > SMALL_BYTES_MAX {
             return false;
+        }
+        if call::small_reply(&mut self.frames, asker, value).is_none() {
+            call::wide_reply(&mut self.frames, asker, value);
         }
         if self.joins {
             self.joiner.replied(asker);
@@ -329,7 +332,39 @@ impl Drop for Reply<'_> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+    use wigwag_wire::run::Run;
+    use wigwag_wire::{Reader, varint};
+
     use super::*;
+
+    /// The last slots of a large table have numbers of four bytes.
+    #[test]
+    fn answers_are_joined_whatever_slots_they_go_to() {
+        for first in [1, (1 << 21) - 100, u32::MAX - 300] {
+            let mut gathered = Gathered { joins: true, ..Gathered::default() };
+            for slot in first..first + 200 {
+                assert!(gathered.take_in((slot, u32::MAX), &7_u64));
+            }
+            gathered.joiner.close(&mut gathered.frames);
+            let mut reader = Reader::new(gathered.frames.as_slice());
+            let mut frame = || {
+                let (kind, length) = (reader.u8().unwrap(), varint::take(&mut reader).unwrap());
+                (kind, reader.take(length as usize).unwrap())
+            };
+            let (kind, body) = frame();
+            let mut body = Reader::new(body);
+            let numbers = [(); 2].map(|()| varint::take(&mut body).unwrap());
+            assert_eq!((kind, numbers), (call::REPLY, [first.into(), u32::MAX.into()]));
+            assert_eq!(body.rest(), [7]);
+            let (kind, body) = frame();
+            let run = Run::parse(kind, body).unwrap();
+            assert_eq!((kind, run.asker), (call::REPLIES, Some((first + 1, u32::MAX))));
+            assert!(run.items.eq([[7]; 199]));
+            assert!(reader.is_empty());
+        }
+    }
 
     #[test]
     fn a_sleeping_actor_keeps_the_room_of_one_answer_and_not_of_a_burst() {

