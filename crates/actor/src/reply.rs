@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::Waker;
 
 use wigwag_wire::run::{ITEM_BYTES_MAX, Joiner};
-use wigwag_wire::small::{SMALL_BYTES_MAX, Window};
+use wigwag_wire::small::Window;
 use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
@@ -105,11 +105,8 @@ impl Gathered {
             }
         }
         self.joiner.close(&mut self.frames);
-        if R::SMALL_BYTES > SMALL_BYTES_MAX {
-            return false;
-        }
         if call::small_reply(&mut self.frames, asker, value).is_none() {
-            call::wide_reply(&mut self.frames, asker, value);
+            return false;
         }
         if self.joins {
             self.joiner.replied(asker);

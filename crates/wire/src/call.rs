@@ -59,21 +59,23 @@ pub fn small_reply<T: Encode>(
         return None;
     }
     let numbers = [u64::from(slot), u64::from(generation)];
-    small(out, REPLY, numbers, |window, place| Some(value.encode_small(window, place)))
+    let body = small(out, REPLY, numbers, |window, place| Some(value.encode_small(window, place)));
+    Some(body.unwrap_or_else(|| wide_reply(out, (slot, generation), value)))
 }
 
-/// The same from a slot whose number is too wide for that, as the last ones of a large table are.
+/// The same to a slot whose number is wide, as the last ones of a large table are.
 #[cold]
 #[inline(never)]
-pub fn wide_reply<T: Encode>(out: &mut Buffer, (slot, generation): (u32, u32), value: &T) {
-    debug_assert!(T::SMALL_BYTES <= SMALL_BYTES_MAX, "it goes another way");
+fn wide_reply<T: Encode>(out: &mut Buffer, (slot, generation): (u32, u32), value: &T) -> usize {
     let start = out.len();
     out.put([REPLY, 0], 2);
     varint::put(out, slot.into());
     varint::put(out, generation.into());
     out.small(|window| value.encode_small(window, 0));
     // Two numbers of five bytes and the longest value: below 0x80.
-    out.set(start + 1, (out.len() - start - 2) as u8);
+    let body = out.len() - start - 2;
+    out.set(start + 1, body as u8);
+    body
 }
 
 /// One call.
