@@ -80,11 +80,12 @@ pub enum Ending<E> {
 struct Writing {
     batch: Batch,
     failed: Option<io::Error>,
+    /// `None` once the connection is over: its descriptor must not outlive it.
+    outlet: Option<Arc<dyn Outlet>>,
 }
 
 /// The writing half of a connection, shared by the driver and everybody who sends.
 pub struct Flusher {
-    outlet: Arc<dyn Outlet>,
     writing: Handover<Writing>,
     /// The socket has no room; nobody tries until the driver has seen some.
     blocked: AtomicBool,
@@ -94,9 +95,8 @@ pub struct Flusher {
 impl Flusher {
     /// A flusher for `outlet`.
     pub fn new(outlet: Arc<dyn Outlet>) -> Flusher {
-        let writing = Writing { batch: Batch::new(), failed: None };
+        let writing = Writing { batch: Batch::new(), failed: None, outlet: Some(outlet) };
         Flusher {
-            outlet,
             writing: Handover::new(writing),
             blocked: AtomicBool::new(false),
             signal: Signal::default(),
@@ -133,8 +133,9 @@ impl Flusher {
                     return;
                 };
                 let left = limit.saturating_sub(begun.elapsed());
-                match self.outlet.write_blocking(slice, left) {
-                    Ok(written) if written > 0 => writing.batch.advance(written),
+                let outlet = writing.outlet.as_ref();
+                match outlet.map(|outlet| outlet.write_blocking(slice, left)) {
+                    Some(Ok(written)) if written > 0 => writing.batch.advance(written),
                     _ => done = false,
                 }
             }
@@ -142,19 +143,23 @@ impl Flusher {
         done
     }
 
-    /// Nothing goes out from now on. True when a part of what was taken for writing has not: the last
-    /// batch that [`Crank::fill`] has given is not whole at the peer.
+    /// Closes the connection and lets go of its writing half, whose descriptor is free as soon as the
+    /// driver has ended too. Nothing goes out from now on. True when a part of what was taken for
+    /// writing has not gone: the last batch that [`Crank::fill`] has given is not whole at the peer.
     pub fn retire(&self) -> bool {
         self.blocked.store(true, Ordering::SeqCst);
         self.writing.run_alone(|writing| {
             writing.failed.get_or_insert(io::ErrorKind::NotConnected.into());
+            if let Some(outlet) = writing.outlet.take() {
+                outlet.close();
+            }
             !writing.batch.is_empty()
         })
     }
 
-    /// The writing half itself.
-    pub fn outlet(&self) -> &Arc<dyn Outlet> {
-        &self.outlet
+    /// The writing half; `None` after [`retire`](Self::retire).
+    pub fn outlet(&self) -> Option<Arc<dyn Outlet>> {
+        self.writing.run_alone(|writing| writing.outlet.clone())
     }
 
     fn write_all(&self, writing: &mut Writing, crank: &(impl Crank + ?Sized)) {
@@ -168,7 +173,7 @@ impl Flusher {
                     return;
                 }
             }
-            match self.write_once(&writing.batch) {
+            match write_once(writing.outlet.as_deref(), &writing.batch) {
                 Ok(written) => writing.batch.advance(written),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.blocked.store(true, Ordering::SeqCst);
@@ -185,19 +190,6 @@ impl Flusher {
         }
     }
 
-    fn write_once(&self, batch: &Batch) -> io::Result<usize> {
-        let mut parts = [IoSlice::new(&[]); SLICES_MAX];
-        let mut used = 0;
-        for (part, slice) in parts.iter_mut().zip(batch.slices()) {
-            *part = IoSlice::new(slice);
-            used += 1;
-        }
-        match self.outlet.try_write(&parts[..used]) {
-            Ok(0) => Err(io::ErrorKind::WriteZero.into()),
-            other => other,
-        }
-    }
-
     fn take_failure(&self) -> Option<io::Error> {
         let mut failed = None;
         self.writing.run(|writing| {
@@ -209,8 +201,24 @@ impl Flusher {
     }
 }
 
+fn write_once(outlet: Option<&dyn Outlet>, batch: &Batch) -> io::Result<usize> {
+    let Some(outlet) = outlet else {
+        return Err(io::ErrorKind::NotConnected.into());
+    };
+    let mut parts = [IoSlice::new(&[]); SLICES_MAX];
+    let mut used = 0;
+    for (part, slice) in parts.iter_mut().zip(batch.slices()) {
+        *part = IoSlice::new(slice);
+        used += 1;
+    }
+    match outlet.try_write(&parts[..used]) {
+        Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+        other => other,
+    }
+}
+
 /// Turns the crank until the connection is over. Dropping the future leaves the connection open
-/// and silent; close it through [`Outlet::close`].
+/// and silent; [`Flusher::retire`] closes it.
 pub async fn drive<C: Crank>(
     crank: &C,
     reader: &mut (dyn AsyncRead + Send + Unpin),
@@ -218,6 +226,9 @@ pub async fn drive<C: Crank>(
     flusher: &Flusher,
 ) -> Ending<C::Error> {
     let mut alarm = Alarm::new();
+    let Some(outlet) = flusher.outlet() else {
+        return Ending::Io(io::ErrorKind::NotConnected.into());
+    };
     // What came together with the last message of the handshake lies in `input` already.
     let first = crank.read(input, clock::now());
     flusher.flush(crank);
@@ -225,7 +236,7 @@ pub async fn drive<C: Crank>(
         return Ending::Protocol(error);
     }
     poll_fn(|context| {
-        if let Poll::Ready(error) = poll_write(crank, flusher, context) {
+        if let Poll::Ready(error) = poll_write(crank, flusher, &*outlet, context) {
             let last = last_words(crank, reader, input, context);
             return Poll::Ready(last.map_or(Ending::Io(error), Ending::Protocol));
         }
@@ -290,6 +301,7 @@ fn last_words<C: Crank>(
 fn poll_write<C: Crank>(
     crank: &C,
     flusher: &Flusher,
+    outlet: &dyn Outlet,
     context: &mut Context<'_>,
 ) -> Poll<io::Error> {
     loop {
@@ -302,7 +314,7 @@ fn poll_write<C: Crank>(
         }
         if flusher.blocked.load(Ordering::SeqCst) {
             // An error shows at the next write, which says it in full.
-            if flusher.outlet.poll_writable(context).is_pending() {
+            if outlet.poll_writable(context).is_pending() {
                 if asked {
                     // The signal gave its note instead of keeping our waker: look again, or a
                     // flow that is opened while we wait for room would not be noticed.

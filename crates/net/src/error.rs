@@ -43,6 +43,9 @@ pub enum NetErrorKind {
     /// No answer came within the time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    /// The handshake was not over when a newer connection needed its place.
+    #[error("a newer connection needed the place of this one, whose handshake was not over")]
+    Evicted,
     /// The peer's first eight bytes are wrong.
     #[error("{0}")]
     Header(HeaderError),
@@ -93,7 +96,9 @@ impl NetError {
             | NetErrorKind::TooMany { .. } => Fault::Caller,
             NetErrorKind::UnknownHost | NetErrorKind::NobodyListens => Fault::Network,
             NetErrorKind::InUse | NetErrorKind::Denied => Fault::Machine,
-            NetErrorKind::TimedOut(_) | NetErrorKind::Closed { .. } => Fault::Peer,
+            NetErrorKind::TimedOut(_) | NetErrorKind::Evicted | NetErrorKind::Closed { .. } => {
+                Fault::Peer
+            }
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => Fault::Caller,
             NetErrorKind::Header(_) | NetErrorKind::Framing(_) => Fault::Peer,
             NetErrorKind::Io(error) => match error.kind() {
@@ -127,6 +132,7 @@ impl NetErrorKind {
             NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
             NetErrorKind::Denied => "check the rights on the path, or take a port above 1023",
             NetErrorKind::TimedOut(_) => "check that the peer is alive and is an SP program",
+            NetErrorKind::Evicted => "have the peer send its first bytes at once",
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => {
                 "use the partner's socket type at one of the two ends"
             }

@@ -98,6 +98,10 @@ impl Listener for Accepting {
             })
         })
     }
+
+    fn takes_descriptors(&self) -> bool {
+        false
+    }
 }
 
 impl Drop for Accepting {

@@ -93,9 +93,6 @@ pub use wigwag_sp::{Counters, OutOfRange, PipeId, Priority, QueueLength};
 pub const LINGER_MAX: Duration = Duration::from_secs(1);
 
 /// Connections of one listener that have not shown their SP header. Each costs a file handle for
-/// at most the handshake time; at 1,024, silent strangers hold a twentieth of 20,000 handles.
+/// at most the handshake time; at 1,024, silent strangers hold a twentieth of 20,000 handles. Beyond
+/// them a newcomer takes the place of the oldest from the source that has most.
 pub const UNAUTHENTICATED_MAX: usize = if cfg!(test) { 4 } else { 1024 };
-
-/// Pause after the system has refused an accept: no file handles left, most likely. They do not
-/// come back faster by asking again at once.
-pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

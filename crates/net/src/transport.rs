@@ -72,6 +72,11 @@ pub trait Listener: Send + Sync {
 
     /// The next peer. An error speaks of one attempt; the listener goes on.
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>>;
+
+    /// True when a connection takes a descriptor of the process.
+    fn takes_descriptors(&self) -> bool {
+        true
+    }
 }
 
 /// Two directions of bytes to one peer.

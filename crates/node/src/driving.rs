@@ -23,7 +23,8 @@ struct EndOnDrop {
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if self.is_ours {
-            // Finds nothing to do when there is a reason already.
+            // Both find nothing to do when the session has ended already.
+            self.link.say_goodbye();
             self.link.end("the runtime has ended");
             self.link.let_go();
         }
@@ -40,21 +41,23 @@ enum Verdict {
     Left,
 }
 
-/// Cares for a session from this connection on.
+/// Drives a session from this connection on, until the session ends or another task has it.
 pub(crate) async fn tend(
     link: Arc<Link>,
-    mut carrier: Arc<Carrier>,
-    mut connection: Connection,
-    mut input: ReadBuf,
+    carrier: Arc<Carrier>,
+    connection: Connection,
+    input: ReadBuf,
     node: WeakNode,
 ) {
     let mut over = EndOnDrop { link: link.clone(), is_ours: true };
+    let mut next = (connection, input, carrier);
     let why = loop {
-        let why = match drive(&link, &carrier, &mut connection, &mut input).await {
+        let (connection, input, carrier) = next;
+        let why = match drive(&link, &carrier, connection, input).await {
             Verdict::Over(why) => break why,
             Verdict::Cut(why) => why,
             Verdict::Left => {
-                connection.outlet.close();
+                carrier.flusher.retire();
                 over.is_ours = false;
                 return;
             }
@@ -65,9 +68,7 @@ pub(crate) async fn tend(
         tracing::debug!(peer = %link.peer, why, "a session has lost its connection");
         link.lost(&carrier, &why);
         match resuming::next(&link, carrier.epoch, &why).await {
-            Next::On(found) => {
-                (connection, input, carrier) = *found;
-            }
+            Next::On(found) => next = *found,
             Next::Elsewhere => {
                 over.is_ours = false;
                 return;
@@ -82,11 +83,13 @@ pub(crate) async fn tend(
     }
 }
 
+/// Drives one connection to its end. Its reading half is closed when this returns: a session that
+/// waits for its next connection holds no descriptor of the last one.
 async fn drive(
     link: &Link,
     carrier: &Carrier,
-    connection: &mut Connection,
-    input: &mut ReadBuf,
+    mut connection: Connection,
+    mut input: ReadBuf,
 ) -> Verdict {
     let halted = || Verdict::Over("the session was closed here".to_owned());
     if link.is_halted() {
@@ -94,7 +97,7 @@ async fn drive(
     }
     let carried = Carried { link, carrier };
     let ending = tokio::select! {
-        ending = driver::drive(&carried, &mut *connection.reader, input, &carrier.flusher) => ending,
+        ending = driver::drive(&carried, &mut *connection.reader, &mut input, &carrier.flusher) => ending,
         () = carrier.leave.notified() => {
             return if link.is_halted() { halted() } else { Verdict::Left };
         }

@@ -53,7 +53,7 @@ impl Core {
             Err(kind) => {
                 tracing::debug!(peer = %info.peer, id = id.0, why = %kind, "pipe refused");
                 watcher.inspect(|watcher| watcher.refused(info, &kind.to_string()));
-                pipe.flusher.outlet().close();
+                pipe.flusher.retire();
                 Err(kind)
             }
         }

@@ -1,25 +1,26 @@
 //! Takes in whoever comes.
 //!
 //! The accept loop does nothing but accept: each handshake runs in a task of its own, and so many
-//! at most as there are places. A stranger who says nothing loses its place after the handshake
-//! time.
+//! at most as there are places. A stranger that says nothing loses its place after the handshake
+//! time, or sooner to a newcomer that finds all places taken.
 
-use std::io;
 use std::sync::Arc;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use wigwag_wire::ReadBuf;
 
 use super::core::Core;
 use super::endpoint::{Choices, Endpoint, Listener, Membership};
 use super::observe::Side;
 use super::race::until;
-use super::{ACCEPT_PAUSE, UNAUTHENTICATED_MAX};
+use super::UNAUTHENTICATED_MAX;
+use crate::acceptor::Acceptor;
 use crate::address::Address;
 use crate::clock;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::ListenOptions;
+use crate::source::Source;
+use crate::strangers::{Stranger, Strangers};
 use crate::transport::{self, Connection};
 
 impl Core {
@@ -53,56 +54,40 @@ impl Core {
         member: Membership,
     ) {
         let endpoint = &member.endpoint;
-        let places = Arc::new(Semaphore::new(UNAUTHENTICATED_MAX));
+        let strangers = Strangers::new(UNAUTHENTICATED_MAX);
+        let mut acceptor = Acceptor::new(listener);
         until(self.over(endpoint), async {
             loop {
-                let Ok(place) = places.clone().acquire_owned().await else {
-                    return;
-                };
-                match listener.accept().await {
+                match acceptor.accept(&*strangers).await {
                     Ok(connection) => {
+                        let stranger = strangers.enter(Source::of(&connection));
                         let endpoint = endpoint.clone();
-                        self.spawn(self.clone().welcome(connection, endpoint, place));
+                        self.spawn(self.clone().welcome(connection, endpoint, stranger));
                     }
-                    Err(error) => self.bear(&error).await,
+                    Err(_) => self.with(|state| state.statistics.accepts_failed += 1),
                 }
             }
         })
         .await;
         // The address first, and then the word that it is free.
-        drop(listener);
-    }
-
-    /// An accept failed: if by the peer's doing, the next one may succeed; if by the system's, only
-    /// time helps.
-    async fn bear(self: &Arc<Core>, error: &NetError) {
-        self.with(|state| state.statistics.accepts_failed += 1);
-        let by_peer = matches!(
-            &error.kind,
-            NetErrorKind::Io(error) if matches!(
-                error.kind(),
-                io::ErrorKind::ConnectionAborted
-                    | io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::Interrupted
-            )
-        );
-        if !by_peer {
-            tracing::warn!(at = %error.address, error = %error.kind, "cannot accept");
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-        }
+        drop(acceptor);
     }
 
     async fn welcome(
         self: Arc<Core>,
         mut connection: Connection,
         endpoint: Arc<Endpoint>,
-        place: OwnedSemaphorePermit,
+        stranger: Stranger,
     ) {
         let peer = connection.peer.clone();
         let mut input = ReadBuf::new();
         let greeting = within(&peer, greet(&mut connection, &mut input, self.number));
-        let greeted = until(self.over(&endpoint), greeting).await;
-        drop(place);
+        let bounded = async {
+            let evicted = || NetError::new(&peer, NetErrorKind::Evicted);
+            until(stranger.evicted(), greeting).await.ok_or_else(evicted).flatten()
+        };
+        let greeted = until(self.over(&endpoint), bounded).await;
+        drop(stranger);
         match greeted {
             Some(Ok(_)) => {
                 if let Ok(pipe) = self.adopt(connection, input, &endpoint, clock::now()) {
@@ -131,7 +116,10 @@ mod tests {
 
     use wigwag_sp::Priority;
 
+    use std::io;
+
     use super::*;
+    use crate::acceptor::ACCEPT_PAUSE;
     use crate::transport::{Boxed, dial};
 
     /// A listener that plays what it is given, and then waits for ever.
@@ -153,6 +141,10 @@ mod tests {
                     None => std::future::pending().await,
                 }
             })
+        }
+
+        fn takes_descriptors(&self) -> bool {
+            false
         }
     }
 
@@ -197,9 +189,9 @@ mod tests {
         core.begin_close();
     }
 
-    /// Silent strangers take every place. A partner waits in the backlog until one of them leaves.
+    /// Silent strangers take every place. A partner is served at once: the oldest of them goes.
     #[tokio::test]
-    async fn strangers_take_no_more_places_than_there_are() {
+    async fn a_newcomer_takes_the_place_of_a_silent_stranger() {
         let core = Core::new(Box::new(wigwag_sp::Pull::new()));
         let mut strangers = Vec::new();
         let mut script = VecDeque::new();
@@ -212,19 +204,16 @@ mod tests {
         script.push_back(Ok(theirs));
         play(&core, "places", script);
         let mut input = ReadBuf::new();
-        for stranger in &mut strangers {
-            // Each is greeted at once, so each holds its place now.
+        for stranger in &mut strangers[1..] {
+            // They are greeted, so they have their places; the first has given way.
             crate::handshake::read_header(stranger, &mut input).await.unwrap();
         }
-        assert!(core.with(|state| state.pipes.is_empty()));
         partner.outlet.try_write(&[IoSlice::new(b"\0SP\0\0\x50\0\0")]).unwrap();
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        assert!(core.with(|state| state.pipes.is_empty()));
-        strangers.pop();
         let header = crate::handshake::read_header(&mut partner, &mut input).await;
         assert_eq!(&header.unwrap(), b"\0SP\0\0\x51\0\0");
         core.begin_close();
+        core.reached(super::super::core::Phase::Gone).await;
+        let handshakes = core.with(|state| state.statistics.handshakes);
+        assert_eq!(handshakes.evicted, 1, "{handshakes:?}");
     }
 }

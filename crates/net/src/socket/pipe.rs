@@ -96,7 +96,7 @@ impl Drop for OpenPipe {
             state.protocol.close(pipe.id, crate::clock::now());
             entry
         });
-        pipe.flusher.outlet().close();
+        pipe.flusher.retire();
         let Some(Entry { statistics, end: ours, .. }) = entry else { return };
         let end = said.or(ours).unwrap_or(PipeEnd::SocketClosed);
         let (peer, id) = (&pipe.info.peer, pipe.id.0);

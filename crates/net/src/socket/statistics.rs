@@ -79,6 +79,8 @@ pub struct HandshakeFailures {
     pub not_sp: u64,
     /// The header was not whole in time.
     pub timed_out: u64,
+    /// The header was not whole when a newer connection needed the place.
+    pub evicted: u64,
     /// The peer left before its header was whole.
     pub closed: u64,
     /// An error of the system.
@@ -91,6 +93,7 @@ impl HandshakeFailures {
             NetErrorKind::Header(HeaderError::WrongProtocol { .. }) => &mut self.wrong_protocol,
             NetErrorKind::Header(_) => &mut self.not_sp,
             NetErrorKind::TimedOut(_) => &mut self.timed_out,
+            NetErrorKind::Evicted => &mut self.evicted,
             NetErrorKind::Closed { .. } => &mut self.closed,
             _ => &mut self.system,
         };

@@ -98,11 +98,11 @@ async fn a_header_that_is_not_whole_in_time_is_shown_out() {
     }
 }
 
-/// Silent strangers by the thousand: a partner is served at once while there are places, waits for
-/// one when there are none, and when their time is over nothing of them is left.
+/// Twice as many silent strangers as there are places: a partner is served at once at any time, and
+/// when the strangers' time is over nothing of them is left.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_silent_strangers_cost_their_places_for_a_while() {
-    let count = UNAUTHENTICATED_MAX.min(files_max() / 4);
+async fn silent_strangers_beyond_all_places_hold_up_no_partner() {
+    let count = (2 * UNAUTHENTICATED_MAX).min(files_max() / 4);
     for place in PLACES {
         let memory = Memory::of_self();
         let served = Served::new(place).await;
@@ -112,24 +112,26 @@ async fn a_thousand_silent_strangers_cost_their_places_for_a_while() {
             // It is greeted at once, so it has a place.
             timeout(AT_ONCE, stranger.greeting()).await.unwrap().unwrap();
             strangers.push(stranger);
-            if strangers.len() % 256 == 255 {
+            if strangers.len() % 256 == 255 || strangers.len() == count {
                 let partner = Push::new();
-                partner.dial(&served.address).await.unwrap();
+                timeout(AT_ONCE, partner.dial(&served.address)).await.unwrap().unwrap();
                 partner.send("beside them").await.unwrap();
-                assert_eq!(served.pull.recv().await.unwrap(), "beside them");
+                let heard = timeout(AT_ONCE, served.pull.recv()).await.unwrap();
+                assert_eq!(heard.unwrap(), "beside them");
             }
         }
-        if count == UNAUTHENTICATED_MAX && served.timed_out() == 0 {
-            let late = Push::new();
-            late.dial(&served.address).await.unwrap();
-            assert!(served.timed_out() > 0, "no place was free before");
-            late.send("in the end").await.unwrap();
-            assert_eq!(served.pull.recv().await.unwrap(), "in the end");
-        }
         served.goes_on().await;
-        eventually("the end of all", || served.timed_out() == count as u64).await;
+        let gone = || {
+            let handshakes = served.pull.statistics().handshakes;
+            handshakes.timed_out + handshakes.evicted
+        };
+        eventually("the end of all", || gone() == count as u64).await;
+        if count > UNAUTHENTICATED_MAX {
+            let evicted = served.pull.statistics().handshakes.evicted;
+            assert!(evicted >= (count - UNAUTHENTICATED_MAX) as u64, "{evicted} gave way");
+        }
         assert_eq!(served.pull.statistics().pipes_open, 1, "the sound one");
-        memory.check("a thousand strangers");
+        memory.check("strangers beyond all places");
     }
 }
 

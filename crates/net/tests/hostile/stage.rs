@@ -291,6 +291,7 @@ pub(crate) fn losses(statistics: &Statistics) -> Vec<(&'static str, u64)> {
     let sum = handshakes.wrong_protocol
         + handshakes.not_sp
         + handshakes.timed_out
+        + handshakes.evicted
         + handshakes.closed
         + handshakes.system;
     assert_eq!(statistics.handshakes_failed, sum, "the sum of the reasons");
@@ -301,6 +302,7 @@ pub(crate) fn losses(statistics: &Statistics) -> Vec<(&'static str, u64)> {
         ("handshakes.wrong_protocol", handshakes.wrong_protocol),
         ("handshakes.not_sp", handshakes.not_sp),
         ("handshakes.timed_out", handshakes.timed_out),
+        ("handshakes.evicted", handshakes.evicted),
         ("handshakes.closed", handshakes.closed),
         ("handshakes.system", handshakes.system),
         ("dials_failed", statistics.dials_failed),

@@ -15,7 +15,6 @@ impl Link {
     /// A connection is cut. What it did not write whole has not arrived.
     pub(crate) fn lost(&self, carrier: &Carrier, why: &str) {
         let was_torn = carrier.flusher.retire();
-        carrier.flusher.outlet().close();
         let mut sending = self.sending();
         if sending.epoch != carrier.epoch || sending.ended.is_some() {
             return;

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Duration;
 
 use wigwag_actor::CallErrorKind;
+use wigwag_link::Code;
 
 use super::{Ended, Link};
 use crate::events::SessionChange;
@@ -36,6 +38,18 @@ impl Link {
         }
     }
 
+    /// Tells the peer that the session ends here in good order, as far as the socket takes it at once;
+    /// a peer that is not told keeps the session for as long as it keeps one that was cut.
+    pub(crate) fn say_goodbye(&self) {
+        let mut sending = self.sending();
+        if sending.ended.is_some() {
+            return;
+        }
+        sending.sender.close(Code::BYE, "");
+        drop(sending);
+        self.flush_blocking(Duration::ZERO);
+    }
+
     /// The session is over: everybody who waits hears of it.
     pub(crate) fn end(&self, why: &str) {
         let why: Arc<str> = why.into();
@@ -62,7 +76,6 @@ impl Link {
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
         wakers.into_iter().for_each(Waker::wake);
         self.progress.notify_waiters();
-        carrier.flusher.outlet().close();
         self.announce_end();
     }
 

@@ -1,0 +1,58 @@
+//! Where a connection comes from, as far as limits for one peer go.
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+
+use crate::transport::Connection;
+
+/// Bits of an IPv6 address that name a network: a host has all addresses below them.
+const IPV6_NETWORK_BITS: u32 = 64;
+
+/// Where a connection comes from. Connections of one source share what one peer may have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// A user of this machine, by the kernel's word (Unix sockets).
+    User(u32),
+    /// A host; of IPv6 its network of 64 bits.
+    Host(IpAddr),
+    /// Anything else, by the name that its transport gives it.
+    Name(Arc<str>),
+}
+
+impl Source {
+    /// The source of `connection`.
+    pub fn of(connection: &Connection) -> Source {
+        if let Some(credentials) = connection.credentials {
+            return Source::User(credentials.uid);
+        }
+        let text = connection.peer.split_once("://").map_or(&*connection.peer, |(_, rest)| rest);
+        match text.parse::<SocketAddr>() {
+            Ok(address) => Source::Host(network(address.ip())),
+            Err(_) => Source::Name(connection.peer.clone()),
+        }
+    }
+}
+
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(host) => {
+            let mask = u128::MAX << (128 - IPV6_NETWORK_BITS);
+            Ipv6Addr::from_bits(host.to_bits() & mask).into()
+        }
+        host => host,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_of_ipv6_is_one_source_and_each_ipv4_address_is_its_own() {
+        let of = |text: &str| network(text.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+        assert_ne!(of("2001:db8:0:1::1"), of("2001:db8:0:2::1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    }
+}
