@@ -342,10 +342,7 @@ impl Outbox {
 
     /// Lets go of everything before `recv_next`. True when there is room again that there was not.
     pub fn acknowledge(&mut self, recv_next: u64) -> Result<bool, LinkError> {
-        if recv_next > self.sent {
-            let rule = "an ack may not go beyond what was sent";
-            return Err(LinkError::Misbehaved { code: Code::ACK_BEYOND_SENT, rule });
-        }
+        self.check_ack(recv_next)?;
         let was_full = !self.has_room_for_calls();
         self.acked = self.acked.max(recv_next);
         while let Some(first) = self.segments.front() {
@@ -362,20 +359,43 @@ impl Outbox {
         Ok(was_full && self.has_room_for_calls())
     }
 
+    /// Whether a peer can be resumed that has accepted everything before `recv_next`: nothing that it
+    /// has acknowledged is missing, and nothing that was never sent is in it.
+    pub fn check_resume(&self, recv_next: u64) -> Result<(), LinkError> {
+        if recv_next < self.acked {
+            return Err(LinkError::protocol("what was acknowledged stays accepted"));
+        }
+        self.check_ack(recv_next)
+    }
+
+    fn check_ack(&self, recv_next: u64) -> Result<(), LinkError> {
+        if recv_next > self.sent {
+            let rule = "an ack may not go beyond what was sent";
+            return Err(LinkError::Misbehaved { code: Code::ACK_BEYOND_SENT, rule });
+        }
+        Ok(())
+    }
+
     /// A new connection takes the place of one that was cut: what the peer has not accepted, from
     /// `recv_next` on, goes to the next writer, in order. A segment of which the peer has accepted some
     /// frames goes whole; the peer skips those. The others have certainly not reached it so far: the
     /// peer takes nothing more from the old connection once it has told its number. True when there is
     /// room again that there was not.
     pub fn rewind(&mut self, recv_next: u64) -> Result<bool, LinkError> {
-        if recv_next < self.acked {
-            return Err(LinkError::protocol("what was acknowledged stays accepted"));
-        }
+        self.check_resume(recv_next)?;
         let room = self.acknowledge(recv_next)?;
         self.untaken = 0;
         self.sent = recv_next;
         self.waiting = self.retained;
         Ok(room)
+    }
+
+    /// Nothing is sent any more: the bytes go, the counts stay.
+    pub fn let_go(&mut self) {
+        self.segments = VecDeque::new();
+        self.spare = Vec::new();
+        self.open = Buffer::new();
+        (self.untaken, self.open_frames, self.retained, self.waiting) = (0, 0, 0, 0);
     }
 
     fn seal(&mut self) {

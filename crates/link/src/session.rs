@@ -389,6 +389,17 @@ impl Sender {
         self.close.get_or_insert((code, rule));
     }
 
+    /// The session is over: what was kept to be sent, or sent again, is let go of.
+    pub fn let_go(&mut self) {
+        self.outbox.let_go();
+        self.windows = Vec::new();
+        self.grants = Vec::new();
+        self.due.clear();
+        self.waiting.clear();
+        self.needs = Vec::new();
+        self.closed = true;
+    }
+
     /// True when CLOSE is on its way and nothing may follow.
     pub fn is_closed(&self) -> bool {
         self.closed

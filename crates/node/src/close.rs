@@ -45,7 +45,7 @@ impl Node {
         let end = Instant::now() + deadline;
         self.inner.stop_listening();
         turns::publish_all();
-        let links = self.inner.links().clone();
+        let links = self.inner.sessions().iter().cloned().collect();
         let report = finish(links, end, "this node was closed").await;
         self.inner.exports.clear();
         report

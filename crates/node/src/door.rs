@@ -1,46 +1,61 @@
 //! Where peers arrive: accepts connections and opens sessions, each in a task of its own.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, Identity, LinkError};
-use wigwag_net::{Connection, Listener};
+use wigwag_net::acceptor::{Acceptor, Spare};
+use wigwag_net::source::Source;
+use wigwag_net::strangers::{Stranger, Strangers};
+use wigwag_net::transport::Boxed;
+use wigwag_net::{Connection, Listener, NetError, NetErrorKind};
 use wigwag_wire::ReadBuf;
 
-use crate::limits::{ACCEPT_PAUSE, SESSIONS_MAX};
 use crate::node::{WeakNode, lock};
 use crate::opening::{self, Accepted};
 use crate::resuming;
 
 /// Accepts until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] peers are strangers at
-/// a time; the next ones wait in the backlog.
+/// a time; the oldest of them go for the next.
 pub(crate) async fn open(listener: Box<dyn Listener>, node: WeakNode) {
-    loop {
-        let Some(handshakes) = node.upgrade().map(|node| node.handshakes.clone()) else {
-            return;
-        };
-        let Ok(place) = handshakes.acquire_owned().await else {
-            return;
-        };
-        match listener.accept().await {
-            Ok(connection) => {
-                let node = node.clone();
-                tokio::spawn(async move {
-                    let _place = place;
-                    welcome(connection, node).await;
-                });
-            }
-            Err(error) => {
-                // Most often no file handles are left; they come back when connections end.
-                tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
-            }
-        }
+    let Some(strangers) = node.upgrade().map(|node| node.strangers.clone()) else {
+        return;
+    };
+    let spare = Spared { strangers: strangers.clone(), node: node.clone() };
+    let mut acceptor = Acceptor::new(listener);
+    while node.strong_count() > 0 {
+        // An error concerns one connection, and the acceptor has logged what somebody must know.
+        let Ok(connection) = acceptor.accept(&spare).await else { continue };
+        let stranger = strangers.enter(Source::of(&connection));
+        tokio::spawn(welcome(connection, node.clone(), stranger));
     }
 }
 
-async fn welcome(mut connection: Connection, node: WeakNode) {
+/// What a node can do without when there are no descriptors: strangers, then sessions over which nothing
+/// has come.
+struct Spared {
+    strangers: Arc<Strangers>,
+    node: WeakNode,
+}
+
+impl Spare for Spared {
+    fn spare(&self) -> bool {
+        let silent = || {
+            let silent = self.node.upgrade()?.sessions().take_silent()?;
+            silent.dismiss(Code::TOO_MANY, "no descriptors are left");
+            Some(())
+        };
+        self.strangers.spare() || silent().is_some()
+    }
+
+    fn freed(&self) -> Boxed<'_, ()> {
+        self.strangers.freed()
+    }
+}
+
+async fn welcome(mut connection: Connection, node: WeakNode, stranger: Stranger) {
     let peer = connection.peer.clone();
+    let source = Source::of(&connection);
     let outlet = connection.outlet.clone();
     let mut input = ReadBuf::new();
     let Some(ours) = node.upgrade().map(|node| node.identity()) else {
@@ -50,8 +65,12 @@ async fn welcome(mut connection: Connection, node: WeakNode) {
         return;
     };
     let admitted = Admitted { node: &node, incarnation: OnceLock::new() };
-    let admit = |who: &Identity| admitted.admit(who);
-    let accepted = opening::accept(&mut connection, &mut input, ours, ttl_ms, admit).await;
+    let admit = |who: &Identity| admitted.admit(who, &source);
+    let accepted = tokio::select! {
+        accepted = opening::accept(&mut connection, &mut input, ours, ttl_ms, admit) => accepted,
+        () = stranger.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
+    };
+    drop(stranger);
     let started = match accepted {
         Ok(Accepted::Opened(opened)) => match node.upgrade() {
             Some(node) => node.start(connection, input, &opened, None).map(drop),
@@ -83,7 +102,8 @@ async fn go_on(
         code: Code::SESSION_UNKNOWN,
         rule: "no session of that id is kept here",
     };
-    let let_in = whole.claimed(claim).ok_or_else(unknown).and_then(|link| {
+    let found = whole.sessions().claimed(claim);
+    let let_in = found.ok_or_else(unknown).and_then(|link| {
         let message = resuming::let_in(&link, claim, proof)?;
         Ok((link, message))
     });
@@ -113,10 +133,10 @@ struct Admitted<'a> {
 }
 
 impl Admitted<'_> {
-    /// A session between the two may exist already. It is kept when we dialed it; when the peer did,
-    /// it has lost its state and knows, so the old one ends. When both dial at once, the dial of the
-    /// lower node id wins.
-    fn admit(&self, who: &Identity) -> Result<(), LinkError> {
+    /// A session between the two may exist already. It is kept when this node has dialed it, and when
+    /// anything has come over it: then its dialer has a token, and comes back with a proof of that. When
+    /// both dial at once, the dial of the lower node id wins.
+    fn admit(&self, who: &Identity, source: &Source) -> Result<(), LinkError> {
         let Some(node) = self.node.upgrade() else {
             let rule = "the node is closing";
             return Err(LinkError::Misbehaved { code: Code::DRAINING, rule });
@@ -126,23 +146,24 @@ impl Admitted<'_> {
         }
         // Looked at first: whoever asks stays there until the link has begun.
         let mut beginning = lock(&node.beginning);
-        let asked = beginning.asked.contains(&who.incarnation);
         let old = node.link_with(who.incarnation);
-        let full = node.links().len() >= SESSIONS_MAX;
-        let (code, rule) = match &old {
-            Some(old) if old.dialed => (Code::EXISTS, "the session that was dialed first is used"),
-            None if full => (Code::TOO_MANY, "a node has at most 8192 sessions"),
-            None if asked && node.node < who.node => {
-                (Code::DIAL_TIE, "of two dials that of the lower node id wins")
-            }
-            _ => {
-                old.inspect(|old| old.halt());
-                beginning.admitted.push(who.incarnation);
-                let _ = self.incarnation.set(who.incarnation);
-                return Ok(());
-            }
-        };
-        Err(LinkError::Misbehaved { code, rule })
+        if old.as_ref().is_some_and(|old| !old.is_silent()) {
+            let rule = "the session between the two is used, and resumed with its token";
+            return Err(LinkError::Misbehaved { code: Code::EXISTS, rule });
+        }
+        if beginning.asked.contains(&who.incarnation) && node.node < who.node {
+            let rule = "of two dials that of the lower node id wins";
+            return Err(LinkError::Misbehaved { code: Code::DIAL_TIE, rule });
+        }
+        let evicted = node.sessions().make_place(source, beginning.admitted.len())?;
+        beginning.admitted.push(who.incarnation);
+        drop(beginning);
+        let _ = self.incarnation.set(who.incarnation);
+        old.inspect(|old| old.halt());
+        for link in evicted {
+            link.dismiss(Code::TOO_MANY, "its place was needed for another session");
+        }
+        Ok(())
     }
 }
 

@@ -1,14 +1,17 @@
 //! The task of one session on one connection: turns its crank, finds the next connection when this one
 //! is cut, and tells everybody when the session is over.
 
+use std::future::pending;
 use std::sync::Arc;
 
-use wigwag_link::LinkError;
+use tokio::time::sleep;
+use wigwag_link::{Code, LinkError};
 use wigwag_net::Connection;
 use wigwag_net::driver::{self, Ending};
 use wigwag_wire::ReadBuf;
 
 use crate::carrier::{Broken, Carried, Carrier};
+use crate::limits::SILENT_SESSION_TTL;
 use crate::link::Link;
 use crate::node::WeakNode;
 use crate::resuming::{self, Next};
@@ -101,6 +104,11 @@ async fn drive(
         () = carrier.leave.notified() => {
             return if link.is_halted() { halted() } else { Verdict::Left };
         }
+        () = stays_silent(link) => {
+            let rule = "a dialer says something within 5 s of the session's opening";
+            link.dismiss(Code::TOO_MANY, rule);
+            return Verdict::Over(rule.to_owned());
+        }
     };
     match ending {
         Ending::Protocol(Broken::Left) => Verdict::Left,
@@ -108,5 +116,15 @@ async fn drive(
         Ending::Protocol(Broken::By(error)) => Verdict::Over(error.to_string()),
         Ending::PeerClosed => Verdict::Cut("the peer closed the connection".to_owned()),
         Ending::Io(error) => Verdict::Cut(error.to_string()),
+    }
+}
+
+/// Waits until a session over which nothing has come is over; for ever if something has.
+async fn stays_silent(link: &Link) {
+    if link.is_silent() {
+        sleep(SILENT_SESSION_TTL).await;
+    }
+    if !link.is_silent() {
+        pending().await
     }
 }

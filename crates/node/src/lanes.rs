@@ -53,7 +53,7 @@ impl LaneOwner for ChannelOwner {
         let link = &self.link;
         let mut sending = link.sending();
         let at = self.channel as usize;
-        if sending.grants.get(at) != Some(&self.attach) {
+        if sending.ended.is_some() || sending.grants.get(at) != Some(&self.attach) {
             return;
         }
         sending.grants[at] = 0;
@@ -88,7 +88,11 @@ impl LaneOwner for ChannelOwner {
         turns::publish(link);
         let asker = (slot, generation);
         let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
-        link.sending().sender.outbox.append(|out| write::error(out, asker, code, &detail));
+        let mut sending = link.sending();
+        if sending.ended.is_none() {
+            sending.sender.outbox.append(|out| write::error(out, asker, code, &detail));
+        }
+        drop(sending);
         turns::flush_soon(link);
     }
 }

@@ -266,6 +266,7 @@ mod opening;
 mod driving;
 mod door;
 mod dialing;
+mod sessions;
 mod node;
 mod close;
 mod runtime;

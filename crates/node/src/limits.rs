@@ -5,12 +5,23 @@ use std::time::Duration;
 pub use wigwag_actor::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 
 /// Connections whose handshake is not over. Each holds a file handle and a buffer; a silent
-/// stranger loses its place after the handshake's time.
+/// stranger loses its place after the handshake's time, or sooner to a newcomer.
 pub const HANDSHAKES_MAX: usize = 1024;
 
 /// Sessions that a node lets in: each may hold 4 MiB unacknowledged and 8 MiB of credit (a far one 64 MiB
 /// each, of which the credit of all far ones together is at most 1 GiB), and a file handle, of which a process has some ten thousand.
 pub const SESSIONS_MAX: usize = 8192;
+
+/// Sessions that one source may have opened, a host or a user of this machine: half, so that the others
+/// find some.
+pub const SESSIONS_PER_SOURCE_MAX: usize = SESSIONS_MAX / 2;
+
+/// Sessions over which nothing has come yet. A peer that means well says something within a round trip;
+/// beyond these the oldest goes for a newcomer.
+pub const SILENT_SESSIONS_MAX: usize = 1024;
+
+/// How long such a session lives, with its connection or without: the time of a handshake.
+pub const SILENT_SESSION_TTL: Duration = Duration::from_secs(5);
 
 /// Codec of a channel whose arguments are MessagePack.
 pub const CODEC_MESSAGEPACK: u8 = 0;
@@ -46,6 +57,10 @@ pub const LEASE_SLOTS: usize = 64;
 
 /// Slots that a turn which fetches answers keeps for its next asks.
 pub const KEPT_SLOTS_MAX: usize = 512;
+
+/// Links that a thread keeps its buffers for between two turns: a thread that idles may hold on to links
+/// that are over meanwhile, so they are few.
+pub const LINKS_KEPT_MAX: usize = 64;
 
 /// Characters of an error's text: for people, and far below the smallest frame that a peer accepts
 /// by default.
@@ -92,6 +107,3 @@ pub const ANOTHER_WAIT: Duration = Duration::from_millis(500);
 
 /// Events of sessions that wait for whoever listens to them.
 pub const EVENTS_MAX: usize = 1024;
-
-/// Pause of a listener whose process has no file handles left; spinning would only burn a core.
-pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -6,13 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use wigwag_actor::limits::ANSWER_WATCH;
 use wigwag_actor::{Interface, Ref};
 use wigwag_link::budget::FarPool;
-use wigwag_link::resume::{Claim, Ticket, Tickets};
+use wigwag_link::resume::{Ticket, Tickets};
 use wigwag_link::{Identity, Opened, features};
+use wigwag_net::source::Source;
+use wigwag_net::strangers::Strangers;
 use wigwag_net::{Address, Connection, ListenOptions};
 use wigwag_wire::ReadBuf;
 
@@ -28,6 +30,7 @@ use crate::opening;
 use crate::options::NodeOptions;
 use crate::remote::Remote;
 use crate::resuming::{Resuming, Right};
+use crate::sessions::Sessions;
 use crate::{door, driving, random, runtime, turns};
 
 /// A node. Clones are the same node; when the last one is dropped the node ends.
@@ -49,14 +52,14 @@ pub(crate) struct Inner {
     /// What all sessions with far peers share.
     far: Arc<FarPool>,
     pub(crate) exports: Arc<Exports>,
-    links: Mutex<Vec<Arc<Link>>>,
-    /// A link was added to `links`.
+    sessions: Mutex<Sessions>,
+    /// A link was added to `sessions`.
     pub(crate) arrived: Notify,
     /// Incarnations with which a session is being opened.
     pub(crate) beginning: Mutex<Beginning>,
     pub(crate) dialed: Mutex<HashMap<Address, DialedLink>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
-    pub(crate) handshakes: Arc<Semaphore>,
+    pub(crate) strangers: Arc<Strangers>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
     /// How long an asker looks for its answer before it sleeps.
@@ -104,12 +107,12 @@ impl Node {
             announcer: Announcer::default(),
             far: Arc::default(),
             exports: Arc::default(),
-            links: Mutex::default(),
+            sessions: Mutex::default(),
             arrived: Notify::new(),
             beginning: Mutex::default(),
             dialed: Mutex::default(),
             listeners: Mutex::default(),
-            handshakes: Arc::new(Semaphore::new(HANDSHAKES_MAX)),
+            strangers: Strangers::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
             watch: Mutex::new(ANSWER_WATCH),
@@ -224,10 +227,10 @@ impl Node {
 
     /// What went over each link since it began; links that are over are not in it.
     pub fn statistics(&self) -> Vec<PeerStatistics> {
-        let links = self.inner.links();
+        let sessions = self.inner.sessions();
         let one =
             |link: &Arc<Link>| PeerStatistics { peer: link.peer.clone(), link: link.statistics() };
-        links.iter().filter(|link| !link.is_over()).map(one).collect()
+        sessions.iter().filter(|link| !link.is_over()).map(one).collect()
     }
 }
 
@@ -248,29 +251,19 @@ impl Inner {
         if self.closed.load(Ordering::Acquire) { Err(NodeError::Closed) } else { Ok(()) }
     }
 
-    pub(crate) fn links(&self) -> MutexGuard<'_, Vec<Arc<Link>>> {
-        lock(&self.links)
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        lock(&self.sessions)
     }
 
     /// The living link with that incarnation.
     pub(crate) fn link_with(&self, incarnation: u128) -> Option<Arc<Link>> {
-        let links = self.links();
-        let found = links.iter().find(|link| {
-            link.identity.incarnation == incarnation && link.sending().ended.is_none()
-        });
-        found.cloned()
+        let sessions = self.sessions();
+        sessions.with(incarnation).find(|link| link.sending().ended.is_none()).cloned()
     }
 
     /// How long a session is kept here after a cut, as a dialer is told.
     pub(crate) fn ttl_ms(&self) -> u64 {
         u64::try_from(self.options.ttl.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// The living session that a dialer claims.
-    pub(crate) fn claimed(&self, claim: &Claim) -> Option<Arc<Link>> {
-        let links = self.links();
-        let claimed = |link: &&Arc<Link>| !link.is_over() && link.resuming.is_claimed_by(claim);
-        links.iter().find(claimed).cloned()
     }
 
     /// The session is open: somebody must turn its crank. `dialed` is the address if it was us.
@@ -286,6 +279,7 @@ impl Inner {
         let both = features::on(peer.offered) & ours.offered & features::RESUME != 0;
         let ttl = Duration::from_millis(if both { ttl_ms } else { 0 });
         let is_dialer = dialed.is_some();
+        let source = (!is_dialer).then(|| Source::of(&connection));
         let right = match dialed {
             Some(address) => Right::Dialer(Ticket::new(session, token), address),
             None => Right::Listener(Tickets::new(token)),
@@ -294,14 +288,13 @@ impl Inner {
         let begun = Begun { ours, peer, dialed: is_dialer, resuming, far: self.far.clone() };
         let exports = self.exports.clone();
         let link = Link::new(&connection, begun, exports, self.announcer.clone());
-        let mut links = self.links();
+        let mut sessions = self.sessions();
         // Looked at under the lock that close takes: no link begins behind its back.
         self.check_open()?;
-        let replaced =
-            |old: &&Arc<Link>| old.identity.incarnation == peer.incarnation && old.is_doubtful();
-        links.iter().filter(replaced).for_each(|old| old.halt());
-        links.push(link.clone());
-        drop(links);
+        let replaced = sessions.with(peer.incarnation).filter(|old| old.is_doubtful());
+        replaced.for_each(|old| old.halt());
+        sessions.add(&link, source);
+        drop(sessions);
         self.arrived.notify_waiters();
         link.announce(SessionChange::Opened);
         let carrier = link.carrier().clone();
@@ -323,7 +316,7 @@ impl Inner {
 
     /// The link is over.
     pub(crate) fn forget(&self, link: &Arc<Link>) {
-        self.links().retain(|living| !Arc::ptr_eq(living, link));
+        self.sessions().remove(link);
         lock(&self.dialed).retain(|_, dialed| {
             // Held: somebody is dialing there at this moment.
             dialed.try_lock().map_or(true, |dialed| {
@@ -343,8 +336,9 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.stop_listening();
         turns::publish_all();
-        let mut links = std::mem::take(&mut *self.links());
-        links.retain(|link| link.sending().ended.is_none());
+        let sessions = std::mem::take(&mut *self.sessions());
+        let living = sessions.iter().filter(|link| link.sending().ended.is_none());
+        let links: Vec<Arc<Link>> = living.cloned().collect();
         for link in &links {
             if !link.flush_blocking(DROP_WAIT) {
                 let left = link.sending().sender.outbox.untaken_frames();

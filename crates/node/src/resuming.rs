@@ -19,7 +19,7 @@ use wigwag_wire::{Buffer, ReadBuf};
 use crate::carrier::Carrier;
 use crate::error::NodeError;
 use crate::events::SessionChange;
-use crate::limits::{REDIAL_LEAST, REDIAL_MOST, REDIAL_PATIENCE};
+use crate::limits::{REDIAL_LEAST, REDIAL_MOST, REDIAL_PATIENCE, SILENT_SESSION_TTL};
 use crate::link::Link;
 use crate::node::lock;
 use crate::{opening, random};
@@ -68,6 +68,11 @@ pub(crate) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
 impl Resuming {
     pub(crate) fn new(session: u128, ttl: Duration, right: Right) -> Resuming {
         Resuming { session, ttl, right: Mutex::new(right), epoch: watch::Sender::new(0) }
+    }
+
+    /// The session's id.
+    pub(crate) fn session(&self) -> u128 {
+        self.session
     }
 
     /// True when the session outlives its connection.
@@ -134,6 +139,14 @@ pub(crate) fn let_in(
         let rule = "another connection of the session was newer";
         return Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, rule });
     };
+    let in_range = link.sending().sender.outbox.check_resume(claim.recv_next);
+    if let Err(error) = in_range {
+        // It is the peer, by its proof, and it breaks the rules.
+        drop(reading);
+        link.end(&error.to_string());
+        link.halt();
+        return Err(error);
+    }
     reading.is_unconfirmed = true;
     let message = Opening::resumed(claim, reading.receiver.recv_next(), fresh);
     drop(reading);
@@ -158,13 +171,14 @@ pub(crate) async fn next(link: &Arc<Link>, epoch: u64, why: &str) -> Next {
     }
 }
 
-/// Whoever was dialed waits for the dialer.
+/// The side that was dialed waits for the dialer, a short time if that has never said anything.
 async fn wait(link: &Link, epoch: u64, why: &str) -> Next {
+    let ttl = link.resuming.ttl;
+    let ttl = if link.is_silent() { ttl.min(SILENT_SESSION_TTL) } else { ttl };
     tokio::select! {
         () = link.resuming.has_left(epoch) => Next::Elsewhere,
         () = link.halted() => Next::End("the session was closed here".to_owned()),
-        () = sleep(link.resuming.ttl) => {
-            let ttl = link.resuming.ttl;
+        () = sleep(ttl) => {
             Next::End(format!("{why}, and the peer did not come back within {ttl:?}"))
         }
     }

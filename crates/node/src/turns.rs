@@ -13,7 +13,7 @@ use wigwag_wire::Buffer;
 use wigwag_wire::run::Joiner;
 use wigwag_wire::small::Value;
 
-use crate::limits::{KEPT_SLOTS_MAX, TURN_BYTES};
+use crate::limits::{KEPT_SLOTS_MAX, LINKS_KEPT_MAX, TURN_BYTES};
 use crate::link::Link;
 use crate::ring::Ring;
 use crate::turned::Turned;
@@ -269,5 +269,6 @@ pub(crate) fn publish_all() {
             }
             !place.link.is_over()
         });
+        places.places.truncate(LINKS_KEPT_MAX);
     });
 }

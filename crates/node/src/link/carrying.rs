@@ -10,6 +10,7 @@ use wigwag_net::{Connection, clock};
 use super::Link;
 use crate::carrier::Carrier;
 use crate::events::SessionChange;
+use crate::sync::Ordering;
 
 impl Link {
     /// A connection is cut. What it did not write whole has not arrived.
@@ -47,6 +48,8 @@ impl Link {
         let repeated = (outbox.next_seq() - outbox.untaken_frames()).saturating_sub(recv_next);
         let room = sending.sender.resume(recv_next, now)?;
         sending.epoch = epoch;
+        // Its token has proved it: it is a peer that has heard of the session.
+        self.heard.store(now.as_nanos(), Ordering::Relaxed);
         let since = sending.cut.take();
         sending.statistics.resumes += 1;
         sending.statistics.frames_repeated += repeated;

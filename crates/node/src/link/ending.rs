@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use wigwag_actor::CallErrorKind;
 use wigwag_link::Code;
+use wigwag_wire::Time;
 
 use super::{Ended, Link};
 use crate::events::SessionChange;
@@ -20,10 +21,27 @@ impl Link {
         self.carrier().leave.notify_one();
     }
 
-    /// True when it was cut before anything came of its dialer: perhaps that has never heard that the
-    /// session is open, and will not come back for it.
+    /// True while nothing has come from the dialer: it may never have heard that the session is open.
+    pub(crate) fn is_silent(&self) -> bool {
+        !self.dialed && self.heard.load(Ordering::Relaxed) == 0
+    }
+
+    /// True when it was cut while it was silent: its dialer may not come back for it.
     pub(crate) fn is_doubtful(&self) -> bool {
-        !self.dialed && self.heard.load(Ordering::Relaxed) == 0 && self.sending().cut.is_some()
+        self.is_silent() && self.cut_since().is_some()
+    }
+
+    /// When it lost its connection, if it has none.
+    pub(crate) fn cut_since(&self) -> Option<Time> {
+        self.sending().cut
+    }
+
+    /// Ends the session for a reason that the peer is told.
+    pub(crate) fn dismiss(&self, code: Code, rule: &'static str) {
+        self.sending().sender.close(code, rule);
+        self.flush();
+        self.end(rule);
+        self.halt();
     }
 
     /// True after [`halt`](Self::halt).
@@ -89,6 +107,8 @@ impl Link {
             return;
         }
         let deliveries = Unsent::of(&sending.sender.outbox).deliveries(&sending.channels);
+        // References of users may keep the link for long, and nothing of this is sent any more.
+        sending.sender.let_go();
         drop(sending);
         self.announce(SessionChange::Ended { why, deliveries });
     }
