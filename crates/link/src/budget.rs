@@ -1,31 +1,76 @@
 //! What the channels of a session share, and what the sessions of a node share (section 4).
 //!
-//! Near by, all windows of a session come out of one small budget. A peer that is far away needs
-//! more under way for the same rate; that comes out of a second one, which only sessions with such
-//! a peer touch, and out of a pool of the whole node.
+//! Near by, all windows of a session come out of one small budget, and what they grow by out of a pool of
+//! the whole node. A peer that is far away needs more under way for the same rate; that comes out of a
+//! second budget and a second pool, which only sessions with such a peer touch.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::{
-    FAR_NODE_UNITS_MAX, FAR_SESSION_UNITS_MAX, FRAME_RESERVE_UNITS, SESSION_UNITS_MAX,
+    FAR_NODE_UNITS_MAX, FAR_SESSION_UNITS_MAX, FRAME_RESERVE_UNITS, NODE_CHANNELS_MAX,
+    NODE_KEPT_BYTES_MAX, NODE_UNITS_MAX, SESSION_UNITS_MAX,
 };
 
-/// Units for far peers, shared by all sessions of a node.
+/// Units that the sessions of a node share.
 #[derive(Debug)]
-pub struct FarPool {
+pub struct UnitPool {
     left: AtomicU64,
 }
 
-impl FarPool {
+/// What the sessions of a node share.
+#[derive(Debug)]
+pub struct Pools {
+    /// For windows that grow near by.
+    pub near: UnitPool,
+    /// For what windows have beyond that, for a far peer.
+    pub far: UnitPool,
+    /// Channels of peers, open or with calls that are not handled yet, each with a first window.
+    pub channels: UnitPool,
+    /// Bytes that outboxes keep beyond what each may keep in any case.
+    pub kept: KeptBytes,
+}
+
+/// Bytes that the sessions of a node keep for acks.
+#[derive(Debug, Default)]
+pub struct KeptBytes(AtomicU64);
+
+impl KeptBytes {
+    /// True when they are more than the node may keep.
+    pub fn is_spent(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > NODE_KEPT_BYTES_MAX as u64
+    }
+
+    /// A session keeps `after` bytes that kept `before`. Nothing else is told by this number, so its
+    /// order does not matter.
+    pub(crate) fn change(&self, before: usize, after: usize) {
+        if after >= before {
+            self.0.fetch_add((after - before) as u64, Ordering::Relaxed);
+        } else {
+            self.0.fetch_sub((before - after) as u64, Ordering::Relaxed);
+        }
+    }
+}
+
+impl UnitPool {
     /// A pool of `units`.
-    pub fn new(units: u64) -> FarPool {
-        FarPool { left: AtomicU64::new(units) }
+    pub fn new(units: u64) -> UnitPool {
+        UnitPool { left: AtomicU64::new(units) }
     }
 
     /// Units that nobody has.
     pub fn left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
+    }
+
+    /// Takes one; false when there is none.
+    pub fn take_one(&self) -> bool {
+        self.take(1) == 1
+    }
+
+    /// Gives one back.
+    pub fn give_one_back(&self) {
+        self.give_back(1);
     }
 
     /// Up to `wanted` units. Nothing else is told by this number, so its order does not matter.
@@ -40,9 +85,14 @@ impl FarPool {
     }
 }
 
-impl Default for FarPool {
-    fn default() -> FarPool {
-        FarPool::new(FAR_NODE_UNITS_MAX)
+impl Default for Pools {
+    fn default() -> Pools {
+        Pools {
+            near: UnitPool::new(NODE_UNITS_MAX),
+            far: UnitPool::new(FAR_NODE_UNITS_MAX),
+            channels: UnitPool::new(NODE_CHANNELS_MAX),
+            kept: KeptBytes::default(),
+        }
     }
 }
 
@@ -51,34 +101,43 @@ impl Default for FarPool {
 pub struct Budget {
     /// Units of all windows. First windows are always given, so this may go beyond what there is.
     held: u64,
+    /// Units of these that came out of the node's pool: all but first windows.
+    pooled: u64,
     /// Units that windows have beyond these, for a far peer.
     far: u64,
-    pool: Arc<FarPool>,
+    pools: Arc<Pools>,
 }
 
 impl Budget {
-    /// A budget whose session shares `pool` with others.
-    pub fn sharing(pool: Arc<FarPool>) -> Budget {
-        Budget { pool, ..Budget::default() }
+    /// A budget whose session shares `pools` with others.
+    pub fn sharing(pools: Arc<Pools>) -> Budget {
+        Budget { pools, ..Budget::default() }
     }
 
-    /// Units that `wanted` more of may be had: half of what is left, so that the channel that comes
-    /// last finds some too.
+    /// Units that `wanted` more of may be had: half of what the session has left and half of what the
+    /// node has left, so that the channel that comes last finds some too.
     pub(crate) fn grow(&mut self, wanted: u64) -> u64 {
         let half = SESSION_UNITS_MAX.saturating_sub(self.held) / 2;
-        self.give(wanted.min(half))
+        let nodes_half = self.pools.near.left() / 2;
+        self.give_pooled(wanted.min(half).min(nodes_half))
     }
 
     /// Units for a frame that would wait for ever without them.
     pub(crate) fn grow_for_frame(&mut self, wanted: u64) -> u64 {
         let most = SESSION_UNITS_MAX + FRAME_RESERVE_UNITS;
-        self.give(wanted.min(most.saturating_sub(self.held)))
+        self.give_pooled(wanted.min(most.saturating_sub(self.held)))
+    }
+
+    fn give_pooled(&mut self, wanted: u64) -> u64 {
+        let units = self.pools.near.take(wanted);
+        self.pooled += units;
+        self.give(units)
     }
 
     /// Units for a far peer, by the same rule.
     pub(crate) fn grow_far(&mut self, wanted: u64) -> u64 {
         let half = FAR_SESSION_UNITS_MAX.saturating_sub(self.far) / 2;
-        let units = self.pool.take(wanted.min(half));
+        let units = self.pools.far.take(wanted.min(half));
         self.far += units;
         units
     }
@@ -91,8 +150,12 @@ impl Budget {
     /// A channel is gone: what it had comes back.
     pub(crate) fn give_back(&mut self, near: u64, far: u64) {
         self.held = self.held.saturating_sub(near);
+        // First windows came out of no pool, so this may be a little early, and never too much.
+        let pooled = near.min(self.pooled);
+        self.pooled -= pooled;
+        self.pools.near.give_back(pooled);
         self.far -= far.min(self.far);
-        self.pool.give_back(far);
+        self.pools.far.give_back(far);
     }
 
     #[cfg(test)]
@@ -103,19 +166,23 @@ impl Budget {
 
 impl Drop for Budget {
     fn drop(&mut self) {
-        self.pool.give_back(self.far);
+        self.pools.near.give_back(self.pooled);
+        self.pools.far.give_back(self.far);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec::Vec;
+
     use super::*;
 
     #[test]
     fn sessions_share_a_pool_and_give_it_back_when_they_end() {
-        let pool = Arc::new(FarPool::new(1000));
-        let mut first = Budget::sharing(pool.clone());
-        let mut second = Budget::sharing(pool.clone());
+        let pools = Arc::new(Pools { far: UnitPool::new(1000), ..Pools::default() });
+        let pool = &pools.far;
+        let mut first = Budget::sharing(pools.clone());
+        let mut second = Budget::sharing(pools.clone());
         assert_eq!(first.grow_far(600), 600);
         assert_eq!(second.grow_far(600), 400, "what is left");
         assert_eq!(second.grow_far(1), 0);
@@ -124,6 +191,22 @@ mod tests {
         drop(first);
         drop(second);
         assert_eq!(pool.left(), 1000);
+    }
+
+    /// However many sessions there are, their windows near by hold no more than the pool together.
+    #[test]
+    fn near_windows_grow_out_of_a_pool_of_the_node() {
+        let pools = Arc::new(Pools { near: UnitPool::new(1000), ..Pools::default() });
+        let mut sessions: Vec<Budget> = (0..20).map(|_| Budget::sharing(pools.clone())).collect();
+        assert_eq!(sessions[0].grow(u64::MAX), 500, "half of it");
+        assert_eq!(sessions[1].grow(u64::MAX), 250);
+        assert_eq!(sessions[2].grow_for_frame(1024), 250, "a frame takes what there is");
+        assert!(sessions.iter_mut().all(|session| session.grow(u64::MAX) == 0));
+        sessions[0].give(64);
+        sessions[0].give_back(564, 0);
+        assert_eq!(pools.near.left(), 500, "a first window came out of no pool");
+        drop(sessions);
+        assert_eq!(pools.near.left(), 1000);
     }
 
     #[test]

@@ -25,6 +25,7 @@ pub mod budget;
 pub mod credit;
 pub mod pulse;
 pub mod distance;
+mod asked;
 pub mod receiver;
 pub mod session;
 

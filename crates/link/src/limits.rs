@@ -23,7 +23,14 @@ pub const WINDOW_UNITS_FAR_MAX: u64 = 2_097_152;
 /// What windows of a session may hold beyond [`SESSION_UNITS_MAX`] when its peer is far: 256 MiB.
 pub const FAR_SESSION_UNITS_MAX: u64 = 4_194_304;
 
-/// What all sessions of a node may hold so: 1 GiB, which stays free as long as actors keep up.
+/// What the windows of all sessions of a node may grow by near by: 1 GiB.
+pub const NODE_UNITS_MAX: u64 = 16_777_216;
+
+/// Channels that peers may have with a node, open or with calls that are not handled yet: each has a
+/// first window in any case, so that is 1 GiB more.
+pub const NODE_CHANNELS_MAX: u64 = 262_144;
+
+/// What all sessions of a node may hold beyond that for far peers: 1 GiB, which stays free as long as actors keep up.
 pub const FAR_NODE_UNITS_MAX: u64 = 16_777_216;
 
 /// What a fast sender has under way for each millisecond of a round trip: 131 million small calls a
@@ -54,6 +61,24 @@ pub const UNACKED_BYTES_FAR_MAX: usize = 64 * 1024 * 1024;
 /// What frames other than calls may use beyond these bytes: so that replies, cancels and
 /// attaches never wait behind calls.
 pub const UNACKED_RESERVE: usize = 1024 * 1024;
+
+/// Bytes kept beyond what calls may fill from which on a peer gets no new credit, and large replies to it
+/// are refused as Overloaded: the reserve, and 16 MiB of replies.
+pub const UNACKED_ANSWERS_MAX: usize = UNACKED_RESERVE + 16 * 1024 * 1024;
+
+/// The same when all sessions of the node together keep too much; and what each keeps in any case.
+pub const UNACKED_ANSWERS_MIN: usize = 256 * 1024;
+
+/// What all sessions of a node may keep beyond [`UNACKED_ANSWERS_MIN`] before each of them is held to
+/// that: 1 GiB.
+pub const NODE_KEPT_BYTES_MAX: usize = 1024 * 1024 * 1024;
+
+/// Bytes written on one connection without an ack, beyond what calls may fill: more than the buffers of
+/// both ends and of the way between them hold, so the peer has read most of it and does not say so.
+pub const UNACKED_WRITTEN_MAX: usize = 32 * 1024 * 1024;
+
+/// REVOKEs of a peer that may be unanswered: as many as it can have reason for at once.
+pub const REVOKES_PENDING_MAX: u64 = 1024;
 
 /// Bytes accepted after which an ack goes out alone: a quarter of the smallest unacked window. More
 /// often would cost a write per 64 KiB; more seldom would stall the sender.

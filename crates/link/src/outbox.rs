@@ -11,12 +11,13 @@ use alloc::vec::Vec;
 
 use wigwag_wire::{Buffer, Reader};
 
+use crate::budget::Pools;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::frame::{Frame, numbers};
 use crate::limits::{
-    BATCH_HEAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, UNACKED_BYTES_MAX,
-    UNACKED_RESERVE,
+    BATCH_HEAD_BYTES_MAX, FRAME_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, UNACKED_ANSWERS_MAX,
+    UNACKED_ANSWERS_MIN, UNACKED_BYTES_MAX, UNACKED_RESERVE, UNACKED_WRITTEN_MAX,
 };
 
 /// A sender's buffer of this size becomes a segment as it is; a smaller one is copied to others.
@@ -25,6 +26,9 @@ const ADOPT_BYTES_MIN: usize = 8 * 1024;
 /// An open segment smaller than this is copied when it is sealed, so that thousands of small
 /// writes that wait for their ack do not hold a large buffer each.
 const COPY_BYTES_MAX: usize = 4 * 1024;
+
+/// Bytes of one step in which the pools are told what is kept.
+const CHARGE_BYTES: usize = 256 * 1024;
 
 /// Buffers kept for the next segments beside what the unacked window holds: some are being filled.
 const SPARE_MORE: usize = 8;
@@ -77,6 +81,9 @@ pub struct Outbox {
     /// Bytes of them that no writer has taken.
     waiting: usize,
     spare: Vec<Buffer>,
+    /// Bytes of `retained` that the pools know of, and that this outbox may keep in any case.
+    charged: usize,
+    pools: Arc<Pools>,
 }
 
 impl Outbox {
@@ -106,7 +113,14 @@ impl Outbox {
             retained: 0,
             waiting: 0,
             spare: Vec::new(),
+            charged: UNACKED_ANSWERS_MIN,
+            pools: Arc::default(),
         }
+    }
+
+    /// Shares `pools`, which bound what all outboxes that have them keep together; before the first frame.
+    pub fn sharing(&mut self, pools: Arc<Pools>) {
+        self.pools = pools;
     }
 
     /// True when calls may be published. Overshoot is bounded by what is published at once.
@@ -120,9 +134,34 @@ impl Outbox {
         self.retained < self.room_bytes + UNACKED_RESERVE
     }
 
-    /// Bytes kept beyond what calls may fill.
-    pub fn overdraft(&self) -> usize {
-        self.retained.saturating_sub(self.room_bytes)
+    /// True when the peer leaves so much unacknowledged that it gets no new credit and no large replies.
+    pub fn is_overfull(&self) -> bool {
+        let overdraft = self.retained.saturating_sub(self.room_bytes);
+        overdraft > UNACKED_ANSWERS_MAX
+            || self.retained > UNACKED_ANSWERS_MIN && self.pools.kept.is_spent()
+    }
+
+    /// Whether the peer acknowledges what it takes. More than the buffers of both ends hold has been
+    /// written, so it has read that.
+    pub fn check_written(&self) -> Result<(), LinkError> {
+        if self.retained - self.waiting > self.room_bytes + UNACKED_WRITTEN_MAX {
+            let rule = "a peer acknowledges what it has read";
+            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
+        }
+        Ok(())
+    }
+
+    /// All frames before this number may have reached the peer.
+    pub fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Tells the pools of what is kept, in steps.
+    #[cold]
+    fn charge(&mut self) {
+        let charged = self.retained.next_multiple_of(CHARGE_BYTES).max(UNACKED_ANSWERS_MIN);
+        self.pools.kept.change(self.charged, charged);
+        self.charged = charged;
     }
 
     /// So many bytes may be kept from now on; fewer than before only when they are let go of.
@@ -220,6 +259,9 @@ impl Outbox {
     fn appended(&mut self, before: usize) {
         self.retained += self.open.len() - before;
         self.waiting += self.open.len() - before;
+        if self.retained > self.charged {
+            self.charge();
+        }
         self.open_frames += 1;
         self.next_seq += 1;
     }
@@ -232,6 +274,9 @@ impl Outbox {
         }
         self.retained += encoded.len();
         self.waiting += encoded.len();
+        if self.retained > self.charged {
+            self.charge();
+        }
         if encoded.len() > self.piece_bytes {
             self.publish_in_pieces(encoded.as_slice(), frames);
             encoded.clear();
@@ -356,6 +401,9 @@ impl Outbox {
             self.retained -= segment.bytes.len();
             self.recycle(segment.bytes);
         }
+        if self.retained + 2 * CHARGE_BYTES < self.charged {
+            self.charge();
+        }
         Ok(was_full && self.has_room_for_calls())
     }
 
@@ -396,6 +444,7 @@ impl Outbox {
         self.spare = Vec::new();
         self.open = Buffer::new();
         (self.untaken, self.open_frames, self.retained, self.waiting) = (0, 0, 0, 0);
+        self.charge();
     }
 
     fn seal(&mut self) {
@@ -441,6 +490,12 @@ impl Outbox {
             buffer.clear();
             self.spare.push(buffer);
         }
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        self.pools.kept.change(self.charged, UNACKED_ANSWERS_MIN);
     }
 }
 

@@ -8,6 +8,7 @@ use wigwag_wire::call::{ASK, ASKS, REPLIES, TELL, TELLS};
 use wigwag_wire::run::{Items, Run, is_run};
 use wigwag_wire::{Reader, varint};
 
+use crate::asked::Asked;
 use crate::batch::Header;
 use crate::code::Code;
 use crate::error::LinkError;
@@ -30,6 +31,7 @@ pub struct Receiver {
     slots_max: u64,
     /// The peer may send runs.
     runs: bool,
+    asked: Asked,
 }
 
 impl Receiver {
@@ -41,6 +43,7 @@ impl Receiver {
             frame_max: ours.frame_max,
             slots_max: ours.slots_max,
             runs: false,
+            asked: Asked::default(),
         }
     }
 
@@ -57,6 +60,23 @@ impl Receiver {
     /// Frames that were skipped because they had been accepted before.
     pub fn repeated(&self) -> u64 {
         self.repeated
+    }
+
+    /// An ASK that is given out by itself: its slot is ours, and it was not asked from with that
+    /// generation before.
+    fn check_asker(&mut self, slot: u64, generation: u64) -> Result<(), LinkError> {
+        let in_range = slot < self.slots_max && generation <= GENERATION_MAX;
+        let (Ok(slot), Ok(generation), true) =
+            (u32::try_from(slot), u32::try_from(generation), in_range)
+        else {
+            let rule = "a slot's number is below slots_max, its generation below 2^32";
+            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
+        };
+        if self.asked.take(slot, generation) {
+            Ok(())
+        } else {
+            Err(LinkError::protocol("a slot is asked from once with each generation"))
+        }
     }
 
     /// Opens a batch.
@@ -184,17 +204,18 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The same with ASKs, whose slots must be ours.
-    fn small_asks(&self, mut bytes: &'a [u8], channel: u8, most: usize) -> (&'a [u8], usize, u64) {
+    /// The same with ASKs, whose slots must be ours and not asked from before.
+    fn small_asks(&mut self, mut bytes: &'a [u8], channel: u8, most: usize) -> (&'a [u8], usize, u64) {
         let (mut calls, mut units) = (0, 0);
         while calls < most
             && let [ASK, length @ 4..0x80, next, ref body @ ..] = *bytes
             && next == channel
-            && let Some((slot, _, used)) = varint::pair(body)
+            && let Some((slot, generation, used)) = varint::pair(body)
             && u64::from(slot) < self.receiver.slots_max
             && body.get(used).is_some_and(|method| (1..0x80).contains(method))
             && 1 + used < usize::from(length)
             && let Some(after) = bytes.get(2 + usize::from(length)..)
+            && self.receiver.asked.take(slot, generation)
         {
             bytes = after;
             calls += 1;
@@ -211,7 +232,7 @@ impl<'a> Incoming<'a> {
         let channel = match Frame::parse(kind, body).ok()? {
             Frame::Tell { channel, method: 1.., .. } => channel,
             Frame::Ask { channel, slot, generation, method: 1.., .. }
-                if slot < self.receiver.slots_max && generation <= GENERATION_MAX =>
+                if self.receiver.check_asker(slot, generation).is_ok() =>
             {
                 channel
             }
@@ -230,6 +251,11 @@ impl<'a> Incoming<'a> {
         let (run, calls) = self.run(&mut after, |kind| kind != REPLIES)?;
         let slots = run.asker.map_or(0, |(slot, _)| u64::from(slot) + calls as u64);
         if run.method == 0 || slots > self.receiver.slots_max {
+            return None;
+        }
+        if let Some((slot, generation)) = run.asker
+            && !self.receiver.asked.take_all(slot, calls as u32, generation)
+        {
             return None;
         }
         let bytes = &bytes[..bytes.len() - after.rest().len()];
@@ -315,7 +341,13 @@ impl<'a> Incoming<'a> {
                     return Err(broken_run());
                 }
             }
-            return Ok(Some((Frame::parse(kind, body)?, body.len())));
+            let frame = Frame::parse(kind, body)?;
+            if let Frame::Ask { slot, generation, .. }
+            | Frame::NotUnderstood { asker: Some((slot, generation)), .. } = frame
+            {
+                self.receiver.check_asker(slot, generation)?;
+            }
+            return Ok(Some((frame, body.len())));
         }
     }
 }

@@ -3,7 +3,7 @@
 //! It is shared by everybody who sends, and hears from the [receiving half](crate::receiver) once
 //! per batch.
 
-use alloc::collections::BTreeSet;
+use alloc::collections::{BTreeSet, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -11,13 +11,15 @@ use core::time::Duration;
 use wigwag_wire::{Buffer, Time};
 
 use crate::batch::Header;
-use crate::budget::{Budget, FarPool};
+use crate::budget::{Budget, Pools};
 use crate::code::Code;
 use crate::credit::{Grant, Window};
 use crate::distance::Distance;
 use crate::error::LinkError;
 use crate::frame::Frame;
-use crate::limits::{ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, SEGMENT_BYTES, units};
+use crate::limits::{
+    ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, REVOKES_PENDING_MAX, SEGMENT_BYTES, units,
+};
 use crate::outbox::{Outbox, Taken};
 use crate::pulse::{Beat, Pulse};
 use crate::write;
@@ -92,6 +94,26 @@ pub struct Sender {
     close: Option<(Code, &'static str)>,
     closed: bool,
     ack: Ack,
+    attaches: Untaken,
+    revokes: Untaken,
+}
+
+/// Answers to the peer that no writer has taken yet, by number.
+#[derive(Debug, Default)]
+struct Untaken(VecDeque<u64>);
+
+impl Untaken {
+    /// The frame that is appended next is one of them.
+    fn add(&mut self, outbox: &Outbox, most: u64, rule: &'static str) -> Result<(), LinkError> {
+        while self.0.front().is_some_and(|seq| *seq < outbox.sent()) {
+            self.0.pop_front();
+        }
+        if self.0.len() as u64 >= most {
+            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
+        }
+        self.0.push_back(outbox.next_seq());
+        Ok(())
+    }
 }
 
 #[derive(Debug, Default)]
@@ -129,12 +151,15 @@ impl Sender {
             close: None,
             closed: false,
             ack: Ack::default(),
+            attaches: Untaken::default(),
+            revokes: Untaken::default(),
         }
     }
 
-    /// The same; what far peers are granted is shared with all who have the pool.
-    pub fn sharing(mut self, pool: Arc<FarPool>) -> Sender {
-        self.budget = Budget::sharing(pool);
+    /// The same; what windows grow by, and what is kept for acks, is shared with all that have the pools.
+    pub fn sharing(mut self, pools: Arc<Pools>) -> Sender {
+        self.outbox.sharing(pools.clone());
+        self.budget = Budget::sharing(pools);
         self
     }
 
@@ -256,15 +281,39 @@ impl Sender {
         self.grants.get_mut(usize::try_from(channel).ok()?)?.as_mut()
     }
 
-    /// The peer's channel is gone.
+    /// The peer's channel is gone, and nothing of it waits to be handled.
     pub fn withdraw(&mut self, channel: u64) {
-        let grant = usize::try_from(channel).ok().and_then(|at| self.grants.get_mut(at));
-        if let Some(grant) = grant.and_then(Option::take) {
-            grant.close(&mut self.budget);
-            self.due.remove(&(channel as usize));
-            self.waiting.remove(&(channel as usize));
-            self.serve_waiting();
+        if let Some(grant) = self.take_grant(channel) {
+            self.close_grant(grant);
         }
+    }
+
+    /// The peer's channel is gone. Its calls that wait to be handled hold their places still, until
+    /// [`close_grant`](Self::close_grant) gives them back.
+    pub fn take_grant(&mut self, channel: u64) -> Option<Grant> {
+        let at = usize::try_from(channel).ok()?;
+        let grant = self.grants.get_mut(at)?.take()?;
+        self.due.remove(&at);
+        self.waiting.remove(&at);
+        Some(grant)
+    }
+
+    /// The last call of a channel that is gone was handled: its places are free.
+    pub fn close_grant(&mut self, grant: Grant) {
+        grant.close(&mut self.budget);
+        self.serve_waiting();
+    }
+
+    /// The answer to an ATTACH is about to be appended. An error when the peer has sent more than it may
+    /// without waiting: an answer that no writer has taken cannot have reached it.
+    pub fn answer_attach(&mut self, most: u64) -> Result<(), LinkError> {
+        let rule = "no more ATTACHes are unanswered than attach_pending_max";
+        self.attaches.add(&self.outbox, most, rule)
+    }
+
+    /// The same for REVOKE.
+    pub fn answer_revoke(&mut self) -> Result<(), LinkError> {
+        self.revokes.add(&self.outbox, REVOKES_PENDING_MAX, "at most 1024 REVOKEs are unanswered")
     }
 
     /// Budget has come back: those who did not get what they need try again.
@@ -410,7 +459,7 @@ impl Sender {
         !self.closed
             && (!self.outbox.is_idle()
                 || self.ack.now
-                || !self.due.is_empty()
+                || (!self.due.is_empty() && !self.outbox.is_overfull())
                 || !self.needs.is_empty()
                 || self.pong.is_some()
                 || self.ping
@@ -492,7 +541,9 @@ impl Sender {
     /// The unsequenced frames, as many as leave the head small; the rest go with the next batch.
     fn write_control(&mut self, head: &mut Buffer, now: Time) {
         const HEAD_BYTES_MAX: usize = 900;
-        while head.len() < HEAD_BYTES_MAX {
+        // More credit would bring more asks, and their answers would be kept beside the others.
+        let withheld = self.outbox.is_overfull();
+        while head.len() < HEAD_BYTES_MAX && !withheld {
             let Some(at) = self.due.pop_first() else {
                 break;
             };

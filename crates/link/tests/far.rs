@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wigwag_link::budget::FarPool;
+use wigwag_link::budget::{Pools, UnitPool};
 use wigwag_link::limits::{UNACKED_BYTES_MAX, WINDOW_UNITS_FAR_MAX, WINDOW_UNITS_MAX};
 use wigwag_link::session::{CallRefused, Outgoing};
 use wigwag_link::{Frame, Limits, Receiver, Sender, write};
@@ -24,7 +24,7 @@ struct End {
 }
 
 impl End {
-    fn new(pool: &Arc<FarPool>) -> End {
+    fn new(pool: &Arc<Pools>) -> End {
         let limits = Limits::default();
         End {
             sender: Sender::new(&limits, limits, Time::START).sharing(pool.clone()),
@@ -93,7 +93,7 @@ struct Course {
 /// Two seconds over a way of `delay` ms each way, of calls with `bytes` of arguments, to an actor
 /// that handles `pace` a millisecond at most.
 fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Course {
-    let pool = Arc::new(FarPool::default());
+    let pool = Arc::new(Pools::default());
     let (mut ours, mut theirs) = (End::new(&pool), End::new(&pool));
     let channel = ours.sender.open_channel().unwrap();
     let limit = theirs.sender.grant(channel, 64).unwrap();
@@ -168,7 +168,7 @@ fn a_slow_actor_is_not_sent_more_because_it_is_far() {
 /// Without the pool nothing but the near windows is granted, and the session goes on.
 #[test]
 fn a_node_whose_pool_is_spent_goes_on_with_what_it_has_near_by() {
-    let pool = Arc::new(FarPool::new(0));
+    let pool = Arc::new(Pools { far: UnitPool::new(0), ..Pools::default() });
     let mut end = End::new(&pool);
     end.sender.grant(0, 64).unwrap();
     for round in 0..20 {

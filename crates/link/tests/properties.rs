@@ -68,7 +68,12 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
     let mut wire = Vec::new();
     let mut out = Outgoing::default();
     for (at, (which, a, b, bytes)) in frames.iter().enumerate() {
-        sender.outbox.append(|out| write::any(out, &frame(bytes, *which, *a, *b)));
+        let mut frame = frame(bytes, *which, *a, *b);
+        if let Frame::Ask { generation, .. } = &mut frame {
+            // No slot is asked from with one generation twice.
+            *generation = at as u64;
+        }
+        sender.outbox.append(|out| write::any(out, &frame));
         if *b % 5 == 0 {
             sender.pinged(*a, *b);
         }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
-use wigwag_link::budget::FarPool;
+use wigwag_link::budget::Pools;
 use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
 use wigwag_link::{Code, Identity, Receiver, Sender, features, write};
@@ -156,8 +156,8 @@ pub(crate) struct Begun {
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
     pub(crate) resuming: Resuming,
-    /// What the node's sessions with far peers share.
-    pub(crate) far: Arc<FarPool>,
+    /// What the node's sessions share.
+    pub(crate) pools: Arc<Pools>,
 }
 
 impl Link {
@@ -167,10 +167,10 @@ impl Link {
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Link> {
-        let Begun { ours, peer: identity, dialed, resuming, far } = begun;
+        let Begun { ours, peer: identity, dialed, resuming, pools } = begun;
         let features = features::on(identity.offered) & ours.offered;
         let receiver = Receiver::new(&ours.limits).with_features(features);
-        let sender = Sender::new(&ours.limits, identity.limits, clock::now()).sharing(far);
+        let sender = Sender::new(&ours.limits, identity.limits, clock::now()).sharing(pools);
         Arc::new_cyclic(|me: &Weak<Link>| Link {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use wigwag_actor::limits::ANSWER_WATCH;
 use wigwag_actor::{Interface, Ref};
-use wigwag_link::budget::FarPool;
+use wigwag_link::budget::Pools;
 use wigwag_link::resume::{Ticket, Tickets};
 use wigwag_link::{Identity, Opened, features};
 use wigwag_net::source::Source;
@@ -49,8 +49,8 @@ pub(crate) struct Inner {
     pub(crate) incarnation: u128,
     pub(crate) options: NodeOptions,
     pub(crate) announcer: Announcer,
-    /// What all sessions with far peers share.
-    far: Arc<FarPool>,
+    /// What all sessions share.
+    pools: Arc<Pools>,
     pub(crate) exports: Arc<Exports>,
     sessions: Mutex<Sessions>,
     /// A link was added to `sessions`.
@@ -105,7 +105,7 @@ impl Node {
             incarnation,
             options,
             announcer: Announcer::default(),
-            far: Arc::default(),
+            pools: Arc::default(),
             exports: Arc::default(),
             sessions: Mutex::default(),
             arrived: Notify::new(),
@@ -285,7 +285,7 @@ impl Inner {
             None => Right::Listener(Tickets::new(token)),
         };
         let resuming = Resuming::new(session, ttl.min(SESSION_TTL_MAX), right);
-        let begun = Begun { ours, peer, dialed: is_dialer, resuming, far: self.far.clone() };
+        let begun = Begun { ours, peer, dialed: is_dialer, resuming, pools: self.pools.clone() };
         let exports = self.exports.clone();
         let link = Link::new(&connection, begun, exports, self.announcer.clone());
         let mut sessions = self.sessions();

@@ -54,10 +54,47 @@ fn a_resent_batch_is_skipped_and_counted() {
     assert_eq!((receiver.recv_next(), receiver.repeated()), (2, 2));
 }
 
+/// The first ask of each pair is taken, the second is not, whichever road it takes.
+#[test]
+fn an_ask_from_a_slot_that_is_not_ours_or_in_use_is_a_broken_rule() {
+    let out_of_range = (65_536, 0);
+    for (method, length) in [(1, 3), (1, 400), (0, 0)] {
+        for (askers, wanted) in [
+            (&[(5, 0), (5, 0)][..], Code::PROTOCOL),
+            (&[(5, 0), (5, 1), (6, 0), (5, 1)], Code::PROTOCOL),
+            (&[(5, 9), (5, 8)], Code::PROTOCOL),
+            (&[(0, 0), out_of_range], Code::LIMIT_EXCEEDED),
+        ] {
+            let mut sender = sender();
+            for asker in askers {
+                let put = |out: &mut Buffer| out.extend(&vec![7; length]);
+                sender.outbox.append(|out| write::ask(out, 0, *asker, method, put));
+            }
+            let batch = output(&mut sender);
+            let limits = Limits { slots_max: 65_536, ..Limits::default() };
+            let (mut long, mut short) = (Receiver::new(&limits), Receiver::new(&limits));
+            assert_eq!(code(frames(&mut long, &batch).unwrap_err()), wanted, "{askers:?}");
+            let mut incoming = short.open(&batch).unwrap();
+            let mut taken = 0;
+            let broken = loop {
+                match incoming.next_calls(64) {
+                    Some(run) => taken += run.calls,
+                    None => match incoming.next_frame() {
+                        Ok(frame) => taken += usize::from(frame.is_some()),
+                        Err(error) => break error,
+                    },
+                }
+            };
+            assert_eq!((code(broken), taken), (wanted, askers.len() - 1), "{askers:?}");
+        }
+    }
+}
+
 /// The short road and the long one read the same, whatever comes.
 #[test]
 fn a_run_of_calls_is_what_the_next_frames_would_be() {
     let mut sender = sender();
+    let mut round = 0;
     for (channel, length) in
         [(0, 0), (127, 125), (127, 126), (128, 3), (5, 1), (5, 2), (1, 80), (0, 400)]
     {
@@ -66,9 +103,11 @@ fn a_run_of_calls_is_what_the_next_frames_would_be() {
             let put = |out: &mut Buffer| out.extend(&arguments);
             sender.outbox.append(|out| write::tell(out, channel, method, put));
             sender.outbox.append(|out| write::tell(out, channel, method, put));
-            for slot in [0, 127, 128, 65_535, 65_536] {
-                sender.outbox.append(|out| write::ask(out, channel, (slot, slot), method, put));
+            for slot in [0, 127, 128, 65_534, 65_535] {
+                let asker = (slot, slot + round);
+                sender.outbox.append(|out| write::ask(out, channel, asker, method, put));
             }
+            round += 1;
             write_reply(&mut sender);
         }
     }
@@ -118,8 +157,7 @@ fn a_run_of_calls_is_what_the_next_frames_would_be() {
     }
     assert_eq!(short.next_calls(3), None);
     drop((long, short));
-    // Of 7 calls with each method that is not 0, one asks from a slot that is not ours.
-    assert_eq!(calls, 8 * 4 * 6);
+    assert_eq!(calls, 8 * 4 * 7, "all but those of method 0");
     assert!(runs < calls);
     assert_eq!(replies, 8 * 5);
     assert_eq!(receivers[0].recv_next(), receivers[1].recv_next());

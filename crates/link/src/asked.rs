@@ -1,0 +1,101 @@
+//! Which generation each slot of the peer's table is asked from next (section 6).
+//!
+//! A slot and generation name one ask. A peer that asks with the same again would have two answers kept
+//! for one question, and as many as it likes.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// Slots whose generations lie together: most peers use few.
+const CHUNK: usize = 1024;
+
+/// The generations that come next, by slot. Its memory follows the slots that were used, 4 bytes each.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    chunks: Vec<Option<Box<[u32; CHUNK]>>>,
+}
+
+impl Asked {
+    /// The slot is asked from with that generation. False: it was before. The caller has checked that
+    /// the slot is below the limit that we announced.
+    #[inline]
+    pub(crate) fn take(&mut self, slot: u32, generation: u32) -> bool {
+        let at = slot as usize;
+        let chunk = match self.chunks.get_mut(at / CHUNK) {
+            Some(Some(chunk)) => chunk,
+            _ => self.add(at / CHUNK),
+        };
+        let next = &mut chunk[at % CHUNK];
+        let is_new = is_at_or_after(generation, *next);
+        if is_new {
+            *next = generation.wrapping_add(1);
+        }
+        is_new
+    }
+
+    /// The same for `count` slots from `slot` on; false if one of them was used.
+    pub(crate) fn take_all(&mut self, slot: u32, count: u32, generation: u32) -> bool {
+        let (mut at, end) = (slot as usize, slot as usize + count as usize);
+        while at < end {
+            let chunk = match self.chunks.get_mut(at / CHUNK) {
+                Some(Some(chunk)) => chunk,
+                _ => self.add(at / CHUNK),
+            };
+            let from = at % CHUNK;
+            let to = CHUNK.min(from + end - at);
+            let slots = &mut chunk[from..to];
+            if !slots.iter().all(|next| is_at_or_after(generation, *next)) {
+                return false;
+            }
+            slots.fill(generation.wrapping_add(1));
+            at += to - from;
+        }
+        true
+    }
+
+    #[cold]
+    fn add(&mut self, at: usize) -> &mut [u32; CHUNK] {
+        if self.chunks.len() <= at {
+            self.chunks.resize_with(at + 1, || None);
+        }
+        self.chunks[at].get_or_insert_with(|| Box::new([0; CHUNK]))
+    }
+}
+
+/// Generations are compared as serial numbers (RFC 1982), because they wrap.
+#[inline]
+fn is_at_or_after(generation: u32, next: u32) -> bool {
+    generation.wrapping_sub(next) < 1 << 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slot_and_generation_are_taken_once() {
+        let mut asked = Asked::default();
+        assert!(asked.take(5, 0) && !asked.take(5, 0));
+        assert!(asked.take(5, 1) && asked.take(6, 0));
+        assert!(asked.take(5, 7), "an ask that was never sent leaves a gap");
+        assert!(!asked.take(5, 6));
+    }
+
+    #[test]
+    fn generations_wrap() {
+        let mut asked = Asked::default();
+        for generation in [1 << 30, 1 << 31, 3 << 30, u32::MAX] {
+            assert!(asked.take(0, generation));
+        }
+        assert!(asked.take(0, 0) && !asked.take(0, u32::MAX));
+    }
+
+    #[test]
+    fn a_run_is_taken_over_the_edge_of_a_chunk_and_its_slots_once() {
+        let mut asked = Asked::default();
+        assert!(asked.take_all(CHUNK as u32 - 2, 4, 0));
+        assert!(!asked.take_all(CHUNK as u32 - 2, 1, 0));
+        assert!(!asked.take_all(CHUNK as u32 + 1, 4, 0), "its first slot was used");
+        assert!(asked.take(CHUNK as u32 + 2, 0) && asked.take_all(CHUNK as u32 - 2, 4, 1));
+    }
+}
