@@ -134,8 +134,7 @@ impl Grant {
         if used <= self.announced {
             return Ok(());
         }
-        let rule = "a sender may not use more units than it was granted";
-        Err(LinkError::Misbehaved { code: Code::CREDIT_EXCEEDED, rule })
+        Err(exceeded())
     }
 
     /// The actor took `units` out of the lane. True when the sender should hear of it now.
@@ -233,6 +232,12 @@ impl Grant {
     pub fn close(self, budget: &mut Budget) {
         budget.give_back(self.window - self.far, self.far);
     }
+}
+
+/// The error of a peer that has used more than it was granted.
+pub fn exceeded() -> LinkError {
+    let rule = "a sender may not use more units than it was granted";
+    LinkError::Misbehaved { code: Code::CREDIT_EXCEEDED, rule }
 }
 
 #[cfg(test)]

@@ -205,7 +205,12 @@ impl<'a> Incoming<'a> {
     }
 
     /// The same with ASKs, whose slots must be ours and not asked from before.
-    fn small_asks(&mut self, mut bytes: &'a [u8], channel: u8, most: usize) -> (&'a [u8], usize, u64) {
+    fn small_asks(
+        &mut self,
+        mut bytes: &'a [u8],
+        channel: u8,
+        most: usize,
+    ) -> (&'a [u8], usize, u64) {
         let (mut calls, mut units) = (0, 0);
         while calls < most
             && let [ASK, length @ 4..0x80, next, ref body @ ..] = *bytes

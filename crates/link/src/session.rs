@@ -18,7 +18,8 @@ use crate::distance::Distance;
 use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::limits::{
-    ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, REVOKES_PENDING_MAX, SEGMENT_BYTES, units,
+    ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, REVOKES_PENDING_MAX, SEGMENT_BYTES,
+    units,
 };
 use crate::outbox::{Outbox, Taken};
 use crate::pulse::{Beat, Pulse};
@@ -438,11 +439,11 @@ impl Sender {
         self.close.get_or_insert((code, rule));
     }
 
-    /// The session is over: what was kept to be sent, or sent again, is let go of.
+    /// The session is over: what was kept to be sent, or sent again, is let go of. Grants stay until their
+    /// calls are handled.
     pub fn let_go(&mut self) {
         self.outbox.let_go();
         self.windows = Vec::new();
-        self.grants = Vec::new();
         self.due.clear();
         self.waiting.clear();
         self.needs = Vec::new();

@@ -63,7 +63,9 @@ impl Strangers {
         let arrival = table.arrivals;
         table.arrivals += 1;
         *table.counts.entry(source.clone()).or_default() += 1;
-        table.waiting.insert(arrival, Waiting { source, evicted: evicted.clone(), is_going: false });
+        table
+            .waiting
+            .insert(arrival, Waiting { source, evicted: evicted.clone(), is_going: false });
         drop(table);
         Stranger { strangers: self.clone(), arrival, evicted }
     }

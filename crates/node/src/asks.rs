@@ -131,9 +131,11 @@ impl Asks {
         let from = free.numbers.len() - used;
         into.extend(free.numbers.drain(from..));
         let fresh = (most - used).min(free.singles() - free.used);
+        let generation = if fresh > 0 { self.rings.generation() } else { 0 };
         for number in (free.used..free.used + fresh).map(|number| number as u32) {
-            let (chunk, _) = place(number);
-            self.chunks[chunk].get_or_init(|| Chunk::new(FIRST << chunk));
+            let (chunk, at) = place(number);
+            let chunk = self.chunks[chunk].get_or_init(|| Chunk::new(FIRST << chunk));
+            chunk.hot[at].begin(generation);
             into.push(number);
         }
         free.used += fresh;

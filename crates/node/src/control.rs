@@ -7,7 +7,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::{Code, LinkError, write};
 use wigwag_net::clock;
 
-use crate::lanes::ChannelOwner;
+use crate::lanes::{ChannelOwner, ChannelPlace};
 use crate::limits::CODEC_MESSAGEPACK;
 use crate::link::{Attached, Link};
 use crate::reading::{Inbound, Open, Reading};
@@ -26,7 +26,7 @@ impl Reading {
             Frame::Need { channel, limit_wanted } => {
                 link.sending().sender.needed(channel, limit_wanted);
             }
-            Frame::Revoke { channel, limit_wanted } => revoke(link, channel, limit_wanted),
+            Frame::Revoke { channel, limit_wanted } => revoke(link, channel, limit_wanted)?,
             Frame::Attach { channel, how, target, schema_hash, codec } => {
                 let wanted = Wanted { target, schema_hash, codec };
                 self.attach(link, channel, (how == 0).then_some(wanted))?;
@@ -72,22 +72,33 @@ impl Reading {
     ) -> Result<(), LinkError> {
         // What came for the number's last use is answered before it has a new one.
         self.publish();
-        let mut sending = link.sending();
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         let wanted = wanted.filter(|wanted| wanted.codec <= link.codec);
+        // Asks the actor whether it lives, so it is done without the lock.
         let found = wanted.and_then(|wanted| Some((self.exports.find(wanted.target)?, wanted)));
+        let mut sending = link.sending();
         // The check of the number comes first: it bounds the table.
         let limit = sending.sender.grant(channel, self.ours.initial_units)?;
         if self.channels.len() <= at {
             self.channels.resize_with(at + 1, || None);
         }
-        let Some((actor, wanted)) = found else {
-            sending.sender.withdraw(channel);
-            self.channels[at] = Some(Inbound::Refused(Code::NO_SUCH_ACTOR));
-            let code = Code::NO_SUCH_ACTOR;
-            let refused = Frame::Detached { channel, code, accepted: 0 };
-            sending.sender.outbox.append(|out| write::any(out, &refused));
-            return Ok(());
+        sending.sender.answer_attach(self.ours.attach_pending_max)?;
+        let place =
+            self.link.upgrade().and_then(|link| ChannelPlace::take(&link, self.ours.channels_max));
+        let (actor, wanted, place) = match (found, place) {
+            (Some((actor, wanted)), Some(place)) => (actor, wanted, place),
+            (found, _) => {
+                let code = if found.is_some() { Code::OVERLOADED } else { Code::NO_SUCH_ACTOR };
+                sending.sender.withdraw(channel);
+                let refusal = Some(Inbound::Refused(code, limit));
+                let before = std::mem::replace(&mut self.channels[at], refusal);
+                let refused = Frame::Detached { channel, code, accepted: 0 };
+                sending.sender.outbox.append(|out| write::any(out, &refused));
+                // The number's last use goes when the lock is free: its owner takes it too.
+                drop(sending);
+                drop(before);
+                return Ok(());
+            }
         };
         self.attaches += 1;
         if sending.grants.len() <= at {
@@ -101,10 +112,7 @@ impl Reading {
         let attached = Frame::Attached { channel, limit, schema_hash, codec, reference: &[] };
         sending.sender.outbox.append(|out| write::any(out, &attached));
         drop(sending);
-        let Some(whole) = self.link.upgrade() else {
-            return Ok(());
-        };
-        let owner = Arc::new(ChannelOwner::new(whole, channel, self.attaches));
+        let owner = Arc::new(ChannelOwner::new(place, channel, self.attaches));
         let lane = actor.open_lane(owner.clone());
         let open = Open { actor, lane, owner, used: 0, limit, dirty: false };
         self.channels[at] = Some(Inbound::Open(open));
@@ -117,11 +125,13 @@ impl Reading {
         let Some(inbound) = self.channels.get_mut(at) else {
             return;
         };
-        if inbound.take().is_none() {
+        let Some(inbound) = inbound.take() else {
             return;
-        }
+        };
         let mut sending = link.sending();
-        sending.sender.withdraw(channel);
+        if let Inbound::Open(open) = &inbound {
+            open.owner.withdraw(&mut sending);
+        }
         let attach = sending.grants.get_mut(at).map(std::mem::take);
         if attach.unwrap_or(0) == 0 {
             // It was refused or its actor has stopped: the peer was told so, and a second DETACHED
@@ -131,6 +141,9 @@ impl Reading {
         let code = Code::OK;
         let detached = Frame::Detached { channel, code, accepted: 0 };
         sending.sender.outbox.append(|out| write::any(out, &detached));
+        // The lane goes when the lock is free: its owner takes it too.
+        drop(sending);
+        drop(inbound);
     }
 }
 
@@ -146,13 +159,15 @@ fn credited(link: &Link, channel: u64, limit: u64, handled: u64) {
     woken.into_iter().for_each(Waker::wake);
 }
 
-fn revoke(link: &Link, channel: u64, limit_wanted: u64) {
+fn revoke(link: &Link, channel: u64, limit_wanted: u64) -> Result<(), LinkError> {
     let mut sending = link.sending();
     let window = sending.sender.window(channel);
     if let Some(limit) = window.map(|window| window.revoke(limit_wanted)) {
+        sending.sender.answer_revoke()?;
         let revoked = Frame::Revoked { channel, limit };
         sending.sender.outbox.append(|out| write::any(out, &revoked));
     }
+    Ok(())
 }
 
 /// The peer's distance is known, and with it how much may be under way.

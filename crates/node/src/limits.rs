@@ -30,9 +30,6 @@ pub const CODEC_MESSAGEPACK: u8 = 0;
 /// otherwise.
 pub const CODEC_FIXED: u8 = 1;
 
-/// Bytes of an SP message that a node accepts: a batch and some room for its header.
-pub const MESSAGE_BYTES_MAX: usize = 256 * 1024 + 1024;
-
 /// Bytes that a sender encodes in one turn before it publishes them: one segment.
 pub const TURN_BYTES: usize = 64 * 1024;
 
@@ -69,10 +66,6 @@ pub const ERROR_TEXT_CHARS_MAX: usize = 512;
 /// Bytes of a reply that is always sent: an asker has at most [`ASKS_MAX`] slots, so such replies are
 /// at most 132 MiB together.
 pub const SMALL_ANSWER: usize = 64;
-
-/// Bytes that a peer may leave unacknowledged beyond the unacked window before larger replies are
-/// answered with `Overloaded` instead: the window's reserve, and 16 MiB of replies.
-pub const UNACKED_ANSWERS_MAX: usize = 17 * 1024 * 1024;
 
 /// Bytes that wait to be written above which a sender outside a turn writes them itself: below, the
 /// driver is woken once and takes what piled up meanwhile.

@@ -145,6 +145,9 @@ pub(crate) struct Link {
     over: AtomicBool,
     /// When bytes came last.
     pub(crate) heard: AtomicU64,
+    /// Channels of the peer, open or with calls that are not handled yet.
+    pub(crate) inbound_channels: AtomicU64,
+    pub(crate) pools: Arc<Pools>,
 }
 
 /// What a session begins with.
@@ -170,7 +173,8 @@ impl Link {
         let Begun { ours, peer: identity, dialed, resuming, pools } = begun;
         let features = features::on(identity.offered) & ours.offered;
         let receiver = Receiver::new(&ours.limits).with_features(features);
-        let sender = Sender::new(&ours.limits, identity.limits, clock::now()).sharing(pools);
+        let sender =
+            Sender::new(&ours.limits, identity.limits, clock::now()).sharing(pools.clone());
         Arc::new_cyclic(|me: &Weak<Link>| Link {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
@@ -202,6 +206,8 @@ impl Link {
             stop: Notify::new(),
             over: AtomicBool::new(false),
             heard: AtomicU64::new(0),
+            inbound_channels: AtomicU64::new(0),
+            pools,
         })
     }
 

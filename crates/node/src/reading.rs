@@ -20,15 +20,15 @@ use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
 use crate::answering::Answering;
 use crate::exports::Exports;
 use crate::lanes::ChannelOwner;
-use crate::limits::MESSAGE_BYTES_MAX;
 use crate::link::{Link, PAIR1_HEADER};
 use crate::slot::Completed;
 
 /// A channel that the peer sends on.
 pub(crate) enum Inbound {
     Open(Open),
-    /// Refused or over: calls are accepted and thrown away, asks get the code.
-    Refused(Code),
+    /// Refused: calls are accepted and thrown away, asks get the code. So many units may come, which the
+    /// peer may have used before it heard.
+    Refused(Code, u64),
 }
 
 pub(crate) struct Open {
@@ -84,7 +84,13 @@ impl Open {
     fn ask_the_grant(&mut self, link: &Link, channel: u64) -> Result<bool, LinkError> {
         let mut sending = link.sending();
         let Some(grant) = sending.sender.granted(channel) else {
-            return Ok(false);
+            // The actor has stopped. What the peer knew it had it may use, until it hears.
+            let known = self.owner.withdrawn().map_or(self.limit, |grant| grant.announced());
+            return if self.used <= known {
+                Ok(false)
+            } else {
+                Err(wigwag_link::credit::exceeded())
+            };
         };
         grant.check(self.used)?;
         self.limit = grant.announced();
@@ -129,7 +135,8 @@ impl Reading {
             code: Code::LIMIT_EXCEEDED,
             rule: "a batch is longer than batch_max, or its framing is broken",
         };
-        while let Some(message) = framing.cut(input, MESSAGE_BYTES_MAX).map_err(|_| too_long())? {
+        let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
+        while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
             let outcome = self.read_message(link, &message, now);
             self.publish();
             self.answering.publish(link);
@@ -256,6 +263,7 @@ impl Reading {
     fn acknowledged(&mut self, link: &Link, ack: u64) -> Result<(), LinkError> {
         let mut sending = link.sending();
         let room = sending.sender.outbox.acknowledge(ack)?;
+        sending.sender.outbox.check_written()?;
         let fronts = if room { sending.fronts() } else { Vec::new() };
         let settled = sending.sender.outbox.is_settled();
         drop(sending);
@@ -282,7 +290,7 @@ impl Reading {
     fn calls(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
         let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
-            return self.call_nobody(link, run.channel, Calls::new(run.bytes));
+            return self.call_nobody(link, run);
         };
         if !open.pay(link, run.channel, run.units)? {
             undeliverable(link, Calls::new(run.bytes), Code::ACTOR_STOPPED, "");
@@ -344,12 +352,13 @@ impl Reading {
     }
 
     #[cold]
-    fn call_nobody(&self, link: &Link, channel: u64, calls: Calls<'_>) -> Result<(), LinkError> {
-        let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        let Some(Some(Inbound::Refused(code))) = self.channels.get(at) else {
+    fn call_nobody(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
+        let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
+        let Some(Some(Inbound::Refused(code, left))) = self.channels.get_mut(at) else {
             return Err(LinkError::protocol("a call on a channel that was never attached"));
         };
-        undeliverable(link, calls, *code, "");
+        *left = left.checked_sub(run.units).ok_or_else(wigwag_link::credit::exceeded)?;
+        undeliverable(link, Calls::new(run.bytes), *code, "");
         Ok(())
     }
 

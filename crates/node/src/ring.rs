@@ -21,6 +21,8 @@ pub(crate) struct Ring {
     first: u32,
     /// There are 2 to the power of this many.
     bits: u32,
+    /// The generation of the first asks.
+    generation: u32,
     /// Asks that were sent. Written before an ask is published, so whoever has read an answer from
     /// the connection sees that it was asked for.
     sent: AtomicU64,
@@ -51,14 +53,15 @@ pub(crate) struct Published {
 }
 
 impl Ring {
-    /// Of 2 to the power of `bits` slots.
-    pub(crate) fn new(first: u32, bits: u32) -> Ring {
+    /// Of 2 to the power of `bits` slots, which were asked from before `generation` only.
+    pub(crate) fn new(first: u32, bits: u32, generation: u32) -> Ring {
         let answers = Answers::default();
         let (waker, over, unsent) = (None, None, u64::MAX);
         let shared = Shared { answers, answered: 0, waker, over, unsent, left: false };
         Ring {
             first,
             bits,
+            generation,
             sent: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             shared: Mutex::new(shared),
@@ -85,7 +88,13 @@ impl Ring {
     #[inline(always)]
     pub(crate) fn asker(&self, number: u64) -> (u32, u32) {
         let place = number as u32 & (self.places() - 1);
-        (self.first + place, (number >> self.bits) as u32)
+        (self.first + place, self.generation.wrapping_add((number >> self.bits) as u32))
+    }
+
+    /// A generation behind those of all asks that were sent.
+    pub(crate) fn next_generation(&self) -> u32 {
+        let rounds = self.sent().div_ceil(u64::from(self.places()));
+        self.generation.wrapping_add(rounds as u32)
     }
 
     /// Asks behind `number` whose slots follow its own, one after the other.
@@ -158,7 +167,8 @@ impl Ring {
 
     /// The session has ended, and what was asked from there on has never left.
     pub(crate) fn lose_from(&self, (slot, generation): (u32, u32)) {
-        let number = u64::from(generation) << self.bits | u64::from(slot.wrapping_sub(self.first));
+        let round = u64::from(generation.wrapping_sub(self.generation));
+        let number = round << self.bits | u64::from(slot.wrapping_sub(self.first));
         let mut shared = self.shared();
         shared.unsent = shared.unsent.min(number);
     }

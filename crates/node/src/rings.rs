@@ -21,6 +21,9 @@ pub(crate) struct Rings {
 #[derive(Default)]
 struct Table {
     rings: Vec<Arc<Ring>>,
+    /// No ring that is gone has asked with this generation or a later one: the next ring begins there,
+    /// because a slot is asked from once with each.
+    generation: u32,
     /// Slots above the floor that are no ring's: first, and how many.
     free: Vec<(u32, u32)>,
 }
@@ -42,7 +45,7 @@ impl Rings {
         let mut table = self.table();
         let at = table.free.iter().position(|(_, places)| *places == 1 << bits)?;
         let (first, _) = table.free.swap_remove(at);
-        Some(table.add(Ring::new(first, bits)))
+        Some(table.add(first, bits))
     }
 
     /// A ring of slots just below the floor, which its caller has set aside.
@@ -50,7 +53,12 @@ impl Rings {
         let mut table = self.table();
         let first = self.floor() - (1 << bits);
         self.floor.store(first.into(), Ordering::Relaxed);
-        table.add(Ring::new(first, bits))
+        table.add(first, bits)
+    }
+
+    /// With which generation a slot is asked from first that rings may have used before.
+    pub(crate) fn generation(&self) -> u32 {
+        self.table().generation
     }
 
     /// The living ring that a slot belongs to.
@@ -62,6 +70,10 @@ impl Rings {
     pub(crate) fn remove(&self, ring: &Arc<Ring>) -> usize {
         let mut table = self.table();
         ring.close();
+        let behind = ring.next_generation();
+        if behind.wrapping_sub(table.generation) < 1 << 31 {
+            table.generation = behind;
+        }
         table.rings.retain(|other| !Arc::ptr_eq(other, ring));
         table.free.push((ring.first(), ring.places()));
         let before = self.floor();
@@ -90,8 +102,8 @@ impl Rings {
 }
 
 impl Table {
-    fn add(&mut self, ring: Ring) -> Arc<Ring> {
-        let ring = Arc::new(ring);
+    fn add(&mut self, first: u32, bits: u32) -> Arc<Ring> {
+        let ring = Arc::new(Ring::new(first, bits, self.generation));
         self.rings.push(ring.clone());
         ring
     }

@@ -82,6 +82,11 @@ impl Hot {
         Hot { state: AtomicU64::new(state(FREE, 0, 0)), words }
     }
 
+    /// The slot is asked from for the first time, with that generation.
+    pub(crate) fn begin(&self, generation: u32) {
+        self.state.store(state(FREE, 0, generation), Ordering::Release);
+    }
+
     /// Opens an ask in a slot that is free and the caller's; gives its generation.
     #[inline(always)]
     pub(crate) fn open(&self) -> u32 {

@@ -10,7 +10,7 @@ use wigwag_wire::run::Joiner;
 use wigwag_wire::small::Value;
 
 use crate::fates::Unsent;
-use crate::limits::{LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES, UNACKED_ANSWERS_MAX};
+use crate::limits::{LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES};
 use crate::link::Link;
 use crate::ring::Ring;
 use crate::turns::Encoded;
@@ -214,7 +214,7 @@ impl Turned {
     /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.
     #[cold]
     pub(crate) fn is_overfull(&self) -> bool {
-        self.link.sending().sender.outbox.overdraft() > UNACKED_ANSWERS_MAX
+        self.link.sending().sender.outbox.is_overfull()
     }
 
     pub(crate) fn publish(&mut self) {

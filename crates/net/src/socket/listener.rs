@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use wigwag_wire::ReadBuf;
 
+use super::UNAUTHENTICATED_MAX;
 use super::core::Core;
 use super::endpoint::{Choices, Endpoint, Listener, Membership};
 use super::observe::Side;
 use super::race::until;
-use super::UNAUTHENTICATED_MAX;
 use crate::acceptor::Acceptor;
 use crate::address::Address;
 use crate::clock;

@@ -46,6 +46,57 @@ pub(crate) const BROKEN: &[Broken] = &[
         says: |seq| pair(&batch(0, seq, 65, &adds(0, 65))),
     },
     Broken {
+        name: "calls beyond credit on a channel that was refused",
+        code: Code::CREDIT_EXCEEDED,
+        rule: "more units than it was granted",
+        says: |seq| {
+            let (channel, target) = (5, b"nobody");
+            let unknown = Frame::Attach { channel, how: 0, target, schema_hash: 0, codec: 0 };
+            let attach = frames(&[unknown]);
+            pair(&batch(0, seq, 66, &[attach, adds(5, 65)].concat()))
+        },
+    },
+    Broken {
+        name: "an ask with a slot and generation that were asked with",
+        code: Code::PROTOCOL,
+        rule: "once with each generation",
+        says: |seq| {
+            let arguments = &[0x91, 1];
+            let ask = Frame::Ask { channel: 0, slot: 7, generation: 0, method: 1, arguments };
+            pair(&batch(0, seq, 2, &frames(&[ask, ask])))
+        },
+    },
+    Broken {
+        name: "describe with a slot and generation that were asked with",
+        code: Code::PROTOCOL,
+        rule: "once with each generation",
+        says: |seq| {
+            let arguments = &[0x90];
+            let ask = Frame::Ask { channel: 0, slot: 7, generation: 0, method: 0, arguments };
+            pair(&batch(0, seq, 2, &frames(&[ask, ask])))
+        },
+    },
+    Broken {
+        name: "an ask from slot slots_max",
+        code: Code::LIMIT_EXCEEDED,
+        rule: "below slots_max",
+        says: |seq| {
+            let slot = wigwag::limits::ASKS_MAX as u64;
+            let arguments = &[0x91, 1];
+            let ask = Frame::Ask { channel: 0, slot, generation: 0, method: 1, arguments };
+            pair(&batch(0, seq, 1, &frames(&[ask])))
+        },
+    },
+    Broken {
+        name: "more ATTACHes than may be unanswered",
+        code: Code::LIMIT_EXCEEDED,
+        rule: "attach_pending_max",
+        says: |seq| {
+            let attaches: Vec<_> = (100..117).map(attach_of).collect();
+            pair(&batch(0, seq, 17, &frames(&attaches)))
+        },
+    },
+    Broken {
         name: "a gap in the sequence",
         code: Code::GAP,
         rule: "no gaps",
@@ -170,7 +221,7 @@ pub(crate) const BROKEN: &[Broken] = &[
         name: "a length of limit + 1",
         code: Code::LIMIT_EXCEEDED,
         rule: "batch_max",
-        says: |_| (wigwag::limits::MESSAGE_BYTES_MAX as u64 + 1).to_be_bytes().to_vec(),
+        says: |_| (Limits::default().batch_max + 1).to_be_bytes().to_vec(),
     },
 ];
 
