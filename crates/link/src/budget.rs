@@ -8,8 +8,8 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::{
-    FAR_NODE_UNITS_MAX, FAR_SESSION_UNITS_MAX, FRAME_RESERVE_UNITS, NODE_CHANNELS_MAX,
-    NODE_KEPT_BYTES_MAX, NODE_UNITS_MAX, SESSION_UNITS_MAX,
+    FAR_SESSION_UNITS_MAX, FRAME_RESERVE_UNITS, Limits, NODE_BYTES_MAX, SESSION_UNITS_MAX,
+    UNIT_BYTES,
 };
 
 /// Units that the sessions of a node share.
@@ -32,22 +32,25 @@ pub struct Pools {
 }
 
 /// Bytes that the sessions of a node keep for acks.
-#[derive(Debug, Default)]
-pub struct KeptBytes(AtomicU64);
+#[derive(Debug)]
+pub struct KeptBytes {
+    now: AtomicU64,
+    most: u64,
+}
 
 impl KeptBytes {
     /// True when they are more than the node may keep.
     pub fn is_spent(&self) -> bool {
-        self.0.load(Ordering::Relaxed) > NODE_KEPT_BYTES_MAX as u64
+        self.now.load(Ordering::Relaxed) > self.most
     }
 
     /// A session keeps `after` bytes that kept `before`. Nothing else is told by this number, so its
     /// order does not matter.
     pub(crate) fn change(&self, before: usize, after: usize) {
         if after >= before {
-            self.0.fetch_add((after - before) as u64, Ordering::Relaxed);
+            self.now.fetch_add((after - before) as u64, Ordering::Relaxed);
         } else {
-            self.0.fetch_sub((before - after) as u64, Ordering::Relaxed);
+            self.now.fetch_sub((before - after) as u64, Ordering::Relaxed);
         }
     }
 }
@@ -85,14 +88,24 @@ impl UnitPool {
     }
 }
 
+impl Pools {
+    /// Pools by which peers together can make a node hold `bytes`, a quarter by each pool.
+    pub fn of(bytes: u64) -> Pools {
+        let quarter = bytes / 4;
+        let units = quarter / UNIT_BYTES as u64;
+        let first_window = Limits::default().initial_units;
+        Pools {
+            near: UnitPool::new(units),
+            far: UnitPool::new(units),
+            channels: UnitPool::new(units / first_window),
+            kept: KeptBytes { now: AtomicU64::new(0), most: quarter },
+        }
+    }
+}
+
 impl Default for Pools {
     fn default() -> Pools {
-        Pools {
-            near: UnitPool::new(NODE_UNITS_MAX),
-            far: UnitPool::new(FAR_NODE_UNITS_MAX),
-            channels: UnitPool::new(NODE_CHANNELS_MAX),
-            kept: KeptBytes::default(),
-        }
+        Pools::of(NODE_BYTES_MAX)
     }
 }
 

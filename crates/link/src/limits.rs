@@ -23,15 +23,9 @@ pub const WINDOW_UNITS_FAR_MAX: u64 = 2_097_152;
 /// What windows of a session may hold beyond [`SESSION_UNITS_MAX`] when its peer is far: 256 MiB.
 pub const FAR_SESSION_UNITS_MAX: u64 = 4_194_304;
 
-/// What the windows of all sessions of a node may grow by near by: 1 GiB.
-pub const NODE_UNITS_MAX: u64 = 16_777_216;
-
-/// Channels that peers may have with a node, open or with calls that are not handled yet: each has a
-/// first window in any case, so that is 1 GiB more.
-pub const NODE_CHANNELS_MAX: u64 = 262_144;
-
-/// What all sessions of a node may hold beyond that for far peers: 1 GiB, which stays free as long as actors keep up.
-pub const FAR_NODE_UNITS_MAX: u64 = 16_777_216;
+/// Bytes that peers together can make a node hold, unless it is told otherwise. A quarter each goes to
+/// windows near by, to windows of far peers, to first windows of channels, and to what is kept for acks.
+pub const NODE_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
 /// What a fast sender has under way for each millisecond of a round trip: 131 million small calls a
 /// second, about what a fast core sends through a relay.
@@ -67,11 +61,7 @@ pub const UNACKED_RESERVE: usize = 1024 * 1024;
 pub const UNACKED_ANSWERS_MAX: usize = UNACKED_RESERVE + 16 * 1024 * 1024;
 
 /// The same when all sessions of the node together keep too much; and what each keeps in any case.
-pub const UNACKED_ANSWERS_MIN: usize = 256 * 1024;
-
-/// What all sessions of a node may keep beyond [`UNACKED_ANSWERS_MIN`] before each of them is held to
-/// that: 1 GiB.
-pub const NODE_KEPT_BYTES_MAX: usize = 1024 * 1024 * 1024;
+pub const UNACKED_ANSWERS_MIN: usize = 16 * 1024;
 
 /// Bytes written on one connection without an ack, beyond what calls may fill: more than the buffers of
 /// both ends and of the way between them hold, so the peer has read most of it and does not say so.

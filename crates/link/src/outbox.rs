@@ -28,7 +28,7 @@ const ADOPT_BYTES_MIN: usize = 8 * 1024;
 const COPY_BYTES_MAX: usize = 4 * 1024;
 
 /// Bytes of one step in which the pools are told what is kept.
-const CHARGE_BYTES: usize = 256 * 1024;
+const CHARGE_BYTES: usize = SEGMENT_BYTES;
 
 /// Buffers kept for the next segments beside what the unacked window holds: some are being filled.
 const SPARE_MORE: usize = 8;

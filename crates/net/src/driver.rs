@@ -24,6 +24,9 @@ use crate::transport::Outlet;
 /// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
 const SLICES_MAX: usize = 64;
 
+/// A connection that has brought nothing for so long gives its memory back when its deadline comes.
+const IDLE_AFTER: Duration = Duration::from_millis(500);
+
 /// Reads after which a peer that takes nothing any more is not heard any longer, however much it says:
 /// 4 MiB, more than lies in a connection's buffers as a rule.
 const LAST_READS_MAX: usize = 16;
@@ -226,6 +229,7 @@ pub async fn drive<C: Crank>(
     flusher: &Flusher,
 ) -> Ending<C::Error> {
     let mut alarm = Alarm::new();
+    let mut heard = clock::now();
     let Some(outlet) = flusher.outlet() else {
         return Ending::Io(io::ErrorKind::NotConnected.into());
     };
@@ -246,13 +250,19 @@ pub async fn drive<C: Crank>(
                 return Poll::Ready(Ending::Protocol(error));
             }
             flusher.flush(crank);
+            if clock::now().since(heard) >= IDLE_AFTER {
+                input.release();
+            }
         }
         match crank.flow() {
             Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
-                Poll::Ready(Ok(_)) => crank.heard(clock::now()),
+                Poll::Ready(Ok(_)) => {
+                    heard = clock::now();
+                    crank.heard(heard);
+                }
             },
             // `poll_write` has left our waker with the signal.
             Flow::Stopped => return Poll::Pending,

@@ -23,6 +23,10 @@ pub const SILENT_SESSIONS_MAX: usize = 1024;
 /// How long such a session lives, with its connection or without: the time of a handshake.
 pub const SILENT_SESSION_TTL: Duration = Duration::from_secs(5);
 
+/// The least that peers together may be allowed to make a node hold: a thousand channels, and a few
+/// frames of the largest size beside them.
+pub const PEER_MEMORY_MIN: u64 = 16 * 1024 * 1024;
+
 /// Codec of a channel whose arguments are MessagePack.
 pub const CODEC_MESSAGEPACK: u8 = 0;
 

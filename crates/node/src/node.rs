@@ -103,9 +103,9 @@ impl Node {
             // A node without a name is another one after each start, and shows it.
             node: options.name.as_deref().map_or(incarnation, id_of),
             incarnation,
+            pools: Arc::new(Pools::of(options.peer_memory)),
             options,
             announcer: Announcer::default(),
-            pools: Arc::default(),
             exports: Arc::default(),
             sessions: Mutex::default(),
             arrived: Notify::new(),

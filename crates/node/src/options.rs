@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use wigwag_link::limits::NODE_BYTES_MAX;
 use wigwag_link::{Limits, features};
 
-use crate::limits::{ASKS_MAX, SESSION_TTL, SESSION_TTL_MAX};
+use crate::limits::{ASKS_MAX, PEER_MEMORY_MIN, SESSION_TTL, SESSION_TTL_MAX};
 
 /// What [`Node::with`](crate::Node::with) is given.
 ///
@@ -25,6 +26,7 @@ pub struct NodeOptions {
     pub(crate) ttl: Duration,
     pub(crate) limits: Limits,
     pub(crate) fixed_width: bool,
+    pub(crate) peer_memory: u64,
 }
 
 impl Default for NodeOptions {
@@ -34,6 +36,7 @@ impl Default for NodeOptions {
             ttl: SESSION_TTL,
             limits: Limits { slots_max: ASKS_MAX as u64, ..Limits::default() },
             fixed_width: true,
+            peer_memory: NODE_BYTES_MAX,
         }
     }
 }
@@ -67,6 +70,15 @@ impl NodeOptions {
     /// are numbers, truths, and tuples, arrays and structs of them, of 47 bytes together at most.
     pub fn fixed_width(mut self, on: bool) -> NodeOptions {
         self.fixed_width = on;
+        self
+    }
+
+    /// Bytes that peers together can make this node hold: calls that wait for slow actors, and answers
+    /// that the peers have not acknowledged. 4 GiB unless it is set, 16 MiB at least. When it is spent,
+    /// peers get less credit and large replies are refused as `Overloaded`; nothing is lost. Beside that
+    /// a session takes some 16 KiB, and there are at most [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX).
+    pub fn peer_memory(mut self, bytes: u64) -> NodeOptions {
+        self.peer_memory = bytes.max(PEER_MEMORY_MIN);
         self
     }
 

@@ -15,6 +15,10 @@ use crate::slabs::{Pieces, Slabs};
 /// Room that is made before a read, at best: one read of this size takes a whole batch or several.
 pub const READ_BYTES: usize = 256 * 1024;
 
+/// Room for the first reads of a connection: most have little to say, and a thousand of them that say
+/// nothing must not hold a block each. A read that fills it shows that there is more.
+pub const FIRST_READ_BYTES: usize = 4096;
+
 /// Room that is enough to read on in a block whose front somebody holds: as much as most reads
 /// bring. With less, another block takes over.
 const READ_BYTES_MIN: usize = READ_BYTES / 4;
@@ -31,6 +35,10 @@ pub struct ReadBuf {
     wanted: usize,
     /// True while `block` is one of `blocks`: of their size, and to be used again.
     pooled: bool,
+    /// It was read into since it was empty and without memory.
+    has_begun: bool,
+    /// The connection has shown that it needs blocks.
+    is_busy: bool,
     blocks: Pieces,
     slabs: Slabs,
 }
@@ -48,6 +56,8 @@ impl ReadBuf {
             block: BytesMut::new(),
             wanted: 0,
             pooled: false,
+            has_begun: false,
+            is_busy: false,
             blocks: Pieces::new(READ_BYTES, BLOCKS_MAX),
             slabs: Slabs::new(),
         }
@@ -105,11 +115,15 @@ impl ReadBuf {
         self.block.extend_from_slice(bytes);
     }
 
-    /// The place to read into, with room for [`READ_BYTES`] or little less, and for what is wanted.
+    /// The place to read into, with room for [`READ_BYTES`] or little less, and for what is wanted; for
+    /// [`FIRST_READ_BYTES`] until a read has filled those.
     ///
     /// Memory follows the bytes that came, not those that were announced: a wanted length beyond
     /// what was checked against the receive limit cannot occur, and the room grows by reads.
     pub fn space(&mut self) -> &mut BytesMut {
+        if !self.is_busy && self.make_first_room() {
+            return &mut self.block;
+        }
         let held = self.block.len();
         let missing = self.wanted.saturating_sub(held).clamp(4096, READ_BYTES);
         let room = if held == 0 { READ_BYTES } else { missing };
@@ -134,11 +148,30 @@ impl ReadBuf {
         &mut self.block
     }
 
+    /// Makes room for a small read. False when small reads do not suffice any more.
+    fn make_first_room(&mut self) -> bool {
+        let held = self.block.len();
+        // A read that has filled its room leaves none, also when all that it brought was taken.
+        let was_filled = self.has_begun && self.block.capacity() == held;
+        if was_filled || held.max(self.wanted) > FIRST_READ_BYTES / 2 {
+            self.is_busy = true;
+            return false;
+        }
+        self.has_begun = true;
+        if !self.block.try_reclaim(FIRST_READ_BYTES - held) {
+            let mut fresh = BytesMut::with_capacity(FIRST_READ_BYTES);
+            fresh.extend_from_slice(&self.block);
+            self.block = fresh;
+        }
+        true
+    }
+
     /// Gives the memory back when nothing waits in it; for a connection that went idle.
     pub fn release(&mut self) {
         if self.block.is_empty() {
             self.block = BytesMut::new();
             self.pooled = false;
+            (self.has_begun, self.is_busy) = (false, false);
             self.blocks.release();
             self.slabs.release();
         }
@@ -151,6 +184,11 @@ mod tests {
     use alloc::vec;
 
     use super::*;
+
+    /// The buffer of a connection that needs blocks.
+    fn busy() -> ReadBuf {
+        ReadBuf { is_busy: true, ..ReadBuf::new() }
+    }
 
     #[test]
     fn what_is_taken_stays_valid_while_the_buffer_is_filled_again() {
@@ -173,10 +211,31 @@ mod tests {
         assert!(input.is_ready());
     }
 
+    /// Small reads have small room, and the first that fills it is followed by large ones.
+    #[test]
+    fn a_connection_that_says_little_holds_little() {
+        let mut input = ReadBuf::new();
+        for _ in 0..1000 {
+            assert_eq!(input.space().capacity(), FIRST_READ_BYTES);
+            input.fill(&[7; 100]);
+            drop(input.take(100));
+        }
+        let room = input.space().capacity() - input.len();
+        input.fill(&vec![7; room]);
+        input.skip(room);
+        assert!(input.space().capacity() >= READ_BYTES, "a read has filled it");
+        input.release();
+        assert!(input.space().capacity() <= FIRST_READ_BYTES);
+        input.fill(&[7; 10]);
+        input.want(100_000);
+        assert!(input.space().capacity() >= 100_000, "more is on its way");
+        assert_eq!(input.as_slice(), [7; 10]);
+    }
+
     /// A copy does not hold the block, and what is taken does: only then another one is filled.
     #[test]
     fn a_copy_leaves_the_block_to_us_and_a_taken_part_does_not() {
-        let mut input = ReadBuf::new();
+        let mut input = busy();
         let block = input.space().as_ptr();
         input.fill(&[1; 3 * READ_BYTES / 4]);
         let copy = input.copy(100);

@@ -154,6 +154,41 @@ impl Raw {
         Raw::new(connect(address).await, Framing::Tcp)
     }
 
+    /// The same where the node may refuse; from one of many addresses, because a port rests for a minute.
+    pub(crate) async fn try_dial(address: &str) -> Option<Raw> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let host = (NEXT.fetch_add(1, Ordering::Relaxed) % 250 + 2) as u8;
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind(SocketAddr::from(([127, 0, 0, host], 0))).ok()?;
+        let target = address.strip_prefix("tcp://")?.parse().ok()?;
+        let stream = socket.connect(target).await.ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Raw::new(stream, Framing::Tcp))
+    }
+
+    /// Opens a session; false when the node closes or refuses.
+    pub(crate) async fn try_open(&mut self, who: Identity) -> bool {
+        let begun = [header(ProtocolNumber::PAIR1), message(self.framing, &hello(who))].concat();
+        self.say(&begun).await;
+        let mut bytes = [0; 8];
+        if self.stream.read_exact(&mut bytes).await.is_err() || self.message().await.is_none() {
+            return false;
+        }
+        self.send(&open()).await;
+        self.message().await.is_some_and(|message| message[0] == opened()[0])
+    }
+
+    /// The next frame of that kind; `None` at the end of the connection.
+    pub(crate) async fn try_until(&mut self, wanted: u8) -> Option<Seen> {
+        loop {
+            let at = self.frames.iter().position(|seen| seen.kind == wanted);
+            if let Some(seen) = at.and_then(|at| self.frames.remove(at)) {
+                return Some(seen);
+            }
+            self.batch().await?;
+        }
+    }
+
     /// Bytes as they are; false when the node has closed.
     pub(crate) async fn say(&mut self, bytes: &[u8]) -> bool {
         self.stream.write_all(bytes).await.is_ok()
