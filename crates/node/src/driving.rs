@@ -11,7 +11,6 @@ use wigwag_net::driver::{self, Ending};
 use wigwag_wire::ReadBuf;
 
 use crate::carrier::{Broken, Carried, Carrier};
-use crate::limits::SILENT_SESSION_TTL;
 use crate::link::Link;
 use crate::node::WeakNode;
 use crate::resuming::{self, Next};
@@ -122,7 +121,7 @@ async fn drive(
 /// Waits until a session over which nothing has come is over; for ever if something has.
 async fn stays_silent(link: &Link) {
     if link.is_silent() {
-        sleep(SILENT_SESSION_TTL).await;
+        sleep(link.silent_left()).await;
     }
     if !link.is_silent() {
         pending().await

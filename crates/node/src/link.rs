@@ -143,6 +143,8 @@ pub(crate) struct Link {
     stopping: AtomicBool,
     stop: Notify,
     over: AtomicBool,
+    /// When the session began.
+    pub(crate) begun: Time,
     /// When bytes came last.
     pub(crate) heard: AtomicU64,
     /// Channels of the peer, open or with calls that are not handled yet.
@@ -205,6 +207,7 @@ impl Link {
             stopping: AtomicBool::new(false),
             stop: Notify::new(),
             over: AtomicBool::new(false),
+            begun: clock::now(),
             heard: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
             pools,

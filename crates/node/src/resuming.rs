@@ -19,7 +19,7 @@ use wigwag_wire::{Buffer, ReadBuf};
 use crate::carrier::Carrier;
 use crate::error::NodeError;
 use crate::events::SessionChange;
-use crate::limits::{REDIAL_LEAST, REDIAL_MOST, REDIAL_PATIENCE, SILENT_SESSION_TTL};
+use crate::limits::{REDIAL_LEAST, REDIAL_MOST, REDIAL_PATIENCE};
 use crate::link::Link;
 use crate::node::lock;
 use crate::{opening, random};
@@ -171,10 +171,11 @@ pub(crate) async fn next(link: &Arc<Link>, epoch: u64, why: &str) -> Next {
     }
 }
 
-/// The side that was dialed waits for the dialer, a short time if that has never said anything.
+/// The side that was dialed waits for the dialer; not beyond the short life of a session over which
+/// nothing has come.
 async fn wait(link: &Link, epoch: u64, why: &str) -> Next {
     let ttl = link.resuming.ttl;
-    let ttl = if link.is_silent() { ttl.min(SILENT_SESSION_TTL) } else { ttl };
+    let ttl = if link.is_silent() { ttl.min(link.silent_left()) } else { ttl };
     tokio::select! {
         () = link.resuming.has_left(epoch) => Next::Elsewhere,
         () = link.halted() => Next::End("the session was closed here".to_owned()),

@@ -6,11 +6,13 @@ use std::time::Duration;
 
 use wigwag_actor::CallErrorKind;
 use wigwag_link::Code;
+use wigwag_net::clock;
 use wigwag_wire::Time;
 
 use super::{Ended, Link};
 use crate::events::SessionChange;
 use crate::fates::Unsent;
+use crate::limits::SILENT_SESSION_TTL;
 use crate::sync::Ordering;
 
 impl Link {
@@ -24,6 +26,11 @@ impl Link {
     /// True while nothing has come from the dialer: it may never have heard that the session is open.
     pub(crate) fn is_silent(&self) -> bool {
         !self.dialed && self.heard.load(Ordering::Relaxed) == 0
+    }
+
+    /// How long the session may still be silent.
+    pub(crate) fn silent_left(&self) -> Duration {
+        SILENT_SESSION_TTL.saturating_sub(clock::now().since(self.begun))
     }
 
     /// True when it was cut while it was silent: its dialer may not come back for it.

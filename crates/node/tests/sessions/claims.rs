@@ -1,6 +1,8 @@
 //! Who may take a session up, told by a dialer written by hand.
 
-use wigwag::{Actor, Node, NodeOptions};
+use std::time::Duration;
+
+use wigwag::{Actor, Node, NodeOptions, SessionChange};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::opening::{Resumed, Step};
 use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket};
@@ -135,6 +137,51 @@ async fn only_who_has_the_token_comes_back_and_its_old_connection_is_heard_no_mo
 
     let late = come_back(&address, who, &mut ticket, 1, |claim, _| claim.epoch = 3).await;
     assert_eq!(code(&late.1), Code::TOKEN_BAD, "an epoch that was used, and not proved");
+}
+
+/// The node and incarnation of another stand in every HELLO of it, so any node that it has dialed knows
+/// them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_open_in_the_name_of_another_is_refused_and_its_session_goes_on() {
+    let (node, address, ledger) = listening().await;
+    let mut events = node.session_events();
+    let who = who();
+    let (mut owner, mut ticket) = open(&address, who).await;
+    let thief = async || {
+        let mut raw = Raw::dial(&address).await;
+        let (mut opening, hello) = Opening::dial(who, 78);
+        let greeted = greet(&mut raw, &mut opening, hello.as_slice()).await;
+        let Step::Send(open) = greeted else { panic!("{greeted:?}") };
+        raw.send(open.as_slice()).await;
+        opening.receive(&in_time(PATIENCE, raw.message()).await.unwrap())
+    };
+    assert_eq!(code(&thief().await), Code::EXISTS);
+    let first = note(0);
+    owner.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &first }]).await;
+    has_noted(&ledger, 1).await;
+    // Nor while its owner is on the way to its next connection.
+    drop(owner);
+    assert_eq!(code(&thief().await), Code::EXISTS);
+    let (mut owner, answer) = come_back(&address, who, &mut ticket, 1, |_, _| ()).await;
+    (owner.sent, owner.received) = (answer.unwrap().recv_next, 1);
+    let second = note(1);
+    owner.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &second }]).await;
+    has_noted(&ledger, 2).await;
+    while let Ok(Some(event)) = tokio::time::timeout(Duration::ZERO, events.next()).await {
+        assert!(!matches!(event.what, SessionChange::Ended { .. }), "{event:?}");
+    }
+}
+
+/// Its dialer may never have heard that it is open, so it must not wait for its end.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_over_which_nothing_came_gives_way_to_the_next_of_its_dialer() {
+    let (node, address, _ledger) = listening().await;
+    let who = who();
+    let mut silent = Raw::dial(&address).await;
+    silent.open(who).await;
+    let (_owner, _) = open(&address, who).await;
+    in_time(PATIENCE, silent.rest()).await;
+    assert_eq!(node.statistics().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -4,6 +4,8 @@
 
 #[path = "../sessions/ledger.rs"]
 mod ledger;
+#[path = "../support/raw.rs"]
+mod raw;
 mod transport;
 mod stage;
 mod storms;
@@ -11,6 +13,7 @@ mod silence;
 mod edges;
 mod crashes;
 mod phantoms;
+mod silent;
 mod ties;
 
 use std::time::Duration;

@@ -17,7 +17,7 @@ pub(crate) type Outcome = turmoil::Result;
 pub(crate) const HOSTS: [&str; 2] = ["dialer", "listener"];
 
 /// Where every node listens.
-const PORT: u16 = 7000;
+pub(crate) const PORT: u16 = 7000;
 
 /// Runs `body` for each seed, or for the one that the environment names; a failure says which it was.
 ///
