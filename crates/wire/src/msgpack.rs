@@ -1,6 +1,7 @@
 //! MessagePack for the values that travel as arguments and replies.
 //!
-//! Numbers take their shortest form when written and are read in any form that fits. Arguments are
+//! Numbers take their shortest form when written and are read in any form that fits; a number that
+//! the type cannot represent is an error, never another number. Arguments are
 //! positional arrays; the macros write one [`Encode`] and one [`Decode`] per message, and no value
 //! in between is built. Format: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 
@@ -212,8 +213,14 @@ impl Whole {
         (self.sign == 0).then_some(self.bits)
     }
 
-    fn to_f64(self) -> f64 {
-        if self.sign == 0 { self.bits as f64 } else { self.bits as i64 as f64 }
+    /// `None` if no `f64` is exactly this number.
+    fn to_f64(self) -> Option<f64> {
+        let magnitude = if self.sign == 0 { self.bits } else { self.bits.wrapping_neg() };
+        let unused_bits = magnitude.leading_zeros() + magnitude.trailing_zeros();
+        if u64::BITS.saturating_sub(unused_bits) > f64::MANTISSA_DIGITS {
+            return None;
+        }
+        Some(if self.sign == 0 { magnitude as f64 } else { -(magnitude as f64) })
     }
 
     #[inline(always)]
@@ -379,8 +386,8 @@ impl Encode for f64 {
 }
 
 impl<'a> Decode<'a> for f64 {
-    /// Takes either width of float, and whole numbers: languages without a float type of their own
-    /// write 2.0 as 2.
+    /// Reads either width of float, and whole numbers: languages without a float type of their own
+    /// write 2.0 as 2. A whole number that no `f64` represents exactly is refused.
     fn decode(reader: &mut Reader<'a>) -> Result<f64, DecodeError> {
         match reader.peek() {
             Some(0xCA) => {
@@ -391,7 +398,9 @@ impl<'a> Decode<'a> for f64 {
                 reader.u8()?;
                 Ok(f64::from_be_bytes(reader.array()?))
             }
-            _ => take_whole(reader, "a number", |whole| Ok(whole.to_f64())),
+            _ => take_whole(reader, "a number", |whole| {
+                whole.to_f64().ok_or_else(|| out_of_range("f64"))
+            }),
         }
     }
     #[inline(always)]
@@ -401,8 +410,16 @@ impl<'a> Decode<'a> for f64 {
 }
 
 impl<'a> Decode<'a> for f32 {
+    /// Reads what an `f64` is read from, rounded to the nearest `f32`: languages with one width of
+    /// float write all floats in it. A finite number beyond the largest `f32` is refused, because
+    /// rounding makes it infinite.
     fn decode(reader: &mut Reader<'a>) -> Result<f32, DecodeError> {
-        f64::decode(reader).map(|wide| wide as f32)
+        let wide = f64::decode(reader)?;
+        let narrow = wide as f32;
+        if narrow.is_infinite() && wide.is_finite() {
+            return Err(out_of_range("f32"));
+        }
+        Ok(narrow)
     }
     #[inline(always)]
     fn take_fixed(reader: &mut Reader<'a>) -> Result<f32, DecodeError> {
@@ -486,3 +503,5 @@ impl<T: Encode + ?Sized> Encode for &T {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod number_tests;
