@@ -93,7 +93,9 @@ impl Supervisor {
     }
 
     /// The same, waiting before it starts a child again: `first` after its first failure, twice as
-    /// long after each that follows within the intensity's time, at most `most`. No pause by default.
+    /// long after each that follows, at most `most`. A child that has run longer than the
+    /// intensity's time begins with `first` again; pauses and failed starts do not count as running.
+    /// No pause by default.
     #[must_use]
     pub fn back_off(mut self, first: Duration, most: Duration) -> Supervisor {
         self.back_off = BackOff { first, most };

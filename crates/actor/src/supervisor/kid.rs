@@ -1,5 +1,7 @@
 //! One child of a supervisor: what it is doing.
 
+use std::time::Duration;
+
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -20,9 +22,10 @@ pub(super) struct Kid {
     pub(super) state: State,
     /// Counts the changes of `state`, so that a clock that was set for an earlier one is known.
     pub(super) epoch: u64,
-    /// Failures one soon after the other, and the last.
+    /// Failures in a row, without a long enough run between two of them.
     pub(super) failures: u32,
-    pub(super) failed_at: Instant,
+    /// When its life has started; `None` before the first, and once its failure is counted.
+    pub(super) runs_since: Option<Instant>,
     pub(super) restarts: u64,
     /// Its first start is not over.
     pub(super) is_new: bool,
@@ -72,7 +75,7 @@ impl Kid {
             state,
             epoch: 0,
             failures: 0,
-            failed_at: Instant::now(),
+            runs_since: None,
             restarts: 0,
             is_new: true,
         };
@@ -98,7 +101,21 @@ impl Kid {
     /// Its first start has gone well.
     pub(super) fn has_started(&mut self) {
         self.is_new = false;
-        self.set(State::Running);
+        self.run();
+    }
+
+    /// A start has gone well; gives the state before it.
+    pub(super) fn run(&mut self) -> State {
+        self.runs_since = Some(Instant::now());
+        self.set(State::Running)
+    }
+
+    /// Counts a failure; gives how many there were in a row. A life longer than `recovery` ends the
+    /// row before it: the child had recovered. Pauses and failed starts are no part of a life.
+    pub(super) fn count_failure(&mut self, now: Instant, recovery: Duration) -> u32 {
+        let recovered = self.runs_since.take().is_some_and(|since| now - since > recovery);
+        self.failures = if recovered { 1 } else { self.failures.saturating_add(1) };
+        self.failures
     }
 
     pub(super) fn set(&mut self, state: State) -> State {
@@ -107,7 +124,7 @@ impl Kid {
     }
 
     /// Has `Due` said when the time is over, unless the state has changed by then.
-    pub(super) fn set_clock(&self, boss: Boss, after: std::time::Duration) {
+    pub(super) fn set_clock(&self, boss: Boss, after: Duration) {
         let (number, epoch) = (self.number, self.epoch);
         tokio::spawn(async move {
             tokio::time::sleep(after).await;

@@ -145,7 +145,7 @@ impl Supervisor {
         let is_new = std::mem::replace(&mut kid.is_new, false);
         match outcome {
             Ok(()) => {
-                if let State::Starting { asker: Some(mut asker), .. } = kid.set(State::Running) {
+                if let State::Starting { asker: Some(mut asker), .. } = kid.run() {
                     asker.send::<Answer<Handle>>(Here(Ok(kid.handle.clone())));
                 }
                 // Killed before its start was known: that was said already, and not heard.
@@ -269,12 +269,9 @@ impl Supervisor {
             self.kids[at].set(State::Waiting(verdict));
             return this.stop(Reason::RestartsExceeded);
         }
-        let within = self.intensity.within;
         let kid = &mut self.kids[at];
-        let soon = now - kid.failed_at <= within;
-        kid.failures = if soon { kid.failures + 1 } else { 1 };
-        kid.failed_at = now;
-        let pause = self.back_off.pause(kid.failures);
+        let failures = kid.count_failure(now, self.intensity.within);
+        let pause = self.back_off.pause(failures);
         kid.set(State::Waiting(verdict));
         if self.strategy != Strategy::OneForOne {
             let from = if self.strategy == Strategy::OneForAll { 0 } else { at };

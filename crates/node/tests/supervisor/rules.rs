@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
 use wigwag::{
     Actor, Alive, Child, ChildState, Here, Reason, Restart, Shutdown, Strategy, Supervisor,
     SupervisorError, SupervisorRef,
@@ -301,5 +302,33 @@ async fn a_tree_that_is_started_again_has_its_first_children_alone() {
     for below in &supervisors {
         settled(below).await;
         assert_eq!(names(below).await, ["first"]);
+    }
+}
+
+/// A child that has run longer than the intensity's time has recovered: its pauses begin anew. The
+/// pauses themselves do not count as running, however long they are.
+#[tokio::test(start_paused = true)]
+async fn pauses_between_restarts_begin_anew_after_a_child_has_run_well() {
+    const WITHIN: Duration = Duration::from_secs(5);
+    let journal = Journal::default();
+    let tree = Supervisor::new(Strategy::OneForOne)
+        .intensity(3, WITHIN)
+        .back_off(Duration::from_secs(3), Duration::from_secs(24))
+        .child(unit(&journal, "a"))
+        .start()
+        .await
+        .unwrap();
+    let unit = child(&tree, "a").await;
+    for (ran, pause) in [(0, 3), (1, 6), (5, 12), (0, 24), (0, 24), (6, 3), (4, 6), (100, 3)] {
+        tokio::time::sleep(Duration::from_secs(ran)).await;
+        let begun = Instant::now();
+        panics(&unit).await;
+        assert_eq!(unit.handled().ask().await.unwrap(), 1);
+        let took = begun.elapsed();
+        let pause = Duration::from_secs(pause);
+        assert!(
+            took >= pause && took < pause + Duration::from_millis(2),
+            "{took:?} after {ran} s, expected {pause:?}"
+        );
     }
 }
