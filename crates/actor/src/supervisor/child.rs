@@ -28,7 +28,8 @@ pub enum Restart {
     /// Always.
     #[default]
     Permanent,
-    /// After an end that nobody wanted.
+    /// After an end that nobody wanted. A later start that fails is such an end, whatever reason
+    /// its `started` hook gives.
     Transient,
     /// Never; a child that has ended is forgotten, also when it was ended because a sibling failed.
     Temporary,

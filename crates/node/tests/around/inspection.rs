@@ -4,8 +4,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use wigwag::{
-    Activity, Actor, ActorOptions, Alive, Child, Handle, Here, Inspection, Life, Reason, Strategy,
-    Supervisor,
+    Activity, Actor, ActorOptions, Alive, Child, ChildState, Handle, Here, Inspection, Life,
+    Reason, Strategy, Supervisor,
 };
 
 /// More than any actor here needs that is able to answer.
@@ -58,13 +58,16 @@ impl Plain {
 
 /// Looks until it sleeps: its last call was answered, and its turn may not be over.
 async fn idle(actor: &Handle) -> Inspection {
-    loop {
-        let seen = actor.inspect(LONG).await;
-        if seen.activity == Activity::Idle {
-            return seen;
+    let looks = async {
+        loop {
+            let seen = actor.inspect(LONG).await;
+            if seen.activity == Activity::Idle {
+                return seen;
+            }
+            tokio::task::yield_now().await;
         }
-        tokio::task::yield_now().await;
-    }
+    };
+    tokio::time::timeout(LONG, looks).await.expect("the actor falls idle")
 }
 
 #[tokio::test]
@@ -158,6 +161,24 @@ async fn a_suspended_actor_answers_and_one_that_has_ended_says_why() {
     handle.kill();
     let seen = handle.inspect(LONG).await;
     assert_eq!((seen.activity, seen.summary), (Activity::Ended(Reason::Killed), None));
+}
+
+/// The next life handles calls: the order to suspend was for the life before it.
+#[tokio::test]
+async fn a_child_that_ended_while_it_was_suspended_is_started_again_unsuspended() {
+    let supervisor = Supervisor::new(Strategy::OneForOne).child(Child::new("sink", Sink::default));
+    let supervisor = supervisor.start().await.unwrap();
+    let sink: SinkRef = supervisor.child::<Sink>("sink").await.unwrap().unwrap();
+    let handle = sink.handle().unwrap();
+    handle.suspend();
+    handle.inspect(LONG).await;
+    assert_eq!(handle.inspect(LONG).await.activity, Activity::Suspended);
+    let waits = sink.add(1).try_ask().unwrap();
+    handle.stop();
+    assert_eq!(waits.await.unwrap(), 1, "the next life handles what waited");
+    let seen = idle(&handle).await;
+    assert_eq!((seen.restarts, seen.summary.as_deref()), (1, Some("1 in all")));
+    assert_eq!(supervisor.children().await.unwrap()[0].state, ChildState::Running);
 }
 
 #[tokio::test]

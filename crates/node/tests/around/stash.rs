@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, Alive, AskError, CallErrorKind, Child, Heard, Loss, Node, Owed, Strategy, Supervisor,
-    This, dead_letters,
+    Actor, Alive, AskError, CallErrorKind, Child, Heard, Loss, Node, Owed, Reason, Strategy,
+    Supervisor, This, dead_letters,
 };
 
 /// Calls that may be put aside.
@@ -18,6 +18,8 @@ struct Gate {
     came: Vec<u64>,
     /// Calls for which there was no room.
     refused: u64,
+    /// The number whose call stops the gate.
+    stops_at: Option<u64>,
 }
 
 #[wigwag::actor]
@@ -25,6 +27,9 @@ impl Gate {
     pub fn pass(&mut self, this: &This<Self>, answer: Owed<u64>, number: u64) {
         if self.is_open {
             self.came.push(number);
+            if self.stops_at == Some(number) {
+                this.stop(Reason::Shutdown);
+            }
             return answer.send(number);
         }
         if let Err(full) = this.stash(answer, |me| me.pass(number)) {
@@ -58,6 +63,10 @@ impl Gate {
     pub fn open(&mut self, this: &This<Self>) -> u64 {
         self.is_open = true;
         this.unstash_all() as u64
+    }
+
+    pub fn stop_at(&mut self, number: u64) {
+        self.stops_at = Some(number);
     }
 
     pub fn fail(&mut self) {
@@ -109,6 +118,24 @@ async fn what_is_put_aside_once_more_keeps_its_order() {
         assert_eq!(asked.await.unwrap(), number);
     }
     assert_eq!(gate.came().ask().await.unwrap(), (0..20).collect::<Vec<_>>());
+}
+
+/// An order to stop that comes while calls are handled again is obeyed before the next of them.
+#[tokio::test]
+async fn control_mail_goes_before_calls_that_are_handled_again() {
+    let gate = Gate::default().spawn();
+    gate.stop_at(3).ask().await.unwrap();
+    let asked: Vec<_> = (0..10).map(|number| gate.pass(number).try_ask().unwrap()).collect();
+    assert_eq!(gate.open().ask().await.unwrap(), 10);
+    for (number, asked) in (0..).zip(asked) {
+        match asked.await {
+            Ok(passed) => assert!(passed == number && number <= 3, "{number} passed"),
+            Err(error) => {
+                assert!(number > 3, "{number}: {error}");
+                assert_eq!(error.kind, CallErrorKind::ActorStopped);
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -12,6 +12,9 @@ use wigwag::{ActorOptions, Alive, CallErrorKind, Here};
 use super::ring::{MemberMessage, MemberRef, Ring, Way, count, member};
 use super::{Counts, SECOND, Tally, kind};
 
+/// Actors in the longest circle that is refused at once, as `wigwag_actor::limits` has it.
+const CIRCLE_MAX: usize = 64;
+
 /// Asks a member ten times a second, until it is stopped; gives how often it was answered.
 fn neighbour(member: MemberRef, tally: Arc<Tally>) -> (JoinHandle<u32>, Arc<tokio::sync::Notify>) {
     let enough = Arc::new(tokio::sync::Notify::new());
@@ -60,6 +63,35 @@ async fn asks_that_lead_to_an_end_are_answered_unless_others_close_the_circle() 
         ring.goes_on().await;
         ring.end().await;
     }
+}
+
+/// Builds a ring in which each member asks the next; gives the first answer and how long it took.
+async fn ring_of(members: usize) -> (Result<(), CallErrorKind>, Duration) {
+    let tally = Arc::new(Tally::default());
+    let ring: Vec<MemberRef> =
+        (0..members).map(|_| member(Way::Asks, ActorOptions::default(), &tally)).collect();
+    for (at, one) in ring.iter().enumerate() {
+        one.meet(ring[(at + 1) % members].clone()).ask().await.unwrap();
+    }
+    let begun = Instant::now();
+    let hops = u32::try_from(members).unwrap();
+    let call = ring[0].go_on(0, hops, Here(tally.guard())).without_limit();
+    let outcome = kind(call.ask().await).and_then(|end| end.0);
+    let took = begun.elapsed();
+    for one in &ring {
+        one.part().ask().await.unwrap();
+    }
+    (outcome, took)
+}
+
+/// The last member's ask leads back through all the others, up to the limit that the documentation
+/// gives; a longer ring ends by the time limit of its asks.
+#[tokio::test(start_paused = true)]
+async fn a_circle_is_refused_at_once_up_to_its_longest_and_ends_by_the_limit_beyond() {
+    for members in [1, 2, 4, CIRCLE_MAX / 2, CIRCLE_MAX] {
+        assert_eq!(ring_of(members).await, (Err(CallErrorKind::CallCycle), Duration::ZERO));
+    }
+    assert_eq!(ring_of(CIRCLE_MAX + 1).await, (Err(CallErrorKind::Overloaded), HANDLER_WAIT_MAX));
 }
 
 /// A tell is no part of a circle of asks, so nobody sees this one; it ends by the limits.

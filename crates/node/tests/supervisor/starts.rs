@@ -249,6 +249,54 @@ async fn a_child_in_a_loop_of_restarts_obeys_its_supervisor() {
     }
 }
 
+/// Starts once, and then says twice that it does not want to run.
+struct Reluctant {
+    starts: Arc<AtomicUsize>,
+    why: Reason,
+}
+
+#[wigwag::actor(life)]
+impl Reluctant {
+    pub fn panic(&self) {
+        panic!("on purpose");
+    }
+
+    pub fn starts(&self) -> u64 {
+        self.starts.load(Ordering::Relaxed) as u64
+    }
+}
+
+impl Life for Reluctant {
+    async fn started(&mut self, _: &This<Reluctant>) -> Result<(), Reason> {
+        match self.starts.fetch_add(1, Ordering::Relaxed) {
+            1 | 2 => Err(self.why.clone()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// supervisor_SUITE: sup_start_child_returns_error, for later starts. A start that fails is a failure
+/// whatever reason the hook gives, so a transient child is started again; so is a permanent one.
+#[tokio::test(start_paused = true)]
+async fn a_start_that_fails_counts_as_a_failure_whatever_its_reason() {
+    for rule in [Restart::Permanent, Restart::Transient] {
+        for why in [Reason::Normal, Reason::Shutdown, Reason::failed("not yet")] {
+            let starts = Arc::new(AtomicUsize::new(0));
+            let make = {
+                let (starts, why) = (starts.clone(), why.clone());
+                move || Reluctant { starts: starts.clone(), why: why.clone() }
+            };
+            let tree = Supervisor::new(Strategy::OneForOne).intensity(3, Duration::from_secs(60));
+            let tree = tree.child(Child::new("a", make).restart(rule)).start().await.unwrap();
+            let child = tree.child::<Reluctant>("a").await.unwrap().unwrap();
+            assert!(child.panic().ask().await.is_err());
+            assert_eq!(child.starts().ask().await.unwrap(), 4, "{rule:?} after {why}");
+            assert_eq!(states(&tree).await, [ChildState::Running]);
+            assert_eq!(tree.children().await.unwrap()[0].restarts, 3);
+        }
+    }
+}
+
 /// Has a name, or does not start.
 struct Named(&'static str);
 
