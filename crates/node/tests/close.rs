@@ -3,6 +3,8 @@
 
 #[path = "support/raw.rs"]
 mod raw;
+#[path = "close/drops.rs"]
+mod drops;
 
 use std::future::Future;
 use std::path::PathBuf;
@@ -22,6 +24,10 @@ use raw::{Raw, arrival, identity, listen, listen_narrow};
 
 /// No test comes near it; it only turns a hang into an error.
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The time that a node gets for its end where it cannot end in good order. On a busy machine it may
+/// take five times as long.
+const DEADLINE: Duration = Duration::from_secs(1);
 
 struct Counter {
     total: u64,
@@ -135,8 +141,8 @@ async fn close_reports_what_the_peer_never_acknowledged() {
         (last, raw.received)
     });
     let begun = Instant::now();
-    let report = node.close(Duration::from_millis(300)).await;
-    assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
+    let report = node.close(DEADLINE).await;
+    assert!(begun.elapsed() >= DEADLINE && begun.elapsed() < 5 * DEADLINE, "{:?}", begun.elapsed());
     assert_eq!((report.not_delivered, report.unanswered), (0, 0));
     // DRAIN counts as well.
     assert_eq!(report.unknown, 1001, "{report:?}");
@@ -157,8 +163,8 @@ async fn close_reports_what_a_peer_that_does_not_read_left_with_us() {
         }
     }
     let begun = Instant::now();
-    let report = node.close(Duration::from_millis(300)).await;
-    assert!(begun.elapsed() < Duration::from_millis(1500), "{:?}", begun.elapsed());
+    let report = node.close(DEADLINE).await;
+    assert!(begun.elapsed() >= DEADLINE && begun.elapsed() < 5 * DEADLINE, "{:?}", begun.elapsed());
     let left = report.not_delivered + report.unknown;
     assert!(left == sent + 1 && report.not_delivered > 0, "{sent} sent: {report:?}");
     drop(raw);
@@ -180,6 +186,28 @@ async fn close_ends_as_soon_as_the_last_ask_is_answered() {
     let report = closing.await.unwrap();
     assert!(report.is_clean(), "{report:?}");
     assert!(begun.elapsed() < PATIENCE / 4, "{:?}", begun.elapsed());
+    assert_eq!(asked.await.unwrap().0, 42);
+}
+
+/// The peer's handler takes its time: everything is acknowledged long before the answer goes.
+#[tokio::test]
+async fn close_waits_for_an_answer_that_comes_long_after_the_acknowledgement() {
+    let (node, counter, mut raw) = attached(1000, Limits::default()).await;
+    let asked = tokio::spawn(async move { (counter.total().ask().await.unwrap(), counter) });
+    let ask = raw.until(kind::ASK).await;
+    let closing = tokio::spawn(async move { node.close(PATIENCE).await });
+    raw.until(kind::DRAIN).await;
+    raw.tell(&[]).await;
+    // Each answered ping is a turn of the session after it has read the acknowledgement.
+    for id in 0..10 {
+        raw.tell(&[Frame::Ping { id, next_ms: 0 }]).await;
+        soon("a sign of life", raw.until(kind::PONG)).await;
+        assert!(!closing.is_finished(), "closed before the answer came");
+    }
+    let (slot, generation) = ask.asker();
+    raw.tell(&[Frame::Reply { slot, generation, value: &[42] }]).await;
+    let report = soon("the close", closing).await.unwrap();
+    assert!(report.is_clean(), "{report:?}");
     assert_eq!(asked.await.unwrap().0, 42);
 }
 
@@ -281,39 +309,6 @@ async fn parked_tells_end_when_the_node_or_the_peer_does() {
             let fits = matches!(kind, CallErrorKind::NotDelivered | CallErrorKind::Draining);
             assert!(fits, "{kind:?}");
         }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_told_before_a_drop_arrives() {
-    for address in ["tcp://127.0.0.1:0", "inproc://dropped"] {
-        let (counter, reaches) = counter_until(100_000);
-        let (_service, address) = service(&counter, address).await;
-        let client = Node::new();
-        let there = client.actor::<Counter>(&address).await.unwrap();
-        for _ in 0..100_000 {
-            there.add(1).tell().await.unwrap();
-        }
-        drop((there, client));
-        soon(&address, reaches).await.unwrap();
-    }
-}
-
-/// The peer has much to say and reads late: what it says meets a node that is gone, and that must
-/// not take from it what it has not read yet.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_told_before_a_drop_outlives_a_late_reader() {
-    let (node, counter, mut raw) = attached(u64::MAX, Limits::default()).await;
-    for _ in 0..100_000 {
-        counter.add(1).tell().await.unwrap();
-    }
-    drop((counter, node));
-    for channel in 0..10 {
-        let credit = Frame::Credit { channel, limit: 1, handled: 0 };
-        raw.tell(&[credit]).await;
-    }
-    for _ in 0..100_000 {
-        assert_eq!(soon("the next tell", told(&mut raw)).await, 1);
     }
 }
 
