@@ -29,6 +29,11 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// take five times as long.
 const DEADLINE: Duration = Duration::from_secs(1);
 
+/// Limits of a peer whose silence does not end its session while a test is slow.
+fn patient() -> Limits {
+    Limits { heartbeat_ms: 30_000, ..Limits::default() }
+}
+
 struct Counter {
     total: u64,
     /// Told when the total gets there.
@@ -131,7 +136,7 @@ async fn close_delivers_what_was_told_just_before() {
 
 #[tokio::test]
 async fn close_reports_what_the_peer_never_acknowledged() {
-    let (node, counter, mut raw) = attached(100_000, Limits::default()).await;
+    let (node, counter, mut raw) = attached(100_000, patient()).await;
     raw.acknowledges = false;
     for _ in 0..1000 {
         counter.add(1).tell().await.unwrap();
@@ -153,7 +158,7 @@ async fn close_reports_what_the_peer_never_acknowledged() {
 #[tokio::test]
 async fn close_reports_what_a_peer_that_does_not_read_left_with_us() {
     let place = listen_narrow().await;
-    let (node, counter, raw) = attached_at(place, u64::MAX, Limits::default()).await;
+    let (node, counter, raw) = attached_at(place, u64::MAX, patient()).await;
     let mut sent = 0;
     // Until the unacked window is full, which holds more than the sockets' buffers.
     while counter.add(1).try_tell().is_ok() {

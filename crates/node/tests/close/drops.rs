@@ -6,7 +6,7 @@ use wigwag_link::frame::{Frame, kind};
 use wigwag_link::{Code, Limits};
 
 use super::raw::listen;
-use super::{Counter, attached, counter_until, granting, service, soon, told};
+use super::{Counter, attached, counter_until, granting, patient, service, soon, told};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_told_before_a_drop_arrives() {
@@ -68,7 +68,7 @@ fn what_was_told_before_a_drop_arrives_though_the_runtime_ends_with_the_node() {
         runtime().block_on(async {
             let (listener, address) = listen().await;
             tells_address.send(address).unwrap();
-            let mut raw = granting(&listener, u64::MAX, Limits::default()).await;
+            let mut raw = granting(&listener, u64::MAX, patient()).await;
             soon("the drop", may_read).await.unwrap();
             let mut tells = 0;
             while let Some(seen) = soon("the next frame", raw.frame()).await {

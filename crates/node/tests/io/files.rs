@@ -108,13 +108,11 @@ async fn a_followed_file_may_be_truncated_replaced_and_deleted() {
     let limits = Limits::default().line_bytes_max(16);
     let follow = io::follow(&path).limits(limits).from_end();
     let _input = follow.deliver(&actor, RecorderRef::followed).unwrap();
-    // What is written before the file is opened is left out, so wait until it is.
-    until("it is open", || open_files(&path) == 1).await;
-    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    // What is written before the file is opened at its end is left out, so wait until it is.
+    until("it is open at its end", || read_position(&path) == Some(4)).await;
     write(&path, "one\nbegun").await;
     expect(&mut heard, [line("one")]).await;
-    // Until what was begun is read; nothing tells that.
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    until("the line that was begun is read", || read_position(&path) == Some(13)).await;
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(0).unwrap();
     expect(&mut heard, [Heard::Part("begun".into()), Heard::Truncated(13)]).await;
     write(&path, "new\n").await;
@@ -170,7 +168,20 @@ async fn a_slow_actor_is_not_read_ahead_of() {
 
 /// How often this process has a file open.
 fn open_files(path: &PathBuf) -> usize {
+    descriptors_of(path).count()
+}
+
+/// How far this process has read a file that it has open once.
+fn read_position(path: &PathBuf) -> Option<u64> {
+    let descriptor = descriptors_of(path).next()?;
+    let told = std::fs::read_to_string(format!("/proc/self/fdinfo/{descriptor}")).ok()?;
+    told.lines().find_map(|line| line.strip_prefix("pos:"))?.trim().parse().ok()
+}
+
+fn descriptors_of(path: &PathBuf) -> impl Iterator<Item = String> {
     let all = std::fs::read_dir("/proc/self/fd").unwrap();
-    let links = all.filter_map(|one| std::fs::read_link(one.ok()?.path()).ok());
-    links.filter(|link| link == path).count()
+    let opened = all
+        .filter_map(|one| one.ok())
+        .filter(move |one| std::fs::read_link(one.path()).is_ok_and(|link| link == *path));
+    opened.map(|one| one.file_name().to_string_lossy().into_owned())
 }

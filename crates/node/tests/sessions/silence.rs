@@ -60,11 +60,15 @@ async fn nodes_at_rest_hear_each_others_signs_of_life() {
     assert_eq!(dialer.statistics()[0].link.cuts, 0);
 }
 
+/// A heart that two nodes need not miss under load: one that stands still for two such beats counts
+/// as silent, and its connection is cut as if it had gone dead.
+const SLOW_BEAT: Duration = Duration::from_millis(500);
+
 /// One direction or both go dead while messages are under way: nobody is told, and all arrive.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nothing_is_lost_when_a_connection_goes_dead() {
     for fault in [Fault::Silence, Fault::HalfSilence] {
-        let stage = Stage::with(NodeOptions::default().heartbeat(BEAT)).await;
+        let stage = Stage::with(NodeOptions::default().heartbeat(SLOW_BEAT)).await;
         let there = format!("{}/ledger", stage.relay.address);
         let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
         let mut events = stage.dialer.session_events();
@@ -74,12 +78,15 @@ async fn nothing_is_lost_when_a_connection_goes_dead() {
         }
         stage.relay.strike(fault);
         let struck = Instant::now();
-        let cut = in_time(5 * 3 * BEAT, events.next()).await.unwrap();
+        let cut = in_time(5 * 3 * SLOW_BEAT, events.next()).await.unwrap();
         assert!(matches!(cut.what, SessionChange::Cut { .. }), "{cut:?}");
-        let resumed = in_time(5 * 3 * BEAT, events.next()).await.unwrap();
+        let resumed = in_time(5 * 3 * SLOW_BEAT, events.next()).await.unwrap();
         eprintln!("{fault:?}: {:?} after {:?}", resumed.what, struck.elapsed());
         assert!(matches!(resumed.what, SessionChange::Resumed { .. }), "{resumed:?}");
         in_time(crate::PATIENCE, sending).await.unwrap();
-        assert_eq!(stage.relay.seen.connections.load(Ordering::SeqCst), 2);
+        // One for the cut, and for each that a machine under load may add.
+        let cuts = stage.dialer.statistics()[0].link.cuts;
+        assert!(cuts >= 1);
+        assert_eq!(stage.relay.seen.connections.load(Ordering::SeqCst), 1 + cuts);
     }
 }
