@@ -221,6 +221,21 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_is_there_is_not_made_ready_again() {
+        let mut buffer = Buffer::with_capacity(100);
+        assert!(buffer.is_empty() && buffer.capacity() >= 100);
+        buffer.extend(&[1; 30]);
+        assert!(!buffer.is_empty());
+        let capacity = buffer.capacity();
+        buffer.make_ready(capacity - 30);
+        assert_eq!(buffer.capacity(), capacity);
+        buffer.make_ready(capacity - 29);
+        assert!(buffer.capacity() > capacity);
+        buffer.clear();
+        assert!(buffer.is_empty() && buffer.capacity() > capacity);
+    }
+
+    #[test]
     fn growing_loses_nothing_at_any_length() {
         let mut buffer = Buffer::new();
         for n in 0..300_u16 {

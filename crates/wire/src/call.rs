@@ -296,6 +296,18 @@ mod tests {
     }
 
     #[test]
+    fn a_short_frame_is_as_long_as_one_byte_can_say_and_no_longer() {
+        for (length, fits) in [(0, true), (125, true), (126, false)] {
+            let mut out = Buffer::new();
+            let written = small(&mut out, TELL, [5, 16], |_, at| Some(at + length));
+            assert_eq!(written, fits.then_some(length + 2));
+            assert_eq!(out.len(), if fits { length + 4 } else { 0 });
+            let length_byte = out.as_slice().get(1).copied().map(usize::from);
+            assert_eq!(length_byte, fits.then_some(length + 2));
+        }
+    }
+
+    #[test]
     fn calls_of_every_width_are_read_in_order() {
         let long = vec![7; 300];
         let mut bytes = Buffer::new();

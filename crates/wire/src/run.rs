@@ -356,6 +356,21 @@ mod tests {
         }
     }
 
+    /// Their numbers would run into the kind of the frame.
+    #[test]
+    fn channels_beyond_the_key_are_never_joined() {
+        for (channel, joins) in [(CHANNELS_MAX - 1, true), (CHANNELS_MAX, false), (1 << 40, false)]
+        {
+            let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
+            joiner.told(channel, 16);
+            assert_eq!(joiner.tell(&mut out, channel, 16, content(&[1])), joins, "{channel}");
+            let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
+            joiner.asked(channel, (3, 1), 16);
+            let joined = joiner.ask(&mut out, channel, (4, 1), 16, content(&[1]));
+            assert_eq!(joined, joins, "{channel}");
+        }
+    }
+
     #[test]
     fn tells_to_one_place_are_joined_and_come_out_as_they_went_in() {
         let (mut joiner, mut out) = (Joiner::default(), Buffer::new());

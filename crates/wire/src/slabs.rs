@@ -125,6 +125,20 @@ mod tests {
         }
     }
 
+    #[test]
+    fn copies_share_a_slab_and_a_message_longer_than_one_has_memory_of_its_own() {
+        let mut slabs = Slabs::new();
+        let (first, long) = (slabs.copy(&[1; 100]), slabs.copy(&[2; SLAB_BYTES + 1]));
+        let second = slabs.copy(&[3; 100]);
+        assert_eq!(place(&second), place(&first) + first.len(), "one behind the other");
+        assert_eq!(long, [2; SLAB_BYTES + 1].as_slice());
+        // The longest that shares, which finds no room behind the others.
+        let full = slabs.copy(&[4; SLAB_BYTES]);
+        let next = slabs.copy(&[5; 1]);
+        assert_eq!((full.len(), next.len()), (SLAB_BYTES, 1));
+        assert_eq!((&first[..], &second[..]), (&[1; 100][..], &[3; 100][..]));
+    }
+
     /// The newest hundred messages are always held; the slabs go round, and nothing is overwritten.
     #[test]
     fn what_somebody_holds_stays_as_it_is() {
