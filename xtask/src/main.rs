@@ -26,6 +26,7 @@ mod python;
 mod test;
 mod check;
 mod libfuzzer;
+mod mutants;
 mod nightly;
 
 const USAGE: &str = "\
@@ -36,6 +37,8 @@ usage: cargo xtask COMMAND
   map [FILE]      compare the map in ARCHITECTURE.md (or FILE) with the workspace
   map --print     print that map as it must be
   nightly         the long runs
+  mutants CRATE N/K
+                  share N of K of the mutants of a crate: which of them no test notices
 ";
 
 /// The command line was not understood; 1 is for a command that ran and found something.
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         ["map", "--print"] => map::print(),
         ["map", file] if !file.starts_with('-') => map::run(Some(file)),
         ["nightly"] => nightly::run(),
+        ["mutants", package, share] => mutants::run_one(package, share),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             true

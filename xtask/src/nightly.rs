@@ -1,10 +1,11 @@
 //! `cargo xtask nightly`: the runs that are too long for every push.
 //!
 //! The same tests, longer: those that have a longer form read `WIGWAG_NIGHTLY` and send more
-//! messages or try more seeds. What only the night has is libFuzzer over the targets of `fuzz/`.
+//! messages or try more seeds. What only the night has is libFuzzer over the targets of `fuzz/`, and
+//! a share of the mutants of each crate (`mutants.rs`).
 
 use crate::tally::Tally;
-use crate::{libfuzzer, setup, step, test, workspace};
+use crate::{libfuzzer, mutants, setup, step, test, workspace};
 
 /// One run. All of them are cargo's, and all of them see `WIGWAG_NIGHTLY=1` and `WIGWAG_OUTSIDE=1`.
 struct Long {
@@ -17,7 +18,7 @@ struct Long {
 const RUNS: &[Long] = &[Long {
     name: "every test, optimised, in its long form",
     arguments: &["test", "--workspace", "--profile", "nightly", "--no-fail-fast"],
-    minutes: 30,
+    minutes: 60,
 }];
 
 /// Runs them all and closes with the same line as `cargo xtask test`.
@@ -34,5 +35,6 @@ pub(crate) fn run() -> bool {
         tally += step::timed(&heading, || test::counted(&mut command));
     }
     tally += step::timed("libFuzzer", libfuzzer::run);
+    tally += step::timed("mutants", mutants::run);
     test::sum_up(tally)
 }
