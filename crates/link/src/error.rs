@@ -90,3 +90,23 @@ impl From<VarintError> for LinkError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::string::ToString;
+
+    use super::*;
+
+    #[test]
+    fn a_goodbye_reads_otherwise_than_a_refusal() {
+        let told = |code| {
+            let (rule, detail) = ("a rule".into(), "a detail".into());
+            LinkError::ToldByPeer { code, rule, detail }.to_string()
+        };
+        let goodbye = told(Code::BYE);
+        assert!(goodbye.starts_with("the peer closed the session: "), "{goodbye}");
+        let refusal = told(Code::PROTOCOL);
+        assert!(refusal.starts_with("the peer refused: "), "{refusal}");
+        assert!(refusal.contains("; a rule; a detail"), "{refusal}");
+    }
+}

@@ -184,6 +184,12 @@ mod tests {
         proof
     }
 
+    #[test]
+    fn a_ticket_is_for_the_session_and_token_that_it_was_made_of() {
+        let ticket = Ticket::new(0x1234, 0x5678);
+        assert_eq!((ticket.session(), ticket.token()), (0x1234, 0x5678));
+    }
+
     fn code(outcome: Result<Proved, LinkError>) -> Code {
         match outcome {
             Err(LinkError::Misbehaved { code, .. }) => code,

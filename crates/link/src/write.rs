@@ -253,3 +253,18 @@ fn call(out: &mut Buffer, what: &Frame<'_>) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_data_is_the_frame_that_its_parts_say() {
+        let (mut short, mut whole) = (Buffer::new(), Buffer::new());
+        error(&mut short, (300, 7), Code::CANCELLED, "gone");
+        let (code, text) = (Code::CANCELLED, &b"gone"[..]);
+        any(&mut whole, &Frame::Error { slot: 300, generation: 7, code, text, data: &[] });
+        assert!(!whole.is_empty());
+        assert_eq!(short.as_slice(), whole.as_slice());
+    }
+}
