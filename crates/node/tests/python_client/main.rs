@@ -1,0 +1,96 @@
+//! A second implementation of the link protocol, written in Python from the page alone, against a
+//! node: calls over cut connections.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use wigwag::{Actor, Node, SessionChange};
+
+/// Calls of the storm, and how often their connection is cut.
+const CALLS: u64 = 100_000;
+const CUTS: u64 = 100;
+
+/// The factor of FNV-1a; multiplication makes the order of the notes count.
+const PRIME: u64 = 0x0100_0000_01b3;
+
+/// Keeps a checksum of what it was told, in the order in which it was told.
+#[derive(Default)]
+struct Ledger {
+    notes: u64,
+    checksum: u64,
+}
+
+#[wigwag::actor]
+impl Ledger {
+    pub fn note(&mut self, number: u64, text: String) {
+        let mixed = (self.checksum ^ number).wrapping_mul(PRIME);
+        self.checksum = mixed.wrapping_add(text.len() as u64);
+        self.notes += 1;
+    }
+
+    pub fn count(&mut self, number: u64, text: String) -> u64 {
+        self.note(number, text);
+        self.checksum
+    }
+
+    pub fn total(&self) -> (u64, u64) {
+        (self.notes, self.checksum)
+    }
+}
+
+/// A node that listens on tcp and exports a ledger, and its address.
+async fn listening() -> (Node, String, LedgerRef) {
+    let node = Node::new();
+    let ledger = Ledger::default().spawn();
+    node.export("ledger", &ledger).unwrap();
+    let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
+    (node, bound.to_string(), ledger)
+}
+
+/// Runs a script of the client with these arguments, and gives what it has printed. The script ends by
+/// itself: each of its waits has a limit.
+async fn python(script: &str, arguments: &[&str]) -> String {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/python");
+    let mut command = Command::new("python3");
+    // No files beside the sources.
+    command.arg("-B").arg(scripts.join(script)).args(arguments).stdin(Stdio::null());
+    let running = tokio::task::spawn_blocking(move || command.output());
+    let output = running.await.unwrap().expect("python3 is installed");
+    let (said, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{script}: {}\n{said}\n{errors}", output.status);
+    said.into_owned()
+}
+
+/// The number behind `name=` in what a script has printed.
+fn field(said: &str, name: &str) -> u64 {
+    let mut words = said.split_whitespace();
+    let value = words.find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
+    value.unwrap_or_else(|| panic!("no {name} in {said:?}")).parse().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_of_a_client_in_python_arrive_once_and_in_order_over_a_hundred_cuts() {
+    let (node, address, ledger) = listening().await;
+    let mut events = node.session_events();
+    let (calls, cuts) = (CALLS.to_string(), CUTS.to_string());
+    let said = python("storm.py", &[&address, "--calls", &calls, "--cuts", &cuts]).await;
+    let noted = ledger.total().ask().await.unwrap();
+    assert_eq!(noted, (CALLS, field(&said, "checksum")), "{said}");
+    assert_eq!(field(&said, "resumes"), CUTS, "{said}");
+    assert!(field(&said, "repeated") > 0, "a cut has torn something: {said}");
+    let mut resumed = 0;
+    loop {
+        match events.next().await.unwrap().what {
+            SessionChange::Resumed { .. } => resumed += 1,
+            SessionChange::Ended { why, .. } => {
+                assert!(why.contains("the peer closed the session"), "{why}");
+                break;
+            }
+            _ => {}
+        }
+    }
+    // Those whose RESUMED the client has thrown away are counted as well.
+    assert!(resumed >= CUTS, "{resumed} resumes of at least {CUTS}");
+}
