@@ -72,6 +72,8 @@ class Answer:
 class Session:
     """A session that this client has dialed."""
 
+    connect = Connection
+
     def __init__(self, address, name=None, offered=RESUMING | RUNS, limits=None, incarnation=None):
         self.address, self.offered, self.limits = address, offered, limits or {}
         self.incarnation = incarnation or random_id()
@@ -89,7 +91,7 @@ class Session:
     def _begin(self):
         """Dials, and exchanges HELLO: what OPEN and RESUME have in common."""
         self.out, self.needs, self.pong, self.ack_due, self.ack_bytes = b"", {}, None, None, 0
-        self.connection = Connection(self.address)
+        self.connection = self.connect(self.address)
         self.connection.greet()
         nonce = random_id()
         ours = wire.hello(self.node, self.incarnation, nonce, self.offered, 0, self.limits)

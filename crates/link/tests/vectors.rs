@@ -17,6 +17,8 @@ use wigwag_wire::{Buffer, Reader, varint};
 
 #[path = "vectors/read.rs"]
 mod read;
+#[path = "vectors/resumption.rs"]
+mod resumption;
 #[path = "vectors/runs.rs"]
 mod runs;
 #[path = "vectors/transcript.rs"]
@@ -25,7 +27,7 @@ mod transcript;
 use read::{Fields, from_hex, hex_of, identity_of, limits_of, list, load, number, text};
 
 /// Every file, and the test that reads it.
-const FILES: [&str; 10] = [
+const FILES: [&str; 11] = [
     "batch.json",
     "ext/call_x.json",
     "ext/hello.json",
@@ -33,6 +35,7 @@ const FILES: [&str; 10] = [
     "ext/unknown_frames.json",
     "frames.json",
     "opening.json",
+    "resumption.json",
     "runs.json",
     "transcript.json",
     "varint.json",

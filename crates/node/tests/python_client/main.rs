@@ -70,6 +70,12 @@ fn field(said: &str, name: &str) -> u64 {
     value.unwrap_or_else(|| panic!("no {name} in {said:?}")).parse().unwrap()
 }
 
+#[tokio::test]
+async fn a_client_in_python_reads_and_writes_the_bytes_of_the_vectors() {
+    let said = python("vectors.py", &[]).await;
+    assert!(field(&said, "steps") > 0, "{said}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_of_a_client_in_python_arrive_once_and_in_order_over_a_hundred_cuts() {
     let (node, address, ledger) = listening().await;
