@@ -1,15 +1,18 @@
 //! A second implementation of the link protocol, written in Python from the page alone, against a
-//! node: calls over cut connections.
+//! node: calls over cut connections, and the answer to each breach of a rule.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use wigwag::{Actor, Node, SessionChange};
+use wigwag::{Actor, Node, NodeOptions, SessionChange};
 
 /// Calls of the storm, and how often their connection is cut.
 const CALLS: u64 = 100_000;
 const CUTS: u64 = 100;
+
+/// The name of the node.
+const NAME: &str = "the ledger's node, é";
 
 /// The factor of FNV-1a; multiplication makes the order of the notes count.
 const PRIME: u64 = 0x0100_0000_01b3;
@@ -37,11 +40,15 @@ impl Ledger {
     pub fn total(&self) -> (u64, u64) {
         (self.notes, self.checksum)
     }
+
+    pub fn echo(&self, text: String) -> String {
+        text
+    }
 }
 
 /// A node that listens on tcp and exports a ledger, and its address.
 async fn listening() -> (Node, String, LedgerRef) {
-    let node = Node::new();
+    let node = Node::with(NodeOptions::default().name(NAME));
     let ledger = Ledger::default().spawn();
     node.export("ledger", &ledger).unwrap();
     let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
@@ -99,4 +106,11 @@ async fn calls_of_a_client_in_python_arrive_once_and_in_order_over_a_hundred_cut
     }
     // Those whose RESUMED the client has thrown away are counted as well.
     assert!(resumed >= CUTS, "{resumed} resumes of at least {CUTS}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_breach_of_the_protocol_has_the_answer_that_its_page_gives() {
+    let (_node, address, _ledger) = listening().await;
+    let said = python("breaches.py", &[&address, NAME]).await;
+    assert!(field(&said, "breaches") >= 50, "{said}");
 }
