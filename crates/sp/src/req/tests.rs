@@ -201,3 +201,19 @@ fn a_newcomer_under_an_old_number_was_not_asked() {
     let forged = reply(&mut req, FIRST, b"\xff\xff\xff\xffme");
     assert_eq!(forged, Received::Dropped(DropReason::Late));
 }
+
+/// A pipe that had the request before a resend closes: its replies would have counted.
+#[test]
+fn a_newcomer_under_the_number_of_an_earlier_carrier_was_not_asked() {
+    let mut req = connected(&[FIRST]);
+    ask(&mut req, b"Q");
+    written(&mut req, FIRST).unwrap();
+    req.open(SECOND, NOW).unwrap();
+    req.tick(req.deadline().unwrap());
+    assert_eq!(written(&mut req, SECOND).unwrap(), b"\xff\xff\xff\xffQ");
+    req.close(FIRST, NOW);
+    req.open(FIRST, NOW).unwrap();
+    let forged = reply(&mut req, FIRST, b"\xff\xff\xff\xffme");
+    assert_eq!(forged, Received::Dropped(DropReason::Late));
+    assert_eq!(reply(&mut req, SECOND, b"\xff\xff\xff\xffyou"), Received::Queued);
+}

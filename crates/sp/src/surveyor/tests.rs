@@ -46,6 +46,19 @@ fn everybody_is_asked_and_answers_count_until_the_time_is_over() {
     assert_eq!(surveyor.recv(at(1001)), Err(RecvError::NoSurvey));
 }
 
+/// The deadline decides, not the tick that reports it: a tick may come later.
+#[test]
+fn an_answer_between_the_deadline_and_its_tick_is_late() {
+    let mut surveyor = surveyor();
+    ask(&mut surveyor, at(0));
+    for time in [at(1000), at(1001)] {
+        let late = answer(&mut surveyor, 1, ID, b"me too", time);
+        assert_eq!(late, Received::Dropped(DropReason::Late));
+    }
+    assert_eq!(surveyor.recv(at(1001)), Err(RecvError::SurveyOver));
+    assert_eq!(surveyor.counters().dropped_late, 2);
+}
+
 #[test]
 fn a_new_survey_ends_the_old_one() {
     let mut surveyor = surveyor();
