@@ -88,6 +88,7 @@ macro_rules! transport_conformance {
                 messages_keep_their_order_and_content
                 both_directions_flow_at_once
                 a_peer_that_closes_in_the_middle_is_noticed
+                a_finished_direction_leaves_the_other_open
                 closing_ends_our_own_reader
                 dialling_nobody_is_refused
                 an_address_is_listened_at_once
@@ -121,6 +122,7 @@ macro_rules! protocol_conformance {
                 a_pipeline_keeps_order_and_content
                 two_workers_share_the_work
                 a_pusher_stops_when_nobody_pulls_and_nothing_is_lost
+                a_closing_pusher_waits_until_its_peer_has_read
                 a_thousand_pushers_are_all_heard
                 what_was_accepted_is_written_before_the_close;
             pair:

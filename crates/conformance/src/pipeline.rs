@@ -1,10 +1,17 @@
 //! What push and pull promise together.
 
+use std::time::Duration;
+
+use tokio::time::timeout;
 use wigwag_net::Address;
 use wigwag_net::socket::{Pull, Push, SocketErrorKind};
 
 use crate::payload::{LENGTHS, body, check};
+use crate::transport::{listen, read_to_end, write_all};
 use crate::{Room, eventually, pause};
+
+/// Time in which a close that must wait does not end. A longer one finds no more faults.
+const STILL: Duration = Duration::from_millis(20);
 
 async fn pulling(room: &Room) -> (Pull, Address) {
     let pull = Pull::new();
@@ -124,6 +131,32 @@ pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(room: &Room) {
     push.send("and on it goes").await.expect("sent");
     assert_eq!(pull.recv().await.expect("a message"), "and on it goes");
     assert_eq!(pull.statistics().counters.dropped(), 0);
+}
+
+/// A push that closes ends its own direction, and keeps the connection until the peer has read to
+/// the end and closed as well.
+pub async fn a_closing_pusher_waits_until_its_peer_has_read(room: &Room) {
+    /// Longer than the test may take, so that it cannot be what ends the close.
+    const LINGER: Duration = Duration::from_secs(600);
+    let (listener, address) = listen(room).await;
+    let push = Push::new();
+    push.set_linger(Some(LINGER));
+    let dialling = tokio::spawn(async move {
+        push.dial(&address.to_string()).await.expect("dials");
+        push
+    });
+    let mut peer = listener.accept().await.expect("a connection");
+    write_all(&*peer.outlet, b"\0SP\0\0\x51\0\0").await.expect("written");
+    let push = dialling.await.expect("connected");
+    push.send("the last").await.expect("sent");
+    let mut closing = tokio::spawn(async move { push.close().await });
+    assert!(timeout(STILL, &mut closing).await.is_err(), "closed before the peer has read");
+    let sent = read_to_end(&mut peer).await;
+    assert!(sent.ends_with(b"the last"), "{sent:02x?}");
+    assert!(timeout(STILL, &mut closing).await.is_err(), "closed before the peer has");
+    peer.outlet.close();
+    drop(peer);
+    closing.await.expect("closed");
 }
 
 /// A thousand sockets dial at once, say one word each and are all heard.

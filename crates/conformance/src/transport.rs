@@ -133,6 +133,25 @@ pub async fn a_peer_that_closes_in_the_middle_is_noticed(room: &Room) {
     assert!(write_all(&*right.outlet, &flood).await.is_err());
 }
 
+/// An outlet that finishes ends its own direction: the peer reads to the end and can still answer.
+pub async fn a_finished_direction_leaves_the_other_open(room: &Room) {
+    let (mut left, mut right) = connected(room).await;
+    send_message(&left, b"the last").await.expect("sent");
+    if !left.outlet.finish() {
+        // A transport without such an end changes nothing.
+        send_message(&left, b"one more").await.expect("sent");
+        return;
+    }
+    assert!(write_all(&*left.outlet, &[7]).await.is_err());
+    let mut input = ReadBuf::new();
+    let last = read_message(&mut right, &mut input, LIMIT).await;
+    assert_eq!(last.expect("a message"), "the last");
+    assert!(read_to_end(&mut right).await.is_empty());
+    send_message(&right, b"the answer").await.expect("the other direction is open");
+    let answer = read_message(&mut left, &mut ReadBuf::new(), LIMIT).await;
+    assert_eq!(answer.expect("a message"), "the answer");
+}
+
 /// Close ends both directions, at our end too.
 pub async fn closing_ends_our_own_reader(room: &Room) {
     let (left, mut right) = connected(room).await;

@@ -242,6 +242,12 @@ impl Outlet for PipeOutlet {
         Ok(written)
     }
 
+    /// What was written stays in the queue until the peer has read it, as after `close`.
+    fn finish(&self) -> bool {
+        self.writes.close();
+        true
+    }
+
     fn close(&self) {
         self.writes.close();
         if let Some(reads) = self.reads.upgrade() {

@@ -41,7 +41,8 @@
 //!
 //! `close` refuses new calls, ends the waiting ones with
 //! [`Closed`](SocketErrorKind::Closed), and writes what was accepted, for at most [`LINGER_MAX`] or
-//! what `set_linger` says; what is left then is counted.
+//! what `set_linger` says; what is left then is counted. A peer that was sent something has the
+//! rest of that time to read it and to close its end.
 //! Dropping a socket does the same without waiting for it; a program that ends then may cut the
 //! tail off.
 //!

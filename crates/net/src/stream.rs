@@ -78,6 +78,12 @@ macro_rules! outlet {
                 write_blocking(SockRef::from(self.0.as_ref()), bytes, limit)
             }
 
+            fn finish(&self) -> bool {
+                // A peer that is gone shows at the next read.
+                let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Write);
+                true
+            }
+
             fn close(&self) {
                 // The peer may be gone already; then there is nothing left to end.
                 let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);

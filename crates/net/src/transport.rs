@@ -144,6 +144,13 @@ pub trait Outlet: Send + Sync {
     /// Writes with the calling thread, for at most `limit`: for a process that is about to end.
     fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize>;
 
+    /// Ends our direction alone: the peer reads what was written and then the end, and can still
+    /// write. The connection stays open until [`close`](Self::close). False when the transport cannot
+    /// do that; then nothing has happened.
+    fn finish(&self) -> bool {
+        false
+    }
+
     /// Ends both directions; what was written is still delivered if the transport can.
     fn close(&self);
 }

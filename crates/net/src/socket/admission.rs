@@ -48,7 +48,7 @@ impl Core {
             Ok(()) => {
                 tracing::debug!(peer = %info.peer, id = id.0, through = %info.through, "pipe opened");
                 watcher.inspect(|watcher| watcher.admitted(info));
-                Ok(OpenPipe { pipe, reader, input, end: None })
+                Ok(OpenPipe { pipe, reader, input, unread: 0, end: None })
             }
             Err(kind) => {
                 tracing::debug!(peer = %info.peer, id = id.0, why = %kind, "pipe refused");

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
 use wigwag_sp::limits::RECEIVE_BYTES_MAX;
 use wigwag_sp::{PipeId, Protocol};
 use wigwag_wire::{ProtocolNumber, Time};
@@ -81,6 +82,8 @@ pub(super) struct State {
     pub(super) redial: Redial,
     /// `None`: until all is written.
     pub(super) linger: Option<Duration>,
+    /// When the linger time of a closing socket is over; `None`: it has no end.
+    linger_end: Option<Instant>,
     pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
     /// What the last connection that failed said.
     pub(super) trouble: Option<String>,
@@ -228,6 +231,10 @@ impl Core {
             wakes.extend(senders.all());
             wakes.extend(receivers.all());
             wakes.extend(others.all());
+            if begun {
+                let linger = state.linger;
+                state.linger_end = linger.and_then(|time| Instant::now().checked_add(time));
+            }
             (begun, state.linger)
         });
         self.advance(Phase::Lingering);
@@ -297,6 +304,7 @@ impl State {
             last_endpoint: 0,
             redial: Redial::default(),
             linger: Some(LINGER_MAX),
+            linger_end: None,
             watcher: None,
             trouble: None,
         }
@@ -311,6 +319,18 @@ impl State {
                 return pipe;
             }
         }
+    }
+
+    /// How long a pipe that the socket closes may wait for its peer to read; `None`: it closes at
+    /// once. Without a linger time the wait still has an end: a peer may never close.
+    pub(super) fn finish_time(&self, pipe: PipeId) -> Option<Duration> {
+        let entry = self.pipes.get(&pipe)?;
+        let sent = entry.statistics.traffic.messages_sent > 0;
+        if !sent || !entry.written || entry.end != Some(PipeEnd::SocketClosed) {
+            return None;
+        }
+        let Some(end) = self.linger_end else { return Some(LINGER_MAX) };
+        end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
     /// Where it dials and listens, as words for errors.

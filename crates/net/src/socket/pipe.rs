@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
 use wigwag_sp::stream::{Gather, cut};
 use wigwag_sp::{CloseReason, DropReason, PipeId, Received};
@@ -47,6 +47,8 @@ pub(super) struct OpenPipe {
     pub(super) pipe: Arc<Pipe>,
     pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
     pub(super) input: ReadBuf,
+    /// Messages that came after the socket was closed.
+    pub(super) unread: usize,
     /// Why it is over, once it is; `None` when nobody said, because the runtime ended.
     pub(super) end: Option<PipeEnd>,
 }
@@ -63,15 +65,52 @@ impl OpenPipe {
             Some(Ending::PeerClosed) => Some(PipeEnd::PeerClosed),
             None => None,
         };
+        if self.end.is_none() {
+            self.finish().await;
+        }
+    }
+
+    /// Lets the peer read what was written before the connection is closed: some peers, nanomsg for
+    /// one, throw away what they have not read when a connection closes. Ends our direction, and
+    /// waits for the peer to end its own.
+    ///
+    /// What the peer still sends is taken and counted as unread. Left with the kernel, it would make a
+    /// tcp connection close with a reset, which can cost the peer what it has not read.
+    async fn finish(&mut self) {
+        let pipe = self.pipe.clone();
+        let time = pipe.core.with(|state| state.finish_time(pipe.id));
+        let Some(time) = time else { return };
+        if !pipe.flusher.outlet().finish() {
+            return;
+        }
+        let limit = pipe.core.with(|state| pipe.limit(state));
+        let reading = async {
+            loop {
+                self.unread += self.cut_unread(limit);
+                match self.reader.read_buf(self.input.space()).await {
+                    Ok(1..) => {}
+                    Ok(0) | Err(_) => return,
+                }
+            }
+        };
+        // A peer that does not close in time is left to itself.
+        let _ = tokio::time::timeout(time, reading).await;
     }
 
     /// Messages that were read and never looked at, because there was no room for them.
-    fn unread(&mut self, limit: usize) -> usize {
+    fn cut_unread(&mut self, limit: usize) -> usize {
         let mut unread = 0;
-        while let Ok(Some(_)) = cut(self.pipe.framing, &mut self.input, limit) {
-            unread += 1;
+        loop {
+            match cut(self.pipe.framing, &mut self.input, limit) {
+                Ok(Some(_)) => unread += 1,
+                Ok(None) => return unread,
+                // No message can be found in what follows either.
+                Err(_) => {
+                    self.input = ReadBuf::new();
+                    return unread;
+                }
+            }
         }
-        unread
     }
 }
 
@@ -79,7 +118,7 @@ impl Drop for OpenPipe {
     fn drop(&mut self) {
         let pipe = self.pipe.clone();
         let limit = pipe.core.with(|state| pipe.limit(state));
-        let unread = self.unread(limit);
+        let unread = self.unread + self.cut_unread(limit);
         let said = self.end.take();
         let entry = pipe.core.with(|state| {
             let entry = state.pipes.remove(&pipe.id);
@@ -214,5 +253,94 @@ impl Crank for Pipe {
                 (true, false) => Flow::Resumed,
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::io::IoSlice;
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+    use wigwag_wire::ProtocolNumber;
+
+    use crate::Address;
+    use crate::handshake::greet;
+    use crate::socket::{LINGER_MAX, Pair0, Push};
+    use crate::transport::{self, Connection, ListenOptions};
+
+    use super::*;
+
+    /// A listener at `name`, and the connection of one peer that dialled it.
+    async fn peer_of(
+        name: &str,
+        number: ProtocolNumber,
+        dial: impl Future<Output = ()>,
+    ) -> Connection {
+        let address = Address::new("inproc", name);
+        let listener = transport::listen(&address, ListenOptions::default()).await.unwrap();
+        let accepting = async {
+            let mut peer = listener.accept().await.unwrap();
+            greet(&mut peer, &mut ReadBuf::new(), number).await.unwrap();
+            peer
+        };
+        tokio::join!(accepting, dial).0
+    }
+
+    /// A push with a peer that reads nothing and never closes, and what it has done in the end.
+    async fn close_beside_a_silent_peer(
+        name: &str,
+        linger: Option<Duration>,
+        send: bool,
+    ) -> Duration {
+        let push = Push::new();
+        push.set_linger(linger);
+        let address = format!("inproc://{name}");
+        let dial = async { drop(push.dial(&address).await.unwrap()) };
+        let _peer = peer_of(name, ProtocolNumber::PULL, dial).await;
+        if send {
+            push.send("word").await.unwrap();
+        }
+        let begun = Instant::now();
+        push.close().await;
+        begun.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_peer_that_never_closes_holds_the_close_for_the_linger_time() {
+        let three = Duration::from_secs(3);
+        for (linger, held) in [(Some(three), three), (None, LINGER_MAX)] {
+            let time = close_beside_a_silent_peer("finish-late", linger, true).await;
+            // The runtime's timer has milliseconds.
+            assert!(time >= held && time < held + Duration::from_millis(2), "{time:?}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn without_linger_time_or_messages_sent_a_pipe_closes_at_once() {
+        let three = Some(Duration::from_secs(3));
+        for (linger, send) in [(Some(Duration::ZERO), true), (three, false), (None, false)] {
+            let time = close_beside_a_silent_peer("finish-at-once", linger, send).await;
+            assert_eq!(time, Duration::ZERO, "{linger:?} {send}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_comes_after_the_close_is_counted_as_unread() {
+        let pair = Pair0::new();
+        let dial = async { drop(pair.dial("inproc://finish-unread").await.unwrap()) };
+        let mut peer = peer_of("finish-unread", ProtocolNumber::PAIR0, dial).await;
+        pair.send("word").await.unwrap();
+        let talk = async {
+            let mut sent = Vec::new();
+            peer.reader.read_to_end(&mut sent).await.unwrap();
+            assert_eq!(sent, b"\0\0\0\0\0\0\0\x04word");
+            let late = b"\0\0\0\0\0\0\0\x04late\0\0\0\0\0\0\0\x04half";
+            peer.outlet.try_write(&[IoSlice::new(&late[..late.len() - 1])]).unwrap();
+            peer.outlet.close();
+        };
+        tokio::join!(pair.close(), talk);
+        assert_eq!(pair.statistics().messages_unread, 1);
     }
 }

@@ -84,6 +84,22 @@ fn our_push_feeds_their_pull() {
     });
 }
 
+/// nanomsg throws away what it has not read when its peer closes.
+#[test]
+fn what_a_push_sends_before_it_closes_arrives() {
+    each("last-words", &["nanocat", "nngcat"], |program, _, theirs| {
+        let mut peer = Peer::start(program, "pull", false, theirs, &[]);
+        for round in 0..25 {
+            let push = Push::new();
+            push.set_send_timeout(Some(PATIENCE));
+            dial(|| push.blocking_dial(theirs));
+            push.blocking_send(format!("last word {round}")).unwrap();
+            push.blocking_close();
+            assert_eq!(peer.line(), format!("last word {round}"));
+        }
+    });
+}
+
 #[test]
 fn their_push_feeds_our_pull() {
     each("push", &ALL, |program, ours, theirs| {
