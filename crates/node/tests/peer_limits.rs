@@ -10,7 +10,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 use wigwag::Node;
 use wigwag_link::frame::{Frame, kind};
-use wigwag_link::{Identity, Limits};
+use wigwag_link::limits::REVOKES_PENDING_MAX;
+use wigwag_link::{Code, Identity, Limits};
 
 /// What is waited for comes at once; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -69,4 +70,29 @@ async fn no_more_channels_are_opened_at_once_than_the_peer_bears() {
     for opened in opening {
         timeout(PATIENCE, opened).await.unwrap().unwrap().unwrap();
     }
+}
+
+#[tokio::test]
+async fn one_revoke_more_than_may_be_unanswered_ends_the_session() {
+    let (listener, address) = raw::listen().await;
+    let node = Node::new();
+    let dialing = {
+        let (node, address) = (node.clone(), format!("{address}/clock"));
+        tokio::spawn(async move { node.actor::<Clock>(&address).await })
+    };
+    let mut peer = raw::arrival(&listener).await;
+    peer.accept(raw::identity()).await;
+    let channel = peer.attached(64).await;
+    let _clock = timeout(PATIENCE, dialing).await.unwrap().unwrap().unwrap();
+    let revoke = Frame::Revoke { channel, limit_wanted: 8 };
+    let mut revokes = vec![revoke; REVOKES_PENDING_MAX as usize];
+    peer.tell(&revokes).await;
+    for _ in &revokes {
+        let seen = timeout(PATIENCE, peer.until(kind::REVOKED)).await.unwrap();
+        assert_eq!(seen.frame(), Frame::Revoked { channel, limit: 8 });
+    }
+    revokes.push(revoke);
+    peer.tell(&revokes).await;
+    let closed = timeout(PATIENCE, peer.closed()).await.unwrap();
+    assert_eq!(closed.unwrap().0, Code::LIMIT_EXCEEDED);
 }
