@@ -181,7 +181,7 @@ class Session:
             except BlockingIOError:
                 pass
             except OSError:
-                # Nothing more can be written. What the peer said last may still be read.
+                # Nothing more can be written. The last words of the peer may still be read.
                 while True:
                     self._read()
         if readable:
