@@ -310,11 +310,14 @@ impl Reading {
         let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
         if let (Some(Some(Inbound::Open(open))), DESCRIBE, Some((slot, generation))) =
             (self.channels.get_mut(at), call.method, call.asker)
-            && open.pay(link, call.channel, call.units)?
         {
-            // The schema is known here; the actor need not be woken for it.
-            open.owner.freed(call.units);
-            open.owner.reply(slot, generation, open.actor.schema());
+            if open.pay(link, call.channel, call.units)? {
+                // The schema is known here; the actor need not be woken for it.
+                open.owner.freed(call.units);
+                open.owner.reply(slot, generation, open.actor.schema());
+            } else {
+                undeliverable_call(link, call.asker, Code::ACTOR_STOPPED, "");
+            }
             return Ok(());
         }
         let mut frame = Buffer::new();
@@ -338,9 +341,13 @@ impl Reading {
         units: u64,
     ) -> Result<(), LinkError> {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
-            open.used += units;
-            open.owner.freed(units);
+        match self.channels.get_mut(at) {
+            Some(Some(Inbound::Open(open))) => {
+                if open.pay(link, channel, units)? {
+                    open.owner.freed(units);
+                }
+            }
+            nobody => pay_nobody(nobody, units).map(drop)?,
         }
         let asker = match asker {
             Some((slot, generation)) => Some(self.asker(slot, generation)?),
@@ -354,11 +361,8 @@ impl Reading {
     #[cold]
     fn call_nobody(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
-        let Some(Some(Inbound::Refused(code, left))) = self.channels.get_mut(at) else {
-            return Err(LinkError::protocol("a call on a channel that was never attached"));
-        };
-        *left = left.checked_sub(run.units).ok_or_else(wigwag_link::credit::exceeded)?;
-        undeliverable(link, Calls::new(run.bytes), *code, "");
+        let code = pay_nobody(self.channels.get_mut(at), run.units)?;
+        undeliverable(link, Calls::new(run.bytes), code, "");
         Ok(())
     }
 
@@ -371,6 +375,16 @@ impl Reading {
             }
         }
     }
+}
+
+/// Pays for calls on a channel that was refused or is over: the code that their askers are told.
+#[cold]
+fn pay_nobody(channel: Option<&mut Option<Inbound>>, units: u64) -> Result<Code, LinkError> {
+    let Some(Some(Inbound::Refused(code, left))) = channel else {
+        return Err(LinkError::protocol("a call on a channel that was never attached"));
+    };
+    *left = left.checked_sub(units).ok_or_else(wigwag_link::credit::exceeded)?;
+    Ok(*code)
 }
 
 /// Calls that reach no actor.
