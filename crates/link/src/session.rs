@@ -573,3 +573,5 @@ impl Sender {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod bounds_tests;

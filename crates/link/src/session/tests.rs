@@ -7,7 +7,7 @@ use wigwag_wire::call::Calls;
 use super::*;
 use crate::receiver::Receiver;
 
-fn sender() -> Sender {
+pub(super) fn sender() -> Sender {
     Sender::new(&Limits::default(), Limits::default(), Time::START)
 }
 
@@ -16,7 +16,7 @@ fn one_tell(sender: &mut Sender, channel: u64, byte: u8) {
 }
 
 /// The next batch as bytes; empty when there is none.
-fn output(sender: &mut Sender) -> Vec<u8> {
+pub(super) fn output(sender: &mut Sender) -> Vec<u8> {
     let mut out = Outgoing::default();
     sender.take_output(&mut out, Time::START);
     let mut bytes = out.head.as_slice().to_vec();
@@ -35,7 +35,7 @@ fn frames(receiver: &mut Receiver, batch: &[u8]) -> Result<Vec<alloc::string::St
     Ok(seen)
 }
 
-fn code(error: LinkError) -> Code {
+pub(super) fn code(error: LinkError) -> Code {
     match error {
         LinkError::Misbehaved { code, .. } => code,
         other => panic!("expected a broken rule, got {other}"),

@@ -200,7 +200,7 @@ async fn a_claim_to_have_accepted_what_was_never_sent_ends_the_session() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_node_that_keeps_no_sessions_offers_none() {
-    let node = Node::with(NodeOptions::default().keep_sessions(std::time::Duration::ZERO));
+    let node = Node::with(NodeOptions::default().keep_sessions(Duration::ZERO));
     let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
     let mut raw = Raw::dial(&bound.to_string()).await;
     let (mut opening, hello) = Opening::dial(who(), SESSION);
