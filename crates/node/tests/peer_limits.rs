@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::Node;
+use wigwag::{Actor, Bytes, Node};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::limits::REVOKES_PENDING_MAX;
 use wigwag_link::{Code, Identity, Limits};
@@ -95,4 +95,70 @@ async fn one_revoke_more_than_may_be_unanswered_ends_the_session() {
     peer.tell(&revokes).await;
     let closed = timeout(PATIENCE, peer.closed()).await.unwrap();
     assert_eq!(closed.unwrap().0, Code::LIMIT_EXCEEDED);
+}
+
+/// A describe costs a unit like any call, and gives it back.
+#[tokio::test]
+async fn describe_gives_its_credit_back() {
+    const ROUNDS: u64 = 1000;
+    let node = Node::new();
+    node.export("clock", &Clock.spawn()).unwrap();
+    let bound = node.listen("tcp://127.0.0.1:0").await.unwrap();
+    let mut peer = raw::Raw::dial(&bound.to_string()).await;
+    peer.open(raw::identity()).await;
+    peer.attach(0, "clock").await;
+    let mut limit = Limits::default().initial_units;
+    for generation in 0..ROUNDS {
+        while limit <= generation {
+            let seen = timeout(PATIENCE, peer.until(kind::CREDIT)).await.unwrap();
+            let Frame::Credit { limit: told, .. } = seen.frame() else { unreachable!() };
+            limit = limit.max(told);
+        }
+        let arguments = &[0x90];
+        peer.tell(&[Frame::Ask { channel: 0, slot: 0, generation, method: 0, arguments }]).await;
+        timeout(PATIENCE, peer.until(kind::REPLY)).await.unwrap();
+    }
+    assert!(limit > ROUNDS);
+}
+
+/// A sender that waits because the peer acknowledges nothing goes on when it does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ack_wakes_the_sender_that_waits_for_it() {
+    let (listener, address) = raw::listen().await;
+    let node = Arc::new(Node::new());
+    let dialing = {
+        let (node, address) = (node.clone(), format!("{address}/store"));
+        tokio::spawn(async move { node.actor::<Store>(&address).await.unwrap() })
+    };
+    let mut peer = raw::arrival(&listener).await;
+    peer.accept(raw::identity()).await;
+    peer.attached(1 << 40).await;
+    let store = timeout(PATIENCE, dialing).await.unwrap().unwrap();
+    peer.acknowledges = false;
+    let telling = tokio::spawn(async move {
+        let mut told = 0_u64;
+        while store.put(vec![0_u8; 20_000].into()).try_tell().is_ok() {
+            told += 1;
+        }
+        // This one waits: nothing wakes it but an ack.
+        store.put(vec![0_u8; 20_000].into()).tell().await.map(|()| told + 1)
+    });
+    let mut tells = 0;
+    // A sign of life is due after the last of them, when nothing more goes out.
+    while timeout(PATIENCE, peer.frame()).await.unwrap().unwrap().kind != kind::PING || tells < 200
+    {
+        tells += 1;
+    }
+    assert!(!telling.is_finished());
+    peer.acknowledges = true;
+    peer.tell(&[Frame::Pong { id: 1 }]).await;
+    let told = timeout(PATIENCE, telling).await.unwrap().unwrap().unwrap();
+    assert!(told > 200, "{told} tells of 20,000 bytes");
+}
+
+struct Store;
+
+#[wigwag::actor]
+impl Store {
+    pub fn put(&mut self, _bytes: Bytes) {}
 }

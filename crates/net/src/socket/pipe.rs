@@ -80,7 +80,7 @@ impl OpenPipe {
         let pipe = self.pipe.clone();
         let time = pipe.core.with(|state| state.finish_time(pipe.id));
         let Some(time) = time else { return };
-        if !pipe.flusher.outlet().finish() {
+        if !pipe.flusher.outlet().is_some_and(|outlet| outlet.finish()) {
             return;
         }
         let limit = pipe.core.with(|state| pipe.limit(state));

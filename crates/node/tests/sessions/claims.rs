@@ -139,6 +139,23 @@ async fn only_who_has_the_token_comes_back_and_its_old_connection_is_heard_no_mo
     assert_eq!(code(&late.1), Code::TOKEN_BAD, "an epoch that was used, and not proved");
 }
 
+/// The first batch over the new connection shows that its token has arrived.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_whose_successor_was_used_is_good_for_nothing() {
+    let (_node, address, ledger) = listening().await;
+    let who = who();
+    let (_old, mut ticket) = open(&address, who).await;
+    let mut stale = ticket;
+    let (mut fresh, answer) = come_back(&address, who, &mut ticket, 1, |_, _| ()).await;
+    (fresh.sent, fresh.received) = (answer.unwrap().recv_next, 1);
+    let first = note(0);
+    fresh.tell(&[Frame::Tell { channel: 0, method: 1, arguments: &first }]).await;
+    has_noted(&ledger, 1).await;
+    stale.claim(1, [0, 0]);
+    let (_, refused) = come_back(&address, who, &mut stale, 1, |_, _| ()).await;
+    assert_eq!(code(&refused), Code::TOKEN_BAD);
+}
+
 /// The node and incarnation of another stand in every HELLO of it, so any node that it has dialed knows
 /// them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
