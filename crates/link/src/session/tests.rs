@@ -431,3 +431,26 @@ fn a_silent_peer_is_asked_and_then_given_up() {
     sender.resume(0, Time::START + 9 * second).unwrap();
     assert_eq!(sender.deadline(), Some(Time::START + 10 * second), "a new connection starts over");
 }
+
+/// A peer that may be silent for a minute still owes an answer to a PING, and to each frame.
+#[test]
+fn a_peer_that_may_be_silent_is_given_up_when_it_owes_an_answer() {
+    let second = Duration::from_secs(1);
+    for owes in [true, false] {
+        let mut sender = sender();
+        sender.pinged(1, 60_000);
+        assert!(!output(&mut sender).is_empty(), "a PONG, which is not answered");
+        if owes {
+            one_tell(&mut sender, 1, 9);
+        }
+        assert_eq!(output(&mut sender).is_empty(), !owes);
+        let after = sender.tick(Time::START + 3 * second, || true);
+        assert_eq!(after, if owes { Err(LinkError::Silent) } else { Ok(()) });
+        if !owes {
+            // The PING that was due by then leaves, and is to be answered as well.
+            assert!(!output(&mut sender).is_empty());
+            let after = sender.tick(Time::START + 3 * second, || true);
+            assert_eq!(after, Err(LinkError::Silent));
+        }
+    }
+}
