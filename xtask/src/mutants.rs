@@ -174,12 +174,15 @@ fn hunted(subject: &Subject, share: &str) -> Result<Outcome, String> {
 fn arguments(subject: &Subject, share: &str) -> Vec<String> {
     let mut arguments: Vec<String> =
         ["mutants", "--package", subject.package, "--shard", share].map(str::to_owned).into();
-    arguments.push(format!("--test-package={}", subject.test_packages.join(",")));
+    // To every call of cargo, the first one without a mutant included: `--test-package` is for those
+    // with one alone.
+    let packages = subject.test_packages.iter().map(|package| format!("--package={package}"));
+    let tests = subject.tests.iter().map(|test| (*test).to_owned());
+    arguments.extend(packages.chain(tests).map(|argument| format!("--cargo-arg={argument}")));
     // Each share is spread over all files, so that its figure stands for the crate.
     arguments.push("--sharding=round-robin".to_owned());
     arguments.push(format!("--timeout={}", subject.test_seconds_max));
     arguments.push(format!("--build-timeout={BUILD_SECONDS_MAX}"));
-    arguments.extend(subject.tests.iter().map(|test| format!("--cargo-test-arg={test}")));
     arguments
 }
 
