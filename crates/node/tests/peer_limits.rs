@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::{Actor, Bytes, Node};
+use wigwag::{Actor, Bytes, Delivery, Node, SessionChange};
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::limits::REVOKES_PENDING_MAX;
 use wigwag_link::{Code, Identity, Limits};
@@ -154,6 +154,52 @@ async fn an_ack_wakes_the_sender_that_waits_for_it() {
     peer.tell(&[Frame::Pong { id: 1 }]).await;
     let told = timeout(PATIENCE, telling).await.unwrap().unwrap().unwrap();
     assert!(told > 200, "{told} tells of 20,000 bytes");
+}
+
+/// A task tells within one poll, and the session ends before that poll does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn tells_that_a_turn_held_back_when_the_session_ended_are_counted_as_not_delivered() {
+    const TELLS: u64 = 10;
+    let (listener, address) = raw::listen().await;
+    let node = Arc::new(Node::new());
+    let mut events = node.session_events();
+    let dialing = {
+        let (node, address) = (node.clone(), format!("{address}/clock"));
+        tokio::spawn(async move { node.actor::<Clock>(&address).await.unwrap() })
+    };
+    let mut peer = raw::arrival(&listener).await;
+    peer.accept(raw::identity()).await;
+    peer.attached(1 << 20).await;
+    let clock = timeout(PATIENCE, dialing).await.unwrap().unwrap();
+    let (told, is_told) = tokio::sync::oneshot::channel();
+    let turn = wigwag::spawn({
+        let node = node.clone();
+        async move {
+            for _ in 0..TELLS {
+                clock.tick().try_tell().unwrap();
+            }
+            told.send(()).unwrap();
+            // The poll goes on until the session is over, which only another thread can see to.
+            let end = std::time::Instant::now() + PATIENCE;
+            while !node.statistics().is_empty() && std::time::Instant::now() < end {
+                std::thread::yield_now();
+            }
+        }
+    });
+    timeout(PATIENCE, is_told).await.unwrap().unwrap();
+    let bye = Frame::Close { code: Code::BYE, rule: b"", detail: b"" };
+    peer.tell(&[bye]).await;
+    timeout(PATIENCE, turn).await.unwrap().unwrap();
+    let deliveries = loop {
+        let event = timeout(PATIENCE, events.next()).await.unwrap().unwrap();
+        if let SessionChange::Ended { deliveries, .. } = event.what {
+            break deliveries;
+        }
+    };
+    let [Delivery { delivered, unknown, not_delivered, .. }] = deliveries[..] else {
+        panic!("{deliveries:?}");
+    };
+    assert_eq!((delivered, unknown, not_delivered), (0, 0, TELLS));
 }
 
 struct Store;
