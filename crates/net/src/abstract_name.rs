@@ -56,7 +56,7 @@ pub(crate) fn listen(
         socket.bind(&SockAddr::unix(path(name))?)?;
         ipc::listen(socket, options.backlog)
     };
-    let listener = begin().map_err(|error| NetError::new(address, ipc::kind(error)))?;
+    let listener = begin().map_err(|error| NetError::new(address, ipc::listen_kind(error)))?;
     let address = address.clone();
     Ok(Box::new(Accepting { listener, address, framing: Framing::Ipc, _file: None }))
 }

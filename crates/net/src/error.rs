@@ -37,6 +37,12 @@ pub enum NetErrorKind {
     /// Somebody listens there already.
     #[error("the address is in use")]
     InUse,
+    /// The directory in which a listener's socket file is to stand does not exist.
+    #[error("the socket file cannot be made: its directory does not exist")]
+    NoDirectory,
+    /// To listen, an address was given that no interface of this machine has.
+    #[error("no interface of this machine has that address")]
+    NotLocal,
     /// The operating system forbids it.
     #[error("permission denied")]
     Denied,
@@ -95,7 +101,10 @@ impl NetError {
             | NetErrorKind::ClosedHere
             | NetErrorKind::TooMany { .. } => Fault::Caller,
             NetErrorKind::UnknownHost | NetErrorKind::NobodyListens => Fault::Network,
-            NetErrorKind::InUse | NetErrorKind::Denied => Fault::Machine,
+            NetErrorKind::InUse
+            | NetErrorKind::NoDirectory
+            | NetErrorKind::NotLocal
+            | NetErrorKind::Denied => Fault::Machine,
             NetErrorKind::TimedOut(_) | NetErrorKind::Evicted | NetErrorKind::Closed { .. } => {
                 Fault::Peer
             }
@@ -130,6 +139,10 @@ impl NetErrorKind {
             NetErrorKind::UnknownHost => "check the spelling, or give the address in numbers",
             NetErrorKind::NobodyListens => "start the peer there, or dial again once it is up",
             NetErrorKind::InUse => "stop the other program, or listen on port 0 for a free one",
+            NetErrorKind::NoDirectory => "make the directory first, or check the path's spelling",
+            NetErrorKind::NotLocal => {
+                "listen on one of this machine's addresses, or on all of them with tcp://:PORT"
+            }
             NetErrorKind::Denied => "check the rights on the path, or take a port above 1023",
             NetErrorKind::TimedOut(_) => "check that the peer is alive and is an SP program",
             NetErrorKind::Evicted => "have the peer send its first bytes at once",
@@ -156,6 +169,19 @@ impl NetErrorKind {
     }
 }
 
+impl NetErrorKind {
+    /// Maps an error of the calls that make a listener. Some of them mean something else than for a
+    /// dialer: no peer has anything to do with them.
+    pub(crate) fn of_listen(error: io::Error) -> NetErrorKind {
+        match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NetErrorKind::NoDirectory,
+            io::ErrorKind::AddrNotAvailable => NetErrorKind::NotLocal,
+            _ => error.into(),
+        }
+    }
+}
+
+/// Maps an error of a dial, or of a connection.
 impl From<io::Error> for NetErrorKind {
     fn from(error: io::Error) -> NetErrorKind {
         match error.kind() {

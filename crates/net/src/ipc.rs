@@ -41,7 +41,7 @@ impl Transport for Ipc {
             let path = PathBuf::from(address.rest());
             let listener = take_over(&path)
                 .and_then(|()| bind(&path, options))
-                .map_err(|error| NetError::new(address, kind(error)))?;
+                .map_err(|error| NetError::new(address, listen_kind(error)))?;
             let address = address.clone();
             let file = Some(SocketFile(path));
             let framing = Framing::Ipc;
@@ -66,17 +66,25 @@ impl Transport for Ipc {
 /// Connects to a path, or to an abstract name with its zero byte in front.
 pub(crate) async fn connect(address: &Address, path: &Path) -> Result<Connection, NetError> {
     let connected = UnixStream::connect(path).await;
-    let stream = connected.map_err(|error| NetError::new(address, kind(error)))?;
+    let stream = connected.map_err(|error| NetError::new(address, dial_kind(error)))?;
     Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
 }
 
-/// A path or name that is too long is the caller's doing, though the system says it.
-pub(crate) fn kind(error: io::Error) -> NetErrorKind {
+/// What is wrong with a path or name that is too long.
+const TOO_LONG: NetErrorKind =
+    NetErrorKind::BadAddress { rule: "an ipc path or name has at most 107 bytes" };
+
+/// Maps an error of a dial. A path or name that is too long is the caller's doing, though the system
+/// says it.
+pub(crate) fn dial_kind(error: io::Error) -> NetErrorKind {
+    if error.kind() == io::ErrorKind::InvalidInput { TOO_LONG } else { error.into() }
+}
+
+/// Maps an error of the calls that make a listener.
+pub(crate) fn listen_kind(error: io::Error) -> NetErrorKind {
     match error.kind() {
-        io::ErrorKind::InvalidInput => {
-            NetErrorKind::BadAddress { rule: "an ipc path or name has at most 107 bytes" }
-        }
-        _ => error.into(),
+        io::ErrorKind::InvalidInput => TOO_LONG,
+        _ => NetErrorKind::of_listen(error),
     }
 }
 
@@ -177,6 +185,22 @@ mod tests {
             assert!(!path.exists());
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_listener_whose_directory_is_missing_says_so_and_a_dialer_that_nobody_listens() {
+        let file = std::env::temp_dir().join(format!("wigwag-file-{}", std::process::id()));
+        std::fs::write(&file, "a file is no directory").unwrap();
+        for path in ["/no/such/directory/socket".into(), file.join("socket")] {
+            let address = Address::new("ipc", path.to_string_lossy());
+            let refused = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
+            assert!(matches!(refused.kind, NetErrorKind::NoDirectory), "{refused}");
+            assert!(refused.mend().contains("make the directory"), "{refused}");
+        }
+        std::fs::remove_file(&file).unwrap();
+        let address = Address::new("ipc", "/no/such/directory/socket");
+        let refused = Ipc.dial(&address, DialOptions::default()).await.err().unwrap();
+        assert!(matches!(refused.kind, NetErrorKind::NobodyListens), "{refused}");
     }
 
     #[tokio::test]

@@ -41,8 +41,8 @@ impl Transport for Tcp {
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
             let local = place_to_listen(address).await?;
-            let listener =
-                bind(local, options.backlog).map_err(|error| NetError::new(address, error))?;
+            let listener = bind(local, options.backlog)
+                .map_err(|error| NetError::new(address, NetErrorKind::of_listen(error)))?;
             let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
             let address = Address::new("tcp", bound.to_string());
             Ok(Box::new(Accepting { listener, address, options: options.tcp }) as Box<dyn Listener>)
@@ -214,6 +214,15 @@ mod tests {
         }
         let named = place_to_listen(&address("tcp://localhost:0")).await.unwrap();
         assert!(named.ip().is_loopback());
+    }
+
+    /// RFC 5737 keeps 192.0.2.0/24 for documents, so no interface has such an address.
+    #[tokio::test]
+    async fn an_address_of_another_machine_cannot_be_listened_on() {
+        let place = address("tcp://192.0.2.1:0");
+        let refused = Tcp.listen(&place, ListenOptions::default()).await.err().unwrap();
+        assert!(matches!(refused.kind, NetErrorKind::NotLocal), "{refused}");
+        assert!(refused.mend().contains("tcp://:PORT"), "{refused}");
     }
 
     #[tokio::test]
