@@ -198,6 +198,29 @@ mod tests {
         assert_eq!(median_interval(&[f64::NAN]), None);
     }
 
+    /// The distribution of a resampled median is known: it is at most the value of rank `k` when
+    /// more than half of the draws are, and each is with a chance of `k / n`.
+    #[test]
+    fn the_interval_leaves_out_a_fortieth_at_each_end() {
+        let n = 101_i32;
+        let at_most = |k: i32| {
+            let chance = f64::from(k) / f64::from(n);
+            let exactly = |hits: i32| {
+                let ways = (1..=hits).map(|i| f64::from(n - hits + i) / f64::from(i));
+                ways.product::<f64>() * chance.powi(hits) * (1.0 - chance).powi(n - hits)
+            };
+            (n / 2 + 1..=n).map(exactly).sum::<f64>()
+        };
+        let rounds: Vec<f64> = (1..=n).map(f64::from).collect();
+        let [low, median, high] = median_interval(&rounds).unwrap();
+        assert_eq!(median, 51.0);
+        // Ranks are whole, so an end may be off by the chance of one of them, about 1 %.
+        let (below, above) = (at_most(low as i32 - 1), 1.0 - at_most(high as i32));
+        for beyond in [below, above] {
+            assert!((0.01..=0.04).contains(&beyond), "{low} {high}: {below} {above}");
+        }
+    }
+
     #[test]
     fn a_shuffle_keeps_every_cell_and_repeats_with_its_seed() {
         let order = |seed| {

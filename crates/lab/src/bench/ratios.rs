@@ -236,6 +236,21 @@ mod tests {
         assert!(rows[1].ratio_to_best_peer.is_none() && rows[3].ratio_to_raw.is_none());
     }
 
+    #[test]
+    fn a_known_bad_peer_is_never_the_best_one_however_fast_it_is() {
+        let mut rows = [
+            row("wigwag", "server", &[300, 300]),
+            row("go", "server", &[100, 100]),
+            row("cheat", "server", &[900, 900]),
+            row("reference", "server", &[700, 700]),
+        ];
+        rows[2].known_bad = true;
+        fill(&mut rows);
+        assert_eq!(rows[0].ratio_to_best_peer.unwrap().median, 3.0);
+        assert_eq!(rows[2].ratio_to_best_peer.unwrap().median, 9.0);
+        assert_eq!(rows[1].ratio_to_best_peer, None);
+    }
+
     /// Round by round, and only with its own: not with that of somebody else, not with the cell
     /// that has no relay.
     #[test]

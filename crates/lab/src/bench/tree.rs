@@ -374,6 +374,7 @@ impl Machine {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -408,23 +409,37 @@ mod tests {
         assert_eq!(left.len(), 2);
     }
 
-    /// The one that worked has ended and was waited for before anybody looked.
+    /// User and system time stand first, then those of waited-for children.
     #[test]
-    fn the_time_of_a_child_that_has_gone_counts() {
-        let script = "read go; (i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done); read end";
-        let mut shell =
-            Command::new("sh").args(["-c", script]).stdin(Stdio::piped()).spawn().unwrap();
+    fn the_time_of_a_process_holds_that_of_the_children_it_has_waited_for() {
+        let text = "6465 (a ) b) R 1 7 3394 0 -1 4194304 101 0 0 0 31 11 5 3 20 0 1 0 115431";
+        let stat = Stat::parse(text).unwrap();
+        assert_eq!((stat.parent, stat.group, stat.started), (1, 7, 115_431));
+        assert!((stat.cpu_seconds - 0.50).abs() < 1e-9, "{}", stat.cpu_seconds);
+    }
+
+    /// The kernel ends the child after one second of processor time; the shell that waits for it
+    /// takes next to none.
+    #[test]
+    fn the_time_of_a_child_that_ended_between_two_samples_counts() {
+        let script = "read go; (ulimit -t 1; while :; do :; done); echo over; read end";
+        let mut shell = Command::new("sh")
+            .args(["-c", script])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let mut tree = Tree::new(shell.id());
         tree.begin();
         let mut input = shell.stdin.take().unwrap();
-        std::io::Write::write_all(&mut input, b"go\n").unwrap();
-        let begun = Instant::now();
-        while survivors(shell.id()).is_empty() && begun.elapsed().as_secs() < 10 {}
-        while !survivors(shell.id()).is_empty() && begun.elapsed().as_secs() < 20 {}
+        input.write_all(b"go\n").unwrap();
+        let mut over = [0; 5];
+        shell.stdout.take().unwrap().read_exact(&mut over).unwrap();
         let cost = tree.end();
         drop(input);
         shell.wait().unwrap();
-        assert!(cost.cpu_seconds > 0.0, "{cost:?}");
+        assert!(cost.cpu_seconds > 0.9, "{cost:?}");
         assert!(cost.peak_rss_bytes > 0 && cost.threads_max >= 1, "{cost:?}");
     }
 
