@@ -21,6 +21,7 @@ pub mod embedded;
 pub mod environment;
 pub mod series;
 pub mod ratios;
+pub mod quiet;
 pub mod run;
 pub mod schema;
 pub(crate) mod figures;

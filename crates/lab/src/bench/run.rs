@@ -1,8 +1,8 @@
 //! A run: every participant in every cell, round by round in shuffled order, in fresh processes.
 //!
 //! A first trial finds out how many messages fill a window, and whether the participant keeps the
-//! contract at all; one that does not is VOID and costs no more time. A window in which others took
-//! more than a little of the machine is thrown away and tried again.
+//! contract at all; one that does not is VOID and costs no more time. A window that was not quiet is
+//! tried again.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::bench::participant::Participant;
+use crate::bench::quiet::Quietest;
 use crate::bench::ratios;
 use crate::bench::results::{Environment, Results, Row, SCHEMA};
 use crate::bench::series::{Series, is_against};
@@ -30,12 +31,8 @@ const NAIVE_MAX: Duration = Duration::from_secs(300);
 /// Fixed payloads begin with the million round trips of 2016, one after the other as a rule; and
 /// what is not cut to the window's length may take longer than it.
 const FIXED_MAX: Duration = Duration::from_secs(120);
-/// Others may take this share of the processors while we measure.
-pub const FOREIGN_MAX: f64 = 0.05;
 /// How often a window that was not quiet is tried again.
 const RETRIES: usize = 2;
-/// Unless it was longer than so many seconds.
-const RETRIED_MAX: f64 = 20.0;
 /// Asks of a window at a fixed rate, for somebody who is very slow.
 const PACED_MIN: u64 = 100;
 /// Trials until the number of messages is known.
@@ -302,30 +299,21 @@ impl Lab<'_> {
         }
         self.step(series);
         let retries = if self.options.quick { 0 } else { RETRIES };
-        let mut quietest = None;
+        let mut quietest = Quietest::default();
         for _ in 0..=retries {
             let Some((order, outcome)) = self.conduct(series, series.messages) else {
                 break;
             };
             let judged = series.entry.judge(order, &outcome);
-            let foreign = outcome.foreign_cpu_share;
             series.take_cost(order.messages, &outcome);
             if !series.take_trial(judged.clone()) {
                 return;
             }
-            let quieter =
-                quietest.as_ref().is_none_or(|(_, _, best): &(_, _, f64)| foreign < *best);
-            let quiet = foreign <= foreign_max(outcome.seconds);
-            let too_long = outcome.seconds > RETRIED_MAX;
-            if quieter {
-                quietest = Some((judged, outcome, foreign));
-            }
-            if quiet || too_long {
+            if quietest.take(judged, outcome) {
                 break;
             }
         }
-        if let Some((judged, outcome, _)) = quietest {
-            let loud = outcome.foreign_cpu_share > foreign_max(outcome.seconds);
+        if let Some((judged, outcome, loud)) = quietest.into_window() {
             series.take_window(round, judged, outcome, loud);
         }
     }
@@ -381,25 +369,5 @@ impl Lab<'_> {
             }
             (false, _) => CONTRACT,
         }
-    }
-}
-
-/// What others may take of a window, with the two ticks by which the kernel's count may be wrong.
-fn foreign_max(seconds: f64) -> f64 {
-    let cores = std::thread::available_parallelism().map_or(1.0, |cores| cores.get() as f64);
-    FOREIGN_MAX + 0.02 / (seconds * cores).max(0.01)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What the gate lets pass: a twentieth, and what the kernel's ticks may be wrong by.
-    #[test]
-    fn a_window_is_loud_when_others_took_more_than_a_twentieth() {
-        let window = WINDOW.as_secs_f64();
-        assert!((FOREIGN_MAX..FOREIGN_MAX + 0.02).contains(&foreign_max(window)));
-        // Ticks weigh more in a short window, and never so much that a busy neighbour passes.
-        assert!(foreign_max(WINDOW_QUICK.as_secs_f64()) < 0.14);
     }
 }
