@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -58,7 +58,13 @@ impl Relay {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let ledger = Mutex::new(Ledger::new(plan));
-        let house = House { plan, ledger, live: Mutex::default(), closing: AtomicBool::new(false) };
+        let house = House {
+            plan,
+            ledger,
+            writing: RwLock::default(),
+            live: Mutex::default(),
+            closing: AtomicBool::new(false),
+        };
         let house = Arc::new(house);
         let own = house.clone();
         let accepting = thread::Builder::new().spawn(move || accept(&listener, &own))?;
@@ -75,8 +81,11 @@ impl Relay {
         self.house.ledger().begin(Instant::now());
     }
 
-    /// What has passed since then. What its process has spent is known to whoever runs that.
+    /// What has passed since then, with every byte that the server could read before this call.
+    /// Waits for writes that have begun, each of which takes [`LOOK_EVERY`] at most. The processor
+    /// time is left at zero: the relay's process fills it in.
     pub fn account(&self) -> Relayed {
+        let _none_is_writing = self.house.writing.write().unwrap_or_else(PoisonError::into_inner);
         self.house.ledger().account()
     }
 }
@@ -98,6 +107,9 @@ impl Drop for Relay {
 struct House {
     plan: Plan,
     ledger: Mutex<Ledger>,
+    /// Held for reading from before a write to the server until the ledger has its bytes. Taken
+    /// before the other locks.
+    writing: RwLock<()>,
     /// By number: a later connection has a higher one.
     live: Mutex<BTreeMap<u64, Arc<Connection>>>,
     closing: AtomicBool,
@@ -155,14 +167,16 @@ fn carry(house: &House, connection: Arc<Connection>) {
             let all = [
                 small().spawn_scoped(scope, || way::take_in(it, &it.client, &it.there, delay)),
                 small().spawn_scoped(scope, || way::take_in(it, &it.server, &it.back, delay)),
-                small().spawn_scoped(scope, || way::give_out(it, &it.client, &it.back, |_| ())),
+                small().spawn_scoped(scope, || {
+                    way::give_out(it, &it.client, &it.back, |write| write())
+                }),
             ];
             let all = all.into_iter().collect::<io::Result<Vec<_>>>();
             if all.is_err() {
                 // Those that were started end by themselves now.
                 it.sever();
             }
-            way::give_out(it, &it.server, &it.there, |bytes| house.passed(number, bytes));
+            way::give_out(it, &it.server, &it.there, |write| house.pass(number, write));
             all.map(drop)
         })
     });
@@ -174,6 +188,14 @@ fn carry(house: &House, connection: Arc<Connection>) {
 }
 
 impl House {
+    /// Runs a write to the server and notes its bytes, with no account in between.
+    fn pass(&self, number: u64, write: &mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize> {
+        let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
+        let written = write()?;
+        self.passed(number, written);
+        Ok(written)
+    }
+
     /// So many bytes went to the server; when it is time all connections are cut.
     fn passed(&self, number: u64, bytes: usize) {
         // Under this lock, so that a cut hits whoever is there when it is decided and nobody later.

@@ -126,7 +126,20 @@ fn a_full_queue_stops_reading() {
     assert!(came.chunks(piece.len()).all(|part| part == &piece[..part.len()]));
 }
 
-/// Ten cuts of a client that comes back each time; both sides hear a reset, and the relay tells when.
+/// A write and its note are two steps, and a server may answer between them.
+#[test]
+fn an_account_holds_every_byte_that_the_server_has_read() {
+    let (relay, server) = relay(Plan::default());
+    relay.begin();
+    let (mut client, mut there) = connect(&relay, &server);
+    for sent in 1..=1_000 {
+        client.write_all(&[7]).unwrap();
+        there.read_exact(&mut [0]).unwrap();
+        assert_eq!(relay.account().bytes, sent);
+    }
+}
+
+/// A client that comes back after each cut; both sides hear a reset, and the relay tells when.
 #[test]
 fn it_cuts_as_often_as_ordered_and_tells_when_the_next_connection_spoke() {
     let (relay, server) = relay(Plan { cut_bytes: 10_000, cuts: 3, ..Plan::default() });

@@ -29,12 +29,12 @@ pub(super) fn take_in(
     }
 }
 
-/// Writes what is due until the end, and tells `passed` of each write.
+/// Writes what is due until the end. `pass` runs each write and returns its result.
 pub(super) fn give_out(
     connection: &Connection,
     to: &TcpStream,
     queue: &Queue,
-    passed: impl Fn(usize),
+    pass: impl Fn(&mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize>,
 ) {
     let mut pieces = Vec::with_capacity(TOGETHER);
     loop {
@@ -48,7 +48,7 @@ pub(super) fn give_out(
             Due::End(End::Reset) => return connection.sever(),
             Due::Nothing => return,
         }
-        if write(connection, to, &pieces, &passed).is_err() {
+        if write(connection, to, &pieces, &pass).is_err() {
             // Nobody is there any more, and the other side hears it at once.
             return connection.sever();
         }
@@ -60,7 +60,7 @@ fn write(
     connection: &Connection,
     mut to: &TcpStream,
     pieces: &[Piece],
-    passed: &impl Fn(usize),
+    pass: &impl Fn(&mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize>,
 ) -> io::Result<()> {
     let mut slices: Vec<IoSlice<'_>> =
         pieces.iter().map(|piece| IoSlice::new(&piece.buffer[..piece.filled])).collect();
@@ -69,12 +69,9 @@ fn write(
         if connection.is_severed() {
             return Err(ErrorKind::ConnectionReset.into());
         }
-        match to.write_vectored(left) {
+        match pass(&mut || to.write_vectored(left)) {
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
-            Ok(written) => {
-                IoSlice::advance_slices(&mut left, written);
-                passed(written);
-            }
+            Ok(written) => IoSlice::advance_slices(&mut left, written),
             // No room for a while: look whether it is still wanted, and wait on.
             Err(error) if is_passing(error.kind()) => {}
             Err(error) => return Err(error),
