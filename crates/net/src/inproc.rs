@@ -261,3 +261,51 @@ impl Drop for PipeOutlet {
         self.writes.close();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
+
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Count>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[tokio::test]
+    async fn a_reader_wakes_the_writer_that_waits_for_room() {
+        let address = Address::new("inproc", "room");
+        let listener = Inproc.listen(&address, ListenOptions::default()).await.unwrap();
+        let ours = Inproc.dial(&address, DialOptions::default()).await.unwrap();
+        let mut theirs = listener.accept().await.unwrap();
+        while ours.outlet.try_write(&[IoSlice::new(&[7; 4096])]).is_ok() {}
+        let count = Arc::new(Count::default());
+        let waker = Waker::from(count.clone());
+        assert!(ours.outlet.poll_writable(&mut Context::from_waker(&waker)).is_pending());
+        theirs.reader.read_exact(&mut [0; 1]).await.unwrap();
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert!(ours.outlet.poll_writable(&mut Context::from_waker(&waker)).is_ready());
+    }
+
+    #[tokio::test]
+    async fn a_listener_that_goes_leaves_its_name_to_the_next() {
+        let address = Address::new("inproc", "name");
+        let listen = || Inproc.listen(&address, ListenOptions::default());
+        let first = listen().await.unwrap();
+        let taken = listen().await.err().unwrap();
+        assert!(matches!(taken.kind, NetErrorKind::InUse), "{taken}");
+        drop(first);
+        let refused = Inproc.dial(&address, DialOptions::default()).await.err().unwrap();
+        assert!(matches!(refused.kind, NetErrorKind::NobodyListens), "{refused}");
+        let _second = listen().await.unwrap();
+        Inproc.dial(&address, DialOptions::default()).await.unwrap();
+    }
+}

@@ -104,12 +104,16 @@ fn take_over(path: &Path) -> io::Result<()> {
 }
 
 fn bind(path: &Path, options: ListenOptions) -> io::Result<UnixListener> {
+    listen(make(path, options)?, options.backlog)
+}
+
+/// A socket that has its name and its rights. Nobody can connect before it listens.
+fn make(path: &Path, options: ListenOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
-    // Between bind and listen nobody can connect: the rights are set before the door opens.
     let rights = std::fs::Permissions::from_mode(options.permissions.mode());
     std::fs::set_permissions(path, rights)?;
-    listen(socket, options.backlog)
+    Ok(socket)
 }
 
 /// Lets peers come to a socket that has its name.
@@ -201,6 +205,39 @@ mod tests {
         let address = Address::new("ipc", "/no/such/directory/socket");
         let refused = Ipc.dial(&address, DialOptions::default()).await.err().unwrap();
         assert!(matches!(refused.kind, NetErrorKind::NobodyListens), "{refused}");
+    }
+
+    #[tokio::test]
+    async fn the_rights_are_set_before_anybody_can_connect() {
+        let path = std::env::temp_dir().join(format!("wigwag-before-{}", std::process::id()));
+        let options =
+            ListenOptions { permissions: Permissions::new(0o600).unwrap(), ..Default::default() };
+        let socket = make(&path, options).unwrap();
+        let mode = || std::fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        let refused = std::os::unix::net::UnixStream::connect(&path).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
+        let _listener = listen(socket, 1).unwrap();
+        std::os::unix::net::UnixStream::connect(&path).unwrap();
+        assert_eq!(mode(), 0o600);
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    /// Only a socket that nobody listens at is taken over.
+    #[tokio::test]
+    async fn what_is_no_socket_is_left_alone() {
+        let folder = std::env::temp_dir().join(format!("wigwag-kept-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("folder")).unwrap();
+        std::fs::write(folder.join("file"), "of the user").unwrap();
+        std::os::unix::fs::symlink(folder.join("file"), folder.join("link")).unwrap();
+        for name in ["file", "folder", "link"] {
+            let address = Address::new("ipc", folder.join(name).to_string_lossy());
+            let refused = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();
+            assert!(matches!(refused.kind, NetErrorKind::InUse), "{name}: {refused}");
+        }
+        assert_eq!(std::fs::read_to_string(folder.join("link")).unwrap(), "of the user");
+        assert!(folder.join("folder").is_dir());
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[tokio::test]

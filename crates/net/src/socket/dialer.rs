@@ -154,6 +154,37 @@ pub(super) fn random() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::options::{ListenOptions, Redial};
+
+    /// A pull socket that is there, gone for long, there again for a while, and gone: the pause after a
+    /// connection that held is the shortest again.
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_held_starts_the_pauses_over() {
+        let address = Address::new("inproc", "redialled");
+        let listen = || transport::listen(&address, ListenOptions::default());
+        let core = Core::new(Box::new(wigwag_sp::Push::new()));
+        let options = DialOptions { in_background: true, ..DialOptions::default() };
+        let longest = Redial::default().most();
+        let _dialer = core.dial("inproc://redialled", options).await.unwrap();
+        // Nobody listens for so long that the pauses have become the longest.
+        tokio::time::sleep(20 * longest).await;
+        let listener = listen().await.unwrap();
+        let accept = async || {
+            let mut connection = listener.accept().await.unwrap();
+            let number = wigwag_wire::ProtocolNumber::PULL;
+            greet(&mut connection, &mut ReadBuf::new(), number).await.unwrap();
+            connection
+        };
+        let connection = accept().await;
+        tokio::time::sleep(longest).await;
+        connection.outlet.close();
+        let gone = clock::now();
+        drop(connection);
+        drop(accept().await);
+        let pause = clock::now() - gone;
+        assert!(pause <= Redial::default().least(), "it was dialled again after {pause:?}");
+        core.begin_close();
+    }
 
     #[test]
     fn random_numbers_differ() {
