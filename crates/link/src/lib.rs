@@ -26,6 +26,7 @@ pub mod credit;
 pub mod pulse;
 pub mod distance;
 mod asked;
+mod untaken;
 pub mod receiver;
 pub mod session;
 

@@ -3,7 +3,7 @@
 //! It is shared by everybody who sends, and hears from the [receiving half](crate::receiver) once
 //! per batch.
 
-use alloc::collections::{BTreeSet, VecDeque};
+use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -23,6 +23,7 @@ use crate::limits::{
 };
 use crate::outbox::{Outbox, Taken};
 use crate::pulse::{Beat, Pulse};
+use crate::untaken::Untaken;
 use crate::write;
 
 /// Bytes of a batch that we send, when the peer accepts as much: two segments a write.
@@ -97,24 +98,6 @@ pub struct Sender {
     ack: Ack,
     attaches: Untaken,
     revokes: Untaken,
-}
-
-/// Answers to the peer that no writer has taken yet, by number.
-#[derive(Debug, Default)]
-struct Untaken(VecDeque<u64>);
-
-impl Untaken {
-    /// The frame that is appended next is one of them.
-    fn add(&mut self, outbox: &Outbox, most: u64, rule: &'static str) -> Result<(), LinkError> {
-        while self.0.front().is_some_and(|seq| *seq < outbox.sent()) {
-            self.0.pop_front();
-        }
-        if self.0.len() as u64 >= most {
-            return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
-        }
-        self.0.push_back(outbox.next_seq());
-        Ok(())
-    }
 }
 
 #[derive(Debug, Default)]
