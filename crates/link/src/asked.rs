@@ -33,7 +33,7 @@ impl Asked {
         is_new
     }
 
-    /// The same for `count` slots from `slot` on; false if one of them was used.
+    /// Takes `count` slots from `slot` on with that generation; false if one of them was used.
     pub(crate) fn take_all(&mut self, slot: u32, count: u32, generation: u32) -> bool {
         let (mut at, end) = (slot as usize, slot as usize + count as usize);
         while at < end {

@@ -18,7 +18,7 @@ pub struct UnitPool {
     left: AtomicU64,
 }
 
-/// What the sessions of a node share.
+/// Pools that the sessions of a node share.
 #[derive(Debug)]
 pub struct Pools {
     /// For windows that grow near by.

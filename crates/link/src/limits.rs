@@ -60,7 +60,8 @@ pub const UNACKED_RESERVE: usize = 1024 * 1024;
 /// are refused as Overloaded: the reserve, and 16 MiB of replies.
 pub const UNACKED_ANSWERS_MAX: usize = UNACKED_RESERVE + 16 * 1024 * 1024;
 
-/// The same when all sessions of the node together keep too much; and what each keeps in any case.
+/// Bytes that a session may keep when all sessions of its node together keep too much; each may keep so
+/// many in any case.
 pub const UNACKED_ANSWERS_MIN: usize = 16 * 1024;
 
 /// Bytes written on one connection without an ack, beyond what calls may fill: more than the buffers of

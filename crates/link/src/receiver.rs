@@ -204,7 +204,8 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// The same with ASKs, whose slots must be ours and not asked from before.
+    /// Small ASKs at the front, as `small_tells` finds TELLs; their slots must be ours, and their generations
+    /// new.
     fn small_asks(
         &mut self,
         mut bytes: &'a [u8],

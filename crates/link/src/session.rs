@@ -295,7 +295,7 @@ impl Sender {
         self.attaches.add(&self.outbox, most, rule)
     }
 
-    /// The same for REVOKE.
+    /// Counts the answer to a REVOKE, as [`answer_attach`](Self::answer_attach) does for ATTACH.
     pub fn answer_revoke(&mut self) -> Result<(), LinkError> {
         self.revokes.add(&self.outbox, REVOKES_PENDING_MAX, "at most 1024 REVOKEs are unanswered")
     }

@@ -29,9 +29,9 @@ const REFUSALS_MAX: usize = 1024;
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
-/// What an acceptor can do without when there are no descriptors.
+/// Connections that an acceptor can do without when there are no descriptors.
 pub trait Spare: Send + Sync {
-    /// Has one connection closed that can be spared. False when there is none.
+    /// Closes a connection that can be spared. False when there is none.
     fn spare(&self) -> bool;
 
     /// Waits until a connection has gone.

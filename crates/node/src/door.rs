@@ -31,8 +31,8 @@ pub(crate) async fn open(listener: Box<dyn Listener>, node: WeakNode) {
     }
 }
 
-/// What a node can do without when there are no descriptors: strangers, then sessions over which nothing
-/// has come.
+/// Connections that a node can do without when there are no descriptors: strangers, then sessions over
+/// which nothing has come.
 struct Spared {
     strangers: Arc<Strangers>,
     node: WeakNode,

@@ -21,7 +21,7 @@ pub(crate) struct ChannelOwner {
     link: Arc<Link>,
     channel: u64,
     attach: u64,
-    /// What the channel had been granted when it ended. Its calls that wait to be handled hold that
+    /// The grant of the channel when it ended. Its calls that wait to be handled hold that
     /// still, so a peer that attaches again and again is granted no more than one that does not.
     withdrawn: OnceLock<Grant>,
     _place: ChannelPlace,
@@ -56,7 +56,7 @@ impl ChannelOwner {
         ChannelOwner { link, channel, attach, withdrawn: OnceLock::new(), _place: place }
     }
 
-    /// What the channel had been granted when it ended, if it has.
+    /// The grant of the channel when it ended, if it has.
     pub(crate) fn withdrawn(&self) -> Option<&Grant> {
         self.withdrawn.get()
     }

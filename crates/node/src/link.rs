@@ -161,7 +161,7 @@ pub(crate) struct Begun {
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
     pub(crate) resuming: Resuming,
-    /// What the node's sessions share.
+    /// Pools that the node's sessions share.
     pub(crate) pools: Arc<Pools>,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct Inner {
     pub(crate) incarnation: u128,
     pub(crate) options: NodeOptions,
     pub(crate) announcer: Announcer,
-    /// What all sessions share.
+    /// Pools that all sessions share.
     pools: Arc<Pools>,
     pub(crate) exports: Arc<Exports>,
     sessions: Mutex<Sessions>,

@@ -26,8 +26,8 @@ use crate::slot::Completed;
 /// A channel that the peer sends on.
 pub(crate) enum Inbound {
     Open(Open),
-    /// Refused: calls are accepted and thrown away, asks get the code. So many units may come, which the
-    /// peer may have used before it heard.
+    /// Refused: calls are accepted and thrown away, asks get the code. The peer may still use this many
+    /// units, which it had before it heard.
     Refused(Code, u64),
 }
 
@@ -84,7 +84,7 @@ impl Open {
     fn ask_the_grant(&mut self, link: &Link, channel: u64) -> Result<bool, LinkError> {
         let mut sending = link.sending();
         let Some(grant) = sending.sender.granted(channel) else {
-            // The actor has stopped. What the peer knew it had it may use, until it hears.
+            // The actor has stopped. The peer may use the credit that it was told of until it hears.
             let known = self.owner.withdrawn().map_or(self.limit, |grant| grant.announced());
             return if self.used <= known {
                 Ok(false)

@@ -20,11 +20,11 @@ pub(crate) struct Sessions {
     entries: Vec<Entry>,
     /// Sessions that peers have opened, by source.
     counts: HashMap<Source, usize>,
-    /// Those of them over which nothing may have come yet, oldest first.
+    /// Sessions over which nothing may have come yet, oldest first.
     silent: VecDeque<Arc<Link>>,
 }
 
-/// What is looked for lies beside the link: a search through thousands touches none of them.
+/// A session and the fields that searches compare: a search through thousands touches no link.
 struct Entry {
     link: Arc<Link>,
     incarnation: u128,

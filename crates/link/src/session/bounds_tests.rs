@@ -1,4 +1,4 @@
-//! What a peer that takes and does not give is held to.
+//! Limits for a peer that takes and does not give.
 
 use alloc::vec;
 
@@ -117,7 +117,7 @@ fn answers_that_no_writer_has_taken_are_bounded() {
     }
 }
 
-/// What the sessions of a node keep together is bounded, whatever each may keep.
+/// The bytes that all sessions of a node keep for acks are bounded, whatever each of them may keep.
 #[test]
 fn when_the_node_keeps_too_much_each_session_is_held_to_little() {
     let pools = Arc::new(Pools::of(4 * 1024 * 1024));

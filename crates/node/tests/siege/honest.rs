@@ -21,7 +21,7 @@ pub(crate) struct Honest {
     arriving: JoinHandle<Vec<Duration>>,
 }
 
-/// What they have heard: every ask was answered, and rightly.
+/// Results of the honest peers: every ask was answered, and rightly.
 #[derive(Debug)]
 pub(crate) struct Heard {
     pub(crate) asks: usize,

@@ -12,7 +12,7 @@ use crate::child::{self, Child};
 /// Address space of the server's process: resident memory cannot be more.
 const ADDRESS_SPACE: u64 = 256 * 1024 * 1024;
 
-/// What its peers may make it hold together.
+/// Bytes that its peers together may make it hold.
 const PEER_MEMORY: u64 = 64 * 1024 * 1024;
 
 /// How long it keeps a session that was cut, so that a row can see it go.

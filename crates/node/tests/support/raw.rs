@@ -154,7 +154,7 @@ impl Raw {
         Raw::new(connect(address).await, Framing::Tcp)
     }
 
-    /// The same where the node may refuse; from one of many addresses, because a port rests for a minute.
+    /// Dials a node that may refuse, from one of many addresses: a port rests for a minute.
     pub(crate) async fn try_dial(address: &str) -> Option<Raw> {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let host = (NEXT.fetch_add(1, Ordering::Relaxed) % 250 + 2) as u8;
