@@ -6,10 +6,15 @@ use std::time::Duration;
 use clap::Args;
 use serde_json::Value;
 use tokio::runtime::Builder;
-use wigwag::{Described, Dynamic, Node};
+use tokio::time::Instant;
+use wigwag::{CloseReport, Described, Dynamic, Node};
 
 use crate::exit::{Code, Failed};
 use crate::{arguments, print};
+
+/// Longest time that a command waits for its peer to confirm the end of their session: a round trip
+/// around the earth takes a third of it, and the result is known already.
+const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// The actor that is called.
 #[derive(Args)]
@@ -65,58 +70,115 @@ where
 
 impl Ask {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let node = Node::new();
         let Call { target, method, arguments } = self.call;
-        let reply = within(&target, async {
-            let actor = node.dynamic(&target.address).await?;
-            let arguments = encode(&actor, &method, &arguments)?;
-            Ok(actor.ask(&method, &arguments).await?)
-        })
-        .await?;
-        let value: Value =
-            rmp_serde::from_slice(&reply).map_err(|error| Failed::new(Code::Internal, error))?;
-        print::line(&value.to_string());
-        Ok(Code::Ok)
+        let caller = Caller::new(target);
+        let reply = caller
+            .call(async |node, address| {
+                let actor = node.dynamic(address).await?;
+                let arguments = encode(&actor, &method, &arguments)?;
+                Ok(actor.ask(&method, &arguments).await?)
+            })
+            .await;
+        let told = reply.and_then(|reply| {
+            let value: Value = rmp_serde::from_slice(&reply)
+                .map_err(|error| Failed::new(Code::Internal, error))?;
+            print::line(&value.to_string());
+            Ok(Code::Ok)
+        });
+        caller.close(CLOSE_MAX).await;
+        told
     }
 }
 
 impl Tell {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let node = Node::new();
         let Call { target, method, arguments } = self.call;
-        within(&target, async {
-            let actor = node.dynamic(&target.address).await?;
-            let arguments = encode(&actor, &method, &arguments)?;
-            Ok(actor.tell(&method, &arguments).await?)
-        })
-        .await?;
-        let report = node.close(target.deadline).await;
-        if !report.is_clean() {
-            let error = format!(
-                "the peer did not confirm the message within {:?}\n   at: {}\n mend: it may have arrived: look there before you send it again",
-                target.deadline, target.address
-            );
-            return Err(Failed::new(Code::NoAnswer, error));
-        }
-        Ok(Code::Ok)
+        let caller = Caller::new(target);
+        let sent = caller
+            .call(async |node, address| {
+                let actor = node.dynamic(address).await?;
+                let arguments = encode(&actor, &method, &arguments)?;
+                Ok(actor.tell(&method, &arguments).await?)
+            })
+            .await;
+        // Only the end of the session says that the message has arrived.
+        let closing = if sent.is_ok() { caller.target.deadline } else { CLOSE_MAX };
+        let report = caller.close(closing).await;
+        sent?;
+        if report.is_clean() { Ok(Code::Ok) } else { Err(caller.unconfirmed()) }
     }
 }
 
 impl Describe {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let node = Node::new();
-        let actor: Dynamic =
-            within(&self.target, async { Ok(node.dynamic(&self.target.address).await?) }).await?;
-        let described = actor.described();
-        if self.json {
-            print::line(&as_json(described).to_string());
-        } else {
-            print::line(&format!("{} at {}", described.name, actor.target()));
-            for (name, taken, reply) in &described.methods {
-                print::line(&format!("  {} -> {reply}", signature(name, taken)));
-            }
+        let caller = Caller::new(self.target);
+        let actor = caller.call(async |node, address| Ok(node.dynamic(address).await?)).await;
+        let told = actor.map(|actor| {
+            show(&actor, self.json);
+            Code::Ok
+        });
+        caller.close(CLOSE_MAX).await;
+        told
+    }
+}
+
+/// The node of one command. Every orderly end of the command closes it, so that the peer does not
+/// keep the session for one that comes back.
+struct Caller {
+    node: Node,
+    target: Target,
+    /// When the deadline is over.
+    end: Instant,
+}
+
+impl Caller {
+    fn new(target: Target) -> Caller {
+        let end = Instant::now() + target.deadline;
+        Caller { node: Node::new(), target, end }
+    }
+
+    /// Runs `call` with the node and the actor's address until the deadline.
+    async fn call<T>(
+        &self,
+        call: impl AsyncFnOnce(&Node, &str) -> Result<T, Failed>,
+    ) -> Result<T, Failed> {
+        let call = call(&self.node, &self.target.address);
+        match tokio::time::timeout_at(self.end, call).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(self.unanswered()),
         }
-        Ok(Code::Ok)
+    }
+
+    /// Closes the node. Waits for the peer's acknowledgement until the deadline, for `limit` at most.
+    async fn close(&self, limit: Duration) -> CloseReport {
+        let left = self.end.saturating_duration_since(Instant::now());
+        self.node.close(limit.min(left)).await
+    }
+
+    fn unanswered(&self) -> Failed {
+        let what = format!("no answer within {:?}", self.target.deadline);
+        let mend = "check the actor, or give it more time with --deadline";
+        Failed::told(Code::NoAnswer, &what, &self.target.address, mend)
+    }
+
+    fn unconfirmed(&self) -> Failed {
+        let what =
+            format!("the peer did not confirm the message within {:?}", self.target.deadline);
+        let mend = "it may have arrived: look there before you send it again";
+        Failed::told(Code::NoAnswer, &what, &self.target.address, mend)
+    }
+}
+
+/// Prints what an actor understands.
+fn show(actor: &Dynamic, json: bool) {
+    let described = actor.described();
+    if json {
+        print::line(&as_json(described).to_string());
+        return;
+    }
+    print::line(&format!("{} at {}", described.name, actor.target()));
+    for (name, taken, reply) in &described.methods {
+        print::line(&format!("  {} -> {reply}", signature(name, taken)));
     }
 }
 
@@ -163,20 +225,4 @@ fn seconds(text: &str) -> Result<Duration, &'static str> {
     number
         .and_then(|number| Duration::try_from_secs_f64(number).ok())
         .ok_or("it wants a number of seconds, like 0.5")
-}
-
-async fn within<T>(
-    target: &Target,
-    call: impl Future<Output = Result<T, Failed>>,
-) -> Result<T, Failed> {
-    match tokio::time::timeout(target.deadline, call).await {
-        Ok(outcome) => outcome,
-        Err(_) => {
-            let error = format!(
-                "no answer within {:?}\n   at: {}\n mend: check the actor, or give it more time with --deadline",
-                target.deadline, target.address
-            );
-            Err(Failed::new(Code::NoAnswer, error))
-        }
-    }
 }

@@ -12,4 +12,5 @@ mod bench;
 mod shell;
 mod outside_sp;
 mod calls;
+mod calls_close;
 mod demo;

@@ -1,0 +1,104 @@
+//! The session of `wigwag ask`, `tell` and `describe` at the node that they call: it ends with them.
+//!
+//! A node keeps the session of a peer that is cut, for the case that it comes back. A command never
+//! comes back, so it must end its session, whatever came of the call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::timeout;
+use wigwag::{Actor, Node, Owed, SessionChange, SessionEvents};
+use wigwag_lab::actors::Sum;
+
+use crate::process::run;
+
+/// Answers in every way but the right one.
+#[derive(Default)]
+struct Desk {
+    waiting: Vec<Owed<u64>>,
+}
+
+#[wigwag::actor]
+impl Desk {
+    /// Never answers.
+    pub fn wait(&mut self, answer: Owed<u64>) {
+        self.waiting.push(answer);
+    }
+
+    /// Ends without an answer.
+    pub fn lose(&mut self, answer: Owed<u64>) {
+        drop(answer);
+    }
+
+    pub fn refuse(&mut self, answer: Owed<u64>) {
+        answer.fail(7, "no more today");
+    }
+}
+
+/// Far beyond an orderly end and below the minute for which a session that was cut is kept.
+const END_MAX: Duration = Duration::from_secs(20);
+
+/// Times that each command runs: an end that is only sometimes heard would show.
+const RUNS: usize = 4;
+
+/// The reason for which the next session ends.
+async fn next_end(events: &mut SessionEvents) -> Arc<str> {
+    loop {
+        let event = events.next().await.expect("the node lives");
+        match event.what {
+            SessionChange::Ended { why, .. } => return why,
+            SessionChange::Cut { why } => panic!("the command left without a word: {why}"),
+            _ => {}
+        }
+    }
+}
+
+/// Runs a command line against a node with the actor `sum`, and sees its session end.
+async fn leaves_nothing(words: &[&str], actor: &str, code: i32) {
+    let node = Node::new();
+    node.export("sum", &Sum.spawn()).expect("the name is free");
+    node.export("desk", &Desk::default().spawn()).expect("the name is free");
+    let bound = node.listen("tcp://127.0.0.1:0").await.expect("a free port");
+    let mut events = node.session_events();
+    for _ in 0..RUNS {
+        let target = format!("{bound}/{actor}");
+        let line: Vec<String> = words.iter().map(|word| word.replace("ACTOR", &target)).collect();
+        let running = tokio::task::spawn_blocking(move || run(line.iter().map(String::as_str)));
+        let said = running.await.expect("the command ends");
+        assert_eq!(said.code, Some(code), "{said:?}");
+        let why = timeout(END_MAX, next_end(&mut events)).await.expect("the session ends");
+        assert!(why.contains("the peer said goodbye"), "{why}");
+        assert!(node.statistics().is_empty(), "{:?}", node.statistics());
+    }
+    node.close(Duration::ZERO).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_command_that_succeeds_ends_its_session_with_goodbye() {
+    for words in [
+        &["ask", "ACTOR", "add", "2", "3"][..],
+        &["tell", "ACTOR", "add", "2", "3"],
+        &["describe", "ACTOR"],
+        &["describe", "ACTOR", "--json"],
+    ] {
+        leaves_nothing(words, "sum", 0).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_command_that_fails_ends_its_session_with_goodbye() {
+    for (words, actor, code) in [
+        (&["ask", "ACTOR", "multiply", "2", "3"][..], "sum", 2),
+        (&["tell", "ACTOR", "multiply", "2", "3"], "sum", 2),
+        (&["ask", "ACTOR", "add", "2"], "sum", 2),
+        (&["tell", "ACTOR", "add", "2"], "sum", 2),
+        (&["ask", "ACTOR", "add", "2", "3"], "nobody", 8),
+        (&["tell", "ACTOR", "add", "2", "3"], "nobody", 8),
+        (&["describe", "ACTOR"], "nobody", 8),
+        (&["ask", "ACTOR", "lose"], "desk", 8),
+        (&["ask", "ACTOR", "refuse"], "desk", 8),
+        (&["ask", "ACTOR", "wait", "--deadline", "0.2"], "desk", 4),
+    ] {
+        leaves_nothing(words, actor, code).await;
+    }
+}
