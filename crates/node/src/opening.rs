@@ -117,6 +117,8 @@ pub(crate) async fn accept(
         if theirs != ProtocolNumber::PAIR1 {
             let ours = ProtocolNumber::PAIR1;
             let wrong = HeaderError::WrongProtocol { ours, theirs };
+            // Our header tells the dialer what listens here. If it is gone, the error below counts.
+            let _ = send_header(connection, ours).await;
             return Err(NetError::new(&peer, NetErrorKind::Header(wrong)).into());
         }
         send_header(connection, ProtocolNumber::PAIR1).await?;

@@ -6,7 +6,7 @@ use wigwag::{Address, Header, HeaderError, NetError, NetErrorKind, ProtocolNumbe
 
 use super::any::Socket;
 use super::news::News;
-use super::place::{How, Place};
+use super::place::{How, Place, quoted};
 use super::role::Role;
 use crate::exit::{Code, Failed};
 
@@ -97,14 +97,25 @@ impl Plan<'_> {
 
     fn wrong_protocol(&self, address: &str, theirs: ProtocolNumber) -> Failed {
         let (ours, ours_partner) = (self.role.number(), self.role.partner().number());
-        let what = format!("peer is a {theirs} socket, {ours} can only talk to {ours_partner}");
+        // A node announces the protocol that carries its sessions; more than that its header does
+        // not tell.
+        let is_node = theirs == ProtocolNumber::PAIR1;
+        let peer = match is_node {
+            true => format!("wigwag node, or a {theirs} socket"),
+            false => format!("{theirs} socket"),
+        };
+        let what = format!("peer is a {peer}, {ours} can only talk to {ours_partner}");
         let bytes = Header { protocol: theirs }.to_bytes().map(|byte| format!("{byte:02x}"));
         let at = format!("{address} (SP header {})", bytes.join(" "));
         let start_theirs = format!("start the peer as {ours_partner}");
         let mend = match Role::of(theirs) {
             Some(role) => {
                 let command = role.partner().command(How::Dial, address, self.text);
-                format!("{command}        (or {start_theirs})")
+                let ask = format!("wigwag ask {}/NAME METHOD ARGUMENTS", quoted(address));
+                match is_node {
+                    true => format!("{ask}        (a socket: {command}, or {start_theirs})"),
+                    false => format!("{command}        (or {start_theirs})"),
+                }
             }
             None => start_theirs,
         };
@@ -181,6 +192,15 @@ mod tests {
             "peer is a PULL socket, REQ can only talk to REP\n   \
              at: tcp://127.0.0.1:7002 (SP header 00 53 50 00 00 51 00 00)\n \
              mend: wigwag push tcp://127.0.0.1:7002 hi        (or start the peer as REP)"
+        );
+        let node = told(Role::Push, ProtocolNumber::PAIR1).to_string();
+        assert!(
+            node.starts_with(
+                "peer is a wigwag node, or a PAIR1 socket, PUSH can only talk to PULL"
+            ) && node.contains("mend: wigwag ask tcp://127.0.0.1:7002/NAME METHOD ARGUMENTS  ")
+                && node
+                    .ends_with("wigwag pair tcp://127.0.0.1:7002 hi, or start the peer as PULL)"),
+            "{node}"
         );
         let pair = told(Role::Pair, ProtocolNumber::PAIR0).to_string();
         assert!(pair.contains("wigwag pair --v0 tcp://127.0.0.1:7002 hi"), "{pair}");

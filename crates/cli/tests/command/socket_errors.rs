@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
 
-use crate::process::{Said, run};
+use crate::process::{Said, Serving, run};
 use crate::running::Running;
 use crate::sockets::document;
 
@@ -55,6 +55,50 @@ fn a_dialer_waits_for_its_peer_as_long_as_it_is_told() {
 fn an_address_in_use_is_exit_3() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     failed(&run(["pull", &at]), 3, "in use");
+}
+
+#[test]
+fn a_place_where_nothing_can_listen_is_exit_3_with_what_to_do_there() {
+    const PATH: &str = "ipc:///no/such/directory/socket";
+    for words in [
+        &["rep", PATH, "--echo"][..],
+        &["pull", PATH],
+        &["pub", PATH, "x"],
+        &["respond", PATH, "--echo"],
+        &["req", "--listen", PATH, "x"],
+        &["device", PATH, "tcp://127.0.0.1:1", "--pair", "reqrep"],
+        &["bench", "serve", PATH],
+    ] {
+        let said = run(words.iter().copied());
+        failed(&said, 3, "its directory does not exist");
+        assert!(said.err.contains("make the directory first"), "{said:?}");
+        assert!(!said.err.contains("start the peer"), "{said:?}");
+    }
+    // RFC 5737 keeps this network for documents: no machine has an address of it.
+    let said = run(["rep", "tcp://192.0.2.1:7000", "--echo"]);
+    failed(&said, 3, "no interface of this machine has that address");
+    assert!(said.err.contains("tcp://:PORT"), "{said:?}");
+}
+
+#[test]
+fn a_node_at_the_address_of_a_socket_is_exit_5_with_the_line_that_asks_an_actor() {
+    let serving = Serving::start();
+    let at = serving.address.as_str();
+    for words in [
+        &["req", at, "hi"][..],
+        &["push", at, "hi"],
+        &["sub", at],
+        &["survey", at, "hi"],
+        &["bus", at, "hi"],
+        &["pair", "--v0", at, "hi"],
+    ] {
+        let said = run(words.iter().copied());
+        failed(&said, 5, "peer is a wigwag node");
+        let ask = format!(" mend: wigwag ask {at}/NAME METHOD ARGUMENTS ");
+        assert!(said.err.contains(&ask), "{said:?}");
+    }
+    let asked = run(["ask", &serving.actor("sum"), "add", "2", "3"]);
+    assert_eq!((asked.code, asked.out.as_str()), (Some(0), "5\n"), "the node goes on");
 }
 
 /// RFC sp-tcp-mapping-01: the header names the protocol; PULL is 0x51.
