@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use wigwag::{CloseReport, Described, Dynamic, Node};
 
 use crate::exit::{Code, Failed};
-use crate::{arguments, print};
+use crate::{arguments, print, units};
 
 /// Longest time that a command waits for its peer to confirm the end of their session: a round trip
 /// around the earth takes a third of it, and the result is known already.
@@ -21,8 +21,8 @@ const CLOSE_MAX: Duration = Duration::from_secs(1);
 struct Target {
     /// Where it is: tcp://HOST:PORT/NAME, ipc://PATH/NAME
     address: String,
-    /// Give up after so many seconds
-    #[arg(long, default_value = "5", value_name = "SECONDS", value_parser = seconds)]
+    /// Give up after this time, such as 200ms, 5s or 2m
+    #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     deadline: Duration,
 }
 
@@ -218,11 +218,4 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
 fn signature(method: &str, taken: &[(String, String)]) -> String {
     let taken: Vec<String> = taken.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
     format!("{method}({})", taken.join(", "))
-}
-
-fn seconds(text: &str) -> Result<Duration, &'static str> {
-    let number = text.parse().ok();
-    number
-        .and_then(|number| Duration::try_from_secs_f64(number).ok())
-        .ok_or("it wants a number of seconds, like 0.5")
 }

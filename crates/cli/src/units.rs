@@ -58,7 +58,53 @@ fn split(text: &str) -> (&str, &str) {
 
 #[cfg(test)]
 mod tests {
+    use clap::error::ErrorKind;
+    use clap::{Command, CommandFactory};
+
     use super::*;
+    use crate::Arguments;
+
+    /// Calls `look` with each command that has no subcommands, and the words that lead to it.
+    fn walk(command: &Command, path: &[String], look: &mut impl FnMut(&[String], &Command)) {
+        let mut path = path.to_vec();
+        path.push(command.get_name().to_owned());
+        if !command.has_subcommands() {
+            look(&path, command);
+        }
+        command.get_subcommands().for_each(|inner| walk(inner, &path, look));
+    }
+
+    #[test]
+    fn every_option_that_is_a_time_takes_units() {
+        const TIMES: [&str; 4] = ["deadline", "wait", "interval", "duration"];
+        let mut tried = Vec::new();
+        walk(&Arguments::command(), &[], &mut |path, command| {
+            for option in command.get_arguments().filter(|option| option.get_long().is_some()) {
+                let long = option.get_long().unwrap_or_default();
+                let names = option.get_value_names().unwrap_or_default();
+                let is_time = names.iter().any(|name| name.as_str() == "TIME");
+                assert_eq!(is_time, TIMES.contains(&long), "{path:?} --{long} {names:?}");
+                if !is_time {
+                    continue;
+                }
+                let kind = |value: &str| {
+                    let option = [format!("--{long}"), value.to_owned()];
+                    let line = path.iter().chain(&option);
+                    Arguments::command().try_get_matches_from(line).err().map(|error| error.kind())
+                };
+                for good in ["200ms", "5s", "2m", "0.5"] {
+                    assert_ne!(kind(good), Some(ErrorKind::ValueValidation), "{path:?} --{long}");
+                }
+                assert_eq!(kind("soon"), Some(ErrorKind::ValueValidation), "{path:?} --{long}");
+                tried.push(format!("{} --{long}", path.join(" ")));
+            }
+        });
+        for option in
+            ["wigwag ask --deadline", "wigwag req --wait", "wigwag bench latency --duration"]
+        {
+            assert!(tried.iter().any(|tried| tried == option), "{option}: {tried:?}");
+        }
+    }
 
     #[test]
     fn times_have_units_and_are_seconds_without() {

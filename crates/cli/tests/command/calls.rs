@@ -169,11 +169,13 @@ fn a_silent_peer_is_waited_for_until_the_deadline() {
     let silent = stranger(|mut stream| {
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    for mut command in commands(&silent) {
-        command.extend(["--deadline", "0.2"]);
-        failed(&run(command), 4, "no answer within 200ms");
+    for deadline in ["0.2", "200ms"] {
+        for mut command in commands(&silent) {
+            command.extend(["--deadline", deadline]);
+            failed(&run(command), 4, "no answer within 200ms");
+        }
     }
     let said = run(["describe", &silent, "--deadline", "soon"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    assert!(said.err.contains("a number of seconds"), "{said:?}");
+    assert!(said.err.contains("a time with a unit, like 200ms"), "{said:?}");
 }
