@@ -126,7 +126,7 @@ impl Session {
         let interrupted = ended.is_none();
         let code = match ended {
             None => Code::Interrupted,
-            Some(Ok(()) | Err(Stop::ReaderGone)) => self.tally.code(),
+            Some(Ok(()) | Err(Stop::ReaderGone)) => self.tally.code(&socket.statistics()),
             Some(Err(Stop::Failed(failed))) => {
                 let code = failed.say();
                 self.tally.failed(code);

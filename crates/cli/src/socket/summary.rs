@@ -45,14 +45,20 @@ impl Tally {
         self.times.take(time);
     }
 
-    /// What all of it says to the shell.
-    pub(crate) fn code(&self) -> Code {
-        self.code.unwrap_or(Code::Ok)
+    /// The exit code. A message that was refused is an error, though no call of ours failed by it.
+    pub(crate) fn code(&self, statistics: &Statistics) -> Code {
+        let refused = statistics.pipes_punished > 0;
+        self.code.unwrap_or(if refused { Code::Refused } else { Code::Ok })
+    }
+
+    /// Calls that failed, and messages that were refused: above the receive limit, or no messages.
+    fn errors(&self, statistics: &Statistics) -> u64 {
+        self.errors + statistics.pipes_punished
     }
 
     /// Whether a single exchange went well: then the result says it all.
     pub(crate) fn goes_without_saying(&self, statistics: &Statistics) -> bool {
-        self.errors == 0
+        self.errors(statistics) == 0
             && self.sent.get() <= 1
             && self.received <= 1
             && losses(statistics).is_empty()
@@ -75,7 +81,7 @@ impl Tally {
                 parts.push(words(count, one, many));
             }
         }
-        parts.push(words(self.errors, "error", "errors"));
+        parts.push(words(self.errors(statistics), "error", "errors"));
         parts.push(words(statistics.pipes_opened, "peer", "peers"));
         for (name, count) in losses(statistics) {
             parts.push(format!("{} {}", grouped(count), name.replace('_', " ")));
@@ -97,7 +103,7 @@ impl Tally {
             "protocol": self.role.number().to_string(),
             "sent": self.sent.get(),
             "received": self.received,
-            "errors": self.errors,
+            "errors": self.errors(statistics),
             "peers": statistics.pipes_opened,
             "handshakes_failed": statistics.handshakes_failed,
             "lost": drops,
@@ -184,7 +190,21 @@ mod tests {
         let start = "12,004 requests · 1 reply · 1 error · 1 peer · 2 dropped abandoned · p50 30";
         assert!(line.starts_with(start), "{line}");
         assert!(!line.contains("p90"), "{line}: 20 samples do not bear it");
-        assert_eq!(tally.code(), Code::Internal);
+        assert_eq!(tally.code(&statistics), Code::Internal);
+    }
+
+    #[test]
+    fn a_refused_message_counts_as_an_error_behind_those_of_calls() {
+        let mut tally = Tally::new(Role::Pull);
+        let mut statistics = Statistics::default();
+        assert_eq!(tally.code(&statistics), Code::Ok);
+        statistics.pipes_punished = 2;
+        assert_eq!(tally.code(&statistics), Code::Refused);
+        assert!(!tally.goes_without_saying(&statistics));
+        assert!(tally.line(&statistics).starts_with("0 messages received · 2 errors"));
+        assert_eq!(tally.document(&statistics, false)["errors"], 2);
+        tally.failed(Code::NoAnswer);
+        assert_eq!(tally.code(&statistics), Code::NoAnswer);
     }
 
     #[test]

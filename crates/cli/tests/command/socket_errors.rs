@@ -195,10 +195,24 @@ fn what_cannot_be_meant_is_exit_2() {
 }
 
 #[test]
-fn a_message_above_the_receive_limit_is_told_of() {
-    let (pull, at) =
-        Running::listening(&["pull", "tcp://127.0.0.1:0", "--receive-limit", "16"], b"");
-    let _ = run(["push", &at, "far more than sixteen bytes"]);
-    let line = pull.until_err("closed  ");
-    assert!(line.contains("16"), "{line}");
+fn a_message_above_the_receive_limit_is_told_of_and_makes_exit_8() {
+    const LIMIT: [&str; 5] = ["tcp://127.0.0.1:0", "--receive-limit", "16", "--count", "1"];
+    let long = "far more than sixteen bytes";
+    for (role, partner, count) in [
+        ("pull", "push", "1 message received · 1 error"),
+        ("rep", "req", "1 request · 1 reply · 1 error"),
+    ] {
+        let mut words = vec![role];
+        words.extend(LIMIT);
+        words.extend((role == "rep").then_some("--echo"));
+        let (receiver, at) = Running::listening(&words, b"");
+        let sender = Running::start(&[partner, &at, long, "--deadline", "10s"], b"");
+        let line = receiver.until_err("closed  ");
+        assert!(line.contains("16"), "{line}");
+        drop(sender);
+        assert_eq!(run([partner, &at, "short"]).code, Some(0));
+        let ended = receiver.end();
+        assert_eq!(ended.code, Some(8), "{ended:?}");
+        assert!(ended.err.contains(count), "{ended:?}");
+    }
 }
