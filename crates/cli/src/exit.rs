@@ -126,3 +126,50 @@ fn call_code(kind: CallErrorKind) -> Code {
         _ => Code::Refused,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use wigwag::HeaderError;
+
+    use super::*;
+
+    const SOME_TIME: Duration = Duration::from_millis(200);
+
+    /// Some of these reach no command by a way that a test could force.
+    #[test]
+    fn a_call_that_failed_has_the_code_of_its_reason() {
+        use CallErrorKind as K;
+        for (code, kinds) in [
+            (2, &[K::NoSuchMethod, K::BadArguments][..]),
+            (3, &[K::NotDelivered]),
+            (4, &[K::Timeout(SOME_TIME), K::Unknown]),
+            (8, &[K::NoSuchActor, K::ActorStopped, K::Panicked, K::ReplyDropped, K::Overloaded]),
+            (8, &[K::Draining, K::TooLarge, K::CallCycle, K::Application(0x8000)]),
+        ] {
+            for kind in kinds {
+                let failed = Failed::from(CallError::new(*kind, &"tcp://127.0.0.1:1/sum".into()));
+                assert_eq!(failed.code as u8, code, "{failed}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_connection_that_failed_has_the_code_of_its_reason() {
+        for (code, kind) in [
+            (2, NetErrorKind::UnknownScheme),
+            (2, NetErrorKind::BadAddress { rule: "it has none" }),
+            (3, NetErrorKind::NobodyListens),
+            (3, NetErrorKind::InUse),
+            (3, NetErrorKind::NoDirectory),
+            (3, NetErrorKind::NotLocal),
+            (3, NetErrorKind::UnknownHost),
+            (4, NetErrorKind::TimedOut(SOME_TIME)),
+            (5, NetErrorKind::Header(HeaderError::SpeaksHttp)),
+        ] {
+            let failed = Failed::from(NetError::new("tcp://127.0.0.1:1", kind));
+            assert_eq!(failed.code as u8, code, "{failed}");
+        }
+    }
+}

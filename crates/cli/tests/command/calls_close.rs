@@ -3,26 +3,39 @@
 //! A node keeps the session of a peer that is cut, for the case that it comes back. A command never
 //! comes back, so it must end its session, whatever came of the call.
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::timeout;
 use wigwag::{Actor, Node, Owed, SessionChange, SessionEvents};
 use wigwag_lab::actors::Sum;
 
 use crate::process::run;
+use crate::running::Running;
 
 /// Answers in every way but the right one.
 #[derive(Default)]
 struct Desk {
     waiting: Vec<Owed<u64>>,
+    /// Told of each call that waits.
+    called: Arc<Notify>,
 }
 
 #[wigwag::actor]
 impl Desk {
-    /// Never answers.
+    /// Answers when `serve` is called, if ever.
     pub fn wait(&mut self, answer: Owed<u64>) {
         self.waiting.push(answer);
+        self.called.notify_one();
+    }
+
+    pub fn serve(&mut self) {
+        self.waiting.drain(..).for_each(|answer| answer.send(7));
     }
 
     /// Ends without an answer.
@@ -101,4 +114,48 @@ async fn a_command_that_fails_ends_its_session_with_goodbye() {
     ] {
         leaves_nothing(words, actor, code).await;
     }
+}
+
+/// Passes one connection on to `place`. While `deaf` is set, nothing of what the dialer says.
+fn relay(place: String, deaf: Arc<AtomicBool>) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = format!("tcp://{}", listener.local_addr().expect("bound"));
+    thread::spawn(move || {
+        let (dialer, _) = listener.accept().expect("the command dials");
+        let node = TcpStream::connect(place).expect("the node listens");
+        let twins = (dialer.try_clone().expect("a twin"), node.try_clone().expect("a twin"));
+        thread::spawn(move || pass(twins.1, twins.0, &AtomicBool::new(false)));
+        pass(dialer, node, &deaf);
+    });
+    address
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, deaf: &AtomicBool) {
+    let mut bytes = [0; 4096];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        // The other end may have gone first.
+        if !deaf.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Write);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_peer_that_confirms_nothing_does_not_hold_up_a_command_that_has_its_reply() {
+    let called = Arc::new(Notify::new());
+    let desk = Desk { called: called.clone(), ..Desk::default() }.spawn();
+    let node = Node::new();
+    node.export("desk", &desk).expect("the name is free");
+    let bound = node.listen("tcp://127.0.0.1:0").await.expect("a free port").to_string();
+    let deaf = Arc::new(AtomicBool::new(false));
+    let place = bound.strip_prefix("tcp://").expect("tcp").to_owned();
+    let target = format!("{}/desk", relay(place, deaf.clone()));
+    let asking = Running::start(&["ask", &target, "wait", "--deadline", "1h"], b"");
+    timeout(END_MAX, called.notified()).await.expect("the call arrives");
+    deaf.store(true, Ordering::SeqCst);
+    desk.serve().tell().await.expect("the desk lives");
+    // Ends within a fraction of its deadline, or the test does.
+    let ended = tokio::task::spawn_blocking(move || asking.end()).await.expect("it ends");
+    assert_eq!((ended.code, ended.out.as_str()), (Some(0), "7\n"), "{ended:?}");
 }
