@@ -227,7 +227,9 @@ impl Device {
         }
         let mut ends = vec![(first, front.statistics())];
         ends.extend(back.as_ref().map(|back| (second, back.statistics())));
-        let counts = forwarder.counts();
+        let mut counts = forwarder.counts();
+        // A message above the receive limit never came to the forwarder.
+        counts.dropped += ends.iter().map(|(_, statistics)| statistics.pipes_punished).sum::<u64>();
         if self.json {
             print::line(&self.document(counts, &ends, ended.is_none()).to_string());
         } else if !self.quiet {

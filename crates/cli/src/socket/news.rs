@@ -141,7 +141,8 @@ impl News {
                 match why {
                     "" => self.mention(&format!("gone  {peer}")),
                     why if !happened.loud => self.mention(&format!("gone  {peer}: {why}")),
-                    why => self.say(&format!("closed  {peer}: {why}")),
+                    // The peer's message is refused: an error, which is said in any case.
+                    why => print::error(&format!("closed  {peer}: {why}")),
                 }
             }
             "pipe refused" => self.say_now_and_then(why, &format!("refused  {peer}: {why}")),

@@ -61,6 +61,16 @@ fn the_end_is_one_document_for_a_program() {
 }
 
 #[test]
+fn a_message_above_the_receive_limit_counts_as_dropped() {
+    let (device, first, _) = device_with("pushpull", &["--receive-limit", "16"]);
+    let push = Running::start(&["push", &first, "far more than sixteen bytes"], b"");
+    device.until_err("closed  ");
+    drop(push);
+    let ended = device.interrupt();
+    assert!(ended.err.contains("0 messages passed on · 1 dropped"), "{ended:?}");
+}
+
+#[test]
 fn what_is_pushed_or_published_goes_through() {
     let (device, first, second) = device("pushpull");
     let pull = Running::start(&["pull", "--dial", &second, "--count", "3"], b"");

@@ -216,3 +216,13 @@ fn a_message_above_the_receive_limit_is_told_of_and_makes_exit_8() {
         assert!(ended.err.contains(count), "{ended:?}");
     }
 }
+
+#[test]
+fn a_refused_message_is_said_also_by_a_quiet_command() {
+    let words = ["push", "--listen", "tcp://127.0.0.1:0", "far more than sixteen bytes"];
+    let (_push, at) = Running::listening(&words, b"");
+    let pull = Running::start(&["pull", "--dial", &at, "--receive-limit", "16", "-q"], b"");
+    let line = pull.until_err("closed  ");
+    assert!(line.contains("the limit is 16"), "{line}");
+    assert_eq!(pull.interrupt().err.lines().count(), 1, "nothing else is said");
+}
