@@ -2,8 +2,9 @@
 //!
 //! A participant may be one process or many, so everything that descends from the started one
 //! counts, and so does what belongs to its process group after its parent has gone. Processor time
-//! of a process is its own and that of the children it has waited for, so nobody is forgotten by
-//! ending early. Linux only, from `/proc`.
+//! of a process is its own and that of the children it has waited for, so a process that ends early
+//! is not forgotten, and one that was seen before it ended is not counted twice. Linux only, from
+//! `/proc`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -43,9 +44,20 @@ pub struct Tree {
 /// Counters that only grow.
 #[derive(Clone, Debug, Default)]
 struct Reading {
-    /// Seconds of processor time by process.
-    processes: BTreeMap<u32, f64>,
+    processes: BTreeMap<u32, Process>,
     threads: BTreeMap<(u32, u32), Thread>,
+}
+
+/// A process as it was last seen.
+#[derive(Clone, Debug, Default)]
+struct Process {
+    parent: u32,
+    /// Seconds of processor time, without those of its children.
+    own: f64,
+    /// Seconds of the children that it has waited for.
+    waited_for: f64,
+    /// It has ended and its entry is gone: its parent has waited for it, or nobody will.
+    gone: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -159,8 +171,7 @@ impl Tree {
 
     /// Seconds since [`begin`](Self::begin), by the processes.
     pub fn spent(&self) -> f64 {
-        let before = |pid| self.base.processes.get(pid).copied().unwrap_or(0.0);
-        self.now.processes.iter().map(|(pid, cpu)| (cpu - before(pid)).max(0.0)).sum()
+        (self.now.seconds() - self.base.seconds()).max(0.0)
     }
 
     /// The sum of the peaks of the processes, as far as it was seen.
@@ -170,7 +181,7 @@ impl Tree {
 
     /// Seconds before [`begin`](Self::begin).
     pub fn spent_before(&self) -> f64 {
-        self.base.processes.values().sum()
+        self.base.seconds()
     }
 
     /// Processes that were known by their mark alone.
@@ -194,26 +205,60 @@ impl Tree {
         self.known.extend(found);
     }
 
+    /// The time of a child moves to its parent once that has waited for it. A pass in which a
+    /// process has gone may have read its parent before that, so another one follows.
     fn read(&mut self) {
-        let (mut rss, mut threads) = (0, 0);
+        while self.read_once() {}
+    }
+
+    /// True when a process has gone since the last pass.
+    fn read_once(&mut self) -> bool {
+        let (mut rss, mut threads, mut has_gone) = (0, 0, false);
         for pid in &self.known {
+            if self.now.processes.get(pid).is_some_and(|process| process.gone) {
+                continue;
+            }
             let Some(stat) = Stat::read(*pid) else {
+                self.now.processes.entry(*pid).or_default().gone = true;
+                has_gone = true;
                 continue;
             };
             let folder = format!("/proc/{pid}");
             let (in_threads, count) = self.now.read_threads(*pid, &folder);
             threads += count;
-            let cpu = stat.cpu_seconds.max(in_threads);
-            let known = self.now.processes.entry(*pid).or_default();
-            *known = known.max(cpu);
+            let process = self.now.processes.entry(*pid).or_default();
+            process.parent = stat.parent;
+            process.own = process.own.max(stat.own_seconds).max(in_threads);
+            process.waited_for = stat.waited_for_seconds;
             rss += memory_peak(&folder);
         }
         self.peak_rss_bytes = self.peak_rss_bytes.max(rss);
         self.threads_max = self.threads_max.max(threads);
+        has_gone
     }
 }
 
 impl Reading {
+    /// Seconds of all processes. One that has gone is part of its parent's, if that is known too.
+    fn seconds(&self) -> f64 {
+        let apart = self
+            .processes
+            .iter()
+            .filter(|(_, process)| !(process.gone && self.processes.contains_key(&process.parent)));
+        apart.map(|(pid, _)| self.seconds_of(*pid)).sum()
+    }
+
+    /// Seconds of a process and of its children that have gone: those that it has waited for, or
+    /// those that were seen, whichever is more. Each of the two may lack some and has none twice.
+    fn seconds_of(&self, pid: u32) -> f64 {
+        let Some(process) = self.processes.get(&pid) else {
+            return 0.0;
+        };
+        let children = self.processes.iter().filter(|(_, it)| it.gone && it.parent == pid);
+        let seen: f64 = children.map(|(child, _)| self.seconds_of(*child)).sum();
+        process.own + process.waited_for.max(seen)
+    }
+
     fn by_thread(&self) -> impl Iterator<Item = ((u32, u32), f64)> {
         self.threads.iter().map(|(id, thread)| (*id, thread.cpu))
     }
@@ -286,7 +331,8 @@ fn has_mark(pid: u32, name: &str, value: &str) -> bool {
 /// Seconds of processor time that a process took in its life, with those of the children that it
 /// waited for; also of one that has ended and was not waited for yet.
 pub fn spent_by(pid: u32) -> Option<f64> {
-    Some(Stat::read(pid)?.cpu_seconds)
+    let stat = Stat::read(pid)?;
+    Some(stat.own_seconds + stat.waited_for_seconds)
 }
 
 fn all() -> BTreeMap<u32, Stat> {
@@ -300,7 +346,9 @@ struct Stat {
     state: char,
     parent: u32,
     group: u32,
-    cpu_seconds: f64,
+    own_seconds: f64,
+    /// Of the children that it has waited for.
+    waited_for_seconds: f64,
     /// In ticks since the machine started.
     started: u64,
 }
@@ -314,13 +362,14 @@ impl Stat {
     fn parse(text: &str) -> Option<Stat> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
-        // User and system time, its own and that of the children it has waited for.
-        let ticks: u64 = (11..15).map(number).sum::<Option<u64>>()?;
+        // User and system time, its own and then that of the children it has waited for.
+        let seconds = |user: usize| Some((number(user)? + number(user + 1)?) as f64 / TICKS);
         Some(Stat {
             state: fields.first()?.chars().next()?,
             parent: number(1)? as u32,
             group: number(2)? as u32,
-            cpu_seconds: ticks as f64 / TICKS,
+            own_seconds: seconds(11)?,
+            waited_for_seconds: seconds(13)?,
             started: number(19)?,
         })
     }
@@ -375,7 +424,7 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
-    use std::process::{Command, Stdio};
+    use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
     use super::*;
 
@@ -411,17 +460,16 @@ mod tests {
 
     /// User and system time stand first, then those of waited-for children.
     #[test]
-    fn the_time_of_a_process_holds_that_of_the_children_it_has_waited_for() {
+    fn the_time_of_a_process_and_that_of_the_children_it_has_waited_for_are_told_apart() {
         let text = "6465 (a ) b) R 1 7 3394 0 -1 4194304 101 0 0 0 31 11 5 3 20 0 1 0 115431";
         let stat = Stat::parse(text).unwrap();
         assert_eq!((stat.parent, stat.group, stat.started), (1, 7, 115_431));
-        assert!((stat.cpu_seconds - 0.50).abs() < 1e-9, "{}", stat.cpu_seconds);
+        assert_eq!((stat.own_seconds, stat.waited_for_seconds), (0.42, 0.08));
     }
 
-    /// The kernel ends the child after one second of processor time; the shell that waits for it
-    /// takes next to none.
-    #[test]
-    fn the_time_of_a_child_that_ended_between_two_samples_counts() {
+    /// A shell that starts a child once its input says so, has the kernel end it after about a second
+    /// of processor time, and takes next to none itself.
+    fn shell_with_a_busy_child() -> (Child, ChildStdin, ChildStdout) {
         let script = "read go; (ulimit -t 1; while :; do :; done); echo over; read end";
         let mut shell = Command::new("sh")
             .args(["-c", script])
@@ -430,17 +478,56 @@ mod tests {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        let (input, output) = (shell.stdin.take().unwrap(), shell.stdout.take().unwrap());
+        (shell, input, output)
+    }
+
+    #[test]
+    fn the_time_of_a_child_that_ended_between_two_samples_counts() {
+        let (mut shell, mut input, mut output) = shell_with_a_busy_child();
         let mut tree = Tree::new(shell.id());
         tree.begin();
-        let mut input = shell.stdin.take().unwrap();
         input.write_all(b"go\n").unwrap();
-        let mut over = [0; 5];
-        shell.stdout.take().unwrap().read_exact(&mut over).unwrap();
+        output.read_exact(&mut [0; 5]).unwrap();
         let cost = tree.end();
         drop(input);
         shell.wait().unwrap();
-        assert!(cost.cpu_seconds > 0.9, "{cost:?}");
+        // The kernel ends it by ticks, which may be more than what it really took.
+        assert!(cost.cpu_seconds > 0.4, "{cost:?}");
         assert!(cost.peak_rss_bytes > 0 && cost.threads_max >= 1, "{cost:?}");
+    }
+
+    #[test]
+    fn the_time_of_a_child_that_was_seen_and_then_waited_for_counts_once() {
+        let (mut shell, mut input, mut output) = shell_with_a_busy_child();
+        let mut tree = Tree::new(shell.id());
+        tree.begin();
+        input.write_all(b"go\n").unwrap();
+        while tree.spent() < 0.2 {
+            tree.sample();
+        }
+        output.read_exact(&mut [0; 5]).unwrap();
+        let cost = tree.end();
+        let told = spent_by(shell.id()).unwrap();
+        drop(input);
+        shell.wait().unwrap();
+        // Each of four counts of the kernel is good to a tick.
+        assert!((told - cost.cpu_seconds).abs() < 0.05, "{told}: {cost:?}");
+    }
+
+    /// A parent that waits for no child, and one that ended before its own.
+    #[test]
+    fn the_time_of_a_process_that_nobody_waits_for_is_kept() {
+        let process = |parent, own, waited_for, gone| Process { parent, own, waited_for, gone };
+        let mut reading = Reading::default();
+        reading.processes.insert(10, process(1, 1.0, 0.0, false));
+        reading.processes.insert(11, process(10, 2.0, 0.0, true));
+        reading.processes.insert(12, process(1, 4.0, 0.0, true));
+        reading.processes.insert(13, process(12, 8.0, 0.0, false));
+        assert_eq!(reading.seconds(), 15.0);
+        // It has waited for one that was seen and for one that was not.
+        reading.processes.insert(10, process(1, 1.0, 2.5, false));
+        assert_eq!(reading.seconds(), 15.5);
     }
 
     #[test]
