@@ -1,14 +1,27 @@
 //! `wigwag demo`: the document, Ctrl-C in the middle, and no process left behind.
 
+use std::fs;
 use std::process::Child;
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::process::{
-    catches_interrupts, children_of, eventually, finish, is_gone, run, signal, start,
+    catches_interrupts, children_of, eventually, eventually_within, finish, is_gone, run, signal,
+    start,
 };
+
+/// Time for the warm-up and a whole round: six times what they take on two cores that have nothing
+/// else to do.
+const ROUND_MAX: Duration = Duration::from_secs(120);
+
+/// True while the demo measures tells from a plain thread, which it does once in each round and never
+/// in the warm-up. Such a thread has no name of its own, so it bears that of the process.
+fn has_a_telling_thread(pid: u32) -> bool {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let names = threads.filter_map(|thread| fs::read_to_string(thread.path().join("comm")).ok());
+    names.filter(|name| name.trim_end() == "wigwag").count() > 1
+}
 
 /// A demo that goes on until it is ended, once it measures; and its second process.
 fn endless(more: &[&str]) -> (Child, u32) {
@@ -52,8 +65,7 @@ fn one_round_gives_one_document_in_which_every_ratio_names_its_good_direction() 
 #[test]
 fn ctrl_c_in_the_middle_prints_what_was_measured_and_leaves_no_process() {
     let (child, service) = endless(&[]);
-    // Any moment will do; at this one it most likely has figures.
-    thread::sleep(Duration::from_secs(3));
+    eventually_within(ROUND_MAX, "a thread tells", || has_a_telling_thread(child.id()));
     signal(child.id(), "INT");
     let said = finish(child);
     assert_eq!((said.code, said.err.as_str()), (Some(130), ""), "{said:?}");

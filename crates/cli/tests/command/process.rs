@@ -59,10 +59,15 @@ pub(crate) fn signal(pid: u32, name: &str) {
 }
 
 /// Waits for what nobody announces.
-pub(crate) fn eventually(what: &str, mut happened: impl FnMut() -> bool) {
+pub(crate) fn eventually(what: &str, happened: impl FnMut() -> bool) {
+    eventually_within(GONE_MAX, what, happened);
+}
+
+/// Polls `happened` until it is true, and panics when that takes longer than `limit`.
+pub(crate) fn eventually_within(limit: Duration, what: &str, mut happened: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !happened() {
-        assert!(begun.elapsed() < GONE_MAX, "{what}: not within {GONE_MAX:?}");
+        assert!(begun.elapsed() < limit, "{what}: not within {limit:?}");
         thread::sleep(Duration::from_millis(10));
     }
 }

@@ -1,15 +1,21 @@
 //! `wigwag lab`: the verdicts of the embedded participants, and what bad input comes to.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
+use wigwag_lab::bench::run::CALIBRATIONS;
 
 use crate::process::{
-    catches_interrupts, children_of, eventually, finish, is_gone, run, signal, start,
+    catches_interrupts, children_of, eventually, eventually_within, finish, is_gone, run, signal,
+    start,
 };
+
+/// Time for the first window of a quick run of two participants: ten trials of a quarter of a second,
+/// and much room for a machine that is shared.
+const WINDOW_MAX: Duration = Duration::from_secs(60);
 
 /// A folder of peers that is gone when the test is.
 pub(crate) struct Peers(PathBuf);
@@ -274,8 +280,12 @@ fn ctrl_c_keeps_what_was_measured_and_leaves_no_process() {
     let child = start(words.into_iter().chain(["--json", "-"]));
     let pid = child.id();
     eventually("the lab listens for Ctrl-C", || catches_interrupts(pid));
-    thread::sleep(Duration::from_secs(4));
-    let programs = children_of(pid);
+    // Each trial is a program of its own, and the first ones measure no window.
+    let mut programs = BTreeSet::new();
+    eventually_within(WINDOW_MAX, "a window is measured", || {
+        programs.extend(children_of(pid));
+        programs.len() > 2 * CALIBRATIONS + 1
+    });
     signal(pid, "INT");
     let said = finish(child);
     assert_eq!(said.code, Some(130), "{said:?}");

@@ -35,8 +35,8 @@ const FIXED_MAX: Duration = Duration::from_secs(120);
 const RETRIES: usize = 2;
 /// Asks of a window at a fixed rate, for somebody who is very slow.
 const PACED_MIN: u64 = 100;
-/// Trials until the number of messages is known.
-const CALIBRATIONS: usize = 4;
+/// Trials until the number of messages is known, at most.
+pub const CALIBRATIONS: usize = 4;
 
 /// What is to be run.
 pub struct Options {
