@@ -2,7 +2,8 @@
 //!
 //! Each binary says `running 3 tests` and later `test result: ok. 3 passed; 0 failed; …`. A
 //! binary that says the first and never the second died on the way: that is one failure, lest a
-//! crash look like an absence.
+//! crash look like an absence. A test that says `not run: …` and returns has proved nothing, though
+//! its binary calls it passed; it is counted apart.
 
 use std::ops::AddAssign;
 
@@ -12,15 +13,17 @@ pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) ignored: u64,
+    /// Tests that returned at once, since what they need was not wanted. They are none of `passed`.
+    pub(crate) not_run: u64,
 }
 
 impl Tally {
     /// The count for something that should have run tests and could not.
-    pub(crate) const BROKEN: Tally = Tally { passed: 0, failed: 1, ignored: 0 };
+    pub(crate) const BROKEN: Tally = Tally { passed: 0, failed: 1, ignored: 0, not_run: 0 };
 
     /// True when each test ran and passed, and there was at least one.
     pub(crate) fn holds(&self) -> bool {
-        self.failed == 0 && self.ignored == 0 && self.passed > 0
+        self.failed == 0 && self.ignored == 0 && self.not_run == 0 && self.passed > 0
     }
 }
 
@@ -29,6 +32,7 @@ impl AddAssign for Tally {
         self.passed += other.passed;
         self.failed += other.failed;
         self.ignored += other.ignored;
+        self.not_run += other.not_run;
     }
 }
 
@@ -38,6 +42,8 @@ pub(crate) struct Reader {
     tally: Tally,
     /// Invariant: true exactly between a binary's first line and its result.
     running: bool,
+    /// Tests of the binary at hand that said that they were not run.
+    not_run: u64,
 }
 
 impl Reader {
@@ -46,11 +52,14 @@ impl Reader {
         if is_start(line) {
             self.close();
             self.running = true;
-        } else if let Some(tally) = result(line)
-            && self.running
-        {
+        } else if !self.running {
+            // Only a binary that runs has something to tell.
+        } else if is_not_run(line) {
+            self.not_run += 1;
+        } else if let Some(tally) = result(line) {
             self.running = false;
-            self.tally += tally;
+            let not_run = std::mem::take(&mut self.not_run).min(tally.passed);
+            self.tally += Tally { passed: tally.passed - not_run, not_run, ..tally };
         }
     }
 
@@ -62,6 +71,7 @@ impl Reader {
     fn close(&mut self) {
         if self.running {
             self.running = false;
+            self.not_run = 0;
             self.tally += Tally::BROKEN;
         }
     }
@@ -70,6 +80,12 @@ impl Reader {
 fn is_start(line: &str) -> bool {
     let count = line.strip_prefix("running ").and_then(|rest| rest.split_once(" test"));
     count.is_some_and(|(count, rest)| count.parse::<u64>().is_ok() && matches!(rest, "" | "s"))
+}
+
+/// With one thread, the harness has named the test on the same line.
+fn is_not_run(line: &str) -> bool {
+    let named = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
+    named.map_or(line, |(_, rest)| rest).starts_with("not run: ")
 }
 
 fn result(line: &str) -> Option<Tally> {
@@ -104,13 +120,13 @@ mod tests {
     #[test]
     fn results_of_all_binaries_are_summed() {
         let tally = read(&format!("{OK}{FAILED}{OK}"));
-        assert_eq!(tally, Tally { passed: 4, failed: 1, ignored: 2 });
+        assert_eq!(tally, Tally { passed: 4, failed: 1, ignored: 2, not_run: 0 });
     }
 
     #[test]
     fn a_binary_that_dies_counts_as_a_failure_wherever_it_stands() {
         let died = "running 7 tests\nthread main has overflowed its stack\n";
-        let passed = Tally { passed: 2, failed: 0, ignored: 1 };
+        let passed = Tally { passed: 2, failed: 0, ignored: 1, not_run: 0 };
         assert_eq!(read(OK), passed);
         assert_eq!(read(&format!("{died}{OK}")), Tally { failed: 1, ..passed });
         assert_eq!(read(&format!("{OK}{died}")), Tally { failed: 1, ..passed });
@@ -122,12 +138,29 @@ mod tests {
         assert_eq!(read(loose), Tally::default());
     }
 
+    /// From several threads the line stands alone, from one behind the name of the test.
+    #[test]
+    fn a_test_that_says_that_it_was_not_run_has_not_passed() {
+        let result = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured";
+        let some = format!(
+            "running 3 tests\nnot run: set A=1\ntest a ... ok\ntest b ... not run: set A=1\nok\n\
+             test c ... ok\n{result}\n"
+        );
+        let expected = Tally { passed: 1, not_run: 2, ..Tally::default() };
+        assert_eq!(read(&some), expected);
+        // A line outside of a binary, or from one that died, does not count for the next one.
+        let loose = format!("not run: x\nrunning 9 tests\nnot run: y\n{some}not run: z\n");
+        assert_eq!(read(&loose), Tally { failed: 1, ..expected });
+        assert_eq!(read(&format!("running 3 tests\nhas not run: x\n{result}")).passed, 3);
+    }
+
     #[test]
     fn only_a_run_with_tests_none_of_them_left_out_holds() {
-        let good = Tally { passed: 1, failed: 0, ignored: 0 };
+        let good = Tally { passed: 1, ..Tally::default() };
         assert!(good.holds());
         assert!(!Tally { failed: 1, ..good }.holds());
         assert!(!Tally { ignored: 1, ..good }.holds());
+        assert!(!Tally { not_run: 1, ..good }.holds());
         assert!(!Tally::default().holds());
     }
 }

@@ -1,5 +1,6 @@
 //! The command against programs of others: nanocat of nanomsg and nngcat of NNG, both ways round.
 
+use std::io::Write;
 use std::net::TcpListener;
 use std::process::Command;
 
@@ -23,7 +24,12 @@ fn each(name: &str, test: impl Fn(&str, &str)) {
             test(program, &at);
         }
     } else {
-        eprintln!("not run: set WIGWAG_OUTSIDE=1 to talk to nanocat and nngcat");
+        // The harness shows nothing of a test that passes but what is written past its macros.
+        let told = writeln!(
+            std::io::stdout(),
+            "not run: set WIGWAG_OUTSIDE=1 to talk to nanocat and nngcat"
+        );
+        told.expect("standard output");
     }
 }
 

@@ -1,6 +1,7 @@
 //! The example of the lab's contract, run as it stands there.
 
 use std::fs;
+use std::io::Write;
 
 use crate::process::run;
 use crate::runs::{Peers, rows};
@@ -39,6 +40,11 @@ fn the_contracts_example_is_a_participant() {
         assert_eq!(mine["verified"]["sent"], mine["verified"]["received"]);
         assert_eq!(mine["source_lines"], lines);
     } else {
-        eprintln!("not run: set WIGWAG_OUTSIDE=1 to try the contract's example with python3");
+        // The harness shows nothing of a test that passes but what is written past its macros.
+        let told = writeln!(
+            std::io::stdout(),
+            "not run: set WIGWAG_OUTSIDE=1 to try the contract's example with python3"
+        );
+        told.expect("standard output");
     }
 }
