@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use wigwag_lab::bench::embedded::ALL;
 use wigwag_lab::bench::results::{Row, Verdict};
 use wigwag_lab::bench::series::is_found_out;
+use wigwag_lab::bench::tree::Machine;
 
 use crate::process::{Said, run};
 
@@ -84,6 +87,28 @@ fn was_disturbed(row: &Row) -> bool {
         && row.reasons.iter().filter(quiet).count() < row.reasons.len()
 }
 
+/// Length of one look at the machine: the kernel counts it in ticks of 10 ms.
+const LOOK: Duration = Duration::from_millis(500);
+/// The share of the processors that other programs may take of a machine on which a fault can be seen.
+/// Faults were hidden where they took nine tenths.
+const FOREIGN_SHARE_MAX: f64 = 0.5;
+/// The longest wait for such a look: builds and tests of others as a rule pause sooner.
+const QUIET_MAX: Duration = Duration::from_secs(60);
+
+/// Waits until other programs leave the machine alone. After [`QUIET_MAX`] it returns all the same,
+/// since another run may see the fault even so.
+fn wait_for_quiet() {
+    let begun = Instant::now();
+    while begun.elapsed() < QUIET_MAX {
+        let before = Machine::now();
+        thread::sleep(LOOK);
+        // This test only sleeps meanwhile.
+        if before.foreign_share(&Machine::now(), 0.0) <= FOREIGN_SHARE_MAX {
+            return;
+        }
+    }
+}
+
 /// Other programs load the machine so much that a test proves nothing.
 fn never_quiet(disturbed: &[&Row]) -> ! {
     panic!(
@@ -146,6 +171,7 @@ fn look_again(peers: &Peers, name: &str, played: &str, mut hidden: Vec<Row>) {
             never_quiet(&hidden.iter().collect::<Vec<_>>());
         }
         eprintln!("{played} is run again: {}", hidden[0].reasons.join("; "));
+        wait_for_quiet();
         let again = rows(&peers.quick("all", &format!("{name},eve")));
         for row in &mut hidden {
             let is_same = |it: &&Row| {
@@ -182,6 +208,7 @@ fn fixed_payloads_hide_nobody_who_reads_a_quarter() {
             if run == RUNS_MAX {
                 never_quiet(&disturbed);
             }
+            wait_for_quiet();
             continue;
         }
         let reasons = |name: &str| row(name).reasons.join("; ");
