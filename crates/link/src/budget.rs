@@ -16,6 +16,7 @@ use crate::limits::{
 #[derive(Debug)]
 pub struct UnitPool {
     left: AtomicU64,
+    most: u64,
 }
 
 /// Pools that the sessions of a node share.
@@ -58,12 +59,17 @@ impl KeptBytes {
 impl UnitPool {
     /// A pool of `units`.
     pub fn new(units: u64) -> UnitPool {
-        UnitPool { left: AtomicU64::new(units) }
+        UnitPool { left: AtomicU64::new(units), most: units }
     }
 
     /// Units that nobody has.
     pub fn left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
+    }
+
+    /// True when less than an eighth is left.
+    pub fn is_low(&self) -> bool {
+        self.left() < self.most / 8
     }
 
     /// Takes one; false when there is none.

@@ -76,6 +76,7 @@ impl Reading {
         let wanted = wanted.filter(|wanted| wanted.codec <= link.codec);
         // Asks the actor whether it lives, so it is done without the lock.
         let found = wanted.and_then(|wanted| Some((self.exports.find(wanted.target)?, wanted)));
+        spare_channels(link);
         let mut sending = link.sending();
         // The check of the number comes first: it bounds the table.
         let limit = sending.sender.grant(channel, self.ours.initial_units)?;
@@ -144,6 +145,16 @@ impl Reading {
         // The lane goes when the lock is free: its owner takes it too.
         drop(sending);
         drop(inbound);
+    }
+}
+
+/// Where few channels are left, the session goes that has been cut for longest: it holds some.
+fn spare_channels(link: &Link) {
+    if link.pools.channels.is_low()
+        && let Some(node) = link.node.upgrade()
+    {
+        let cut = node.sessions().take_cut();
+        cut.inspect(|cut| cut.dismiss(Code::TOO_MANY, "its channels were needed for others"));
     }
 }
 

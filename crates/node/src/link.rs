@@ -24,6 +24,7 @@ use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
 use crate::fence::Fence;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
+use crate::node::WeakNode;
 use crate::reading::Reading;
 use crate::resuming::Resuming;
 use crate::ring::Ring;
@@ -150,6 +151,7 @@ pub(crate) struct Link {
     /// Channels of the peer, open or with calls that are not handled yet.
     pub(crate) inbound_channels: AtomicU64,
     pub(crate) pools: Arc<Pools>,
+    pub(crate) node: WeakNode,
 }
 
 /// What a session begins with.
@@ -163,6 +165,7 @@ pub(crate) struct Begun {
     pub(crate) resuming: Resuming,
     /// Pools that the node's sessions share.
     pub(crate) pools: Arc<Pools>,
+    pub(crate) node: WeakNode,
 }
 
 impl Link {
@@ -172,7 +175,7 @@ impl Link {
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Link> {
-        let Begun { ours, peer: identity, dialed, resuming, pools } = begun;
+        let Begun { ours, peer: identity, dialed, resuming, pools, node } = begun;
         let features = features::on(identity.offered) & ours.offered;
         let receiver = Receiver::new(&ours.limits).with_features(features);
         let sender =
@@ -211,6 +214,7 @@ impl Link {
             heard: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
             pools,
+            node,
         })
     }
 

@@ -285,7 +285,14 @@ impl Inner {
             None => Right::Listener(Tickets::new(token)),
         };
         let resuming = Resuming::new(session, ttl.min(SESSION_TTL_MAX), right);
-        let begun = Begun { ours, peer, dialed: is_dialer, resuming, pools: self.pools.clone() };
+        let begun = Begun {
+            ours,
+            peer,
+            dialed: is_dialer,
+            resuming,
+            pools: self.pools.clone(),
+            node: Arc::downgrade(self),
+        };
         let exports = self.exports.clone();
         let link = Link::new(&connection, begun, exports, self.announcer.clone());
         let mut sessions = self.sessions();

@@ -125,11 +125,21 @@ impl Sessions {
         let meant = |entry: &&Entry| entry.source.as_ref().is_some_and(&is_meant);
         let candidates = || self.entries.iter().filter(meant).map(|entry| &entry.link);
         let silent = candidates().find(|link| link.is_silent());
-        let spare = silent.cloned().or_else(|| {
-            let cut = candidates().filter_map(|link| Some((link.cut_since()?, link)));
-            cut.min_by_key(|(since, _)| *since).map(|(_, link)| link.clone())
-        })?;
+        let spare = silent.cloned().or_else(|| longest_cut(candidates()))?;
         self.remove(&spare);
         Some(spare)
     }
+
+    /// Takes the session that has been without a connection for longest, whoever has opened it.
+    pub(crate) fn take_cut(&mut self) -> Option<Arc<Link>> {
+        let opened = self.entries.iter().filter(|entry| entry.source.is_some());
+        let cut = longest_cut(opened.map(|entry| &entry.link))?;
+        self.remove(&cut);
+        Some(cut)
+    }
+}
+
+fn longest_cut<'a>(links: impl Iterator<Item = &'a Arc<Link>>) -> Option<Arc<Link>> {
+    let cut = links.filter_map(|link| Some((link.cut_since()?, link)));
+    cut.min_by_key(|(since, _)| *since).map(|(_, link)| link.clone())
 }

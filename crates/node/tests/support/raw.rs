@@ -134,6 +134,8 @@ pub(crate) struct Raw {
     pub(crate) received: u64,
     /// Batches acknowledge what was read.
     pub(crate) acknowledges: bool,
+    /// The generation of the next run of asks.
+    generation: u8,
 }
 
 impl Raw {
@@ -146,6 +148,7 @@ impl Raw {
             sent: 0,
             received: 0,
             acknowledges: true,
+            generation: 0,
         }
     }
 
@@ -199,9 +202,11 @@ impl Raw {
         self.say(&message(self.framing, body)).await
     }
 
-    /// A run of asks from slot 0 on, numbered as it must be.
+    /// A run of asks from slot 0 on, numbered as it must be, each with a generation of its own.
     pub(crate) async fn ask_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
-        self.run(kind::ASKS, &[channel, 0, 0, method], items).await
+        let generation = self.generation;
+        self.generation += 1;
+        self.run(kind::ASKS, &[channel, 0, generation, method], items).await
     }
 
     /// A run of tells.
