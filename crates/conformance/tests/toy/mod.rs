@@ -129,6 +129,10 @@ impl Outlet for ToyOutlet {
         Ok(written)
     }
 
+    fn finish(&self) -> bool {
+        self.handle.shutdown(Shutdown::Write).is_ok()
+    }
+
     fn close(&self) {
         // The peer may be gone already; then there is nothing left to end.
         let _ = self.handle.shutdown(Shutdown::Both);
