@@ -76,7 +76,7 @@ impl NodeOptions {
     /// Bytes that peers together can make this node hold: calls that wait for slow actors, and answers
     /// that the peers have not acknowledged. 4 GiB unless it is set, 16 MiB at least. When it is spent,
     /// peers get less credit and large replies are refused as `Overloaded`; nothing is lost. Beside that
-    /// a session takes some 16 KiB, and there are at most [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX).
+    /// a session takes some 20 KiB, and there are at most [`SESSIONS_MAX`](crate::limits::SESSIONS_MAX).
     pub fn peer_memory(mut self, bytes: u64) -> NodeOptions {
         self.peer_memory = bytes.max(PEER_MEMORY_MIN);
         self
