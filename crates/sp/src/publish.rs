@@ -115,6 +115,38 @@ mod tests {
         assert_eq!((publisher.counters().sent, publisher.counters().dropped()), (3, 0));
     }
 
+    /// Each pipe asks for a write with the first message after it was empty, also after it was full.
+    #[test]
+    fn every_pipe_with_something_new_asks_to_be_written() {
+        let mut publisher = Pub::new();
+        publisher.open(PipeId(1), NOW).unwrap();
+        publisher.open(PipeId(2), NOW).unwrap();
+        let writes = |publisher: &mut Pub| {
+            let next = core::iter::from_fn(|| publisher.next_attention());
+            let mut pipes: alloc::vec::Vec<u32> = next
+                .filter_map(|attention| match attention {
+                    Attention::Write(pipe) => Some(pipe.0),
+                    _ => None,
+                })
+                .collect();
+            pipes.sort_unstable();
+            pipes
+        };
+        send(&mut publisher, b"a");
+        assert_eq!(writes(&mut publisher), [1, 2]);
+        for _ in 0..OUTBOX_MESSAGES_MAX + 3 {
+            send(&mut publisher, b"x");
+            while publisher.transmit(PipeId(2)).is_some() {}
+            assert_eq!(publisher.transmit(PipeId(2)), None, "it has found itself empty");
+            writes(&mut publisher);
+        }
+        send(&mut publisher, b"b");
+        assert_eq!(writes(&mut publisher), [2], "the other one is full and being written");
+        while publisher.transmit(PipeId(1)).is_some() {}
+        send(&mut publisher, b"c");
+        assert_eq!(writes(&mut publisher), [1]);
+    }
+
     #[test]
     fn a_slow_peer_loses_alone_and_it_is_counted() {
         let mut publisher = Pub::new();
