@@ -81,6 +81,7 @@ class Session:
         self.session, self.epoch, self.recv_next = random_id(), 0, 0
         self.waiting, self.kept = deque(), deque()  # frames not yet written; written and unacked
         self.acked, self.unacked_bytes = 0, 0
+        self.sent = 0  # the number behind the last frame that was ever written
         self.channels, self.generations, self.free_slots, self.asked = {}, [], deque(), {}
         self.resumed_times, self.frames_repeated = 0, 0
         self._begin()
@@ -156,6 +157,7 @@ class Session:
                 size += len(self.waiting[0])
                 frames.append(self.waiting.popleft())
             self.kept.extend(frames)
+            self.sent = max(self.sent, first + len(frames))
             ack_now = self.ack_due is not None and now >= self.ack_due
             if not (control or frames or ack_now or self.ack_bytes >= ACK_BYTES):
                 return
@@ -221,10 +223,11 @@ class Session:
             raise Broken("a batch holds as many frames as it says")
 
     def _acknowledged(self, ack):
-        if ack > self.acked + len(self.kept):
+        if ack > self.sent:
             raise Broken("an ack of what was never sent")
         while self.acked < ack:
-            self.unacked_bytes -= len(self.kept.popleft())
+            # After a cut, what is to go again waits beside what was never written.
+            self.unacked_bytes -= len((self.kept or self.waiting).popleft())
             self.acked += 1
 
     @staticmethod

@@ -82,7 +82,7 @@ impl Relay {
     }
 
     /// What has passed since then, with every byte that the server could read before this call.
-    /// Waits for writes that have begun, each of which takes [`LOOK_EVERY`] at most. The processor
+    /// Waits for writes that have begun, each of which takes `LOOK_EVERY` at most. The processor
     /// time is left at zero: the relay's process fills it in.
     pub fn account(&self) -> Relayed {
         let _none_is_writing = self.house.writing.write().unwrap_or_else(PoisonError::into_inner);

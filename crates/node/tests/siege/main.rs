@@ -3,6 +3,7 @@
 //!
 //! The rows are those of `docs/hostile.md`. A row takes two seconds, at night sixty.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+#![allow(clippy::print_stdout, reason = "the figures of `docs/hostile.md` are what it prints")]
 
 #[path = "../support/child.rs"]
 mod child;
