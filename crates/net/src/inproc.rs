@@ -264,7 +264,6 @@ impl Drop for PipeOutlet {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::Wake;
 
     use tokio::io::AsyncReadExt;
@@ -272,11 +271,11 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Count(AtomicUsize);
+    struct Count(Mutex<usize>);
 
     impl Wake for Count {
         fn wake(self: Arc<Count>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
+            *lock(&self.0) += 1;
         }
     }
 
@@ -291,7 +290,7 @@ mod tests {
         let waker = Waker::from(count.clone());
         assert!(ours.outlet.poll_writable(&mut Context::from_waker(&waker)).is_pending());
         theirs.reader.read_exact(&mut [0; 1]).await.unwrap();
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(*lock(&count.0), 1);
         assert!(ours.outlet.poll_writable(&mut Context::from_waker(&waker)).is_ready());
     }
 
