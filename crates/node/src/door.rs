@@ -155,15 +155,19 @@ impl Admitted<'_> {
             let rule = "of two dials that of the lower node id wins";
             return Err(LinkError::Misbehaved { code: Code::DIAL_TIE, rule });
         }
-        let evicted = node.sessions().make_place(source, beginning.admitted.len())?;
-        beginning.admitted.push(who.incarnation);
+        let mut evicted = Vec::new();
+        let opening = beginning.admitted.len();
+        let placed = node.sessions().make_place(source, opening, &mut evicted);
+        if placed.is_ok() {
+            beginning.admitted.push(who.incarnation);
+            let _ = self.incarnation.set(who.incarnation);
+            old.inspect(|old| old.halt());
+        }
         drop(beginning);
-        let _ = self.incarnation.set(who.incarnation);
-        old.inspect(|old| old.halt());
         for link in evicted {
             link.dismiss(Code::TOO_MANY, "its place was needed for another session");
         }
-        Ok(())
+        placed
     }
 }
 

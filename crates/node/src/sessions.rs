@@ -83,14 +83,14 @@ impl Sessions {
     }
 
     /// Makes a place for a session that a peer from `source` is about to open, while `opening` others
-    /// are. Gives the sessions that go for it: they are no longer in the table, and their ends are still
-    /// to be told.
+    /// are. Adds the sessions that go for it to `evicted`, whatever comes of it: they are no longer in
+    /// the table, and the caller tells their peers.
     pub(crate) fn make_place(
         &mut self,
         source: &Source,
         opening: usize,
-    ) -> Result<Vec<Arc<Link>>, LinkError> {
-        let mut evicted = Vec::new();
+        evicted: &mut Vec<Arc<Link>>,
+    ) -> Result<(), LinkError> {
         if self.silent.len() >= SILENT_SESSIONS_MAX {
             self.silent.retain(|link| link.is_silent() && !link.is_over());
             if self.silent.len() >= SILENT_SESSIONS_MAX {
@@ -106,7 +106,7 @@ impl Sessions {
             let spared = self.take_spare(|_| true);
             evicted.push(spared.ok_or(full("a node has at most 8192 sessions"))?);
         }
-        Ok(evicted)
+        Ok(())
     }
 
     /// Takes the oldest session over which nothing has come yet.
