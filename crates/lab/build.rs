@@ -22,7 +22,7 @@ const SOURCES: [&str; 9] = [
     "../actor/src",
     "../macros/src",
     "../net/src",
-    "../node/src",
+    "../wigwag/src",
 ];
 
 fn main() {

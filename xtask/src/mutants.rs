@@ -310,7 +310,7 @@ mod tests {
         for subject in SUBJECTS {
             for test in subject.tests.iter().filter_map(|test| test.strip_prefix("--test=")) {
                 let is_there = subject.test_packages.iter().any(|package| {
-                    let folder = package.strip_prefix("wigwag-").unwrap_or("node");
+                    let folder = package.strip_prefix("wigwag-").unwrap_or(package);
                     let tests = workspace::root().join("crates").join(folder).join("tests");
                     tests.join(format!("{test}.rs")).is_file()
                         || tests.join(test).join("main.rs").is_file()
