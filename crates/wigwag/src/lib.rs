@@ -239,37 +239,16 @@
 
 pub mod limits;
 mod error;
-mod random;
-mod exports;
-mod options;
-mod events;
-mod fence;
-mod fates;
-mod carrier;
-mod resuming;
 mod sync;
-mod slot;
-mod ring;
-mod rings;
-mod asks;
-mod link;
-mod answering;
-mod reading;
-mod control;
-mod lanes;
-mod turned;
-mod turns;
-mod channel;
-mod described;
-mod remote;
-mod opening;
-mod driving;
-mod door;
-mod dialing;
-mod sessions;
+mod lock;
+mod random;
+mod events;
+mod exports;
+mod replies;
+mod session;
+mod send;
+mod connect;
 mod node;
-mod close;
-mod runtime;
 pub mod io;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -277,14 +256,14 @@ pub mod testing;
 mod readme;
 
 pub use bytes::Bytes;
-pub use close::CloseReport;
-pub use described::{Described, DescribedMethod, Dynamic};
 pub use error::NodeError;
 pub use events::{Delivery, SessionChange, SessionEvent, SessionEvents};
-pub use link::LinkStatistics;
+pub use node::close::CloseReport;
+pub use node::options::NodeOptions;
+pub use node::runtime::spawn;
 pub use node::{Node, PeerStatistics};
-pub use options::NodeOptions;
-pub use runtime::spawn;
+pub use send::dynamic::{Described, DescribedMethod, Dynamic};
+pub use session::LinkStatistics;
 pub use wigwag_actor::{
     Activity, Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind,
     Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,
@@ -311,7 +290,7 @@ pub use wigwag_wire::{Decode, Encode, Fault, Header, HeaderError, ProtocolNumber
 /// What the macros write refers to; no part of the API.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::runtime::{MainOptions, run_main};
+    pub use crate::node::runtime::{MainOptions, run_main};
     pub use bytes::Bytes;
     pub use wigwag_actor::interface::one_by_one;
     pub use wigwag_actor::run::SameCalls;

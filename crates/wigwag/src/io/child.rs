@@ -10,13 +10,13 @@ use tokio::process::Command;
 use tokio::sync::{Notify, watch};
 use wigwag_actor::{Call, CallError, Interface, Ref};
 
-use super::credit::Credit;
-use super::delivery::{Deliver, Delivery};
 use super::event::{End, Event, Line, stays_here};
-use super::keeper::{Owned, keep};
 use super::limits::Limits;
-use super::reader::Reader;
-use super::writer::{Output, writer};
+use super::task::credit::Credit;
+use super::task::delivery::{Deliver, Delivery};
+use super::task::keeper::{Owned, keep};
+use super::task::reader::Reader;
+use super::task::writer::{Output, writer};
 
 /// What arrives of a child.
 #[derive(Debug)]

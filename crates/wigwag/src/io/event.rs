@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::credit::Held;
+use super::task::credit::Held;
 
 /// What arrives of a stream, a file or a listener.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use tokio::fs::{File, OpenOptions};
 use tokio::io::AsyncWrite;
 use wigwag_actor::{Alive, CallError, Interface, Ref};
 
-use super::keeper::{Owned, keep};
 use super::limits::Limits;
-use super::writer::{Output, writer};
+use super::task::keeper::{Owned, keep};
+use super::task::writer::{Output, writer};
 
 /// Opens a file to be read.
 ///

@@ -12,14 +12,14 @@ use tokio::fs::File;
 use tokio::io::{AsyncReadExt, AsyncSeekExt};
 use wigwag_actor::{Call, CallError, Interface, Ref};
 
-use super::credit::Credit;
-use super::cutter::{Cut, Cutter};
-use super::delivery::{Deliver, Delivery, Gone};
 use super::event::{End, Event, Line, stays_here};
-use super::keeper::{Owned, keep};
 use super::limits::Limits;
-use super::reader::{Input, piece, to_the_end};
-use super::watch::FolderWatch;
+use super::task::credit::Credit;
+use super::task::cutter::{Cut, Cutter};
+use super::task::delivery::{Deliver, Delivery, Gone};
+use super::task::keeper::{Owned, keep};
+use super::task::reader::{Input, piece, to_the_end};
+use super::task::watch::FolderWatch;
 
 /// What arrives of a followed file.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ impl Follow {
 
 async fn event(
     credit: &Credit,
-    held: super::credit::Held,
+    held: super::task::credit::Held,
     cut: Result<Cut, Followed>,
     line_bytes_max: usize,
 ) -> Event<Followed> {

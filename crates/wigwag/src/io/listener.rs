@@ -7,12 +7,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 use wigwag_actor::{Call, CallError, Interface, Ref};
 
-use super::credit::{Credit, Held};
-use super::delivery::{Deliver, Delivery, Gone};
 use super::event::{End, Event, stays_here};
-use super::keeper::{Owned, keep};
 use super::limits::{ACCEPT_REST, Limits};
-use super::reader::{Input, to_the_end};
+use super::task::credit::{Credit, Held};
+use super::task::delivery::{Deliver, Delivery, Gone};
+use super::task::keeper::{Owned, keep};
+use super::task::reader::{Input, to_the_end};
 
 /// A connection. It counts against the listener's credit until it is dropped or taken.
 #[derive(Debug)]

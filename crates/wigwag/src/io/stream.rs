@@ -5,13 +5,13 @@ use std::marker::PhantomData;
 use tokio::io::{AsyncRead, AsyncWrite};
 use wigwag_actor::{Call, CallError, Interface, Ref};
 
-use super::credit::Credit;
-use super::delivery::{Deliver, Delivery};
 use super::event::{Chunk, Event, Line, Piece};
-use super::keeper::{Owned, keep};
 use super::limits::Limits;
-use super::reader::{Input, Reader, to_the_end};
-use super::writer::{Output, writer};
+use super::task::credit::Credit;
+use super::task::delivery::{Deliver, Delivery};
+use super::task::keeper::{Owned, keep};
+use super::task::reader::{Input, Reader, to_the_end};
+use super::task::writer::{Output, writer};
 
 /// A stream that is not read yet.
 #[must_use = "nothing is read until it is delivered"]

@@ -1,0 +1,203 @@
+//! Opening a session over a fresh connection, or going on with one, from either side.
+
+use std::sync::Arc;
+
+use wigwag_link::limits::OPENING_BYTES_MAX;
+use wigwag_link::opening::{Resumed, Step};
+use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::{Identity, LinkError, Opened, Opening, features};
+use wigwag_net::error::NetErrorKind;
+use wigwag_net::handshake::{
+    announced, greet, read_header, read_message, send_header, send_message, within,
+};
+use wigwag_net::transport::Boxed;
+use wigwag_net::{Connection, NetError};
+use wigwag_wire::{HeaderError, ProtocolNumber, ReadBuf};
+
+use crate::error::NodeError;
+use crate::random;
+use crate::session::resumption;
+use crate::session::{Link, PAIR1_HEADER};
+
+/// What came of a dial.
+pub(crate) enum Dialed {
+    /// A session of its own.
+    Opened(Opened),
+    /// The peer turned out to be one that we have a session with.
+    Known {
+        /// Its life.
+        incarnation: u128,
+    },
+}
+
+/// What a dialer wants who has come to us.
+pub(crate) enum Accepted {
+    /// A session of its own; it has one.
+    Opened(Opened),
+    /// To go on with a session.
+    Claimed(Claim, [u8; PROOF_BYTES]),
+}
+
+/// The dialer's side. `known` says whether there is a session with that incarnation already.
+pub(crate) async fn dial(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    ours: Identity,
+    known: impl Fn(u128) -> bool + Send + Sync,
+) -> Result<Dialed, NodeError> {
+    let peer = connection.peer.clone();
+    let exchange = Box::pin(async {
+        greet(connection, input, ProtocolNumber::PAIR1).await?;
+        let (mut opening, hello) = Opening::dial(ours, random::id());
+        send(connection, hello.as_slice()).await?;
+        loop {
+            match step(connection, input, &mut opening).await? {
+                Step::Send(message) => {
+                    let incarnation = opening.peer().map(|peer| peer.incarnation);
+                    if let Some(incarnation) = incarnation.filter(|peer| known(*peer)) {
+                        return Ok(Dialed::Known { incarnation });
+                    }
+                    send(connection, message.as_slice()).await?;
+                }
+                Step::Opened(opened) => return Ok(Dialed::Opened(opened)),
+                _ => {}
+            }
+        }
+    });
+    bounded(&peer, exchange).await
+}
+
+/// The side of a dialer that comes back for its session: the epoch of this connection, and what the
+/// listener says.
+pub(crate) async fn resume(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    ours: Identity,
+    link: &Link,
+) -> Result<(u64, Resumed), NodeError> {
+    let peer = connection.peer.clone();
+    let exchange = Box::pin(async {
+        greet(connection, input, ProtocolNumber::PAIR1).await?;
+        let (mut opening, hello) = Opening::dial_again(ours);
+        send(connection, hello.as_slice()).await?;
+        let mut epoch = 0;
+        loop {
+            match step(connection, input, &mut opening).await? {
+                Step::Known => {
+                    let found = opening.peer().zip(opening.nonces());
+                    let Some((found, nonces)) = found else { continue };
+                    resumption::recognize(link, found)?;
+                    let claimed = resumption::claim(link, nonces);
+                    let (claim, proof) = told(connection, &link.peer, claimed).await?;
+                    epoch = claim.epoch;
+                    let message = opening.resume(&claim, &proof);
+                    send(connection, message.as_slice()).await?;
+                }
+                Step::Resumed(resumed) => return Ok((epoch, resumed)),
+                _ => {}
+            }
+        }
+    });
+    bounded(&peer, exchange).await
+}
+
+/// The listener's side. `admit` decides on who asks for a session, and refuses with an error to be
+/// told; `ttl_ms` says how long it will be kept after a cut.
+pub(crate) async fn accept(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    ours: Identity,
+    ttl_ms: u64,
+    admit: impl Fn(&Identity) -> Result<(), LinkError> + Send + Sync,
+) -> Result<Accepted, NodeError> {
+    let peer = connection.peer.clone();
+    let exchange = Box::pin(async {
+        // A node reads first: from the protocol that the dialer announces it would know which
+        // partner to be. Only PAIR1 is served in this release.
+        let theirs = announced(&peer, read_header(connection, input).await?)?;
+        if theirs != ProtocolNumber::PAIR1 {
+            let ours = ProtocolNumber::PAIR1;
+            let wrong = HeaderError::WrongProtocol { ours, theirs };
+            // Our header tells the dialer what listens here. If it is gone, the error below counts.
+            let _ = send_header(connection, ours).await;
+            return Err(NetError::new(&peer, NetErrorKind::Header(wrong)).into());
+        }
+        send_header(connection, ProtocolNumber::PAIR1).await?;
+        let mut opening = Opening::listen(ours);
+        loop {
+            match step(connection, input, &mut opening).await? {
+                Step::Send(message) => send(connection, message.as_slice()).await?,
+                Step::Asked => {
+                    let granted = grant(&opening, ttl_ms, &admit);
+                    let (message, opened) = told(connection, &peer, granted).await?;
+                    send(connection, message.as_slice()).await?;
+                    return Ok(Accepted::Opened(opened));
+                }
+                Step::Claimed(claim, proof) => return Ok(Accepted::Claimed(claim, proof)),
+                _ => {}
+            }
+        }
+    });
+    bounded(&peer, exchange).await
+}
+
+fn grant(
+    opening: &Opening,
+    ttl_ms: u64,
+    admit: impl Fn(&Identity) -> Result<(), LinkError>,
+) -> Result<(wigwag_wire::Buffer, Opened), LinkError> {
+    let peer = opening.peer().ok_or(LinkError::NotWigwag)?;
+    admit(peer)?;
+    let resumes = features::on(peer.offered) & features::RESUME != 0;
+    opening.accept(random::id(), if resumes { ttl_ms } else { 0 })
+}
+
+/// Reads the peer's next message and turns the opening's crank.
+async fn step(
+    connection: &mut Connection,
+    input: &mut ReadBuf,
+    opening: &mut Opening,
+) -> Result<Step, NodeError> {
+    let peer = connection.peer.clone();
+    let limit = OPENING_BYTES_MAX + PAIR1_HEADER.len();
+    let message = read_message(connection, input, limit).await?;
+    let outcome = match message.split_first_chunk::<4>() {
+        Some((&PAIR1_HEADER | [0, 0, 0, 0], body)) => opening.receive(body),
+        _ => Err(LinkError::protocol("a session has no device on its way")),
+    };
+    told(connection, &peer, outcome).await
+}
+
+/// Tells the peer why we close, when the reason is its doing.
+pub(crate) async fn told<T>(
+    connection: &Connection,
+    peer: &Arc<str>,
+    outcome: Result<T, LinkError>,
+) -> Result<T, NodeError> {
+    let error = match outcome {
+        Ok(value) => return Ok(value),
+        Err(error) => error,
+    };
+    if let Some((code, rule)) = error.code_to_tell() {
+        let refusal = Opening::refuse(code, rule, "");
+        // If it cannot hear us any more, our own error is the one that counts.
+        let _ = send(connection, refusal.as_slice()).await;
+    }
+    Err(NodeError::Link { peer: peer.clone(), error })
+}
+
+pub(crate) async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> {
+    let whole = [&PAIR1_HEADER, message].concat();
+    Ok(send_message(connection, &whole).await?)
+}
+
+/// Bounds the whole exchange; the error of the exchange itself passes through.
+///
+/// The exchange comes in a box: each layer around a future may double what it measures, and the
+/// callers' own futures contain this one.
+pub(crate) async fn bounded<T>(
+    peer: &str,
+    exchange: Boxed<'_, Result<T, NodeError>>,
+) -> Result<T, NodeError> {
+    within(peer, async { Ok(exchange.await) }).await?
+}

@@ -1,0 +1,64 @@
+//! How much may wait for the actor.
+//!
+//! A piece carries a part of the credit, which goes back when the piece is dropped: what waits in
+//! the mailbox, and what the actor holds on to, is not read again. Granted by hand, a piece uses its
+//! part up.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::io::limits::{GRANTED_MAX, Limits};
+
+/// The credit of one input.
+#[derive(Clone, Debug)]
+pub(in crate::io) struct Credit {
+    pieces: Arc<Semaphore>,
+    bytes: Arc<Semaphore>,
+    bytes_max: usize,
+    by_hand: bool,
+}
+
+/// The part of a piece; nothing, when that is used up.
+#[derive(Debug, Default)]
+pub struct Held {
+    _piece: Option<OwnedSemaphorePermit>,
+    _bytes: Option<OwnedSemaphorePermit>,
+}
+
+impl Credit {
+    pub(in crate::io) fn new(limits: &Limits) -> Credit {
+        let pieces = if limits.by_hand { 0 } else { limits.waiting };
+        Credit {
+            pieces: Arc::new(Semaphore::new(pieces)),
+            bytes: Arc::new(Semaphore::new(limits.waiting_bytes)),
+            bytes_max: limits.waiting_bytes,
+            by_hand: limits.by_hand,
+        }
+    }
+
+    /// Waits until one piece more may be taken.
+    pub(in crate::io) async fn piece(&self) -> Held {
+        // Never closed, so never an error.
+        let permit = self.pieces.clone().acquire_owned().await.ok();
+        match permit {
+            Some(permit) if self.by_hand => {
+                permit.forget();
+                Held::default()
+            }
+            permit => Held { _piece: permit, _bytes: None },
+        }
+    }
+
+    /// Waits until so many bytes more may be handed to the actor.
+    pub(in crate::io) async fn bytes(&self, held: &mut Held, bytes: usize) {
+        let bytes = u32::try_from(bytes.min(self.bytes_max)).unwrap_or(u32::MAX);
+        held._bytes = self.bytes.clone().acquire_many_owned(bytes).await.ok();
+    }
+
+    /// Adds pieces.
+    pub(in crate::io) fn grant(&self, pieces: usize) {
+        let room = GRANTED_MAX.saturating_sub(self.pieces.available_permits());
+        self.pieces.add_permits(pieces.min(room));
+    }
+}

@@ -1,0 +1,51 @@
+//! The way to the actor: its reference, and the call that an event becomes.
+
+use std::future::Future;
+use std::marker::PhantomData;
+
+use wigwag_actor::{Alive, Call, CallError, Handle, Interface, Ref};
+
+/// The actor has ended, or does not take what comes.
+#[derive(Debug)]
+pub(in crate::io) struct Gone;
+
+/// Where events of type `E` go.
+pub(in crate::io) trait Deliver<E>: Send + Sync + 'static {
+    /// Hands an event over, when there is room for it.
+    fn deliver(&self, event: E) -> impl Future<Output = Result<(), Gone>> + Send;
+}
+
+/// An actor and one of its methods. While it is there, the actor does not end for want of
+/// references.
+pub(in crate::io) struct Delivery<I: Interface, E, R, F> {
+    to: I::Ref,
+    call: F,
+    types: PhantomData<fn(E) -> R>,
+}
+
+impl<I: Interface, E, R, F> Delivery<I, E, R, F>
+where
+    F: for<'a> Fn(&'a I::Ref, E) -> Call<'a, I, R>,
+{
+    /// Also gives what watches the actor's end.
+    pub(in crate::io) fn new(
+        to: &impl AsRef<Ref<I>>,
+        call: F,
+    ) -> Result<(Self, Handle), CallError> {
+        let handle = to.handle()?;
+        let to = to.as_ref().clone().into();
+        Ok((Delivery { to, call, types: PhantomData }, handle))
+    }
+}
+
+impl<I: Interface, E, R, F> Deliver<E> for Delivery<I, E, R, F>
+where
+    E: Send + 'static,
+    R: 'static,
+    F: for<'a> Fn(&'a I::Ref, E) -> Call<'a, I, R> + Send + Sync + 'static,
+{
+    async fn deliver(&self, event: E) -> Result<(), Gone> {
+        let tell = (self.call)(&self.to, event).tell();
+        tell.await.map_err(|_| Gone)
+    }
+}

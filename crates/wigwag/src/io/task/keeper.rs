@@ -1,0 +1,49 @@
+//! Ends with the actor what it owns.
+//!
+//! One task for each thing that is owned waits for whatever comes first, the end of the actor or
+//! that of the thing. It is polled at these ends only, so an actor with many streams pays nothing
+//! while they live.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use wigwag_actor::Handle;
+
+use super::writer::Queue;
+use crate::io::limits::LINGER_MAX;
+
+/// What is owned: who reads, who writes, or both.
+pub(in crate::io) struct Owned {
+    pub(in crate::io) reader: Option<JoinHandle<()>>,
+    pub(in crate::io) writer: Option<(JoinHandle<()>, Arc<Queue>)>,
+}
+
+/// Has both ended with the actor.
+pub(in crate::io) fn keep(actor: Handle, owned: Owned) {
+    tokio::spawn(async move {
+        let Owned { mut reader, mut writer } = owned;
+        let both_end = async {
+            // A panic of one is an end too.
+            if let Some(reader) = &mut reader {
+                let _ = reader.await;
+            }
+            if let Some((writer, _)) = &mut writer {
+                let _ = writer.await;
+            }
+        };
+        let reason = tokio::select! {
+            reason = actor.ended() => reason,
+            () = both_end => return,
+        };
+        if let Some(reader) = reader {
+            reader.abort();
+        }
+        if let Some((mut writer, queue)) = writer {
+            queue.close();
+            if !reason.is_wanted() || timeout(LINGER_MAX, &mut writer).await.is_err() {
+                writer.abort();
+            }
+        }
+    });
+}

@@ -1,0 +1,82 @@
+//! Hints of the system that something in a folder has changed.
+//!
+//! They say when it is worth to look, and nothing else: whoever gets one looks for himself. So none
+//! needs to be understood, and one that is missing costs [`LOOK_EVERY`] at the most.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::inotify::{CreateFlags, WatchFlags, add_watch, init};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::time::sleep;
+
+use crate::io::limits::LOOK_EVERY;
+
+/// A watched folder.
+#[derive(Debug)]
+pub(in crate::io) struct FolderWatch {
+    /// Nothing where the system has no watch to give: there are 128 for a user.
+    hints: Option<AsyncFd<OwnedFd>>,
+}
+
+impl FolderWatch {
+    /// Watches the folder that the file stands in.
+    pub(in crate::io) fn around(file: &Path) -> FolderWatch {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let hints = match watch(folder.unwrap_or(Path::new("."))) {
+            Ok(hints) => Some(hints),
+            Err(error) => {
+                tracing::debug!(%error, ?file, "no watch for a folder, its file is looked at instead");
+                None
+            }
+        };
+        FolderWatch { hints }
+    }
+
+    /// Waits for a reason to look; changes since the last time are one.
+    pub(in crate::io) async fn change(&self) {
+        let hint = async {
+            match &self.hints {
+                Some(hints) => drain(hints).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = hint => {}
+            () = sleep(LOOK_EVERY) => {}
+        }
+    }
+}
+
+fn watch(folder: &Path) -> io::Result<AsyncFd<OwnedFd>> {
+    let hints = init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
+    let changes = WatchFlags::MODIFY
+        | WatchFlags::CREATE
+        | WatchFlags::MOVED_TO
+        | WatchFlags::MOVED_FROM
+        | WatchFlags::DELETE;
+    add_watch(&hints, folder, changes)?;
+    #[expect(
+        deprecated,
+        reason = "the way that replaces it asks for `unsafe`, because a type may give out a descriptor \
+                  that is not its own; an `OwnedFd` does not"
+    )]
+    AsyncFd::with_interest(hints, Interest::READABLE)
+}
+
+/// Waits for a hint and takes all that are there.
+async fn drain(hints: &AsyncFd<OwnedFd>) {
+    let mut bytes = [0; 4096];
+    let mut any = false;
+    while !any {
+        // Only a runtime that ends refuses, and then nobody waits any more.
+        let Ok(mut ready) = hints.readable().await else { return std::future::pending().await };
+        let read = |hints: &AsyncFd<OwnedFd>| Ok(rustix::io::read(hints.get_ref(), &mut bytes)?);
+        let mut read = read;
+        while let Ok(Ok(1..)) = ready.try_io(&mut read) {
+            any = true;
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Where peers arrive: accepts connections and opens sessions, each in a task of its own.
+
+use std::sync::{Arc, OnceLock};
+
+use wigwag_link::resume::{Claim, PROOF_BYTES};
+use wigwag_link::{Code, Identity, LinkError};
+use wigwag_net::acceptor::{Acceptor, Spare};
+use wigwag_net::source::Source;
+use wigwag_net::strangers::{Stranger, Strangers};
+use wigwag_net::transport::Boxed;
+use wigwag_net::{Connection, Listener, NetError, NetErrorKind};
+use wigwag_wire::ReadBuf;
+
+use super::inner::WeakNode;
+use crate::connect::handshake::{self, Accepted};
+use crate::lock::lock;
+use crate::session::resumption;
+
+/// Accepts until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] peers are strangers at
+/// a time; the oldest of them go for the next.
+pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
+    let Some(strangers) = node.upgrade().map(|node| node.strangers.clone()) else {
+        return;
+    };
+    let spare = Spared { strangers: strangers.clone(), node: node.clone() };
+    let mut acceptor = Acceptor::new(listener);
+    while node.strong_count() > 0 {
+        // An error concerns one connection, and the acceptor has logged what somebody must know.
+        let Ok(connection) = acceptor.accept(&spare).await else { continue };
+        let stranger = strangers.enter(Source::of(&connection));
+        tokio::spawn(welcome(connection, node.clone(), stranger));
+    }
+}
+
+/// Connections that a node can do without when there are no descriptors: strangers, then sessions over
+/// which nothing has come.
+struct Spared {
+    strangers: Arc<Strangers>,
+    node: WeakNode,
+}
+
+impl Spare for Spared {
+    fn spare(&self) -> bool {
+        let silent = || {
+            let silent = self.node.upgrade()?.sessions().take_silent()?;
+            silent.dismiss(Code::TOO_MANY, "no descriptors are left");
+            Some(())
+        };
+        self.strangers.spare() || silent().is_some()
+    }
+
+    fn freed(&self) -> Boxed<'_, ()> {
+        self.strangers.freed()
+    }
+}
+
+async fn welcome(mut connection: Connection, node: WeakNode, stranger: Stranger) {
+    let peer = connection.peer.clone();
+    let source = Source::of(&connection);
+    let outlet = connection.outlet.clone();
+    let mut input = ReadBuf::new();
+    let Some(ours) = node.upgrade().map(|node| node.identity()) else {
+        return;
+    };
+    let Some(ttl_ms) = node.upgrade().map(|node| node.ttl_ms()) else {
+        return;
+    };
+    let admitted = Admitted { node: &node, incarnation: OnceLock::new() };
+    let admit = |who: &Identity| admitted.admit(who, &source);
+    let accepted = tokio::select! {
+        accepted = handshake::accept(&mut connection, &mut input, ours, ttl_ms, admit) => accepted,
+        () = stranger.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
+    };
+    drop(stranger);
+    let started = match accepted {
+        Ok(Accepted::Opened(opened)) => match node.upgrade() {
+            Some(node) => node.start(connection, input, &opened, None).map(drop),
+            None => Err(crate::NodeError::Closed),
+        },
+        Ok(Accepted::Claimed(claim, proof)) => {
+            go_on(connection, input, &node, &claim, &proof).await
+        }
+        Err(error) => Err(error),
+    };
+    if let Err(error) = started {
+        outlet.close();
+        tracing::info!(%peer, %error, "a peer was not let in");
+    }
+}
+
+/// A dialer wants to go on with a session.
+async fn go_on(
+    connection: Connection,
+    input: ReadBuf,
+    node: &WeakNode,
+    claim: &Claim,
+    proof: &[u8; PROOF_BYTES],
+) -> Result<(), crate::NodeError> {
+    let Some(whole) = node.upgrade() else {
+        return Err(crate::NodeError::Closed);
+    };
+    let unknown = || LinkError::Misbehaved {
+        code: Code::SESSION_UNKNOWN,
+        rule: "no session of that id is kept here",
+    };
+    let found = whole.sessions().claimed(claim);
+    let let_in = found.ok_or_else(unknown).and_then(|link| {
+        let message = resumption::let_in(&link, claim, proof)?;
+        Ok((link, message))
+    });
+    let peer = connection.peer.clone();
+    let (link, message) = handshake::told(&connection, &peer, let_in).await?;
+    // From here on the session is on this connection, whatever becomes of it.
+    let sent = handshake::send(&connection, message.as_slice()).await;
+    match link.carry_on(claim.epoch, &connection, claim.recv_next) {
+        Ok(Some(carrier)) => whole.tend(link, carrier, connection, input),
+        // A newer one has it.
+        Ok(None) => connection.outlet.close(),
+        Err(error) => {
+            // It is the peer, by its proof, and it breaks the rules.
+            link.end(&error.to_string());
+            link.let_go();
+            whole.forget(&link);
+            return handshake::told(&connection, &peer, Err(error)).await;
+        }
+    }
+    sent
+}
+
+/// A peer that was let in, until its link has begun; known to those who dial.
+struct Admitted<'a> {
+    node: &'a WeakNode,
+    incarnation: OnceLock<u128>,
+}
+
+impl Admitted<'_> {
+    /// A session between the two may exist already. It is kept when this node has dialed it, and when
+    /// anything has come over it: then its dialer has a token, and comes back with a proof of that. When
+    /// both dial at once, the dial of the lower node id wins.
+    fn admit(&self, who: &Identity, source: &Source) -> Result<(), LinkError> {
+        let Some(node) = self.node.upgrade() else {
+            let rule = "the node is closing";
+            return Err(LinkError::Misbehaved { code: Code::DRAINING, rule });
+        };
+        if who.incarnation == node.identity().incarnation {
+            return Ok(());
+        }
+        // Looked at first: whoever asks stays there until the link has begun.
+        let mut beginning = lock(&node.beginning);
+        let old = node.link_with(who.incarnation);
+        if old.as_ref().is_some_and(|old| !old.is_silent()) {
+            let rule = "the session between the two is used, and resumed with its token";
+            return Err(LinkError::Misbehaved { code: Code::EXISTS, rule });
+        }
+        if beginning.asked.contains(&who.incarnation) && node.node < who.node {
+            let rule = "of two dials that of the lower node id wins";
+            return Err(LinkError::Misbehaved { code: Code::DIAL_TIE, rule });
+        }
+        let mut evicted = Vec::new();
+        let opening = beginning.admitted.len();
+        let placed = node.sessions().make_place(source, opening, &mut evicted);
+        if placed.is_ok() {
+            beginning.admitted.push(who.incarnation);
+            let _ = self.incarnation.set(who.incarnation);
+            old.inspect(|old| old.halt());
+        }
+        drop(beginning);
+        for link in evicted {
+            link.dismiss(Code::TOO_MANY, "its place was needed for another session");
+        }
+        placed
+    }
+}
+
+impl Drop for Admitted<'_> {
+    fn drop(&mut self) {
+        if let (Some(peer), Some(node)) = (self.incarnation.get(), self.node.upgrade()) {
+            let mut beginning = lock(&node.beginning);
+            let at = beginning.admitted.iter().position(|admitted| admitted == peer);
+            at.map(|at| beginning.admitted.swap_remove(at));
+        }
+    }
+}

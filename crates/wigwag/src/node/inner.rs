@@ -1,0 +1,187 @@
+//! What the clones of a node, its listeners and its sessions share.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use wigwag_link::budget::Pools;
+use wigwag_link::resume::{Ticket, Tickets};
+use wigwag_link::{Code, Identity, Opened, features};
+use wigwag_net::source::Source;
+use wigwag_net::strangers::Strangers;
+use wigwag_net::{Address, Connection};
+use wigwag_wire::ReadBuf;
+
+use super::dial::{Beginning, DialedLink};
+use super::options::NodeOptions;
+use super::sessions::Sessions;
+use super::{drive, runtime};
+use crate::error::NodeError;
+use crate::events::{Announcer, SessionChange};
+use crate::exports::Exports;
+use crate::limits::{DROP_WAIT, SESSION_TTL_MAX};
+use crate::lock::lock;
+use crate::random;
+use crate::session::connection::Carrier;
+use crate::session::resumption::{Resuming, Right};
+use crate::session::{Begun, Link, Owner, buffers};
+
+pub(crate) struct Inner {
+    pub(crate) node: u128,
+    pub(crate) incarnation: u128,
+    pub(crate) options: NodeOptions,
+    pub(crate) announcer: Announcer,
+    /// Pools that all sessions share.
+    pub(crate) pools: Arc<Pools>,
+    pub(crate) exports: Arc<Exports>,
+    pub(crate) sessions: Mutex<Sessions>,
+    /// A link was added to `sessions`.
+    pub(crate) arrived: Notify,
+    /// Incarnations with which a session is being opened.
+    pub(crate) beginning: Mutex<Beginning>,
+    pub(crate) dialed: Mutex<HashMap<Address, DialedLink>>,
+    pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
+    pub(crate) strangers: Arc<Strangers>,
+    pub(crate) runtime: Handle,
+    pub(crate) closed: AtomicBool,
+    /// How long an asker looks for its answer before it sleeps.
+    pub(crate) watch: Mutex<Duration>,
+}
+
+impl Inner {
+    /// Who we are, with a fresh nonce.
+    pub(crate) fn identity(&self) -> Identity {
+        Identity {
+            node: self.node,
+            incarnation: self.incarnation,
+            nonce: random::id(),
+            offered: self.options.features(),
+            required: 0,
+            limits: self.options.limits,
+        }
+    }
+
+    pub(crate) fn check_open(&self) -> Result<(), NodeError> {
+        if self.closed.load(Ordering::Acquire) { Err(NodeError::Closed) } else { Ok(()) }
+    }
+
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+        lock(&self.sessions)
+    }
+
+    /// The living link with that incarnation.
+    pub(crate) fn link_with(&self, incarnation: u128) -> Option<Arc<Link>> {
+        let sessions = self.sessions();
+        sessions.with(incarnation).find(|link| link.sending().ended.is_none()).cloned()
+    }
+
+    /// How long a session is kept here after a cut, as a dialer is told.
+    pub(crate) fn ttl_ms(&self) -> u64 {
+        u64::try_from(self.options.ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The session is open: somebody must turn its crank. `dialed` is the address if it was us.
+    pub(crate) fn start(
+        self: &Arc<Inner>,
+        connection: Connection,
+        input: ReadBuf,
+        opened: &Opened,
+        dialed: Option<Address>,
+    ) -> Result<Arc<Link>, NodeError> {
+        let Opened { session, token, ttl_ms, peer } = *opened;
+        let ours = self.identity();
+        let both = features::on(peer.offered) & ours.offered & features::RESUME != 0;
+        let ttl = Duration::from_millis(if both { ttl_ms } else { 0 });
+        let is_dialer = dialed.is_some();
+        let source = (!is_dialer).then(|| Source::of(&connection));
+        let right = match dialed {
+            Some(address) => Right::Dialer(Ticket::new(session, token), address),
+            None => Right::Listener(Tickets::new(token)),
+        };
+        let resuming = Resuming::new(session, ttl.min(SESSION_TTL_MAX), right);
+        let begun = Begun {
+            ours,
+            peer,
+            dialed: is_dialer,
+            resuming,
+            pools: self.pools.clone(),
+            owner: Arc::downgrade(self) as Weak<dyn Owner>,
+        };
+        let exports = self.exports.clone();
+        let link = Link::new(&connection, begun, exports, self.announcer.clone());
+        let mut sessions = self.sessions();
+        // Looked at under the lock that close takes: no link begins behind its back.
+        self.check_open()?;
+        let replaced = sessions.with(peer.incarnation).filter(|old| old.is_doubtful());
+        replaced.for_each(|old| old.halt());
+        sessions.add(&link, source);
+        drop(sessions);
+        self.arrived.notify_waiters();
+        link.announce(SessionChange::Opened);
+        let carrier = link.carrier().clone();
+        self.tend(link.clone(), carrier, connection, input);
+        Ok(link)
+    }
+
+    /// Has the runtime care for a session on a connection.
+    pub(crate) fn tend(
+        self: &Arc<Inner>,
+        link: Arc<Link>,
+        carrier: Arc<Carrier>,
+        connection: Connection,
+        input: ReadBuf,
+    ) {
+        let node = Arc::downgrade(self);
+        self.runtime.spawn(drive::tend(link, carrier, connection, input, node));
+    }
+
+    /// The link is over.
+    pub(crate) fn forget(&self, link: &Arc<Link>) {
+        self.sessions().remove(link);
+        lock(&self.dialed).retain(|_, dialed| {
+            // Held: somebody is dialing there at this moment.
+            dialed.try_lock().map_or(true, |dialed| {
+                dialed.as_ref().is_none_or(|living| !Arc::ptr_eq(living, link))
+            })
+        });
+    }
+
+    /// Lets nobody in any more.
+    pub(crate) fn stop_listening(&self) {
+        self.closed.store(true, Ordering::Release);
+        lock(&self.listeners).drain(..).for_each(|listener| listener.abort());
+    }
+}
+
+impl Owner for Inner {
+    fn spare_channels(&self) {
+        let cut = self.sessions().take_cut();
+        cut.inspect(|cut| cut.dismiss(Code::TOO_MANY, "its channels were needed for others"));
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop_listening();
+        buffers::publish_all();
+        let sessions = std::mem::take(&mut *self.sessions());
+        let living = sessions.iter().filter(|link| link.sending().ended.is_none());
+        let links: Vec<Arc<Link>> = living.cloned().collect();
+        for link in &links {
+            if !link.flush_blocking(DROP_WAIT) {
+                let left = link.sending().sender.outbox.untaken_frames();
+                tracing::warn!(peer = %link.peer, left, "a node was dropped with unsent messages");
+            }
+        }
+        // To end a socket while the peer still talks to it would take from the peer what it has not
+        // read yet. Where the runtime goes on, the links have time to end in good order.
+        runtime::linger(&self.runtime, links);
+    }
+}
+
+/// A node that may be gone.
+pub(crate) type WeakNode = Weak<Inner>;

@@ -1,0 +1,145 @@
+//! The sessions of a node: how many peers may open, and which of them give way to newcomers.
+//!
+//! A peer can open sessions faster than it can use them. So a session over which nothing has ever come
+//! lives for a few seconds only, in places of its own; one source has at most half of all places; and
+//! where no place is left, a session that has lost its connection goes before a newcomer is refused.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use wigwag_link::resume::Claim;
+use wigwag_link::{Code, LinkError};
+use wigwag_net::source::Source;
+
+use crate::limits::{SESSIONS_MAX, SESSIONS_PER_SOURCE_MAX, SILENT_SESSIONS_MAX};
+use crate::session::Link;
+
+/// The sessions that live, in the order in which they began.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    entries: Vec<Entry>,
+    /// Sessions that peers have opened, by source.
+    counts: HashMap<Source, usize>,
+    /// Sessions over which nothing may have come yet, oldest first.
+    silent: VecDeque<Arc<Link>>,
+}
+
+/// A session and the fields that searches compare: a search through thousands touches no link.
+struct Entry {
+    link: Arc<Link>,
+    incarnation: u128,
+    session: u128,
+    /// Whence it was opened; `None` if this node has dialed.
+    source: Option<Source>,
+}
+
+impl Sessions {
+    /// Adds a session; `source` if a peer has opened it.
+    pub(crate) fn add(&mut self, link: &Arc<Link>, source: Option<Source>) {
+        if let Some(source) = &source {
+            *self.counts.entry(source.clone()).or_default() += 1;
+            self.silent.push_back(link.clone());
+        }
+        self.entries.push(Entry {
+            link: link.clone(),
+            incarnation: link.identity.incarnation,
+            session: link.resuming.session(),
+            source,
+        });
+    }
+
+    /// Removes a session; false when it is not there.
+    pub(crate) fn remove(&mut self, link: &Arc<Link>) -> bool {
+        let at = self.entries.iter().position(|entry| Arc::ptr_eq(&entry.link, link));
+        let Some(entry) = at.map(|at| self.entries.remove(at)) else { return false };
+        self.silent.retain(|silent| !Arc::ptr_eq(silent, link));
+        if let Some(source) = entry.source
+            && let Some(count) = self.counts.get_mut(&source)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&source);
+            }
+        }
+        true
+    }
+
+    /// Every session.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Link>> {
+        self.entries.iter().map(|entry| &entry.link)
+    }
+
+    /// Those with that incarnation of a peer: more than one if a node has dialed itself.
+    pub(crate) fn with(&self, incarnation: u128) -> impl Iterator<Item = &Arc<Link>> {
+        let mine = self.entries.iter().filter(move |entry| entry.incarnation == incarnation);
+        mine.map(|entry| &entry.link)
+    }
+
+    /// The living session that a dialer claims.
+    pub(crate) fn claimed(&self, claim: &Claim) -> Option<Arc<Link>> {
+        let mine = self.entries.iter().filter(|entry| entry.session == claim.session);
+        let mut living = mine.map(|entry| &entry.link).filter(|link| !link.is_over());
+        living.find(|link| link.resuming.is_claimed_by(claim)).cloned()
+    }
+
+    /// Makes a place for a session that a peer from `source` is about to open, while `opening` others
+    /// are. Adds the sessions that go for it to `evicted`, whatever comes of it: they are no longer in
+    /// the table, and the caller tells their peers.
+    pub(crate) fn make_place(
+        &mut self,
+        source: &Source,
+        opening: usize,
+        evicted: &mut Vec<Arc<Link>>,
+    ) -> Result<(), LinkError> {
+        if self.silent.len() >= SILENT_SESSIONS_MAX {
+            self.silent.retain(|link| link.is_silent() && !link.is_over());
+            if self.silent.len() >= SILENT_SESSIONS_MAX {
+                evicted.extend(self.take_silent());
+            }
+        }
+        let full = |rule| LinkError::Misbehaved { code: Code::TOO_MANY, rule };
+        if self.counts.get(source).copied().unwrap_or(0) >= SESSIONS_PER_SOURCE_MAX {
+            let spared = self.take_spare(|from| from == source);
+            evicted.push(spared.ok_or(full("one source has at most 4096 sessions with a node"))?);
+        }
+        if self.counts.values().sum::<usize>() + opening >= SESSIONS_MAX {
+            let spared = self.take_spare(|_| true);
+            evicted.push(spared.ok_or(full("a node has at most 8192 sessions"))?);
+        }
+        Ok(())
+    }
+
+    /// Takes the oldest session over which nothing has come yet.
+    pub(crate) fn take_silent(&mut self) -> Option<Arc<Link>> {
+        while let Some(link) = self.silent.pop_front() {
+            if link.is_silent() && self.remove(&link) {
+                return Some(link);
+            }
+        }
+        None
+    }
+
+    /// Takes a session that can be spared: one over which nothing has come yet, or else the one that has
+    /// been without a connection for longest.
+    fn take_spare(&mut self, is_meant: impl Fn(&Source) -> bool) -> Option<Arc<Link>> {
+        let meant = |entry: &&Entry| entry.source.as_ref().is_some_and(&is_meant);
+        let candidates = || self.entries.iter().filter(meant).map(|entry| &entry.link);
+        let silent = candidates().find(|link| link.is_silent());
+        let spare = silent.cloned().or_else(|| longest_cut(candidates()))?;
+        self.remove(&spare);
+        Some(spare)
+    }
+
+    /// Takes the session that has been without a connection for longest, whoever has opened it.
+    pub(crate) fn take_cut(&mut self) -> Option<Arc<Link>> {
+        let opened = self.entries.iter().filter(|entry| entry.source.is_some());
+        let cut = longest_cut(opened.map(|entry| &entry.link))?;
+        self.remove(&cut);
+        Some(cut)
+    }
+}
+
+fn longest_cut<'a>(links: impl Iterator<Item = &'a Arc<Link>>) -> Option<Arc<Link>> {
+    let cut = links.filter_map(|link| Some((link.cut_since()?, link)));
+    cut.min_by_key(|(since, _)| *since).map(|(_, link)| link.clone())
+}

@@ -1,0 +1,287 @@
+//! The asks of a session that have no answer yet: its slots, and which of them are free.
+//!
+//! A slot's place never changes, so a slot is reached without a lock. The numbers of the free ones
+//! lie under one; a sender's turn takes some at a time and gives back what it did not use.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Poll, Waker};
+
+use crate::limits::{ASKS_MAX, PIPELINE_ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
+use crate::replies::ring::Ring;
+use crate::replies::rings::{RING_MIN, Rings};
+use crate::replies::slot::{Cold, Completed, Failure, Fetched, Hot, Slot};
+
+/// Slots that are made first; then twice as many, and so on. Most sessions ask little.
+const FIRST: usize = 64;
+const CHUNKS: usize = (SINGLE_ASKS_MAX / FIRST).ilog2() as usize + 1;
+
+/// In which chunk a slot lies, and where in it.
+#[inline(always)]
+fn place(number: u32) -> (usize, usize) {
+    let from_first = number as usize + FIRST;
+    let chunk = (from_first / FIRST).ilog2();
+    (chunk as usize, from_first - (FIRST << chunk))
+}
+
+/// All slots of a session.
+pub(crate) struct Asks {
+    chunks: [OnceLock<Chunk>; CHUNKS],
+    free: Mutex<Free>,
+    /// Those at the end of the table that pipelines have.
+    pub(crate) rings: Rings,
+}
+
+struct Chunk {
+    hot: Box<[Hot]>,
+    cold: Box<[Cold]>,
+}
+
+impl Chunk {
+    fn new(slots: usize) -> Chunk {
+        Chunk {
+            hot: (0..slots).map(|_| Hot::new()).collect(),
+            cold: (0..slots).map(|_| Cold::new()).collect(),
+        }
+    }
+
+    fn slot(&self, at: usize) -> Option<Slot<'_>> {
+        Some(Slot { hot: self.hot.get(at)?, cold: self.cold.get(at)? })
+    }
+}
+
+struct Free {
+    numbers: Vec<u32>,
+    /// Slots that have been in use ever.
+    used: usize,
+    /// As many as there may be beside those of rings.
+    most: usize,
+    /// As many as rings leave to single asks.
+    least: usize,
+    /// Somebody has found none.
+    wanted: bool,
+}
+
+impl Free {
+    /// As many as single asks may have.
+    fn singles(&self) -> usize {
+        self.most.min(SINGLE_ASKS_MAX)
+    }
+}
+
+impl Asks {
+    /// Slots for a peer that holds `most` asks for us.
+    pub(crate) fn new(most: u64) -> Asks {
+        let most = usize::try_from(most).unwrap_or(usize::MAX).min(ASKS_MAX);
+        Asks {
+            chunks: [const { OnceLock::new() }; CHUNKS],
+            free: Mutex::new(Free {
+                numbers: Vec::new(),
+                used: 0,
+                most,
+                least: SINGLE_ASKS_MIN.min(most / 4),
+                wanted: false,
+            }),
+            rings: Rings::new(most),
+        }
+    }
+
+    /// A ring of at least `most` slots, or of as many as there are together; `None`: there are none.
+    pub(crate) fn open_ring(&self, most: usize) -> Option<Arc<Ring>> {
+        let most = most.clamp(RING_MIN as usize, PIPELINE_ASKS_MAX).next_power_of_two();
+        let mut free = self.free();
+        for bits in (RING_MIN.ilog2()..=most.ilog2()).rev() {
+            if let Some(ring) = self.rings.reuse(bits) {
+                return Some(ring);
+            }
+            let places = 1 << bits;
+            let left = free.most.saturating_sub(places);
+            if left >= free.used.max(free.least) {
+                free.most = left;
+                return Some(self.rings.add_below(bits));
+            }
+        }
+        None
+    }
+
+    /// The slots of a ring are free. True when somebody had found none and must be woken.
+    pub(crate) fn close_ring(&self, ring: &Arc<Ring>) -> bool {
+        let mut free = self.free();
+        free.most += self.rings.remove(ring);
+        std::mem::take(&mut free.wanted)
+    }
+
+    /// What every ask touches of a slot, if it was ever in use.
+    #[inline(always)]
+    pub(crate) fn hot(&self, number: u32) -> Option<&Hot> {
+        let (chunk, at) = place(number);
+        self.chunks.get(chunk)?.get()?.hot.get(at)
+    }
+
+    /// The slot of that number, if it was ever in use.
+    pub(crate) fn slot(&self, number: u32) -> Option<Slot<'_>> {
+        let (chunk, at) = place(number);
+        self.chunks.get(chunk)?.get()?.slot(at)
+    }
+
+    /// Takes the numbers of up to `most` free slots. None: all are in use, and who gives some back
+    /// will hear that they are wanted.
+    pub(crate) fn take(&self, most: usize, into: &mut Vec<u32>) {
+        let mut free = self.free();
+        let used = free.numbers.len().min(most);
+        let from = free.numbers.len() - used;
+        into.extend(free.numbers.drain(from..));
+        let fresh = (most - used).min(free.singles() - free.used);
+        let generation = if fresh > 0 { self.rings.generation() } else { 0 };
+        for number in (free.used..free.used + fresh).map(|number| number as u32) {
+            let (chunk, at) = place(number);
+            let chunk = self.chunks[chunk].get_or_init(|| Chunk::new(FIRST << chunk));
+            chunk.hot[at].begin(generation);
+            into.push(number);
+        }
+        free.used += fresh;
+        free.wanted |= used + fresh == 0;
+    }
+
+    /// The same for a single slot, which is opened: its number and generation.
+    pub(crate) fn open(&self) -> Option<(u32, u32)> {
+        let mut one = Vec::with_capacity(1);
+        self.take(1, &mut one);
+        let number = one.pop()?;
+        Some((number, self.hot(number)?.open()))
+    }
+
+    /// Gives numbers back. True when somebody had found none and must be woken.
+    pub(crate) fn give_back(&self, numbers: impl IntoIterator<Item = u32>) -> bool {
+        let mut free = self.free();
+        free.numbers.extend(numbers);
+        std::mem::take(&mut free.wanted)
+    }
+
+    /// True when [`take`](Self::take) would find some.
+    pub(crate) fn any_free(&self) -> bool {
+        let free = self.free();
+        !free.numbers.is_empty() || free.used < free.singles()
+    }
+
+    /// The answer to the ask in a slot.
+    #[inline]
+    pub(crate) fn complete(&self, (number, generation): (u32, u32), value: &[u8]) -> Completed {
+        if self.hot(number).is_some_and(|slot| slot.complete(generation, value)) {
+            return Completed::In(None);
+        }
+        let slot = self.slot(number);
+        slot.map_or(Completed::NotOpen, |slot| slot.complete_slowly(generation, value))
+    }
+
+    /// The ask in a slot has no answer.
+    pub(crate) fn fail(
+        &self,
+        (number, generation): (u32, u32),
+        failure: impl FnOnce() -> Failure,
+    ) -> Completed {
+        match self.slot(number) {
+            Some(slot) => slot.fail(generation, failure()),
+            None => Completed::NotOpen,
+        }
+    }
+
+    /// Fetches an answer; its slot is free then, and the caller gives its number back.
+    pub(crate) fn poll(&self, number: u32, generation: u32, waker: &Waker) -> Poll<Fetched> {
+        match self.slot(number) {
+            Some(slot) => slot.poll(generation, waker),
+            None => Poll::Ready(None),
+        }
+    }
+
+    /// An ask has never left; nor have those of the same pipeline behind it.
+    pub(crate) fn lose_from(&self, asker: (u32, u32)) {
+        if asker.0 >= self.rings.floor()
+            && let Some(ring) = self.rings.find(asker.0)
+        {
+            ring.lose_from(asker);
+        }
+    }
+
+    /// None of those who wait will hear anything; gives whom to wake.
+    pub(crate) fn fail_all(&self, failure: impl Fn() -> Failure) -> Vec<Waker> {
+        let (kind, why) = *failure();
+        let mut wakers = self.rings.end(&(kind, why.into()));
+        wakers.extend(self.slots().filter_map(|slot| slot.fail_any(&failure)));
+        wakers
+    }
+
+    /// Asks that somebody waits for. One that is answered and not fetched holds nobody up.
+    pub(crate) fn waiting(&self) -> usize {
+        self.rings.waiting() + self.slots().filter(|slot| slot.is_waiting()).count()
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Slot<'_>> {
+        let chunks = self.chunks.iter().filter_map(OnceLock::get);
+        chunks.flat_map(|chunk| {
+            chunk.hot.iter().zip(&chunk.cold).map(|(hot, cold)| Slot { hot, cold })
+        })
+    }
+
+    fn free(&self) -> MutexGuard<'_, Free> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_given_once_and_have_an_end() {
+        let asks = Asks::new(1500);
+        let mut taken = Vec::new();
+        asks.take(1000, &mut taken);
+        asks.take(1000, &mut taken);
+        taken.sort_unstable();
+        assert!(taken.iter().copied().eq(0..1500));
+        assert!(!asks.any_free());
+        assert_eq!(asks.open(), None);
+        assert!(asks.give_back([7]), "somebody found none");
+        assert!(!asks.give_back([9]), "it has been said");
+        let (number, generation) = asks.open().expect("two are free");
+        assert!(number == 7 || number == 9);
+        assert_eq!(asks.waiting(), 1);
+        assert!(matches!(asks.complete((number, generation), b"x"), Completed::In(None)));
+        assert_eq!(asks.waiting(), 0);
+        assert!(matches!(asks.complete((1499, 1), b"x"), Completed::NotOpen));
+        assert!(matches!(asks.complete((1 << 20, 0), b"x"), Completed::NotOpen));
+    }
+
+    #[test]
+    fn every_number_has_a_place_of_its_own() {
+        let mut next = [0; CHUNKS];
+        for number in 0..SINGLE_ASKS_MAX as u32 {
+            let (chunk, at) = place(number);
+            assert_eq!(at, next[chunk]);
+            assert!(at < FIRST << chunk);
+            next[chunk] += 1;
+        }
+    }
+
+    /// A far asker wants as many as a round trip holds.
+    #[test]
+    fn a_pipeline_of_the_largest_size_leaves_single_asks_their_own() {
+        let asks = Asks::new(ASKS_MAX as u64);
+        let ring = asks.open_ring(PIPELINE_ASKS_MAX).expect("nobody has any");
+        assert_eq!(ring.places() as usize, PIPELINE_ASKS_MAX);
+        let mut taken = Vec::new();
+        asks.take(usize::MAX, &mut taken);
+        assert_eq!(taken.len(), SINGLE_ASKS_MAX);
+        assert!(taken.iter().all(|slot| *slot < asks.rings.floor()));
+        assert!(asks.open_ring(64).is_none());
+    }
+
+    #[test]
+    fn a_table_is_no_larger_than_it_may_be() {
+        let asks = Asks::new(u64::MAX);
+        let mut taken = Vec::new();
+        asks.take(usize::MAX, &mut taken);
+        assert_eq!(taken.len(), SINGLE_ASKS_MAX);
+    }
+}

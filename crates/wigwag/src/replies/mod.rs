@@ -1,0 +1,6 @@
+//! Where the replies to a session's asks arrive: a table of slots, and a ring for each pipeline.
+
+pub(crate) mod asks;
+pub(crate) mod ring;
+pub(crate) mod rings;
+pub(crate) mod slot;

@@ -1,0 +1,419 @@
+//! Our end of a channel to one actor: how a call gets from the caller into the link.
+//!
+//! First the turn's buffer, without a lock; where that does not reach, the shared path: under the
+//! link's lock, with the queue of those who wait.
+
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use bytes::Bytes;
+use wigwag_actor::{Attempt, CallError, CallErrorKind, Message, Slot, SmallReply, Ticket, turn};
+use wigwag_link::frame::Frame;
+use wigwag_link::session::CallRefused;
+use wigwag_link::write;
+use wigwag_wire::Buffer;
+use wigwag_wire::run::Joiner;
+use wigwag_wire::small::Window;
+
+use crate::limits::{CODEC_FIXED, PILE_BYTES};
+use crate::session::buffers::{self, Encoded, Lend};
+use crate::session::{Attached, Link, Sending};
+
+/// A channel; dropping it detaches.
+pub(crate) struct Channel {
+    pub(crate) link: Arc<Link>,
+    pub(crate) number: u64,
+    /// The actor's address, for errors.
+    pub(crate) target: Arc<str>,
+    /// Arguments whose types have a width go in that form.
+    pub(crate) is_fixed: bool,
+}
+
+/// The arguments of a call, as the caller has them.
+pub(crate) trait Arguments {
+    /// Writes them into a window if they are short whatever their values are. `fixed`: in the form of
+    /// fixed width if they have one.
+    fn encode_small(&self, fixed: bool, window: &mut Window, place: usize) -> Option<usize>;
+
+    /// Appends them.
+    fn encode(&self, fixed: bool, out: &mut Buffer);
+}
+
+impl<M: Message> Arguments for M {
+    #[inline(always)]
+    fn encode_small(&self, fixed: bool, window: &mut Window, place: usize) -> Option<usize> {
+        if fixed && let Some(end) = self.encode_fixed(window, place) {
+            return Some(end);
+        }
+        Message::encode_small(self, window, place)
+    }
+
+    #[inline]
+    fn encode(&self, fixed: bool, out: &mut Buffer) {
+        if !(fixed && out.small_if(|window| self.encode_fixed(window, 0))) {
+            self.encode_arguments(out);
+        }
+    }
+}
+
+/// What the caller does after a call was published on the shared path.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Then {
+    /// Goes on: the driver is woken on the empty edge.
+    GoOn,
+    /// Polls the answer next, which flushes.
+    Poll,
+}
+
+impl Channel {
+    /// Opens a channel to the actor that the peer exports as `name`. Waits while as many ATTACHes as
+    /// the peer bears have no answer yet.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the channel is given back.
+    pub(crate) async fn attach(
+        link: Arc<Link>,
+        name: &str,
+        schema_hash: u64,
+        target: &Arc<str>,
+    ) -> Result<(Channel, Attached), CallError> {
+        let (number, answer) = link.send_attach(name, schema_hash, target).await?;
+        let mut channel = Channel { link, number, target: target.clone(), is_fixed: false };
+        channel.link.flush();
+        match answer.await {
+            Ok(Ok(attached)) => {
+                channel.is_fixed = attached.codec == CODEC_FIXED;
+                Ok((channel, attached))
+            }
+            Ok(Err(kind)) => Err(CallError::new(kind, target)),
+            Err(_) => match channel.link.sending().check(target) {
+                Err(error) => Err(error),
+                Ok(()) => Err(CallError::new(CallErrorKind::NotDelivered, target)),
+            },
+        }
+    }
+
+    /// Sends a tell.
+    ///
+    /// In a turn: no lock, no allocation in steady state. Outside: one lock, and one wake of the
+    /// driver when nothing was waiting.
+    #[inline(always)]
+    pub(crate) fn tell(
+        &self,
+        lend: Option<&Lend<'_>>,
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+            joiner.tell(out, self.number, method, small)
+        };
+        if !ticket.is_parked() && buffers::join(&self.link, self.number, lend, join) {
+            return Attempt::Sent(());
+        }
+        self.tell_alone(method, arguments, ticket, waker)
+    }
+
+    /// A tell that is not joined to those before it. Apart, so that the way of nearly all tells of a
+    /// busy session is short.
+    #[inline(never)]
+    fn tell_alone(
+        &self,
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let whole = |out: &mut Buffer| {
+            write::tell(out, self.number, method, |out| arguments.encode(self.is_fixed, out))
+        };
+        let encode = |out: &mut Buffer| {
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+            write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
+        };
+        let note = |joiner: &mut Joiner| joiner.told(self.number, method);
+        self.send(encode, note, &whole, ticket, waker)
+    }
+
+    /// Sends an ask from a slot that the caller has.
+    #[inline(always)]
+    pub(crate) fn ask_from(
+        &self,
+        lend: &Lend<'_>,
+        asker: (u32, u32),
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+            joiner.ask(out, self.number, asker, method, small)
+        };
+        if !ticket.is_parked() && buffers::join(&self.link, self.number, Some(lend), join) {
+            return Attempt::Sent(());
+        }
+        self.ask_from_alone(asker, method, arguments, ticket, waker)
+    }
+
+    /// The same for an ask that is not joined to those before it.
+    #[inline(never)]
+    fn ask_from_alone(
+        &self,
+        asker: (u32, u32),
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let whole = |out: &mut Buffer| {
+            write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
+        };
+        let encode = |out: &mut Buffer| {
+            let small =
+                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+            write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
+        };
+        let note = |joiner: &mut Joiner| joiner.asked(self.number, asker, method);
+        self.send(encode, note, &whole, ticket, waker)
+    }
+
+    /// First into the turn, with `encode`; where that does not reach, `whole` writes it.
+    #[inline(always)]
+    fn send(
+        &self,
+        encode: impl FnOnce(&mut Buffer) -> usize,
+        note: impl FnOnce(&mut Joiner),
+        whole: &dyn Fn(&mut Buffer) -> usize,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        if !ticket.is_parked() {
+            match buffers::call(&self.link, self.number, encode, note) {
+                Encoded::Done(()) => return Attempt::Sent(()),
+                Encoded::NotHere => {}
+                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+            }
+        }
+        self.send_shared(whole, ticket, waker, Then::GoOn)
+    }
+
+    /// Sends an ask. It takes credit and a slot, both or neither.
+    #[inline(always)]
+    pub(crate) fn ask(
+        &self,
+        method: u32,
+        arguments: &impl Arguments,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        now: bool,
+    ) -> Attempt<Slot> {
+        let whole = |out: &mut Buffer, asker| {
+            write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
+        };
+        if !ticket.is_parked() {
+            let encode = |out: &mut Buffer, asker| {
+                let small = |window: &mut Window, place| {
+                    arguments.encode_small(self.is_fixed, window, place)
+                };
+                write::small_ask(out, self.number, asker, method, small)
+                    .unwrap_or_else(|| whole(out, asker))
+            };
+            match buffers::ask(&self.link, self.number, encode) {
+                Encoded::Done((number, generation)) => {
+                    return Attempt::Sent(Slot::new(number, generation));
+                }
+                Encoded::NotHere => {}
+                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+            }
+        }
+        let then = if now { Then::Poll } else { Then::GoOn };
+        self.ask_shared(&whole, ticket, waker, then)
+    }
+
+    #[inline(never)]
+    fn ask_shared(
+        &self,
+        encode: &dyn Fn(&mut Buffer, (u32, u32)) -> usize,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        then: Then,
+    ) -> Attempt<Slot> {
+        let Some(asker) = self.link.asks.open() else {
+            self.park_for_slot(ticket, waker);
+            return Attempt::Full;
+        };
+        let (number, generation) = asker;
+        let outcome = self.send_shared(&|out: &mut Buffer| encode(out, asker), ticket, waker, then);
+        if let Attempt::Sent(()) = outcome {
+            return Attempt::Sent(Slot::new(number, generation));
+        }
+        if let Some(slot) = self.link.asks.slot(number) {
+            slot.close_unsent(generation);
+        }
+        self.link.free_slot(number);
+        match outcome {
+            Attempt::Failed(error) => Attempt::Failed(error),
+            _ => Attempt::Full,
+        }
+    }
+
+    /// The reply, if it has come and is small.
+    #[inline]
+    pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
+        let place = self.link.asks.hot(slot.index())?;
+        let length = place.take_small(slot.generation(), into)?;
+        buffers::free_slot(&self.link, slot.index());
+        Some(length)
+    }
+
+    /// The reply; what waits is flushed when it is not there.
+    pub(crate) fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
+        let asks = &self.link.asks;
+        let Poll::Ready(fetched) = asks.poll(slot.index(), slot.generation(), waker) else {
+            if !turn::is_open() {
+                self.link.flush();
+            }
+            return Poll::Pending;
+        };
+        let Some(answer) = fetched else {
+            return Poll::Ready(Err(CallError::new(CallErrorKind::Unknown, &self.target)));
+        };
+        self.link.free_slot(slot.index());
+        Poll::Ready(answer.map_err(|failed| {
+            let (kind, text) = *failed;
+            CallError::new(kind, &self.target).with_detail(&text)
+        }))
+    }
+
+    /// Nobody waits for the answer any more: the peer may save the work.
+    pub(crate) fn cancel(&self, slot: Slot) {
+        let place = self.link.asks.slot(slot.index());
+        let Some(place) = place else { return };
+        if place.abandon(slot.generation()) {
+            self.link.free_slot(slot.index());
+            return;
+        }
+        buffers::publish(&self.link);
+        let mut sending = self.link.sending();
+        if sending.ended.is_none() {
+            let (slot, generation) = (u64::from(slot.index()), u64::from(slot.generation()));
+            let cancel = Frame::Cancel { slot, generation };
+            sending.sender.outbox.append(|out| write::any(out, &cancel));
+            drop(sending);
+            self.link.wake_driver();
+        }
+    }
+
+    #[inline(never)]
+    fn send_shared(
+        &self,
+        encode: &dyn Fn(&mut Buffer) -> usize,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        then: Then,
+    ) -> Attempt<()> {
+        // What this turn has sent before goes before.
+        buffers::publish(&self.link);
+        let mut sending = self.link.sending();
+        if let Err(error) = self.check(&sending) {
+            return Attempt::Failed(Box::new(error));
+        }
+        let was_idle = sending.sender.outbox.is_idle();
+        let Sending { sender, channels, .. } = &mut *sending;
+        let parked = &channels[self.number as usize].parked;
+        let free = sender.window(self.number).map_or(0, |window| window.free());
+        let may_pass = |units: u64| parked.may_pass(ticket, free / units);
+        let outcome = sender.call_if(self.number, encode, may_pass);
+        match outcome {
+            Ok(()) => self.sent(sending, ticket, was_idle, then),
+            Err(CallRefused::TooLarge { body }) => {
+                Attempt::Failed(Box::new(self.too_large(Some(body))))
+            }
+            Err(refused) => {
+                let tell_peer = match refused {
+                    CallRefused::NoCredit { units } => sending.sender.stuck(self.number, units),
+                    _ => false,
+                };
+                sending.statistics.credit_stalls += 1;
+                if let Some(waker) = waker {
+                    sending.channels[self.number as usize].parked.park(ticket, waker);
+                }
+                drop(sending);
+                if tell_peer {
+                    buffers::flush_soon(&self.link);
+                }
+                Attempt::Full
+            }
+        }
+    }
+
+    fn sent(
+        &self,
+        mut sending: std::sync::MutexGuard<'_, Sending>,
+        ticket: &mut Ticket,
+        was_idle: bool,
+        then: Then,
+    ) -> Attempt<()> {
+        let channel = &mut sending.channels[self.number as usize];
+        channel.parked.leave(ticket);
+        channel.called += 1;
+        let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
+        drop(sending);
+        if turn::is_open() {
+            buffers::flush_soon(&self.link);
+        } else if piled {
+            self.link.flush();
+        } else if was_idle && then == Then::GoOn {
+            self.link.wake_driver();
+        }
+        Attempt::Sent(())
+    }
+
+    fn check(&self, sending: &Sending) -> Result<(), CallError> {
+        sending.check(&self.target)?;
+        let channel = sending.channels.get(self.number as usize);
+        match channel.map(|channel| channel.gone) {
+            Some(None) => Ok(()),
+            Some(Some(kind)) => Err(CallError::new(kind, &self.target)),
+            None => Err(CallError::new(CallErrorKind::Unknown, &self.target)),
+        }
+    }
+
+    #[cold]
+    fn too_large(&self, body: Option<usize>) -> CallError {
+        let most = self.link.identity.limits.frame_max;
+        let text = match body {
+            Some(body) => format!("it has {body} bytes, the peer accepts {most}"),
+            None => format!("the peer accepts {most} bytes"),
+        };
+        CallError::new(CallErrorKind::TooLarge, &self.target).with_detail(&text)
+    }
+
+    #[cold]
+    fn park_for_slot(&self, ticket: &mut Ticket, waker: Option<&Waker>) {
+        let Some(waker) = waker else { return };
+        {
+            let mut sending = self.link.sending();
+            if let Some(channel) = sending.channels.get_mut(self.number as usize) {
+                channel.parked.park(ticket, waker);
+            }
+        }
+        // A slot that came free between our look and our parking has woken nobody.
+        if self.link.asks.any_free() {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        buffers::publish(&self.link);
+        self.link.detach(self.number);
+    }
+}

@@ -1,0 +1,5 @@
+//! How a call gets from its caller into a session: channels, and the references that hold them.
+
+pub(crate) mod channel;
+pub(crate) mod dynamic;
+pub(crate) mod remote;

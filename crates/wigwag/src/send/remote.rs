@@ -1,0 +1,240 @@
+//! References to actors of other nodes: typed, and by name only.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use bytes::Bytes;
+use wigwag_actor::answers::Answers;
+use wigwag_actor::at_hand::Borrower;
+use wigwag_actor::pipeline::Asks;
+use wigwag_actor::schema::FIRST_METHOD;
+use wigwag_actor::{
+    Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply, Ticket,
+    Watch, turn,
+};
+
+use crate::replies::ring::Ring;
+use crate::send::channel::Channel;
+use crate::send::dynamic::Described;
+use crate::session::buffers::Lend;
+
+/// A route to an actor whose interface both sides know.
+pub(crate) struct Remote<I> {
+    channel: Channel,
+    /// The receiver's number of each of our methods, where the schemas differ.
+    numbers: Option<Vec<Option<u32>>>,
+    borrower: Borrower,
+    watch: Watch,
+    interface: PhantomData<fn() -> I>,
+}
+
+impl<I: Interface> Remote<I> {
+    /// `described` is given when the peer's schema differs from ours; `watch` is how long an asker
+    /// looks for its answer before it sleeps.
+    pub(crate) fn new(
+        channel: Channel,
+        described: Option<&Described>,
+        watch: Duration,
+    ) -> Remote<I> {
+        let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
+        Remote {
+            borrower: Borrower::new(channel.is_fixed),
+            channel,
+            numbers,
+            watch: Watch::new(watch),
+            interface: PhantomData,
+        }
+    }
+
+    /// The receiver's number of the call's method, if the call can go there at all: every way of
+    /// sending asks this first.
+    #[inline]
+    fn number(&self, message: &I::Message) -> Result<u32, CallError> {
+        let ours = message.method();
+        // A constant wherever all calls of the interface travel.
+        if !message.travels() {
+            return Err(self.only_here(ours));
+        }
+        let Some(numbers) = &self.numbers else {
+            return Ok(ours);
+        };
+        let theirs = numbers.get((ours - FIRST_METHOD) as usize).copied().flatten();
+        theirs.ok_or_else(|| {
+            CallError::new(CallErrorKind::NoSuchMethod, &self.channel.target)
+                .with_detail(I::SCHEMA.method_name(ours))
+        })
+    }
+
+    #[cold]
+    fn only_here(&self, method: u32) -> CallError {
+        let text = format!("an argument of `{}` does not travel", I::SCHEMA.method_name(method));
+        CallError::new(CallErrorKind::OnlyHere, &self.channel.target).with_detail(&text)
+    }
+}
+
+/// The asks of a pipeline at a remote actor.
+struct Pipelined<I> {
+    remote: Arc<Remote<I>>,
+    ring: Arc<Ring>,
+    borrower: Borrower,
+}
+
+impl<I: Interface> Asks<I> for Pipelined<I> {
+    #[inline]
+    fn ask(
+        &mut self,
+        next: u64,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Full;
+        };
+        let number = match self.remote.number(call) {
+            Ok(number) => number,
+            Err(error) => return Attempt::Failed(Box::new(error)),
+        };
+        self.ring.set_sent(next + 1);
+        let most = self.ring.ahead(next);
+        let lend = Lend {
+            borrower: self.borrower,
+            method: call.method(),
+            ring: Some((&self.ring, next + 1, most)),
+        };
+        let asker = self.ring.asker(next);
+        let sent = self.remote.channel.ask_from(&lend, asker, number, call, ticket, waker);
+        if let Attempt::Sent(()) = sent {
+            *message = None;
+        } else {
+            self.ring.set_sent(next);
+        }
+        sent
+    }
+
+    fn poll_answers(
+        &mut self,
+        next: u64,
+        into: &mut Answers,
+        waker: &Waker,
+    ) -> Poll<Result<(), CallError>> {
+        let Poll::Ready(taken) = self.ring.poll(next, into, waker) else {
+            if !turn::is_open() {
+                self.remote.channel.link.flush();
+            }
+            return Poll::Pending;
+        };
+        Poll::Ready(taken.map_err(|(kind, why)| {
+            CallError::new(kind, &self.remote.channel.target).with_detail(&why)
+        }))
+    }
+
+    fn leave(&mut self, asked: u64) {
+        // Those that a turn still holds count too: their answers come.
+        self.ring.set_sent(asked);
+        if self.ring.leave() {
+            self.remote.channel.link.close_ring(&self.ring);
+        }
+    }
+
+    fn borrower(&self) -> Borrower {
+        self.borrower
+    }
+}
+
+/// The receiver's number for each of our methods, by name.
+fn map(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
+    ours.methods.iter().map(|method| theirs.number(method.name)).collect()
+}
+
+impl<I: Interface> Route<I> for Remote<I> {
+    #[inline]
+    fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Sent(());
+        };
+        let number = match self.number(call) {
+            Ok(number) => number,
+            Err(error) => return Attempt::Failed(Box::new(error)),
+        };
+        let lend = Lend { borrower: self.borrower, method: call.method(), ring: None };
+        let sent = self.channel.tell(Some(&lend), number, call, ticket, waker);
+        if let Attempt::Sent(()) = sent {
+            *message = None;
+        }
+        sent
+    }
+
+    #[inline]
+    fn ask(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+        now: bool,
+    ) -> Attempt<Slot> {
+        let Some(call) = message.as_ref() else {
+            return Attempt::Full;
+        };
+        let number = match self.number(call) {
+            Ok(number) => number,
+            Err(error) => return Attempt::Failed(Box::new(error)),
+        };
+        let sent = self.channel.ask(number, call, ticket, waker, now);
+        if let Attempt::Sent(_) = sent {
+            *message = None;
+        }
+        sent
+    }
+
+    #[inline]
+    fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
+        self.channel.take_reply(slot, into)
+    }
+
+    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
+        self.channel.poll_reply(slot, waker)
+    }
+
+    fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError> {
+        let link = &self.channel.link;
+        let Some(ring) = link.asks.open_ring(most) else {
+            let text = "all places for asks of this session are taken";
+            let error = CallError::new(CallErrorKind::Overloaded, &self.channel.target);
+            return Err(error.with_detail(text));
+        };
+        if let Some(ended) = &link.sending().ended {
+            ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
+        }
+        let most = most.min(ring.places() as usize);
+        let borrower = Borrower::new(self.channel.is_fixed);
+        Ok((Box::new(Pipelined { remote: self, ring, borrower }), most))
+    }
+
+    fn cancel(&self, slot: Slot) {
+        self.channel.cancel(slot);
+    }
+
+    fn leave(&self, ticket: &mut Ticket) {
+        self.channel.link.leave(self.channel.number, ticket);
+    }
+
+    fn target(&self) -> &Arc<str> {
+        &self.channel.target
+    }
+
+    fn borrower(&self) -> Borrower {
+        self.borrower
+    }
+
+    fn watch(&self) -> &Watch {
+        &self.watch
+    }
+}

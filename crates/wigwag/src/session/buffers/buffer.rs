@@ -1,0 +1,268 @@
+//! What this thread's turn has for one link: a buffer, the credit leased for it, and free slots.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use wigwag_link::limits::units;
+use wigwag_link::{Code, write};
+use wigwag_wire::Buffer;
+use wigwag_wire::run::Joiner;
+use wigwag_wire::small::Value;
+
+use crate::limits::{LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES};
+use crate::replies::ring::Ring;
+use crate::session::Link;
+use crate::session::buffers::Encoded;
+use crate::session::outcome::Unsent;
+
+/// What this thread's turn has for one link.
+pub(crate) struct Turned {
+    pub(crate) link: Arc<Link>,
+    pub(crate) encoded: Buffer,
+    /// Answers in `encoded`.
+    pub(crate) answers: u64,
+    pub(crate) joiner: Joiner,
+    /// Whose asks the run at hand is of, and the number of the first that may be added.
+    pub(crate) ring: Option<(Arc<Ring>, u64)>,
+    /// The channel that was called last, and the credit leased for it.
+    pub(crate) channel: u64,
+    pub(crate) left: u64,
+    /// Calls on it in `encoded`.
+    pub(crate) calls: u64,
+    /// The same of other channels, by number.
+    leases: Vec<Lease>,
+    /// Those of them that this turn has called on.
+    touched: Vec<u64>,
+    /// Free slots that this turn has taken and not used yet.
+    pub(crate) slots: Vec<u32>,
+    /// Something waits to be written that is not in `encoded`.
+    pub(crate) flush: bool,
+}
+
+/// What a turn has for a channel that is not at hand.
+#[derive(Clone, Copy, Default)]
+struct Lease {
+    /// Units left.
+    left: u64,
+    /// Calls that it was used for.
+    calls: u64,
+    /// The turn has called on the channel.
+    is_touched: bool,
+    /// The channel knows of the turn.
+    is_known: bool,
+}
+
+impl Turned {
+    pub(crate) fn new(link: &Arc<Link>) -> Turned {
+        Turned {
+            link: link.clone(),
+            encoded: Buffer::new(),
+            answers: 0,
+            joiner: Joiner::default(),
+            ring: None,
+            channel: u64::MAX,
+            left: 0,
+            calls: 0,
+            leases: Vec::new(),
+            touched: Vec::new(),
+            slots: Vec::new(),
+            flush: false,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn call(
+        &mut self,
+        channel: u64,
+        encode: impl FnOnce(&mut Buffer) -> usize,
+    ) -> Encoded<()> {
+        self.joiner.close(&mut self.encoded);
+        let before = self.encoded.len();
+        let body = encode(&mut self.encoded);
+        if body as u64 > self.link.identity.limits.frame_max {
+            self.encoded.truncate(before);
+            return Encoded::TooLarge;
+        }
+        if !self.charge(channel, units(body)) {
+            self.encoded.truncate(before);
+            return Encoded::NotHere;
+        }
+        self.written();
+        Encoded::Done(())
+    }
+
+    /// A call more is there.
+    #[inline(always)]
+    pub(crate) fn written(&mut self) {
+        self.calls += 1;
+        if self.encoded.len() >= TURN_BYTES {
+            self.publish_and_flush();
+        }
+    }
+
+    #[cold]
+    pub(crate) fn publish_and_flush(&mut self) {
+        self.publish();
+        self.link.flush();
+    }
+
+    #[cold]
+    pub(crate) fn take_slots(&mut self) -> Option<u32> {
+        self.link.asks.take(LEASE_SLOTS, &mut self.slots);
+        self.slots.pop()
+    }
+
+    /// Whoever waits for a slot finds one.
+    #[cold]
+    pub(crate) fn give_slots_back(&mut self) {
+        if self.link.asks.give_back(self.slots.drain(..)) {
+            let fronts = self.link.sending().fronts();
+            fronts.into_iter().for_each(Waker::wake);
+        }
+    }
+
+    /// Pays from the lease, which is filled up when it does not reach.
+    #[inline]
+    pub(crate) fn charge(&mut self, channel: u64, cost: u64) -> bool {
+        if self.channel == channel && self.left >= cost {
+            self.left -= cost;
+            return true;
+        }
+        self.charge_anew(channel, cost)
+    }
+
+    #[cold]
+    pub(crate) fn charge_anew(&mut self, channel: u64, cost: u64) -> bool {
+        self.change_to(channel);
+        if self.left >= cost {
+            self.left -= cost;
+            return true;
+        }
+        let mut sending = self.link.sending();
+        let closed = sending.ended.is_some() || sending.draining;
+        if closed || !sending.sender.outbox.has_room_for_calls() {
+            return false;
+        }
+        let Some(state) = sending.channels.get_mut(channel as usize) else {
+            return false;
+        };
+        if state.gone.is_some() {
+            return false;
+        }
+        if let Some(lease) = self.leases.get_mut(channel as usize)
+            && !std::mem::replace(&mut lease.is_known, true)
+        {
+            state.turns += 1;
+        }
+        // Those who wait keep what they need, at the price of our own call.
+        let reserved = state.parked.len() as u64 * cost;
+        let Some(window) = sending.sender.window(channel) else {
+            return false;
+        };
+        let free = window.free().saturating_sub(reserved);
+        let most = (free / 4).clamp(cost.max(16), LEASE_UNITS_MAX.max(cost)).min(free);
+        self.left += window.lease(most);
+        let enough = self.left >= cost;
+        if enough {
+            self.left -= cost;
+        }
+        enough
+    }
+
+    /// Makes `channel` the one that is at hand.
+    pub(crate) fn change_to(&mut self, channel: u64) {
+        if self.channel == channel {
+            return;
+        }
+        self.put_aside();
+        let at = channel as usize;
+        if self.leases.len() <= at {
+            self.leases.resize(at + 1, Lease::default());
+        }
+        let lease = &mut self.leases[at];
+        if !std::mem::replace(&mut lease.is_touched, true) {
+            self.touched.push(channel);
+        }
+        (self.channel, self.left, self.calls) = (channel, lease.left, lease.calls);
+    }
+
+    /// No channel is at hand.
+    fn put_aside(&mut self) {
+        if let Some(lease) = self.leases.get_mut(self.channel as usize) {
+            (lease.left, lease.calls) = (self.left, self.calls);
+            (self.channel, self.left, self.calls) = (u64::MAX, 0, 0);
+        }
+    }
+
+    pub(crate) fn answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
+        self.joiner.close(&mut self.encoded);
+        let before = self.encoded.len();
+        let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));
+        if body as u64 > frame_max {
+            self.encoded.truncate(before);
+            let text = format!("the reply has {body} bytes, the asker accepts {frame_max}");
+            write::error(&mut self.encoded, asker, Code::TOO_LARGE, &text);
+        } else if body > SMALL_ANSWER && self.is_overfull() {
+            self.encoded.truncate(before);
+            let text = "replies pile up because the asker does not read them";
+            write::error(&mut self.encoded, asker, Code::OVERLOADED, text);
+        }
+        self.answers += 1;
+        self.flush = true;
+    }
+
+    /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.
+    #[cold]
+    pub(crate) fn is_overfull(&self) -> bool {
+        self.link.sending().sender.outbox.is_overfull()
+    }
+
+    pub(crate) fn publish(&mut self) {
+        self.joiner.close(&mut self.encoded);
+        self.put_aside();
+        if !self.slots.is_empty() {
+            self.give_slots_back();
+        }
+        if self.answers == 0 && self.touched.is_empty() {
+            return;
+        }
+        let mut frames = std::mem::take(&mut self.answers);
+        let mut wakers: Vec<Waker> = Vec::new();
+        let mut sending = self.link.sending();
+        let mut left_behind = Vec::new();
+        let ended = sending.ended.clone();
+        for channel in self.touched.drain(..) {
+            let lease = self.leases.get_mut(channel as usize).map(std::mem::take);
+            let Lease { left, calls, is_known, .. } = lease.unwrap_or_default();
+            frames += calls;
+            if let Some(state) = sending.channels.get_mut(channel as usize) {
+                state.called += calls;
+                state.held_back += if ended.is_some() { calls } else { 0 };
+                state.turns -= u32::from(is_known);
+                if is_known && state.turns == 0 && state.detach_wanted {
+                    left_behind.push(channel);
+                }
+            }
+            if let Some(window) = sending.sender.window(channel) {
+                window.give_back(left);
+            }
+            wakers.extend(sending.woken(channel));
+        }
+        let mut unsent = None;
+        if ended.is_some() {
+            unsent = Some(Unsent::of_turn(self.encoded.as_slice()));
+            self.encoded.clear();
+        } else {
+            sending.sender.outbox.publish(&mut self.encoded, frames);
+            self.flush |= frames > 0;
+        }
+        drop(sending);
+        if let (Some(ended), Some(unsent)) = (ended, unsent) {
+            // Only its own asks are known not to have left.
+            wakers.append(&mut unsent.fail(&self.link.asks, &ended.why));
+            self.link.announce_end();
+        }
+        wakers.into_iter().for_each(Waker::wake);
+        left_behind.into_iter().for_each(|channel| self.link.detach(channel));
+    }
+}

@@ -1,0 +1,273 @@
+//! Answers for pipelines, as the reader of the connection lays them down.
+//!
+//! What the reader alone needs to know lies here without a lock: which ask of a ring is answered
+//! next, and what came before its turn. A batch's answers are handed over together at its end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wigwag_actor::answers::{Answers, Outcome, SHORT_BYTES_MAX};
+use wigwag_link::receiver::ReplyRun;
+use wigwag_wire::run::ITEM_BYTES_MAX;
+
+use crate::replies::asks::Asks;
+use crate::replies::ring::Ring;
+use crate::session::Link;
+
+/// The reading side of all rings of a session.
+#[derive(Default)]
+pub(crate) struct Answering {
+    /// Rings that answers have come for; the last one used is the first.
+    rings: Vec<Filling>,
+    /// How many of them hold something that is not handed over, at the front.
+    dirty: usize,
+}
+
+/// The reading side of one ring.
+struct Filling {
+    ring: Arc<Ring>,
+    /// Asks that were sent when this batch was read.
+    sent: u64,
+    /// The ask whose answer comes next.
+    next: u64,
+    laid: Answers,
+    /// Answers that came before their turn.
+    early: BTreeMap<u64, Outcome>,
+}
+
+impl Filling {
+    fn new(ring: Arc<Ring>) -> Filling {
+        let sent = ring.sent();
+        Filling { ring, sent, next: 0, laid: Answers::default(), early: BTreeMap::new() }
+    }
+
+    /// An answer that comes in its turn, as nearly all do.
+    #[inline(always)]
+    fn complete(&mut self, asker: (u32, u32), value: &[u8]) -> bool {
+        if asker == self.ring.asker(self.next) && self.next < self.sent && self.early.is_empty() {
+            self.laid.push(value);
+            self.next += 1;
+            return true;
+        }
+        self.complete_any(asker, Ok(bytes::Bytes::copy_from_slice(value)))
+    }
+
+    /// Answers to asks that follow each other. False: nobody has asked one of them.
+    fn complete_run(&mut self, run: &ReplyRun<'_>) -> bool {
+        let last = self.next + u64::from(run.count) - 1;
+        let in_turn = (run.slot, run.generation) == self.ring.asker(self.next)
+            && (run.slot + run.count - 1, run.generation) == self.ring.asker(last);
+        if in_turn && last < self.sent && self.early.is_empty() {
+            // They lie in a run as they lie here.
+            const { assert!(ITEM_BYTES_MAX <= SHORT_BYTES_MAX) };
+            self.laid.push_all(run.values.rest());
+            self.next = last + 1;
+            return true;
+        }
+        (run.slot..).zip(run.values).all(|(slot, value)| {
+            self.ring.has(slot) && self.complete((slot, run.generation), value)
+        })
+    }
+
+    /// False: nobody has asked that.
+    #[cold]
+    fn complete_any(&mut self, (slot, generation): (u32, u32), outcome: Outcome) -> bool {
+        let number = self.ring.number(slot, self.next);
+        if number >= self.sent || self.ring.asker(number) != (slot, generation) {
+            return false;
+        }
+        if self.early.insert(number, outcome).is_some() {
+            return false;
+        }
+        while let Some(outcome) = self.early.remove(&self.next) {
+            match outcome {
+                Ok(value) => self.laid.push(&value),
+                Err(failure) => self.laid.push_aside(Err(failure)),
+            }
+            self.next += 1;
+        }
+        true
+    }
+}
+
+impl Answering {
+    /// The value of an ask whose slot lies at or above the floor of the rings. False: nobody has
+    /// asked that.
+    #[inline(always)]
+    pub(crate) fn complete(&mut self, asks: &Asks, asker: (u32, u32), value: &[u8]) -> bool {
+        match self.filling(asks, asker.0) {
+            Some(filling) => filling.complete(asker, value),
+            None => false,
+        }
+    }
+
+    /// The same for asks whose slots follow each other.
+    pub(crate) fn complete_run(&mut self, asks: &Asks, run: &ReplyRun<'_>) -> bool {
+        let filling = self.filling(asks, run.slot);
+        filling.is_some_and(|filling| filling.complete_run(run))
+    }
+
+    /// The same for an ask without a value.
+    pub(crate) fn fail(&mut self, asks: &Asks, asker: (u32, u32), outcome: Outcome) -> bool {
+        let filling = self.filling(asks, asker.0);
+        filling.is_some_and(|filling| filling.complete_any(asker, outcome))
+    }
+
+    #[inline(always)]
+    fn filling(&mut self, asks: &Asks, slot: u32) -> Option<&mut Filling> {
+        let at_hand = self.dirty > 0 && self.rings.first().is_some_and(|it| it.ring.has(slot));
+        if !at_hand {
+            self.bring(asks, slot)?;
+        }
+        self.rings.first_mut()
+    }
+
+    /// Has the slot's ring be the first.
+    #[cold]
+    fn bring(&mut self, asks: &Asks, slot: u32) -> Option<()> {
+        let mine = |it: &Filling| it.ring.has(slot) && !it.ring.is_closed();
+        match self.rings.iter().position(mine) {
+            Some(at) => {
+                let is_dirty = at < self.dirty;
+                let mut filling = self.rings.remove(at);
+                filling.sent = filling.ring.sent();
+                self.rings.insert(0, filling);
+                self.dirty += usize::from(!is_dirty);
+            }
+            None => {
+                self.rings.insert(0, Filling::new(asks.rings.find(slot)?));
+                self.dirty += 1;
+            }
+        }
+        Some(())
+    }
+
+    /// Hands over what the batch has brought.
+    #[inline]
+    pub(crate) fn publish(&mut self, link: &Link) {
+        if self.dirty > 0 {
+            self.publish_now(link);
+        }
+    }
+
+    #[inline(never)]
+    fn publish_now(&mut self, link: &Link) {
+        for filling in &mut self.rings[..self.dirty] {
+            let published = filling.ring.publish(&mut filling.laid, filling.next);
+            if published.is_free {
+                link.close_ring(&filling.ring);
+            }
+            if let Some(waker) = published.waker {
+                waker.wake();
+            }
+        }
+        self.dirty = 0;
+        self.rings.retain(|filling| !filling.ring.is_closed());
+    }
+}
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+    use std::task::{Poll, Waker};
+    use wigwag_actor::CallErrorKind;
+    use wigwag_actor::answers::Taken;
+
+    /// A session's table with a ring of 64 that has sent so many asks, and its reading side.
+    fn ring(sent: u64) -> (Asks, Arc<Ring>, Answering) {
+        let asks = Asks::new(1 << 16);
+        let ring = asks.open_ring(64).expect("there is room");
+        ring.set_sent(sent);
+        (asks, ring, Answering::default())
+    }
+
+    /// Hands over what was laid down, and takes it as the asker does.
+    fn take(answering: &mut Answering, ring: &Ring) -> Vec<Outcome> {
+        let filling = &mut answering.rings[0];
+        ring.publish(&mut filling.laid, filling.next);
+        let (mut answers, mut taken) = (Answers::default(), Vec::new());
+        if let Poll::Ready(Ok(())) = ring.poll(0, &mut answers, Waker::noop()) {
+            while let Some(one) = answers.take() {
+                taken.push(match one {
+                    Taken::Short(value) => Ok(value.to_vec().into()),
+                    Taken::Aside(outcome) => outcome,
+                });
+            }
+        }
+        taken
+    }
+
+    #[test]
+    fn answers_that_come_before_their_turn_wait_for_it() {
+        let (asks, ring, mut answering) = ring(200);
+        let failure = || Err((CallErrorKind::Panicked, "".into()));
+        for number in [0, 3, 2_u64] {
+            assert!(answering.complete(&asks, ring.asker(number), &[number as u8]));
+        }
+        assert_eq!(take(&mut answering, &ring), [Ok(vec![0].into())]);
+        assert!(answering.fail(&asks, ring.asker(4), failure()));
+        assert!(answering.complete(&asks, ring.asker(1), &[1]));
+        let expected: [Outcome; 4] =
+            [Ok(vec![1].into()), Ok(vec![2].into()), Ok(vec![3].into()), failure()];
+        assert_eq!(take(&mut answering, &ring), expected);
+        for number in 5..200 {
+            assert!(answering.complete(&asks, ring.asker(number), &[7; 9]), "{number}");
+        }
+        assert_eq!(take(&mut answering, &ring).len(), 195);
+    }
+
+    #[test]
+    fn an_answer_that_nobody_asked_for_is_none() {
+        let (asks, ring, mut answering) = ring(70);
+        let (slot, generation) = ring.asker(0);
+        assert!(!answering.complete(&asks, (slot, generation + 1), b"one lap ahead"));
+        assert!(!answering.complete(&asks, ring.asker(70), b"not asked yet"));
+        assert!(answering.complete(&asks, ring.asker(1), b"early"));
+        assert!(!answering.complete(&asks, ring.asker(1), b"twice"));
+        assert!(answering.complete(&asks, ring.asker(0), b"in its turn"));
+        assert!(!answering.complete(&asks, ring.asker(0), b"again"));
+        assert!(!answering.complete(&asks, ring.asker(1), b"again"));
+        assert!(!answering.complete(&asks, (slot - 1, 0), b"no ring"));
+    }
+
+    /// What was never sent is a last part of what was asked, also where it begins a lap later.
+    #[test]
+    fn of_a_session_that_ends_each_ask_hears_what_is_known_of_it() {
+        for unsent in [0, 63, 64, 130, 200] {
+            let (asks, ring, _) = ring(200);
+            for number in [199, unsent].into_iter().filter(|number| *number < 200) {
+                asks.lose_from(ring.asker(number));
+            }
+            asks.fail_all(|| Box::new((CallErrorKind::Unknown, "it ended".into())));
+            for next in 0..200 {
+                let told = ring.poll(next, &mut Answers::default(), Waker::noop());
+                let Poll::Ready(Err((kind, _))) = told else { panic!("{next} is awaited") };
+                let never_left = next >= unsent.min(199);
+                assert_eq!(kind == CallErrorKind::NotDelivered, never_left, "{next} of {unsent}");
+                assert_eq!(kind == CallErrorKind::Unknown, !never_left, "{next} of {unsent}");
+            }
+        }
+    }
+
+    #[test]
+    fn places_that_were_given_back_are_there_for_others() {
+        let (asks, first, mut answering) = ring(0);
+        let floor = asks.rings.floor();
+        let second = asks.open_ring(64).expect("there is room");
+        assert!(first.leave(), "nothing was asked");
+        asks.close_ring(&first);
+        assert_eq!(asks.rings.floor(), floor - 64, "one below is in use");
+        let third = asks.open_ring(64).expect("there is room");
+        assert_eq!(third.first(), first.first());
+        third.set_sent(1);
+        assert!(answering.complete(&asks, third.asker(0), b"to the living one"));
+        assert!(second.leave());
+        asks.close_ring(&second);
+        assert_eq!(asks.rings.floor(), floor);
+        assert!(!third.leave(), "an answer is laid down and was not handed over");
+        let filling = &mut answering.rings[0];
+        assert!(third.publish(&mut filling.laid, filling.next).is_free);
+        asks.close_ring(&third);
+        assert_eq!(asks.rings.floor() as usize, 1 << 16);
+    }
+}

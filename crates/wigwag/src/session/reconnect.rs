@@ -1,0 +1,65 @@
+//! How a session loses a connection and takes the next.
+
+use std::sync::{Arc, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use wigwag_link::LinkError;
+use wigwag_net::{Connection, clock};
+
+use super::Link;
+use crate::events::SessionChange;
+use crate::session::connection::Carrier;
+use crate::sync::Ordering;
+
+impl Link {
+    /// A connection is cut. What it did not write whole has not arrived.
+    pub(crate) fn lost(&self, carrier: &Carrier, why: &str) {
+        let was_torn = carrier.flusher.retire();
+        let mut sending = self.sending();
+        if sending.epoch != carrier.epoch || sending.ended.is_some() {
+            return;
+        }
+        if was_torn {
+            sending.sender.outbox.was_torn();
+        }
+        sending.cut.get_or_insert(clock::now());
+        sending.statistics.cuts += 1;
+        drop(sending);
+        self.announce(SessionChange::Cut { why: why.into() });
+    }
+
+    /// The session goes on over `connection`, whose other end has accepted everything before
+    /// `recv_next`. `None` when it is over, or has gone on over a newer connection.
+    pub(crate) fn carry_on(
+        &self,
+        epoch: u64,
+        connection: &Connection,
+        recv_next: u64,
+    ) -> Result<Option<Arc<Carrier>>, LinkError> {
+        let carrier = Arc::new(Carrier::new(epoch, connection));
+        let now = clock::now();
+        let mut current = self.carrier.write().unwrap_or_else(PoisonError::into_inner);
+        let mut sending = self.sending();
+        if sending.ended.is_some() || sending.epoch >= epoch {
+            return Ok(None);
+        }
+        let outbox = &sending.sender.outbox;
+        let repeated = (outbox.next_seq() - outbox.untaken_frames()).saturating_sub(recv_next);
+        let room = sending.sender.resume(recv_next, now)?;
+        sending.epoch = epoch;
+        // Its token has proved it: it is a peer that has heard of the session.
+        self.heard.store(now.as_nanos(), Ordering::Relaxed);
+        let since = sending.cut.take();
+        sending.statistics.resumes += 1;
+        sending.statistics.frames_repeated += repeated;
+        let fronts = if room { sending.fronts() } else { Vec::new() };
+        *current = carrier.clone();
+        drop(sending);
+        drop(current);
+        fronts.into_iter().for_each(Waker::wake);
+        let after = since.map_or(Duration::ZERO, |since| now.since(since));
+        self.announce(SessionChange::Resumed { after, repeated });
+        Ok(Some(carrier))
+    }
+}

@@ -1,0 +1,215 @@
+//! What lets a session go on over its next connection: its token, its epochs, and who may claim it.
+//!
+//! Each connection has a greater epoch than the one before, which shuts the old one out.
+
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use wigwag_link::resume::{Claim, PROOF_BYTES, Proved, Ticket, Tickets};
+use wigwag_link::{Code, Identity, LinkError, Opening};
+use wigwag_net::Address;
+use wigwag_wire::Buffer;
+
+use super::Link;
+use crate::error::NodeError;
+use crate::events::SessionChange;
+use crate::lock::lock;
+use crate::random;
+
+/// What a session needs to outlive its connection.
+pub(crate) struct Resuming {
+    session: u128,
+    /// How long it is kept after a cut; zero: it is not.
+    ttl: Duration,
+    right: Mutex<Right>,
+    /// The epoch of the connection that carries it.
+    epoch: watch::Sender<u64>,
+}
+
+/// What entitles to the next connection.
+pub(crate) enum Right {
+    /// We dialed, at this address.
+    Dialer(Ticket, Address),
+    /// We were dialed.
+    Listener(Tickets),
+}
+
+/// The proof of a claim: HMAC-SHA-256 (RFC 2104), with the token as its key.
+pub(crate) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
+    hmac_sha256::HMAC::mac(bytes, token.to_le_bytes())
+}
+
+impl Resuming {
+    pub(crate) fn new(session: u128, ttl: Duration, right: Right) -> Resuming {
+        Resuming { session, ttl, right: Mutex::new(right), epoch: watch::Sender::new(0) }
+    }
+
+    /// The session's id.
+    pub(crate) fn session(&self) -> u128 {
+        self.session
+    }
+
+    /// How long the session is kept after a cut; zero: it is not.
+    pub(crate) fn ttl(&self) -> Duration {
+        self.ttl
+    }
+
+    /// The address that this side has dialed, if it was this side.
+    pub(crate) fn dialed(&self) -> Option<Address> {
+        match &*lock(&self.right) {
+            Right::Dialer(_, address) => Some(address.clone()),
+            Right::Listener(_) => None,
+        }
+    }
+
+    /// The listener has given this side, the dialer, a new token.
+    pub(crate) fn renew(&self, token: u128) {
+        if let Right::Dialer(ticket, _) = &mut *lock(&self.right) {
+            ticket.renew(token);
+        }
+    }
+
+    /// True when the session outlives its connection.
+    pub(crate) fn is_on(&self) -> bool {
+        !self.ttl.is_zero()
+    }
+
+    /// True when this is the session that a peer has dialed here under that id.
+    pub(crate) fn is_claimed_by(&self, claim: &Claim) -> bool {
+        let was_dialed = matches!(*lock(&self.right), Right::Listener(_));
+        was_dialed && self.is_on() && self.session == claim.session
+    }
+
+    /// A batch has come over the newest connection: the token that it brought is known to the dialer.
+    pub(crate) fn confirm(&self) {
+        if let Right::Listener(tickets) = &mut *lock(&self.right) {
+            tickets.confirm();
+        }
+    }
+
+    /// Looks at the claim of a dialer, and has the next one need the new token.
+    fn check(
+        &self,
+        claim: &Claim,
+        proof: &[u8; PROOF_BYTES],
+        fresh: u128,
+    ) -> Result<Proved, LinkError> {
+        match &mut *lock(&self.right) {
+            Right::Listener(tickets) => {
+                let proved = tickets.check(claim, proof, prove)?;
+                tickets.renew(&proved, fresh);
+                Ok(proved)
+            }
+            Right::Dialer(..) => Err(LinkError::protocol("only who has dialed dials again")),
+        }
+    }
+
+    /// The connection of `epoch` carries the session from now on.
+    fn moves(&self, epoch: u64) {
+        self.epoch.send_if_modified(|newest| {
+            let newer = epoch > *newest;
+            *newest = epoch.max(*newest);
+            newer
+        });
+    }
+
+    /// Waits until the session has left the connection of `epoch`.
+    pub(crate) async fn has_left(&self, epoch: u64) {
+        // The sender is ours, so it cannot have gone away.
+        let _ = self.epoch.subscribe().wait_for(|newest| *newest > epoch).await;
+    }
+}
+
+/// Lets a dialer back in: its old connection is shut out, and the message says from where on it is to
+/// send again.
+pub(crate) fn let_in(
+    link: &Link,
+    claim: &Claim,
+    proof: &[u8; PROOF_BYTES],
+) -> Result<Buffer, LinkError> {
+    let fresh = random::id();
+    link.resuming.check(claim, proof, fresh)?;
+    let Some(mut reading) = link.reading.shut(claim.epoch) else {
+        let rule = "another connection of the session was newer";
+        return Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, rule });
+    };
+    let in_range = link.sending().sender.outbox.check_resume(claim.recv_next);
+    if let Err(error) = in_range {
+        // It is the peer, by its proof, and it breaks the rules.
+        drop(reading);
+        link.end(&error.to_string());
+        link.halt();
+        return Err(error);
+    }
+    reading.is_unconfirmed = true;
+    let message = Opening::resumed(claim, reading.receiver.recv_next(), fresh);
+    drop(reading);
+    link.resuming.moves(claim.epoch);
+    link.carrier().leave.notify_one();
+    Ok(message)
+}
+
+/// Whether the node at the peer's address is our peer.
+pub(crate) fn recognize(link: &Link, found: &Identity) -> Result<(), NodeError> {
+    let known = &link.identity;
+    if found.incarnation == known.incarnation {
+        return Ok(());
+    }
+    let nameless = |who: &Identity| who.node == who.incarnation;
+    if found.node == known.node || nameless(found) && nameless(known) {
+        return Err(NodeError::Restarted);
+    }
+    let found = "another node listens at the address of the peer";
+    link.announce(SessionChange::PeerChanged { found: found.into() });
+    Err(NodeError::AnotherNode)
+}
+
+/// The claim for the next connection, and its proof.
+pub(crate) fn claim(
+    link: &Link,
+    nonces: [u128; 2],
+) -> Result<(Claim, [u8; PROOF_BYTES]), LinkError> {
+    let Right::Dialer(ticket, _) = &mut *lock(&link.resuming.right) else {
+        return Err(LinkError::protocol("only who has dialed dials again"));
+    };
+    // The old connection is not read any more, so this number stays.
+    let recv_next = link.reading.inside().receiver.recv_next();
+    let claim = ticket.claim(recv_next, nonces);
+    let overtaken = || LinkError::protocol("another connection of the session was newer");
+    link.reading.shut(claim.epoch).ok_or_else(overtaken)?;
+    Ok((claim, ticket.prove(&claim, prove)))
+}
+
+#[cfg(all(test, not(wigwag_loom)))]
+mod tests {
+    use super::*;
+
+    /// The text behind `"name": "`, once for each time that it stands there.
+    fn all<'a>(text: &'a str, name: &str) -> impl Iterator<Item = &'a str> {
+        let key = format!("\"{name}\": \"");
+        let rest = text.split(&key).skip(1).collect::<Vec<_>>();
+        rest.into_iter().filter_map(|rest| Some(rest.split_once('"')?.0))
+    }
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        let digits = hex.as_bytes().chunks_exact(2);
+        let byte = |two| u8::from_str_radix(str::from_utf8(two).ok()?, 16).ok();
+        digits.map(|two| byte(two).expect("it is hex")).collect()
+    }
+
+    /// They were made by another implementation of HMAC-SHA-256.
+    #[test]
+    fn proofs_are_those_of_the_vectors() {
+        let vectors = include_str!("../../../../docs/vectors/link/opening.json");
+        let resumes = vectors.split("\"RESUME\"").skip(1);
+        let mut seen = 0;
+        for resume in resumes {
+            let of = |name| all(resume, name).next().expect("it has one");
+            let token = u128::from_str_radix(&of("token")[2..], 16).expect("it is hex");
+            assert_eq!(prove(token, &bytes(of("claim"))).to_vec(), bytes(of("proof")));
+            seen += 1;
+        }
+        assert_eq!(seen, 2);
+    }
+}
