@@ -22,7 +22,7 @@ async fn main() -> Result<(), Failure> {
     let service = Service::start(command)?;
     let mut driver = Driver::new(service, Arc::new(AtomicBool::new(false))).await?;
     for _ in 0..times {
-        let before = driver.node().statistics()[0].link;
+        let before = driver.node().statistics()[0].session;
         let measured = match cell {
             "tell" => driver.tell().await?,
             "thread" => driver.tell_from_thread().await?,
@@ -35,7 +35,7 @@ async fn main() -> Result<(), Failure> {
             "raw_ask" => driver.raw_ask([25, 14], 500_000, 32_768).await?,
             other => return Err(format!("no cell {other}").into()),
         };
-        let after = driver.node().statistics()[0].link;
+        let after = driver.node().statistics()[0].session;
         let batches = after.batches_sent - before.batches_sent;
         println!(
             "{cell}: {:.2} M/s, cpu {:.1} ns, clean {}, batches sent {batches} of {:.0} bytes, received {}, stalls {}",

@@ -120,8 +120,8 @@ impl Driver {
     fn bytes(&self) -> [u64; 2] {
         let links = self.node.statistics();
         [
-            links.iter().map(|link| link.link.bytes_sent).sum(),
-            links.iter().map(|link| link.link.bytes_received).sum(),
+            links.iter().map(|link| link.session.bytes_sent).sum(),
+            links.iter().map(|link| link.session.bytes_received).sum(),
         ]
     }
 

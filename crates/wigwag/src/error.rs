@@ -17,7 +17,7 @@ pub enum NodeError {
     Net(#[from] NetError),
     /// The peer speaks SP, but the session could not be opened.
     #[error("{error}\n   at: {peer}\n mend: {}", mend(.error))]
-    Link {
+    Session {
         /// The address that was dialed.
         peer: Arc<str>,
         /// What happened.
@@ -71,7 +71,7 @@ impl NodeError {
     pub fn fault(&self) -> Fault {
         match self {
             NodeError::Net(error) => error.fault(),
-            NodeError::Link { error, .. } => error.fault(),
+            NodeError::Session { error, .. } => error.fault(),
             NodeError::Call(error) => error.fault(),
             NodeError::Restarted | NodeError::AnotherNode => Fault::Peer,
             NodeError::NoName { .. } | NodeError::BadName { .. } | NodeError::Closed => {

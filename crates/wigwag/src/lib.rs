@@ -263,7 +263,7 @@ pub use node::options::NodeOptions;
 pub use node::runtime::spawn;
 pub use node::{Node, PeerStatistics};
 pub use send::dynamic::{Described, DescribedMethod, Dynamic};
-pub use session::LinkStatistics;
+pub use session::SessionStatistics;
 pub use wigwag_actor::{
     Activity, Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind,
     Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,

@@ -85,7 +85,7 @@ async fn reached(service: bool, client: bool) -> (Node, Node, RegisterRef) {
 }
 
 fn sent(node: &Node) -> u64 {
-    node.statistics().iter().map(|one| one.link.bytes_sent).sum()
+    node.statistics().iter().map(|one| one.session.bytes_sent).sum()
 }
 
 #[tokio::test]

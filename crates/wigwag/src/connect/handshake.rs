@@ -17,21 +17,21 @@ use wigwag_wire::{HeaderError, ProtocolNumber, ReadBuf};
 use crate::error::NodeError;
 use crate::random;
 use crate::session::resumption;
-use crate::session::{Link, PAIR1_HEADER};
+use crate::session::{PAIR1_HEADER, Session};
 
 /// What came of a dial.
-pub(crate) enum Dialed {
+pub(crate) enum DialOutcome {
     /// A session of its own.
     Opened(Opened),
     /// The peer turned out to be one that we have a session with.
-    Known {
+    Existing {
         /// Its life.
         incarnation: u128,
     },
 }
 
 /// What a dialer wants who has come to us.
-pub(crate) enum Accepted {
+pub(crate) enum AcceptOutcome {
     /// A session of its own; it has one.
     Opened(Opened),
     /// To go on with a session.
@@ -44,7 +44,7 @@ pub(crate) async fn dial(
     input: &mut ReadBuf,
     ours: Identity,
     known: impl Fn(u128) -> bool + Send + Sync,
-) -> Result<Dialed, NodeError> {
+) -> Result<DialOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
         greet(connection, input, ProtocolNumber::PAIR1).await?;
@@ -55,11 +55,11 @@ pub(crate) async fn dial(
                 Step::Send(message) => {
                     let incarnation = opening.peer().map(|peer| peer.incarnation);
                     if let Some(incarnation) = incarnation.filter(|peer| known(*peer)) {
-                        return Ok(Dialed::Known { incarnation });
+                        return Ok(DialOutcome::Existing { incarnation });
                     }
                     send(connection, message.as_slice()).await?;
                 }
-                Step::Opened(opened) => return Ok(Dialed::Opened(opened)),
+                Step::Opened(opened) => return Ok(DialOutcome::Opened(opened)),
                 _ => {}
             }
         }
@@ -73,7 +73,7 @@ pub(crate) async fn resume(
     connection: &mut Connection,
     input: &mut ReadBuf,
     ours: Identity,
-    link: &Link,
+    session: &Session,
 ) -> Result<(u64, Resumed), NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
@@ -86,9 +86,9 @@ pub(crate) async fn resume(
                 Step::Known => {
                     let found = opening.peer().zip(opening.nonces());
                     let Some((found, nonces)) = found else { continue };
-                    resumption::recognize(link, found)?;
-                    let claimed = resumption::claim(link, nonces);
-                    let (claim, proof) = told(connection, &link.peer, claimed).await?;
+                    resumption::check_identity(session, found)?;
+                    let claimed = resumption::claim(session, nonces);
+                    let (claim, proof) = or_tell_peer(connection, &session.peer, claimed).await?;
                     epoch = claim.epoch;
                     let message = opening.resume(&claim, &proof);
                     send(connection, message.as_slice()).await?;
@@ -109,7 +109,7 @@ pub(crate) async fn accept(
     ours: Identity,
     ttl_ms: u64,
     admit: impl Fn(&Identity) -> Result<(), LinkError> + Send + Sync,
-) -> Result<Accepted, NodeError> {
+) -> Result<AcceptOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
         // A node reads first: from the protocol that the dialer announces it would know which
@@ -129,11 +129,11 @@ pub(crate) async fn accept(
                 Step::Send(message) => send(connection, message.as_slice()).await?,
                 Step::Asked => {
                     let granted = grant(&opening, ttl_ms, &admit);
-                    let (message, opened) = told(connection, &peer, granted).await?;
+                    let (message, opened) = or_tell_peer(connection, &peer, granted).await?;
                     send(connection, message.as_slice()).await?;
-                    return Ok(Accepted::Opened(opened));
+                    return Ok(AcceptOutcome::Opened(opened));
                 }
-                Step::Claimed(claim, proof) => return Ok(Accepted::Claimed(claim, proof)),
+                Step::Claimed(claim, proof) => return Ok(AcceptOutcome::Claimed(claim, proof)),
                 _ => {}
             }
         }
@@ -165,11 +165,11 @@ async fn step(
         Some((&PAIR1_HEADER | [0, 0, 0, 0], body)) => opening.receive(body),
         _ => Err(LinkError::protocol("a session has no device on its way")),
     };
-    told(connection, &peer, outcome).await
+    or_tell_peer(connection, &peer, outcome).await
 }
 
 /// Tells the peer why we close, when the reason is its doing.
-pub(crate) async fn told<T>(
+pub(crate) async fn or_tell_peer<T>(
     connection: &Connection,
     peer: &Arc<str>,
     outcome: Result<T, LinkError>,
@@ -183,7 +183,7 @@ pub(crate) async fn told<T>(
         // If it cannot hear us any more, our own error is the one that counts.
         let _ = send(connection, refusal.as_slice()).await;
     }
-    Err(NodeError::Link { peer: peer.clone(), error })
+    Err(NodeError::Session { peer: peer.clone(), error })
 }
 
 pub(crate) async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> {

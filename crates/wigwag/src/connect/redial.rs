@@ -17,88 +17,95 @@ use crate::error::NodeError;
 use crate::events::SessionChange;
 use crate::limits::{REDIAL_LEAST, REDIAL_MOST, REDIAL_PATIENCE};
 use crate::random;
-use crate::session::Link;
-use crate::session::connection::Carrier;
+use crate::session::Session;
+use crate::session::connection::SessionConnection;
 
 /// Where a session goes after a cut.
-pub(crate) enum Next {
+pub(crate) enum NextConnection {
     /// On, over this connection.
-    On(Box<(Connection, ReadBuf, Arc<Carrier>)>),
+    Resumed(Box<(Connection, ReadBuf, Arc<SessionConnection>)>),
     /// On, with somebody else who cares for it.
-    Elsewhere,
+    Superseded,
     /// Nowhere.
     End(String),
 }
 
 /// A try that came to nothing.
-enum Failed {
+enum RedialError {
     /// The next one may do better.
-    ForNow(String),
+    Transient(String),
     /// The peer that we knew is no more, or not for us.
-    ForGood(String),
+    Permanent(String),
 }
 
 /// Finds the next connection of a session that was cut, or the end.
-pub(crate) async fn next(link: &Arc<Link>, epoch: u64, why: &str) -> Next {
-    let Some(address) = link.resuming.dialed() else {
-        return wait(link, epoch, why).await;
+pub(crate) async fn next(session: &Arc<Session>, epoch: u64, why: &str) -> NextConnection {
+    let Some(address) = session.resumption.dialed() else {
+        return wait(session, epoch, why).await;
     };
-    let end = Instant::now() + link.resuming.ttl() + REDIAL_PATIENCE;
+    let end = Instant::now() + session.resumption.ttl() + REDIAL_PATIENCE;
     tokio::select! {
-        next = redial(link, &address, end, why) => next,
-        () = link.halted() => Next::End("the session was closed here".to_owned()),
+        next = redial(session, &address, end, why) => next,
+        () = session.halted() => NextConnection::End("the session was closed here".to_owned()),
     }
 }
 
 /// The side that was dialed waits for the dialer; not beyond the short life of a session over which
 /// nothing has come.
-async fn wait(link: &Link, epoch: u64, why: &str) -> Next {
-    let ttl = link.resuming.ttl();
-    let ttl = if link.is_silent() { ttl.min(link.silent_left()) } else { ttl };
+async fn wait(session: &Session, epoch: u64, why: &str) -> NextConnection {
+    let ttl = session.resumption.ttl();
+    let ttl = if session.is_silent() { ttl.min(session.silent_left()) } else { ttl };
     tokio::select! {
-        () = link.resuming.has_left(epoch) => Next::Elsewhere,
-        () = link.halted() => Next::End("the session was closed here".to_owned()),
+        () = session.resumption.superseded(epoch) => NextConnection::Superseded,
+        () = session.halted() => NextConnection::End("the session was closed here".to_owned()),
         () = sleep(ttl) => {
-            Next::End(format!("{why}, and the peer did not come back within {ttl:?}"))
+            NextConnection::End(format!("{why}, and the peer did not come back within {ttl:?}"))
         }
     }
 }
 
-async fn redial(link: &Arc<Link>, address: &Address, end: Instant, why: &str) -> Next {
+async fn redial(
+    session: &Arc<Session>,
+    address: &Address,
+    end: Instant,
+    why: &str,
+) -> NextConnection {
     let bounds = Redial::new(REDIAL_LEAST, REDIAL_MOST).unwrap_or_default();
     let mut pauses = Pauses::at_once(bounds);
     let mut last = "it did not answer".to_owned();
     while Instant::now() < end {
         let pause = pauses.next(random::id() as u64);
         sleep_until((Instant::now() + pause).min(end)).await;
-        match timeout_at(end, dial(link, address)).await {
-            Ok(Ok(found)) => return Next::On(Box::new(found)),
-            Ok(Err(Failed::ForGood(found))) => return Next::End(format!("{why}; {found}")),
-            Ok(Err(Failed::ForNow(found))) => {
-                tracing::debug!(peer = %link.peer, %found, "a session waits for its peer");
+        match timeout_at(end, dial(session, address)).await {
+            Ok(Ok(found)) => return NextConnection::Resumed(Box::new(found)),
+            Ok(Err(RedialError::Permanent(found))) => {
+                return NextConnection::End(format!("{why}; {found}"));
+            }
+            Ok(Err(RedialError::Transient(found))) => {
+                tracing::debug!(peer = %session.peer, %found, "a session waits for its peer");
                 last = found;
             }
             Err(_) => {}
         }
     }
-    Next::End(format!("{why}, and the peer was not found again: {last}"))
+    NextConnection::End(format!("{why}, and the peer was not found again: {last}"))
 }
 
 /// One try.
 async fn dial(
-    link: &Arc<Link>,
+    session: &Arc<Session>,
     address: &Address,
-) -> Result<(Connection, ReadBuf, Arc<Carrier>), Failed> {
-    let for_now = |error: NodeError| Failed::ForNow(first_line(&error.to_string()));
+) -> Result<(Connection, ReadBuf, Arc<SessionConnection>), RedialError> {
+    let for_now = |error: NodeError| RedialError::Transient(first_line(&error.to_string()));
     let dialing = wigwag_net::transport::dial(address).await;
     let mut connection = dialing.map_err(|error| for_now(error.into()))?;
     let mut input = ReadBuf::new();
-    let ours = Identity { nonce: random::id(), ..link.ours };
-    let taken = handshake::resume(&mut connection, &mut input, ours, link).await;
+    let ours = Identity { nonce: random::id(), ..session.ours };
+    let taken = handshake::resume(&mut connection, &mut input, ours, session).await;
     let outlet = connection.outlet.clone();
     let outcome = match taken {
-        Ok((epoch, resumed)) => carry_on(link, epoch, &connection, resumed),
-        Err(error) => Err(judge(link, error)),
+        Ok((epoch, resumed)) => resume_on(session, epoch, &connection, resumed),
+        Err(error) => Err(classify(session, error)),
     };
     match outcome {
         Ok(carrier) => Ok((connection, input, carrier)),
@@ -109,39 +116,39 @@ async fn dial(
     }
 }
 
-fn carry_on(
-    link: &Arc<Link>,
+fn resume_on(
+    session: &Arc<Session>,
     epoch: u64,
     connection: &Connection,
     resumed: Resumed,
-) -> Result<Arc<Carrier>, Failed> {
-    link.resuming.renew(resumed.token);
-    match link.carry_on(epoch, connection, resumed.recv_next) {
+) -> Result<Arc<SessionConnection>, RedialError> {
+    session.resumption.renew(resumed.token);
+    match session.resume_on(epoch, connection, resumed.recv_next) {
         Ok(Some(carrier)) => Ok(carrier),
-        Ok(None) => Err(Failed::ForGood("the session is over".to_owned())),
-        Err(error) => Err(Failed::ForGood(error.to_string())),
+        Ok(None) => Err(RedialError::Permanent("the session is over".to_owned())),
+        Err(error) => Err(RedialError::Permanent(error.to_string())),
     }
 }
 
 /// What a failed try says of the peer.
-fn judge(link: &Link, error: NodeError) -> Failed {
+fn classify(session: &Session, error: NodeError) -> RedialError {
     let text = first_line(&error.to_string());
     match &error {
-        NodeError::Link { error: LinkError::ToldByPeer { code, .. }, .. }
+        NodeError::Session { error: LinkError::ToldByPeer { code, .. }, .. }
             if [Code::SESSION_UNKNOWN, Code::TOKEN_BAD].contains(code) =>
         {
-            Failed::ForGood("the peer knows the session no more".to_owned())
+            RedialError::Permanent("the peer knows the session no more".to_owned())
         }
-        NodeError::Restarted => Failed::ForGood("the peer was started anew".to_owned()),
-        NodeError::Link { error: LinkError::NotWigwag, .. } => {
-            link.announce(SessionChange::PeerChanged { found: text.as_str().into() });
-            Failed::ForNow(text)
+        NodeError::Restarted => RedialError::Permanent("the peer was started anew".to_owned()),
+        NodeError::Session { error: LinkError::NotWigwag, .. } => {
+            session.announce(SessionChange::PeerChanged { found: text.as_str().into() });
+            RedialError::Transient(text)
         }
         NodeError::Net(net) if matches!(net.kind, NetErrorKind::Header(_)) => {
-            link.announce(SessionChange::PeerChanged { found: text.as_str().into() });
-            Failed::ForNow(text)
+            session.announce(SessionChange::PeerChanged { found: text.as_str().into() });
+            RedialError::Transient(text)
         }
-        _ => Failed::ForNow(text),
+        _ => RedialError::Transient(text),
     }
 }
 

@@ -12,7 +12,7 @@ use wigwag_net::{Connection, Listener, NetError, NetErrorKind};
 use wigwag_wire::ReadBuf;
 
 use super::inner::WeakNode;
-use crate::connect::handshake::{self, Accepted};
+use crate::connect::handshake::{self, AcceptOutcome};
 use crate::lock::lock;
 use crate::session::resumption;
 
@@ -22,24 +22,24 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
     let Some(strangers) = node.upgrade().map(|node| node.strangers.clone()) else {
         return;
     };
-    let spare = Spared { strangers: strangers.clone(), node: node.clone() };
+    let spare = SpareConnections { strangers: strangers.clone(), node: node.clone() };
     let mut acceptor = Acceptor::new(listener);
     while node.strong_count() > 0 {
         // An error concerns one connection, and the acceptor has logged what somebody must know.
         let Ok(connection) = acceptor.accept(&spare).await else { continue };
         let stranger = strangers.enter(Source::of(&connection));
-        tokio::spawn(welcome(connection, node.clone(), stranger));
+        tokio::spawn(handshake_with(connection, node.clone(), stranger));
     }
 }
 
 /// Connections that a node can do without when there are no descriptors: strangers, then sessions over
 /// which nothing has come.
-struct Spared {
+struct SpareConnections {
     strangers: Arc<Strangers>,
     node: WeakNode,
 }
 
-impl Spare for Spared {
+impl Spare for SpareConnections {
     fn spare(&self) -> bool {
         let silent = || {
             let silent = self.node.upgrade()?.sessions().take_silent()?;
@@ -54,7 +54,7 @@ impl Spare for Spared {
     }
 }
 
-async fn welcome(mut connection: Connection, node: WeakNode, stranger: Stranger) {
+async fn handshake_with(mut connection: Connection, node: WeakNode, stranger: Stranger) {
     let peer = connection.peer.clone();
     let source = Source::of(&connection);
     let outlet = connection.outlet.clone();
@@ -65,20 +65,20 @@ async fn welcome(mut connection: Connection, node: WeakNode, stranger: Stranger)
     let Some(ttl_ms) = node.upgrade().map(|node| node.ttl_ms()) else {
         return;
     };
-    let admitted = Admitted { node: &node, incarnation: OnceLock::new() };
-    let admit = |who: &Identity| admitted.admit(who, &source);
+    let pending = PendingAccept { node: &node, incarnation: OnceLock::new() };
+    let admit = |who: &Identity| pending.admit(who, &source);
     let accepted = tokio::select! {
         accepted = handshake::accept(&mut connection, &mut input, ours, ttl_ms, admit) => accepted,
         () = stranger.evicted() => Err(NetError::new(&peer, NetErrorKind::Evicted).into()),
     };
     drop(stranger);
     let started = match accepted {
-        Ok(Accepted::Opened(opened)) => match node.upgrade() {
+        Ok(AcceptOutcome::Opened(opened)) => match node.upgrade() {
             Some(node) => node.start(connection, input, &opened, None).map(drop),
             None => Err(crate::NodeError::Closed),
         },
-        Ok(Accepted::Claimed(claim, proof)) => {
-            go_on(connection, input, &node, &claim, &proof).await
+        Ok(AcceptOutcome::Claimed(claim, proof)) => {
+            resume_session(connection, input, &node, &claim, &proof).await
         }
         Err(error) => Err(error),
     };
@@ -89,7 +89,7 @@ async fn welcome(mut connection: Connection, node: WeakNode, stranger: Stranger)
 }
 
 /// A dialer wants to go on with a session.
-async fn go_on(
+async fn resume_session(
     connection: Connection,
     input: ReadBuf,
     node: &WeakNode,
@@ -104,36 +104,36 @@ async fn go_on(
         rule: "no session of that id is kept here",
     };
     let found = whole.sessions().claimed(claim);
-    let let_in = found.ok_or_else(unknown).and_then(|link| {
-        let message = resumption::let_in(&link, claim, proof)?;
-        Ok((link, message))
+    let accept_claim = found.ok_or_else(unknown).and_then(|session| {
+        let message = resumption::accept_claim(&session, claim, proof)?;
+        Ok((session, message))
     });
     let peer = connection.peer.clone();
-    let (link, message) = handshake::told(&connection, &peer, let_in).await?;
+    let (session, message) = handshake::or_tell_peer(&connection, &peer, accept_claim).await?;
     // From here on the session is on this connection, whatever becomes of it.
     let sent = handshake::send(&connection, message.as_slice()).await;
-    match link.carry_on(claim.epoch, &connection, claim.recv_next) {
-        Ok(Some(carrier)) => whole.tend(link, carrier, connection, input),
+    match session.resume_on(claim.epoch, &connection, claim.recv_next) {
+        Ok(Some(carrier)) => whole.drive_session(session, carrier, connection, input),
         // A newer one has it.
         Ok(None) => connection.outlet.close(),
         Err(error) => {
             // It is the peer, by its proof, and it breaks the rules.
-            link.end(&error.to_string());
-            link.let_go();
-            whole.forget(&link);
-            return handshake::told(&connection, &peer, Err(error)).await;
+            session.end(&error.to_string());
+            session.release();
+            whole.forget(&session);
+            return handshake::or_tell_peer(&connection, &peer, Err(error)).await;
         }
     }
     sent
 }
 
 /// A peer that was let in, until its link has begun; known to those who dial.
-struct Admitted<'a> {
+struct PendingAccept<'a> {
     node: &'a WeakNode,
     incarnation: OnceLock<u128>,
 }
 
-impl Admitted<'_> {
+impl PendingAccept<'_> {
     /// A session between the two may exist already. It is kept when this node has dialed it, and when
     /// anything has come over it: then its dialer has a token, and comes back with a proof of that. When
     /// both dial at once, the dial of the lower node id wins.
@@ -146,38 +146,38 @@ impl Admitted<'_> {
             return Ok(());
         }
         // Looked at first: whoever asks stays there until the link has begun.
-        let mut beginning = lock(&node.beginning);
-        let old = node.link_with(who.incarnation);
+        let mut node_pending = lock(&node.pending_sessions);
+        let old = node.session_with(who.incarnation);
         if old.as_ref().is_some_and(|old| !old.is_silent()) {
             let rule = "the session between the two is used, and resumed with its token";
             return Err(LinkError::Misbehaved { code: Code::EXISTS, rule });
         }
-        if beginning.asked.contains(&who.incarnation) && node.node < who.node {
+        if node_pending.dialing.contains(&who.incarnation) && node.node < who.node {
             let rule = "of two dials that of the lower node id wins";
             return Err(LinkError::Misbehaved { code: Code::DIAL_TIE, rule });
         }
         let mut evicted = Vec::new();
-        let opening = beginning.admitted.len();
+        let opening = node_pending.accepting.len();
         let placed = node.sessions().make_place(source, opening, &mut evicted);
         if placed.is_ok() {
-            beginning.admitted.push(who.incarnation);
+            node_pending.accepting.push(who.incarnation);
             let _ = self.incarnation.set(who.incarnation);
             old.inspect(|old| old.halt());
         }
-        drop(beginning);
-        for link in evicted {
-            link.dismiss(Code::TOO_MANY, "its place was needed for another session");
+        drop(node_pending);
+        for session in evicted {
+            session.dismiss(Code::TOO_MANY, "its place was needed for another session");
         }
         placed
     }
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for PendingAccept<'_> {
     fn drop(&mut self) {
         if let (Some(peer), Some(node)) = (self.incarnation.get(), self.node.upgrade()) {
-            let mut beginning = lock(&node.beginning);
-            let at = beginning.admitted.iter().position(|admitted| admitted == peer);
-            at.map(|at| beginning.admitted.swap_remove(at));
+            let mut node_pending = lock(&node.pending_sessions);
+            let at = node_pending.accepting.iter().position(|pending| pending == peer);
+            at.map(|at| node_pending.accepting.swap_remove(at));
         }
     }
 }

@@ -8,7 +8,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 
 use super::Node;
-use crate::session::Link;
+use crate::session::Session;
 use crate::session::buffers;
 
 /// What became of what a node had to say when it was closed. The numbers count frames: calls,
@@ -45,62 +45,66 @@ impl Node {
         let end = Instant::now() + deadline;
         self.inner.stop_listening();
         buffers::publish_all();
-        let links = self.inner.sessions().iter().cloned().collect();
-        let report = finish(links, end, "this node was closed").await;
+        let sessions = self.inner.sessions().iter().cloned().collect();
+        let report = finish(sessions, end, "this node was closed").await;
         self.inner.exports.clear();
         report
     }
 }
 
 /// Ends links in good order, at the latest at `end`.
-pub(crate) async fn finish(mut links: Vec<Arc<Link>>, end: Instant, why: &str) -> CloseReport {
+pub(crate) async fn finish(
+    mut sessions: Vec<Arc<Session>>,
+    end: Instant,
+    why: &str,
+) -> CloseReport {
     // A link that is over stays in the node's list until its driver has looked.
-    links.retain(|link| link.sending().ended.is_none());
-    for link in &links {
-        let mut sending = link.sending();
+    sessions.retain(|session| session.sending().ended.is_none());
+    for session in &sessions {
+        let mut sending = session.sending();
         // What comes in from now on is still handled; what we would send is refused here.
         sending.draining = true;
         let stop_seq = 0;
         sending.sender.outbox.append(|out| write::any(out, &Frame::Drain { stop_seq }));
         drop(sending);
-        link.flush();
+        session.flush();
     }
-    let mut report = CloseReport { sessions: links.len(), ..CloseReport::default() };
-    for link in &links {
+    let mut report = CloseReport { sessions: sessions.len(), ..CloseReport::default() };
+    for session in &sessions {
         // Over or not, what is left is counted.
-        let _ = timeout_at(end, settle(link)).await;
-        count(link, &mut report);
-        link.sending().sender.close(Code::BYE, "");
-        link.flush();
+        let _ = timeout_at(end, settle(session)).await;
+        count(session, &mut report);
+        session.sending().sender.close(Code::BYE, "");
+        session.flush();
         // The goodbye is a courtesy: what the socket does not take at once is not waited for.
-        link.end(why);
-        link.halt();
+        session.end(why);
+        session.halt();
     }
     report
 }
 
 /// Waits until everything is acknowledged and answered, or the link is over.
-async fn settle(link: &Link) {
+async fn settle(session: &Session) {
     loop {
-        let progress = link.progress.notified();
+        let progress = session.progress.notified();
         let (ended, settled) = {
-            let sending = link.sending();
+            let sending = session.sending();
             let settled = sending.sender.outbox.is_settled();
             (sending.ended.is_some(), settled)
         };
-        if ended || settled && link.asks.waiting() == 0 {
+        if ended || settled && session.asks.waiting() == 0 {
             return;
         }
         progress.await;
     }
 }
 
-fn count(link: &Link, report: &mut CloseReport) {
-    let sending = link.sending();
+fn count(session: &Session, report: &mut CloseReport) {
+    let sending = session.sending();
     let outbox = &sending.sender.outbox;
     let untaken = outbox.untaken_frames();
     report.not_delivered += untaken;
     report.unknown += outbox.unacked() - untaken;
     drop(sending);
-    report.unanswered += link.asks.waiting();
+    report.unanswered += session.asks.waiting();
 }

@@ -9,24 +9,24 @@ use wigwag_wire::ReadBuf;
 
 use super::Node;
 use super::inner::Inner;
-use crate::connect::handshake::{self, Dialed};
+use crate::connect::handshake::{self, DialOutcome as Handshake};
 use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
 use crate::send::channel::Channel;
-use crate::session::Link;
+use crate::session::Session;
 
 /// A dialed address: the lock is held while somebody dials, so others wait instead of dialing too.
-pub(crate) type DialedLink = Arc<tokio::sync::Mutex<Option<Arc<Link>>>>;
+pub(crate) type DialedSession = Arc<tokio::sync::Mutex<Option<Arc<Session>>>>;
 
 /// Who is about to have a session with us; so that two nodes that dial each other at once end up with
 /// one.
 #[derive(Default)]
-pub(crate) struct Beginning {
+pub(crate) struct PendingSessions {
     /// An OPEN of ours is on its way to them.
-    pub(crate) asked: Vec<u128>,
+    pub(crate) dialing: Vec<u128>,
     /// They were let in, and their link has not begun.
-    pub(crate) admitted: Vec<u128>,
+    pub(crate) accepting: Vec<u128>,
 }
 
 impl Node {
@@ -40,116 +40,118 @@ impl Node {
         let Some((peer, name)) = parsed.split_name() else {
             return Err(NodeError::NoName { address: address.to_owned() });
         };
-        let link = self.link_to(&peer).await?;
-        let (channel, attached) = Channel::attach(link, name, schema, &address.into()).await?;
+        let session = self.session_to(&peer).await?;
+        let (channel, attached) = Channel::attach(session, name, schema, &address.into()).await?;
         Ok((channel, attached.schema_hash))
     }
 
     /// The session with the peer at `address`; dials when there is none.
-    async fn link_to(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
+    async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
         let dialed = lock(&self.inner.dialed).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
-        let lives = |link: &&Arc<Link>| link.sending().ended.is_none() && !link.is_doubtful();
-        if let Some(link) = dialed.as_ref().filter(lives) {
-            return Ok(link.clone());
+        let lives =
+            |session: &&Arc<Session>| session.sending().ended.is_none() && !session.is_doubtful();
+        if let Some(session) = dialed.as_ref().filter(lives) {
+            return Ok(session.clone());
         }
-        let link = self.dial(address).await?;
-        *dialed = Some(link.clone());
-        Ok(link)
+        let session = self.dial(address).await?;
+        *dialed = Some(session.clone());
+        Ok(session)
     }
 
     /// A session with the peer at `address`: a new one, or that which stands in its way.
-    async fn dial(&self, address: &Address) -> Result<Arc<Link>, NodeError> {
+    async fn dial(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
         loop {
             let incarnation = match self.dial_once(address).await? {
-                Found::New(link) => return Ok(link),
-                Found::Another { incarnation } => incarnation,
+                DialOutcome::New(session) => return Ok(session),
+                DialOutcome::Existing { incarnation } => incarnation,
             };
-            let arriving = self.inner.link_arriving(incarnation);
-            if let Ok(link) = timeout(ANOTHER_WAIT, arriving).await {
-                return Ok(link);
+            let arriving = self.inner.session_arriving(incarnation);
+            if let Ok(session) = timeout(ANOTHER_WAIT, arriving).await {
+                return Ok(session);
             }
         }
     }
 
-    async fn dial_once(&self, address: &Address) -> Result<Found, NodeError> {
+    async fn dial_once(&self, address: &Address) -> Result<DialOutcome, NodeError> {
         let mut connection = wigwag_net::transport::dial(address).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
-        let asking = Asking { inner: &self.inner, incarnation: OnceLock::new() };
-        let known = |peer: u128| asking.know(peer);
+        let pending = PendingDial { inner: &self.inner, incarnation: OnceLock::new() };
+        let known = |peer: u128| pending.is_known(peer);
         let incarnation = match handshake::dial(&mut connection, &mut input, ours, known).await {
-            Ok(Dialed::Opened(opened)) => {
-                let link = self.inner.start(connection, input, &opened, Some(address.clone()))?;
-                return Ok(Found::New(link));
+            Ok(Handshake::Opened(opened)) => {
+                let session =
+                    self.inner.start(connection, input, &opened, Some(address.clone()))?;
+                return Ok(DialOutcome::New(session));
             }
-            Ok(Dialed::Known { incarnation }) => incarnation,
-            Err(error) => match asking.incarnation.get() {
-                Some(incarnation) if yields_to_another(&error) => *incarnation,
+            Ok(Handshake::Existing { incarnation }) => incarnation,
+            Err(error) => match pending.incarnation.get() {
+                Some(incarnation) if yields_to_existing(&error) => *incarnation,
                 _ => return Err(error),
             },
         };
         connection.outlet.close();
-        Ok(Found::Another { incarnation })
+        Ok(DialOutcome::Existing { incarnation })
     }
 }
 
 /// What a dial has come upon.
-enum Found {
+enum DialOutcome {
     /// The session that it was for.
-    New(Arc<Link>),
+    New(Arc<Session>),
     /// The peer, or somebody here, has another with that incarnation of it, or will have at once.
-    Another { incarnation: u128 },
+    Existing { incarnation: u128 },
 }
 
 /// The peer has refused because there is a session with us, or will be at once.
-fn yields_to_another(error: &NodeError) -> bool {
-    let NodeError::Link { error: LinkError::ToldByPeer { code, .. }, .. } = error else {
+fn yields_to_existing(error: &NodeError) -> bool {
+    let NodeError::Session { error: LinkError::ToldByPeer { code, .. }, .. } = error else {
         return false;
     };
     [Code::DIAL_TIE, Code::EXISTS].contains(code)
 }
 
 /// An OPEN of ours on its way; known to the door.
-struct Asking<'a> {
+struct PendingDial<'a> {
     inner: &'a Inner,
     incarnation: OnceLock<u128>,
 }
 
-impl Asking<'_> {
+impl PendingDial<'_> {
     /// The peer is known: there is a session with it already, or one is about to begin.
-    fn know(&self, peer: u128) -> bool {
+    fn is_known(&self, peer: u128) -> bool {
         // A node that dials itself has two links with one incarnation, each an end of the other.
         if peer == self.inner.incarnation {
             return false;
         }
-        let mut beginning = lock(&self.inner.beginning);
-        if beginning.asked.contains(&peer) || beginning.admitted.contains(&peer) {
+        let mut opening = lock(&self.inner.pending_sessions);
+        if opening.dialing.contains(&peer) || opening.accepting.contains(&peer) {
             return true;
         }
-        beginning.asked.push(peer);
-        drop(beginning);
+        opening.dialing.push(peer);
+        drop(opening);
         let _ = self.incarnation.set(peer);
         // A peer that has a doubtful one refuses ours in its favour.
-        self.inner.link_with(peer).is_some_and(|link| !link.is_doubtful())
+        self.inner.session_with(peer).is_some_and(|session| !session.is_doubtful())
     }
 }
 
-impl Drop for Asking<'_> {
+impl Drop for PendingDial<'_> {
     fn drop(&mut self) {
         if let Some(peer) = self.incarnation.get() {
-            lock(&self.inner.beginning).asked.retain(|asked| asked != peer);
+            lock(&self.inner.pending_sessions).dialing.retain(|dialing| dialing != peer);
         }
     }
 }
 
 impl Inner {
     /// The living link with that incarnation, which may be about to begin.
-    async fn link_arriving(&self, incarnation: u128) -> Arc<Link> {
+    async fn session_arriving(&self, incarnation: u128) -> Arc<Session> {
         loop {
             let arrived = self.arrived.notified();
-            if let Some(link) = self.link_with(incarnation) {
-                return link;
+            if let Some(session) = self.session_with(incarnation) {
+                return session;
             }
             arrived.await;
         }

@@ -11,14 +11,14 @@ use wigwag_net::driver::{self, Ending};
 use wigwag_wire::ReadBuf;
 
 use super::inner::WeakNode;
-use crate::connect::redial::{self, Next};
-use crate::session::Link;
-use crate::session::connection::{Broken, Carried, Carrier};
+use crate::connect::redial::{self, NextConnection};
+use crate::session::Session;
+use crate::session::connection::{DrivenSession, SessionConnection, StopReason};
 
 /// However the task ends, by itself or with its runtime: nobody waits for the session in vain, unless
 /// another task has it.
 struct EndOnDrop {
-    link: Arc<Link>,
+    session: Arc<Session>,
     is_ours: bool,
 }
 
@@ -26,104 +26,106 @@ impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if self.is_ours {
             // Both find nothing to do when the session has ended already.
-            self.link.say_goodbye();
-            self.link.end("the runtime has ended");
-            self.link.let_go();
+            self.session.say_goodbye();
+            self.session.end("the runtime has ended");
+            self.session.release();
         }
     }
 }
 
 /// What comes after a connection.
-enum Verdict {
+enum ConnectionEnd {
     /// The session is over.
-    Over(String),
+    Ended(String),
     /// The connection is cut.
     Cut(String),
     /// Another task has the session.
-    Left,
+    Superseded,
 }
 
 /// Drives a session from this connection on, until the session ends or another task has it.
-pub(crate) async fn tend(
-    link: Arc<Link>,
-    carrier: Arc<Carrier>,
+pub(crate) async fn drive_session(
+    session: Arc<Session>,
+    carrier: Arc<SessionConnection>,
     connection: Connection,
     input: ReadBuf,
     node: WeakNode,
 ) {
-    let mut over = EndOnDrop { link: link.clone(), is_ours: true };
+    let mut over = EndOnDrop { session: session.clone(), is_ours: true };
     let mut next = (connection, input, carrier);
     let why = loop {
         let (connection, input, carrier) = next;
-        let why = match drive(&link, &carrier, connection, input).await {
-            Verdict::Over(why) => break why,
-            Verdict::Cut(why) => why,
-            Verdict::Left => {
+        let why = match drive(&session, &carrier, connection, input).await {
+            ConnectionEnd::Ended(why) => break why,
+            ConnectionEnd::Cut(why) => why,
+            ConnectionEnd::Superseded => {
                 carrier.flusher.retire();
                 over.is_ours = false;
                 return;
             }
         };
-        if !link.resuming.is_on() {
+        if !session.resumption.is_on() {
             break why;
         }
-        tracing::debug!(peer = %link.peer, why, "a session has lost its connection");
-        link.lost(&carrier, &why);
-        match redial::next(&link, carrier.epoch, &why).await {
-            Next::On(found) => next = *found,
-            Next::Elsewhere => {
+        tracing::debug!(peer = %session.peer, why, "a session has lost its connection");
+        session.lost(&carrier, &why);
+        match redial::next(&session, carrier.epoch, &why).await {
+            NextConnection::Resumed(found) => next = *found,
+            NextConnection::Superseded => {
                 over.is_ours = false;
                 return;
             }
-            Next::End(why) => break why,
+            NextConnection::End(why) => break why,
         }
     };
-    tracing::debug!(peer = %link.peer, why, "a session is over");
-    link.end(&why);
+    tracing::debug!(peer = %session.peer, why, "a session is over");
+    session.end(&why);
     if let Some(node) = node.upgrade() {
-        node.forget(&link);
+        node.forget(&session);
     }
 }
 
 /// Drives one connection to its end. Its reading half is closed when this returns: a session that
 /// waits for its next connection holds no descriptor of the last one.
 async fn drive(
-    link: &Link,
-    carrier: &Carrier,
+    session: &Session,
+    carrier: &SessionConnection,
     mut connection: Connection,
     mut input: ReadBuf,
-) -> Verdict {
-    let halted = || Verdict::Over("the session was closed here".to_owned());
-    if link.is_halted() {
+) -> ConnectionEnd {
+    let halted = || ConnectionEnd::Ended("the session was closed here".to_owned());
+    if session.is_halted() {
         return halted();
     }
-    let carried = Carried { link, carrier };
+    let carried = DrivenSession { session, carrier };
     let ending = tokio::select! {
         ending = driver::drive(&carried, &mut *connection.reader, &mut input, &carrier.flusher) => ending,
         () = carrier.leave.notified() => {
-            return if link.is_halted() { halted() } else { Verdict::Left };
+            return if session.is_halted() { halted() } else { ConnectionEnd::Superseded };
         }
-        () = stays_silent(link) => {
+        () = stays_silent(session) => {
             let rule = "a dialer says something within 5 s of the session's opening";
-            link.dismiss(Code::TOO_MANY, rule);
-            return Verdict::Over(rule.to_owned());
+            session.dismiss(Code::TOO_MANY, rule);
+            return ConnectionEnd::Ended(rule.to_owned());
         }
     };
     match ending {
-        Ending::Protocol(Broken::Left) => Verdict::Left,
-        Ending::Protocol(Broken::By(error @ LinkError::Silent)) => Verdict::Cut(error.to_string()),
-        Ending::Protocol(Broken::By(error)) => Verdict::Over(error.to_string()),
-        Ending::PeerClosed => Verdict::Cut("the peer closed the connection".to_owned()),
-        Ending::Io(error) => Verdict::Cut(error.to_string()),
+        Ending::Protocol(StopReason::Superseded) => ConnectionEnd::Superseded,
+        Ending::Protocol(StopReason::Error(error @ LinkError::Silent)) => {
+            ConnectionEnd::Cut(error.to_string())
+        }
+        Ending::Protocol(StopReason::Error(error)) => ConnectionEnd::Ended(error.to_string()),
+        Ending::PeerClosed => ConnectionEnd::Cut("the peer closed the connection".to_owned()),
+        Ending::Io(error) => ConnectionEnd::Cut(error.to_string()),
     }
 }
 
 /// Waits until a session over which nothing has come is over; for ever if something has.
-async fn stays_silent(link: &Link) {
-    if link.is_silent() {
-        sleep(link.silent_left()).await;
+async fn stays_silent(session: &Session) {
+    if session.is_silent() {
+        sleep(session.silent_left()).await;
     }
-    if !link.is_silent() {
+    if !session.is_silent() {
         pending().await
     }
 }

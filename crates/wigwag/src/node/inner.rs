@@ -16,9 +16,9 @@ use wigwag_net::strangers::Strangers;
 use wigwag_net::{Address, Connection};
 use wigwag_wire::ReadBuf;
 
-use super::dial::{Beginning, DialedLink};
+use super::dial::{DialedSession, PendingSessions};
 use super::options::NodeOptions;
-use super::sessions::Sessions;
+use super::sessions::SessionTable;
 use super::{drive, runtime};
 use crate::error::NodeError;
 use crate::events::{Announcer, SessionChange};
@@ -26,9 +26,9 @@ use crate::exports::Exports;
 use crate::limits::{DROP_WAIT, SESSION_TTL_MAX};
 use crate::lock::lock;
 use crate::random;
-use crate::session::connection::Carrier;
-use crate::session::resumption::{Resuming, Right};
-use crate::session::{Begun, Link, Owner, buffers};
+use crate::session::connection::SessionConnection;
+use crate::session::resumption::{ResumeCredentials, Resumption};
+use crate::session::{Owner, Session, SessionStart, buffers};
 
 pub(crate) struct Inner {
     pub(crate) node: u128,
@@ -38,12 +38,12 @@ pub(crate) struct Inner {
     /// Pools that all sessions share.
     pub(crate) pools: Arc<Pools>,
     pub(crate) exports: Arc<Exports>,
-    pub(crate) sessions: Mutex<Sessions>,
+    pub(crate) sessions: Mutex<SessionTable>,
     /// A link was added to `sessions`.
     pub(crate) arrived: Notify,
     /// Incarnations with which a session is being opened.
-    pub(crate) beginning: Mutex<Beginning>,
-    pub(crate) dialed: Mutex<HashMap<Address, DialedLink>>,
+    pub(crate) pending_sessions: Mutex<PendingSessions>,
+    pub(crate) dialed: Mutex<HashMap<Address, DialedSession>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
     pub(crate) strangers: Arc<Strangers>,
     pub(crate) runtime: Handle,
@@ -69,14 +69,14 @@ impl Inner {
         if self.closed.load(Ordering::Acquire) { Err(NodeError::Closed) } else { Ok(()) }
     }
 
-    pub(crate) fn sessions(&self) -> MutexGuard<'_, Sessions> {
+    pub(crate) fn sessions(&self) -> MutexGuard<'_, SessionTable> {
         lock(&self.sessions)
     }
 
     /// The living link with that incarnation.
-    pub(crate) fn link_with(&self, incarnation: u128) -> Option<Arc<Link>> {
+    pub(crate) fn session_with(&self, incarnation: u128) -> Option<Arc<Session>> {
         let sessions = self.sessions();
-        sessions.with(incarnation).find(|link| link.sending().ended.is_none()).cloned()
+        sessions.with(incarnation).find(|session| session.sending().ended.is_none()).cloned()
     }
 
     /// How long a session is kept here after a cut, as a dialer is told.
@@ -91,61 +91,61 @@ impl Inner {
         input: ReadBuf,
         opened: &Opened,
         dialed: Option<Address>,
-    ) -> Result<Arc<Link>, NodeError> {
-        let Opened { session, token, ttl_ms, peer } = *opened;
+    ) -> Result<Arc<Session>, NodeError> {
+        let Opened { session: id, token, ttl_ms, peer } = *opened;
         let ours = self.identity();
         let both = features::on(peer.offered) & ours.offered & features::RESUME != 0;
         let ttl = Duration::from_millis(if both { ttl_ms } else { 0 });
         let is_dialer = dialed.is_some();
         let source = (!is_dialer).then(|| Source::of(&connection));
         let right = match dialed {
-            Some(address) => Right::Dialer(Ticket::new(session, token), address),
-            None => Right::Listener(Tickets::new(token)),
+            Some(address) => ResumeCredentials::Dialer(Ticket::new(id, token), address),
+            None => ResumeCredentials::Listener(Tickets::new(token)),
         };
-        let resuming = Resuming::new(session, ttl.min(SESSION_TTL_MAX), right);
-        let begun = Begun {
+        let resumption = Resumption::new(id, ttl.min(SESSION_TTL_MAX), right);
+        let begun = SessionStart {
             ours,
             peer,
             dialed: is_dialer,
-            resuming,
+            resumption,
             pools: self.pools.clone(),
             owner: Arc::downgrade(self) as Weak<dyn Owner>,
         };
         let exports = self.exports.clone();
-        let link = Link::new(&connection, begun, exports, self.announcer.clone());
+        let session = Session::new(&connection, begun, exports, self.announcer.clone());
         let mut sessions = self.sessions();
         // Looked at under the lock that close takes: no link begins behind its back.
         self.check_open()?;
         let replaced = sessions.with(peer.incarnation).filter(|old| old.is_doubtful());
         replaced.for_each(|old| old.halt());
-        sessions.add(&link, source);
+        sessions.add(&session, source);
         drop(sessions);
         self.arrived.notify_waiters();
-        link.announce(SessionChange::Opened);
-        let carrier = link.carrier().clone();
-        self.tend(link.clone(), carrier, connection, input);
-        Ok(link)
+        session.announce(SessionChange::Opened);
+        let carrier = session.carrier().clone();
+        self.drive_session(session.clone(), carrier, connection, input);
+        Ok(session)
     }
 
     /// Has the runtime care for a session on a connection.
-    pub(crate) fn tend(
+    pub(crate) fn drive_session(
         self: &Arc<Inner>,
-        link: Arc<Link>,
-        carrier: Arc<Carrier>,
+        session: Arc<Session>,
+        carrier: Arc<SessionConnection>,
         connection: Connection,
         input: ReadBuf,
     ) {
         let node = Arc::downgrade(self);
-        self.runtime.spawn(drive::tend(link, carrier, connection, input, node));
+        self.runtime.spawn(drive::drive_session(session, carrier, connection, input, node));
     }
 
     /// The link is over.
-    pub(crate) fn forget(&self, link: &Arc<Link>) {
-        self.sessions().remove(link);
+    pub(crate) fn forget(&self, session: &Arc<Session>) {
+        self.sessions().remove(session);
         lock(&self.dialed).retain(|_, dialed| {
             // Held: somebody is dialing there at this moment.
             dialed.try_lock().map_or(true, |dialed| {
-                dialed.as_ref().is_none_or(|living| !Arc::ptr_eq(living, link))
+                dialed.as_ref().is_none_or(|living| !Arc::ptr_eq(living, session))
             })
         });
     }
@@ -169,17 +169,17 @@ impl Drop for Inner {
         self.stop_listening();
         buffers::publish_all();
         let sessions = std::mem::take(&mut *self.sessions());
-        let living = sessions.iter().filter(|link| link.sending().ended.is_none());
-        let links: Vec<Arc<Link>> = living.cloned().collect();
-        for link in &links {
-            if !link.flush_blocking(DROP_WAIT) {
-                let left = link.sending().sender.outbox.untaken_frames();
-                tracing::warn!(peer = %link.peer, left, "a node was dropped with unsent messages");
+        let living = sessions.iter().filter(|session| session.sending().ended.is_none());
+        let sessions: Vec<Arc<Session>> = living.cloned().collect();
+        for session in &sessions {
+            if !session.flush_blocking(DROP_WAIT) {
+                let left = session.sending().sender.outbox.untaken_frames();
+                tracing::warn!(peer = %session.peer, left, "a node was dropped with unsent messages");
             }
         }
         // To end a socket while the peer still talks to it would take from the peer what it has not
         // read yet. Where the runtime goes on, the links have time to end in good order.
-        runtime::linger(&self.runtime, links);
+        runtime::linger(&self.runtime, sessions);
     }
 }
 

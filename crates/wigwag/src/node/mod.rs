@@ -18,7 +18,7 @@ use crate::lock::lock;
 use crate::random;
 use crate::send::dynamic::{Dynamic, describe};
 use crate::send::remote::Remote;
-use crate::session::{Link, LinkStatistics};
+use crate::session::{Session, SessionStatistics};
 
 pub(crate) mod options;
 pub(crate) mod sessions;
@@ -50,7 +50,7 @@ pub struct PeerStatistics {
     /// Who is at the other end.
     pub peer: Arc<str>,
     /// What went over the link.
-    pub link: LinkStatistics,
+    pub session: SessionStatistics,
 }
 
 impl Default for Node {
@@ -86,7 +86,7 @@ impl Node {
             exports: Arc::default(),
             sessions: Mutex::default(),
             arrived: tokio::sync::Notify::new(),
-            beginning: Mutex::default(),
+            pending_sessions: Mutex::default(),
             dialed: Mutex::default(),
             listeners: Mutex::default(),
             strangers: Strangers::new(HANDSHAKES_MAX),
@@ -205,9 +205,11 @@ impl Node {
     /// What went over each link since it began; links that are over are not in it.
     pub fn statistics(&self) -> Vec<PeerStatistics> {
         let sessions = self.inner.sessions();
-        let one =
-            |link: &Arc<Link>| PeerStatistics { peer: link.peer.clone(), link: link.statistics() };
-        sessions.iter().filter(|link| !link.is_over()).map(one).collect()
+        let one = |session: &Arc<Session>| PeerStatistics {
+            peer: session.peer.clone(),
+            session: session.statistics(),
+        };
+        sessions.iter().filter(|session| !session.is_over()).map(one).collect()
     }
 }
 

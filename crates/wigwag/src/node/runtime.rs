@@ -15,7 +15,7 @@ use super::close::finish;
 use super::inner::Inner;
 use crate::limits::{DROP_WAIT, MAIN_CLOSE};
 use crate::lock::lock;
-use crate::session::Link;
+use crate::session::Session;
 
 static NODES: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
@@ -41,13 +41,13 @@ pub(crate) async fn on<F: Future>(runtime: &Handle, future: F) -> F::Output {
 }
 
 /// Ends the links of a node that was dropped, in the background and in good order.
-pub(crate) fn linger(runtime: &Handle, links: Vec<Arc<Link>>) {
-    if links.is_empty() {
+pub(crate) fn linger(runtime: &Handle, sessions: Vec<Arc<Session>>) {
+    if sessions.is_empty() {
         return;
     }
     let task = runtime.spawn(async move {
         let end = Instant::now() + DROP_WAIT;
-        finish(links, end, "this node was dropped").await;
+        finish(sessions, end, "this node was dropped").await;
     });
     let mut lingering = lock(&LINGERING);
     lingering.retain(|task| !task.is_finished());

@@ -12,47 +12,47 @@ use wigwag_link::{Code, LinkError};
 use wigwag_net::source::Source;
 
 use crate::limits::{SESSIONS_MAX, SESSIONS_PER_SOURCE_MAX, SILENT_SESSIONS_MAX};
-use crate::session::Link;
+use crate::session::Session;
 
 /// The sessions that live, in the order in which they began.
 #[derive(Default)]
-pub(crate) struct Sessions {
-    entries: Vec<Entry>,
+pub(crate) struct SessionTable {
+    entries: Vec<SessionEntry>,
     /// Sessions that peers have opened, by source.
     counts: HashMap<Source, usize>,
     /// Sessions over which nothing may have come yet, oldest first.
-    silent: VecDeque<Arc<Link>>,
+    silent: VecDeque<Arc<Session>>,
 }
 
 /// A session and the fields that searches compare: a search through thousands touches no link.
-struct Entry {
-    link: Arc<Link>,
+struct SessionEntry {
+    session: Arc<Session>,
     incarnation: u128,
-    session: u128,
+    id: u128,
     /// Whence it was opened; `None` if this node has dialed.
     source: Option<Source>,
 }
 
-impl Sessions {
+impl SessionTable {
     /// Adds a session; `source` if a peer has opened it.
-    pub(crate) fn add(&mut self, link: &Arc<Link>, source: Option<Source>) {
+    pub(crate) fn add(&mut self, session: &Arc<Session>, source: Option<Source>) {
         if let Some(source) = &source {
             *self.counts.entry(source.clone()).or_default() += 1;
-            self.silent.push_back(link.clone());
+            self.silent.push_back(session.clone());
         }
-        self.entries.push(Entry {
-            link: link.clone(),
-            incarnation: link.identity.incarnation,
-            session: link.resuming.session(),
+        self.entries.push(SessionEntry {
+            session: session.clone(),
+            incarnation: session.identity.incarnation,
+            id: session.resumption.id(),
             source,
         });
     }
 
     /// Removes a session; false when it is not there.
-    pub(crate) fn remove(&mut self, link: &Arc<Link>) -> bool {
-        let at = self.entries.iter().position(|entry| Arc::ptr_eq(&entry.link, link));
+    pub(crate) fn remove(&mut self, session: &Arc<Session>) -> bool {
+        let at = self.entries.iter().position(|entry| Arc::ptr_eq(&entry.session, session));
         let Some(entry) = at.map(|at| self.entries.remove(at)) else { return false };
-        self.silent.retain(|silent| !Arc::ptr_eq(silent, link));
+        self.silent.retain(|silent| !Arc::ptr_eq(silent, session));
         if let Some(source) = entry.source
             && let Some(count) = self.counts.get_mut(&source)
         {
@@ -65,21 +65,21 @@ impl Sessions {
     }
 
     /// Every session.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Link>> {
-        self.entries.iter().map(|entry| &entry.link)
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Session>> {
+        self.entries.iter().map(|entry| &entry.session)
     }
 
     /// Those with that incarnation of a peer: more than one if a node has dialed itself.
-    pub(crate) fn with(&self, incarnation: u128) -> impl Iterator<Item = &Arc<Link>> {
+    pub(crate) fn with(&self, incarnation: u128) -> impl Iterator<Item = &Arc<Session>> {
         let mine = self.entries.iter().filter(move |entry| entry.incarnation == incarnation);
-        mine.map(|entry| &entry.link)
+        mine.map(|entry| &entry.session)
     }
 
     /// The living session that a dialer claims.
-    pub(crate) fn claimed(&self, claim: &Claim) -> Option<Arc<Link>> {
-        let mine = self.entries.iter().filter(|entry| entry.session == claim.session);
-        let mut living = mine.map(|entry| &entry.link).filter(|link| !link.is_over());
-        living.find(|link| link.resuming.is_claimed_by(claim)).cloned()
+    pub(crate) fn claimed(&self, claim: &Claim) -> Option<Arc<Session>> {
+        let mine = self.entries.iter().filter(|entry| entry.id == claim.session);
+        let mut living = mine.map(|entry| &entry.session).filter(|session| !session.is_over());
+        living.find(|session| session.resumption.is_claimed_by(claim)).cloned()
     }
 
     /// Makes a place for a session that a peer from `source` is about to open, while `opening` others
@@ -89,10 +89,10 @@ impl Sessions {
         &mut self,
         source: &Source,
         opening: usize,
-        evicted: &mut Vec<Arc<Link>>,
+        evicted: &mut Vec<Arc<Session>>,
     ) -> Result<(), LinkError> {
         if self.silent.len() >= SILENT_SESSIONS_MAX {
-            self.silent.retain(|link| link.is_silent() && !link.is_over());
+            self.silent.retain(|session| session.is_silent() && !session.is_over());
             if self.silent.len() >= SILENT_SESSIONS_MAX {
                 evicted.extend(self.take_silent());
             }
@@ -110,10 +110,10 @@ impl Sessions {
     }
 
     /// Takes the oldest session over which nothing has come yet.
-    pub(crate) fn take_silent(&mut self) -> Option<Arc<Link>> {
-        while let Some(link) = self.silent.pop_front() {
-            if link.is_silent() && self.remove(&link) {
-                return Some(link);
+    pub(crate) fn take_silent(&mut self) -> Option<Arc<Session>> {
+        while let Some(session) = self.silent.pop_front() {
+            if session.is_silent() && self.remove(&session) {
+                return Some(session);
             }
         }
         None
@@ -121,25 +121,25 @@ impl Sessions {
 
     /// Takes a session that can be spared: one over which nothing has come yet, or else the one that has
     /// been without a connection for longest.
-    fn take_spare(&mut self, is_meant: impl Fn(&Source) -> bool) -> Option<Arc<Link>> {
-        let meant = |entry: &&Entry| entry.source.as_ref().is_some_and(&is_meant);
-        let candidates = || self.entries.iter().filter(meant).map(|entry| &entry.link);
-        let silent = candidates().find(|link| link.is_silent());
+    fn take_spare(&mut self, is_meant: impl Fn(&Source) -> bool) -> Option<Arc<Session>> {
+        let meant = |entry: &&SessionEntry| entry.source.as_ref().is_some_and(&is_meant);
+        let candidates = || self.entries.iter().filter(meant).map(|entry| &entry.session);
+        let silent = candidates().find(|session| session.is_silent());
         let spare = silent.cloned().or_else(|| longest_cut(candidates()))?;
         self.remove(&spare);
         Some(spare)
     }
 
     /// Takes the session that has been without a connection for longest, whoever has opened it.
-    pub(crate) fn take_cut(&mut self) -> Option<Arc<Link>> {
+    pub(crate) fn take_cut(&mut self) -> Option<Arc<Session>> {
         let opened = self.entries.iter().filter(|entry| entry.source.is_some());
-        let cut = longest_cut(opened.map(|entry| &entry.link))?;
+        let cut = longest_cut(opened.map(|entry| &entry.session))?;
         self.remove(&cut);
         Some(cut)
     }
 }
 
-fn longest_cut<'a>(links: impl Iterator<Item = &'a Arc<Link>>) -> Option<Arc<Link>> {
-    let cut = links.filter_map(|link| Some((link.cut_since()?, link)));
-    cut.min_by_key(|(since, _)| *since).map(|(_, link)| link.clone())
+fn longest_cut<'a>(sessions: impl Iterator<Item = &'a Arc<Session>>) -> Option<Arc<Session>> {
+    let cut = sessions.filter_map(|session| Some((session.cut_since()?, session)));
+    cut.min_by_key(|(since, _)| *since).map(|(_, session)| session.clone())
 }

@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use crate::limits::{ASKS_MAX, PIPELINE_ASKS_MAX, SINGLE_ASKS_MAX, SINGLE_ASKS_MIN};
 use crate::replies::ring::Ring;
 use crate::replies::rings::{RING_MIN, Rings};
-use crate::replies::slot::{Cold, Completed, Failure, Fetched, Hot, Slot};
+use crate::replies::slot::{Cold, Completed, Fetched, Hot, ReplyFailure, Slot};
 
 /// Slots that are made first; then twice as many, and so on. Most sessions ask little.
 const FIRST: usize = 64;
@@ -24,21 +24,21 @@ fn place(number: u32) -> (usize, usize) {
 }
 
 /// All slots of a session.
-pub(crate) struct Asks {
-    chunks: [OnceLock<Chunk>; CHUNKS],
-    free: Mutex<Free>,
+pub(crate) struct AskTable {
+    chunks: [OnceLock<SlotChunk>; CHUNKS],
+    free: Mutex<FreeSlots>,
     /// Those at the end of the table that pipelines have.
     pub(crate) rings: Rings,
 }
 
-struct Chunk {
+struct SlotChunk {
     hot: Box<[Hot]>,
     cold: Box<[Cold]>,
 }
 
-impl Chunk {
-    fn new(slots: usize) -> Chunk {
-        Chunk {
+impl SlotChunk {
+    fn new(slots: usize) -> SlotChunk {
+        SlotChunk {
             hot: (0..slots).map(|_| Hot::new()).collect(),
             cold: (0..slots).map(|_| Cold::new()).collect(),
         }
@@ -49,7 +49,7 @@ impl Chunk {
     }
 }
 
-struct Free {
+struct FreeSlots {
     numbers: Vec<u32>,
     /// Slots that have been in use ever.
     used: usize,
@@ -61,20 +61,20 @@ struct Free {
     wanted: bool,
 }
 
-impl Free {
+impl FreeSlots {
     /// As many as single asks may have.
     fn singles(&self) -> usize {
         self.most.min(SINGLE_ASKS_MAX)
     }
 }
 
-impl Asks {
+impl AskTable {
     /// Slots for a peer that holds `most` asks for us.
-    pub(crate) fn new(most: u64) -> Asks {
+    pub(crate) fn new(most: u64) -> AskTable {
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(ASKS_MAX);
-        Asks {
+        AskTable {
             chunks: [const { OnceLock::new() }; CHUNKS],
-            free: Mutex::new(Free {
+            free: Mutex::new(FreeSlots {
                 numbers: Vec::new(),
                 used: 0,
                 most,
@@ -134,7 +134,7 @@ impl Asks {
         let generation = if fresh > 0 { self.rings.generation() } else { 0 };
         for number in (free.used..free.used + fresh).map(|number| number as u32) {
             let (chunk, at) = place(number);
-            let chunk = self.chunks[chunk].get_or_init(|| Chunk::new(FIRST << chunk));
+            let chunk = self.chunks[chunk].get_or_init(|| SlotChunk::new(FIRST << chunk));
             chunk.hot[at].begin(generation);
             into.push(number);
         }
@@ -177,7 +177,7 @@ impl Asks {
     pub(crate) fn fail(
         &self,
         (number, generation): (u32, u32),
-        failure: impl FnOnce() -> Failure,
+        failure: impl FnOnce() -> ReplyFailure,
     ) -> Completed {
         match self.slot(number) {
             Some(slot) => slot.fail(generation, failure()),
@@ -203,7 +203,7 @@ impl Asks {
     }
 
     /// None of those who wait will hear anything; gives whom to wake.
-    pub(crate) fn fail_all(&self, failure: impl Fn() -> Failure) -> Vec<Waker> {
+    pub(crate) fn fail_all(&self, failure: impl Fn() -> ReplyFailure) -> Vec<Waker> {
         let (kind, why) = *failure();
         let mut wakers = self.rings.end(&(kind, why.into()));
         wakers.extend(self.slots().filter_map(|slot| slot.fail_any(&failure)));
@@ -222,7 +222,7 @@ impl Asks {
         })
     }
 
-    fn free(&self) -> MutexGuard<'_, Free> {
+    fn free(&self) -> MutexGuard<'_, FreeSlots> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn numbers_are_given_once_and_have_an_end() {
-        let asks = Asks::new(1500);
+        let asks = AskTable::new(1500);
         let mut taken = Vec::new();
         asks.take(1000, &mut taken);
         asks.take(1000, &mut taken);
@@ -267,7 +267,7 @@ mod tests {
     /// A far asker wants as many as a round trip holds.
     #[test]
     fn a_pipeline_of_the_largest_size_leaves_single_asks_their_own() {
-        let asks = Asks::new(ASKS_MAX as u64);
+        let asks = AskTable::new(ASKS_MAX as u64);
         let ring = asks.open_ring(PIPELINE_ASKS_MAX).expect("nobody has any");
         assert_eq!(ring.places() as usize, PIPELINE_ASKS_MAX);
         let mut taken = Vec::new();
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_table_is_no_larger_than_it_may_be() {
-        let asks = Asks::new(u64::MAX);
+        let asks = AskTable::new(u64::MAX);
         let mut taken = Vec::new();
         asks.take(usize::MAX, &mut taken);
         assert_eq!(taken.len(), SINGLE_ASKS_MAX);

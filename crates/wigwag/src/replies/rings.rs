@@ -15,11 +15,11 @@ pub(crate) const RING_MIN: u32 = 64;
 pub(crate) struct Rings {
     /// No slot below is one of a ring.
     floor: AtomicU64,
-    table: Mutex<Table>,
+    table: Mutex<RingTable>,
 }
 
 #[derive(Default)]
-struct Table {
+struct RingTable {
     rings: Vec<Arc<Ring>>,
     /// No ring that is gone has asked with this generation or a later one: the next ring begins there,
     /// because a slot is asked from once with each.
@@ -95,13 +95,13 @@ impl Rings {
         self.table().rings.iter().map(|ring| ring.waiting()).sum()
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, RingTable> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Table {
+impl RingTable {
     fn add(&mut self, first: u32, bits: u32) -> Arc<Ring> {
         let ring = Arc::new(Ring::new(first, bits, self.generation));
         self.rings.push(ring.clone());

@@ -44,7 +44,7 @@ const fn generation(state: u64) -> u32 {
 }
 
 /// Why there will be no answer, and what there is to say about it.
-pub(crate) type Failure = Box<(CallErrorKind, Box<str>)>;
+pub(crate) type ReplyFailure = Box<(CallErrorKind, Box<str>)>;
 
 /// What does not fit the words.
 #[derive(Debug)]
@@ -52,11 +52,11 @@ enum Aside {
     Nothing,
     Waker(Waker),
     Large(Bytes),
-    Failed(Failure),
+    Failed(ReplyFailure),
 }
 
 /// What an answer came to; `None`: there is no such ask.
-pub(crate) type Fetched = Option<Result<Bytes, Failure>>;
+pub(crate) type Fetched = Option<Result<Bytes, ReplyFailure>>;
 
 /// What became of a completion.
 #[derive(Debug)]
@@ -202,13 +202,13 @@ impl<'a> Slot<'a> {
 
     /// There will be no answer.
     #[cold]
-    pub(crate) fn fail(&self, generation: u32, failure: Failure) -> Completed {
+    pub(crate) fn fail(&self, generation: u32, failure: ReplyFailure) -> Completed {
         self.complete_aside(generation, || Aside::Failed(failure))
     }
 
     /// There will be no answer to whoever waits here, if anybody does.
     #[cold]
-    pub(crate) fn fail_any(&self, make: impl FnOnce() -> Failure) -> Option<Waker> {
+    pub(crate) fn fail_any(&self, make: impl FnOnce() -> ReplyFailure) -> Option<Waker> {
         let now = self.hot.state.load(Ordering::Acquire);
         self.lay_aside(now, || Aside::Failed(make())).ok().flatten()
     }

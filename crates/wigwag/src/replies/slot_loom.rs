@@ -29,7 +29,7 @@ impl Shared {
     }
 }
 
-fn failure() -> Failure {
+fn failure() -> ReplyFailure {
     Box::new((CallErrorKind::Unknown, "gone".into()))
 }
 

@@ -16,12 +16,12 @@ use wigwag_wire::run::Joiner;
 use wigwag_wire::small::Window;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
-use crate::session::buffers::{self, Encoded, Lend};
-use crate::session::{Attached, Link, Sending};
+use crate::session::buffers::{self, EncodeOutcome, RunHandout};
+use crate::session::{Attached, SendState, Session};
 
 /// A channel; dropping it detaches.
 pub(crate) struct Channel {
-    pub(crate) link: Arc<Link>,
+    pub(crate) session: Arc<Session>,
     pub(crate) number: u64,
     /// The actor's address, for errors.
     pub(crate) target: Arc<str>,
@@ -58,9 +58,9 @@ impl<M: Message> Arguments for M {
 
 /// What the caller does after a call was published on the shared path.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum AfterSend {
     /// Goes on: the driver is woken on the empty edge.
-    GoOn,
+    Continue,
     /// Polls the answer next, which flushes.
     Poll,
 }
@@ -72,21 +72,21 @@ impl Channel {
     /// # Cancellation
     /// Dropped while it waits, the channel is given back.
     pub(crate) async fn attach(
-        link: Arc<Link>,
+        session: Arc<Session>,
         name: &str,
         schema_hash: u64,
         target: &Arc<str>,
     ) -> Result<(Channel, Attached), CallError> {
-        let (number, answer) = link.send_attach(name, schema_hash, target).await?;
-        let mut channel = Channel { link, number, target: target.clone(), is_fixed: false };
-        channel.link.flush();
+        let (number, answer) = session.send_attach(name, schema_hash, target).await?;
+        let mut channel = Channel { session, number, target: target.clone(), is_fixed: false };
+        channel.session.flush();
         match answer.await {
             Ok(Ok(attached)) => {
                 channel.is_fixed = attached.codec == CODEC_FIXED;
                 Ok((channel, attached))
             }
             Ok(Err(kind)) => Err(CallError::new(kind, target)),
-            Err(_) => match channel.link.sending().check(target) {
+            Err(_) => match channel.session.sending().check(target) {
                 Err(error) => Err(error),
                 Ok(()) => Err(CallError::new(CallErrorKind::NotDelivered, target)),
             },
@@ -100,7 +100,7 @@ impl Channel {
     #[inline(always)]
     pub(crate) fn tell(
         &self,
-        lend: Option<&Lend<'_>>,
+        handout: Option<&RunHandout<'_>>,
         method: u32,
         arguments: &impl Arguments,
         ticket: &mut Ticket,
@@ -111,7 +111,7 @@ impl Channel {
                 |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
             joiner.tell(out, self.number, method, small)
         };
-        if !ticket.is_parked() && buffers::join(&self.link, self.number, lend, join) {
+        if !ticket.is_parked() && buffers::join(&self.session, self.number, handout, join) {
             return Attempt::Sent(());
         }
         self.tell_alone(method, arguments, ticket, waker)
@@ -143,7 +143,7 @@ impl Channel {
     #[inline(always)]
     pub(crate) fn ask_from(
         &self,
-        lend: &Lend<'_>,
+        handout: &RunHandout<'_>,
         asker: (u32, u32),
         method: u32,
         arguments: &impl Arguments,
@@ -155,7 +155,7 @@ impl Channel {
                 |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
             joiner.ask(out, self.number, asker, method, small)
         };
-        if !ticket.is_parked() && buffers::join(&self.link, self.number, Some(lend), join) {
+        if !ticket.is_parked() && buffers::join(&self.session, self.number, Some(handout), join) {
             return Attempt::Sent(());
         }
         self.ask_from_alone(asker, method, arguments, ticket, waker)
@@ -194,13 +194,13 @@ impl Channel {
         waker: Option<&Waker>,
     ) -> Attempt<()> {
         if !ticket.is_parked() {
-            match buffers::call(&self.link, self.number, encode, note) {
-                Encoded::Done(()) => return Attempt::Sent(()),
-                Encoded::NotHere => {}
-                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+            match buffers::call(&self.session, self.number, encode, note) {
+                EncodeOutcome::Done(()) => return Attempt::Sent(()),
+                EncodeOutcome::NotHere => {}
+                EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
             }
         }
-        self.send_shared(whole, ticket, waker, Then::GoOn)
+        self.send_shared(whole, ticket, waker, AfterSend::Continue)
     }
 
     /// Sends an ask. It takes credit and a slot, both or neither.
@@ -224,15 +224,15 @@ impl Channel {
                 write::small_ask(out, self.number, asker, method, small)
                     .unwrap_or_else(|| whole(out, asker))
             };
-            match buffers::ask(&self.link, self.number, encode) {
-                Encoded::Done((number, generation)) => {
+            match buffers::ask(&self.session, self.number, encode) {
+                EncodeOutcome::Done((number, generation)) => {
                     return Attempt::Sent(Slot::new(number, generation));
                 }
-                Encoded::NotHere => {}
-                Encoded::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
+                EncodeOutcome::NotHere => {}
+                EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
             }
         }
-        let then = if now { Then::Poll } else { Then::GoOn };
+        let then = if now { AfterSend::Poll } else { AfterSend::Continue };
         self.ask_shared(&whole, ticket, waker, then)
     }
 
@@ -242,9 +242,9 @@ impl Channel {
         encode: &dyn Fn(&mut Buffer, (u32, u32)) -> usize,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-        then: Then,
+        then: AfterSend,
     ) -> Attempt<Slot> {
-        let Some(asker) = self.link.asks.open() else {
+        let Some(asker) = self.session.asks.open() else {
             self.park_for_slot(ticket, waker);
             return Attempt::Full;
         };
@@ -253,10 +253,10 @@ impl Channel {
         if let Attempt::Sent(()) = outcome {
             return Attempt::Sent(Slot::new(number, generation));
         }
-        if let Some(slot) = self.link.asks.slot(number) {
+        if let Some(slot) = self.session.asks.slot(number) {
             slot.close_unsent(generation);
         }
-        self.link.free_slot(number);
+        self.session.free_slot(number);
         match outcome {
             Attempt::Failed(error) => Attempt::Failed(error),
             _ => Attempt::Full,
@@ -266,25 +266,25 @@ impl Channel {
     /// The reply, if it has come and is small.
     #[inline]
     pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
-        let place = self.link.asks.hot(slot.index())?;
+        let place = self.session.asks.hot(slot.index())?;
         let length = place.take_small(slot.generation(), into)?;
-        buffers::free_slot(&self.link, slot.index());
+        buffers::free_slot(&self.session, slot.index());
         Some(length)
     }
 
     /// The reply; what waits is flushed when it is not there.
     pub(crate) fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
-        let asks = &self.link.asks;
+        let asks = &self.session.asks;
         let Poll::Ready(fetched) = asks.poll(slot.index(), slot.generation(), waker) else {
             if !turn::is_open() {
-                self.link.flush();
+                self.session.flush();
             }
             return Poll::Pending;
         };
         let Some(answer) = fetched else {
             return Poll::Ready(Err(CallError::new(CallErrorKind::Unknown, &self.target)));
         };
-        self.link.free_slot(slot.index());
+        self.session.free_slot(slot.index());
         Poll::Ready(answer.map_err(|failed| {
             let (kind, text) = *failed;
             CallError::new(kind, &self.target).with_detail(&text)
@@ -293,20 +293,20 @@ impl Channel {
 
     /// Nobody waits for the answer any more: the peer may save the work.
     pub(crate) fn cancel(&self, slot: Slot) {
-        let place = self.link.asks.slot(slot.index());
+        let place = self.session.asks.slot(slot.index());
         let Some(place) = place else { return };
         if place.abandon(slot.generation()) {
-            self.link.free_slot(slot.index());
+            self.session.free_slot(slot.index());
             return;
         }
-        buffers::publish(&self.link);
-        let mut sending = self.link.sending();
+        buffers::publish(&self.session);
+        let mut sending = self.session.sending();
         if sending.ended.is_none() {
             let (slot, generation) = (u64::from(slot.index()), u64::from(slot.generation()));
             let cancel = Frame::Cancel { slot, generation };
             sending.sender.outbox.append(|out| write::any(out, &cancel));
             drop(sending);
-            self.link.wake_driver();
+            self.session.wake_driver();
         }
     }
 
@@ -316,16 +316,16 @@ impl Channel {
         encode: &dyn Fn(&mut Buffer) -> usize,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
-        then: Then,
+        then: AfterSend,
     ) -> Attempt<()> {
         // What this turn has sent before goes before.
-        buffers::publish(&self.link);
-        let mut sending = self.link.sending();
+        buffers::publish(&self.session);
+        let mut sending = self.session.sending();
         if let Err(error) = self.check(&sending) {
             return Attempt::Failed(Box::new(error));
         }
         let was_idle = sending.sender.outbox.is_idle();
-        let Sending { sender, channels, .. } = &mut *sending;
+        let SendState { sender, channels, .. } = &mut *sending;
         let parked = &channels[self.number as usize].parked;
         let free = sender.window(self.number).map_or(0, |window| window.free());
         let may_pass = |units: u64| parked.may_pass(ticket, free / units);
@@ -346,7 +346,7 @@ impl Channel {
                 }
                 drop(sending);
                 if tell_peer {
-                    buffers::flush_soon(&self.link);
+                    buffers::flush_soon(&self.session);
                 }
                 Attempt::Full
             }
@@ -355,10 +355,10 @@ impl Channel {
 
     fn sent(
         &self,
-        mut sending: std::sync::MutexGuard<'_, Sending>,
+        mut sending: std::sync::MutexGuard<'_, SendState>,
         ticket: &mut Ticket,
         was_idle: bool,
-        then: Then,
+        then: AfterSend,
     ) -> Attempt<()> {
         let channel = &mut sending.channels[self.number as usize];
         channel.parked.leave(ticket);
@@ -366,16 +366,16 @@ impl Channel {
         let piled = sending.sender.outbox.waiting_bytes() >= PILE_BYTES;
         drop(sending);
         if turn::is_open() {
-            buffers::flush_soon(&self.link);
+            buffers::flush_soon(&self.session);
         } else if piled {
-            self.link.flush();
-        } else if was_idle && then == Then::GoOn {
-            self.link.wake_driver();
+            self.session.flush();
+        } else if was_idle && then == AfterSend::Continue {
+            self.session.wake_driver();
         }
         Attempt::Sent(())
     }
 
-    fn check(&self, sending: &Sending) -> Result<(), CallError> {
+    fn check(&self, sending: &SendState) -> Result<(), CallError> {
         sending.check(&self.target)?;
         let channel = sending.channels.get(self.number as usize);
         match channel.map(|channel| channel.gone) {
@@ -387,7 +387,7 @@ impl Channel {
 
     #[cold]
     fn too_large(&self, body: Option<usize>) -> CallError {
-        let most = self.link.identity.limits.frame_max;
+        let most = self.session.identity.limits.frame_max;
         let text = match body {
             Some(body) => format!("it has {body} bytes, the peer accepts {most}"),
             None => format!("the peer accepts {most} bytes"),
@@ -399,13 +399,13 @@ impl Channel {
     fn park_for_slot(&self, ticket: &mut Ticket, waker: Option<&Waker>) {
         let Some(waker) = waker else { return };
         {
-            let mut sending = self.link.sending();
+            let mut sending = self.session.sending();
             if let Some(channel) = sending.channels.get_mut(self.number as usize) {
                 channel.parked.park(ticket, waker);
             }
         }
         // A slot that came free between our look and our parking has woken nobody.
-        if self.link.asks.any_free() {
+        if self.session.asks.any_free() {
             waker.wake_by_ref();
         }
     }
@@ -413,7 +413,7 @@ impl Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        buffers::publish(&self.link);
-        self.link.detach(self.number);
+        buffers::publish(&self.session);
+        self.session.detach(self.number);
     }
 }

@@ -63,11 +63,11 @@ impl Dynamic {
     /// Sends a tell, waiting for room. `arguments` is a MessagePack array.
     pub async fn tell(&self, method: &str, arguments: &[u8]) -> Result<(), CallError> {
         let number = self.number(method)?;
-        let mut parked = Queued { channel: &self.channel, ticket: Ticket::default() };
+        let mut parked = ParkedSender { channel: &self.channel, ticket: Ticket::default() };
         poll_fn(|context| {
             let waker = Some(context.waker());
             let ticket = &mut parked.ticket;
-            match self.channel.tell(None, number, &Encoded(arguments), ticket, waker) {
+            match self.channel.tell(None, number, &EncodedArguments(arguments), ticket, waker) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
                 Attempt::Full => Poll::Pending,
                 Attempt::Failed(error) => Poll::Ready(Err(*error)),
@@ -78,7 +78,7 @@ impl Dynamic {
 
     /// Asks, waiting for room and for the reply, which is one MessagePack value.
     pub async fn ask(&self, method: &str, arguments: &[u8]) -> Result<Bytes, CallError> {
-        ask(&self.channel, self.number(method)?, &Encoded(arguments)).await
+        ask(&self.channel, self.number(method)?, &EncodedArguments(arguments)).await
     }
 
     fn number(&self, method: &str) -> Result<u32, CallError> {
@@ -89,9 +89,9 @@ impl Dynamic {
 }
 
 /// Arguments that somebody else has encoded.
-struct Encoded<'a>(&'a [u8]);
+struct EncodedArguments<'a>(&'a [u8]);
 
-impl Arguments for Encoded<'_> {
+impl Arguments for EncodedArguments<'_> {
     fn encode_small(&self, _: bool, _: &mut Window, _: usize) -> Option<usize> {
         None
     }
@@ -102,22 +102,22 @@ impl Arguments for Encoded<'_> {
 }
 
 /// A place in the queue of a channel, given up when its holder goes away.
-struct Queued<'a> {
+struct ParkedSender<'a> {
     channel: &'a Channel,
     ticket: Ticket,
 }
 
-impl Drop for Queued<'_> {
+impl Drop for ParkedSender<'_> {
     fn drop(&mut self) {
         if self.ticket.is_parked() {
-            self.channel.link.leave(self.channel.number, &mut self.ticket);
+            self.channel.session.leave(self.channel.number, &mut self.ticket);
         }
     }
 }
 
 /// Asks an actor to describe itself.
 pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> {
-    let reply = ask(channel, DESCRIBE, &Encoded(&[0x90])).await?;
+    let reply = ask(channel, DESCRIBE, &EncodedArguments(&[0x90])).await?;
     let mut reader = Reader::new(&reply);
     let (name, hash, methods) = <(String, u64, Vec<DescribedMethod>)>::decode(&mut reader)
         .map_err(|error| {
@@ -126,9 +126,13 @@ pub(crate) async fn describe(channel: &Channel) -> Result<Described, CallError> 
     Ok(Described { name, hash, methods })
 }
 
-async fn ask(channel: &Channel, method: u32, arguments: &Encoded<'_>) -> Result<Bytes, CallError> {
-    let mut parked = Queued { channel, ticket: Ticket::default() };
-    let mut asked = Asked { channel, slot: None };
+async fn ask(
+    channel: &Channel,
+    method: u32,
+    arguments: &EncodedArguments<'_>,
+) -> Result<Bytes, CallError> {
+    let mut parked = ParkedSender { channel, ticket: Ticket::default() };
+    let mut asked = PendingAsk { channel, slot: None };
     poll_fn(|context: &mut Context<'_>| {
         let slot = match asked.slot {
             Some(slot) => slot,
@@ -151,12 +155,12 @@ async fn ask(channel: &Channel, method: u32, arguments: &Encoded<'_>) -> Result<
 }
 
 /// An ask under way, cancelled when its asker goes away.
-struct Asked<'a> {
+struct PendingAsk<'a> {
     channel: &'a Channel,
     slot: Option<Slot>,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingAsk<'_> {
     fn drop(&mut self) {
         if let Some(slot) = self.slot {
             self.channel.cancel(slot);

@@ -18,7 +18,7 @@ use wigwag_actor::{
 use crate::replies::ring::Ring;
 use crate::send::channel::Channel;
 use crate::send::dynamic::Described;
-use crate::session::buffers::Lend;
+use crate::session::buffers::RunHandout;
 
 /// A route to an actor whose interface both sides know.
 pub(crate) struct Remote<I> {
@@ -75,13 +75,13 @@ impl<I: Interface> Remote<I> {
 }
 
 /// The asks of a pipeline at a remote actor.
-struct Pipelined<I> {
+struct RemotePipeline<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
     borrower: Borrower,
 }
 
-impl<I: Interface> Asks<I> for Pipelined<I> {
+impl<I: Interface> Asks<I> for RemotePipeline<I> {
     #[inline]
     fn ask(
         &mut self,
@@ -99,13 +99,13 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
         };
         self.ring.set_sent(next + 1);
         let most = self.ring.ahead(next);
-        let lend = Lend {
+        let handout = RunHandout {
             borrower: self.borrower,
             method: call.method(),
             ring: Some((&self.ring, next + 1, most)),
         };
         let asker = self.ring.asker(next);
-        let sent = self.remote.channel.ask_from(&lend, asker, number, call, ticket, waker);
+        let sent = self.remote.channel.ask_from(&handout, asker, number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
         } else {
@@ -122,7 +122,7 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
     ) -> Poll<Result<(), CallError>> {
         let Poll::Ready(taken) = self.ring.poll(next, into, waker) else {
             if !turn::is_open() {
-                self.remote.channel.link.flush();
+                self.remote.channel.session.flush();
             }
             return Poll::Pending;
         };
@@ -135,7 +135,7 @@ impl<I: Interface> Asks<I> for Pipelined<I> {
         // Those that a turn still holds count too: their answers come.
         self.ring.set_sent(asked);
         if self.ring.leave() {
-            self.remote.channel.link.close_ring(&self.ring);
+            self.remote.channel.session.close_ring(&self.ring);
         }
     }
 
@@ -164,8 +164,8 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let lend = Lend { borrower: self.borrower, method: call.method(), ring: None };
-        let sent = self.channel.tell(Some(&lend), number, call, ticket, waker);
+        let handout = RunHandout { borrower: self.borrower, method: call.method(), ring: None };
+        let sent = self.channel.tell(Some(&handout), number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
         }
@@ -204,18 +204,18 @@ impl<I: Interface> Route<I> for Remote<I> {
     }
 
     fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError> {
-        let link = &self.channel.link;
-        let Some(ring) = link.asks.open_ring(most) else {
+        let session = &self.channel.session;
+        let Some(ring) = session.asks.open_ring(most) else {
             let text = "all places for asks of this session are taken";
             let error = CallError::new(CallErrorKind::Overloaded, &self.channel.target);
             return Err(error.with_detail(text));
         };
-        if let Some(ended) = &link.sending().ended {
+        if let Some(ended) = &session.sending().ended {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
         let most = most.min(ring.places() as usize);
         let borrower = Borrower::new(self.channel.is_fixed);
-        Ok((Box::new(Pipelined { remote: self, ring, borrower }), most))
+        Ok((Box::new(RemotePipeline { remote: self, ring, borrower }), most))
     }
 
     fn cancel(&self, slot: Slot) {
@@ -223,7 +223,7 @@ impl<I: Interface> Route<I> for Remote<I> {
     }
 
     fn leave(&self, ticket: &mut Ticket) {
-        self.channel.link.leave(self.channel.number, ticket);
+        self.channel.session.leave(self.channel.number, ticket);
     }
 
     fn target(&self) -> &Arc<str> {

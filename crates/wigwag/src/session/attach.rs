@@ -7,7 +7,7 @@ use wigwag_actor::{CallError, CallErrorKind};
 use wigwag_link::frame::Frame;
 use wigwag_link::{Limits, write};
 
-use crate::session::{Channel, Link, Sending};
+use crate::session::{OutboundChannel, SendState, Session};
 
 /// What ATTACHED says.
 pub(crate) struct Attached {
@@ -35,11 +35,11 @@ pub(super) fn attaches(peer: &Limits) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))
 }
 
-impl Link {
+impl Session {
     /// Sends ATTACH for the actor exported as `name`, and gives the channel's number and the place
     /// where the answer arrives. Waits while the peer bears no more unanswered ones.
     ///
-    /// The channel is the caller's from here on: it is to be [detached](Link::detach).
+    /// The channel is the caller's from here on: it is to be [detached](Session::detach).
     ///
     /// # Cancellation
     /// Dropped while it waits, nothing was sent.
@@ -60,11 +60,11 @@ impl Link {
         };
         let at = channel as usize;
         if sending.channels.len() == at {
-            sending.channels.push(Channel::new(target));
+            sending.channels.push(OutboundChannel::new(target));
         }
-        sending.channels[at] = Channel {
+        sending.channels[at] = OutboundChannel {
             attaching: Some(Attaching { answer, _place: place }),
-            ..Channel::new(target)
+            ..OutboundChannel::new(target)
         };
         let (target, codec) = (name.as_bytes(), self.codec);
         let attach = Frame::Attach { channel, how: 0, target, schema_hash, codec };
@@ -73,7 +73,7 @@ impl Link {
     }
 }
 
-impl Sending {
+impl SendState {
     /// ATTACHED has come.
     pub(crate) fn attached(&mut self, number: u64, limit: u64, attached: Attached) {
         self.sender.attached(number, limit);

@@ -6,11 +6,11 @@ use wigwag_net::Connection;
 use wigwag_net::driver::{Crank, Flusher};
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
-use crate::session::{Link, PAIR1_HEADER};
+use crate::session::{PAIR1_HEADER, Session};
 use crate::sync::Ordering;
 
 /// A connection that carries a session, or has carried it.
-pub(crate) struct Carrier {
+pub(crate) struct SessionConnection {
     /// Which one of the session it is; the first has 0.
     pub(crate) epoch: u64,
     pub(crate) flusher: Flusher,
@@ -20,48 +20,48 @@ pub(crate) struct Carrier {
 }
 
 /// A session on a connection.
-pub(crate) struct Carried<'a> {
-    pub(crate) link: &'a Link,
-    pub(crate) carrier: &'a Carrier,
+pub(crate) struct DrivenSession<'a> {
+    pub(crate) session: &'a Session,
+    pub(crate) carrier: &'a SessionConnection,
 }
 
 /// Why a connection is read no further.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum StopReason {
     /// The session has gone on to another connection.
-    Left,
+    Superseded,
     /// It is cut, or the session is over.
-    By(LinkError),
+    Error(LinkError),
 }
 
-impl Carrier {
-    pub(crate) fn new(epoch: u64, connection: &Connection) -> Carrier {
+impl SessionConnection {
+    pub(crate) fn new(epoch: u64, connection: &Connection) -> SessionConnection {
         let flusher = Flusher::new(connection.outlet.clone());
-        Carrier { epoch, flusher, leave: Notify::new(), framing: connection.framing }
+        SessionConnection { epoch, flusher, leave: Notify::new(), framing: connection.framing }
     }
 }
 
-impl Crank for Carried<'_> {
-    type Error = Broken;
+impl Crank for DrivenSession<'_> {
+    type Error = StopReason;
 
     fn heard(&self, now: Time) {
-        self.link.heard.store(now.as_nanos(), Ordering::Relaxed);
+        self.session.heard.store(now.as_nanos(), Ordering::Relaxed);
     }
 
-    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Broken> {
-        let Some(mut reading) = self.link.reading.enter(self.carrier.epoch) else {
-            return Err(Broken::Left);
+    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), StopReason> {
+        let Some(mut reading) = self.session.reading.enter(self.carrier.epoch) else {
+            return Err(StopReason::Superseded);
         };
-        let outcome = reading.read(self.link, self.carrier.framing, input, now);
+        let outcome = reading.read(self.session, self.carrier.framing, input, now);
         let told = outcome.as_ref().err().and_then(LinkError::code_to_tell);
         if let Some((code, rule)) = told {
-            self.link.sending().sender.close(code, rule);
+            self.session.sending().sender.close(code, rule);
         }
-        outcome.map_err(Broken::By)
+        outcome.map_err(StopReason::Error)
     }
 
     fn fill(&self, batch: &mut Batch, now: Time) {
-        let mut sending = self.link.sending();
+        let mut sending = self.session.sending();
         if sending.epoch != self.carrier.epoch {
             return;
         }
@@ -77,16 +77,16 @@ impl Crank for Carried<'_> {
         sending.statistics.batches_sent += 1;
     }
 
-    fn tick(&self, now: Time) -> Result<(), Broken> {
-        let mut sending = self.link.sending();
+    fn tick(&self, now: Time) -> Result<(), StopReason> {
+        let mut sending = self.session.sending();
         if sending.epoch != self.carrier.epoch {
-            return Err(Broken::Left);
+            return Err(StopReason::Superseded);
         }
-        sending.sender.heard(Time::from_nanos(self.link.heard.load(Ordering::Relaxed)));
-        sending.sender.tick(now, || self.link.asks.waiting() > 0).map_err(Broken::By)
+        sending.sender.heard(Time::from_nanos(self.session.heard.load(Ordering::Relaxed)));
+        sending.sender.tick(now, || self.session.asks.waiting() > 0).map_err(StopReason::Error)
     }
 
     fn deadline(&self) -> Option<Time> {
-        self.link.sending().sender.deadline()
+        self.session.sending().sender.deadline()
     }
 }

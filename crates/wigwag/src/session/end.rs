@@ -9,13 +9,13 @@ use wigwag_link::Code;
 use wigwag_net::clock;
 use wigwag_wire::Time;
 
-use super::{Ended, Link};
+use super::{Session, SessionEnd};
 use crate::events::SessionChange;
 use crate::limits::SILENT_SESSION_TTL;
-use crate::session::outcome::Unsent;
+use crate::session::outcome::UnsentCalls;
 use crate::sync::Ordering;
 
-impl Link {
+impl Session {
     /// Ends the session's task.
     pub(crate) fn halt(&self) {
         self.stopping.store(true, Ordering::SeqCst);
@@ -86,7 +86,7 @@ impl Link {
             if sending.ended.is_some() {
                 return;
             }
-            sending.ended = Some(Ended { why: why.clone() });
+            sending.ended = Some(SessionEnd { why: why.clone() });
             self.over.store(true, Ordering::Relaxed);
             if was_torn && sending.epoch == carrier.epoch {
                 sending.sender.outbox.was_torn();
@@ -95,7 +95,7 @@ impl Link {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
             }
-            Unsent::of(&sending.sender.outbox)
+            UnsentCalls::of(&sending.sender.outbox)
         };
         wakers.append(&mut unsent.fail(&self.asks, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
@@ -109,11 +109,11 @@ impl Link {
     pub(crate) fn announce_end(&self) {
         let mut sending = self.sending();
         let is_open = sending.channels.iter().any(|channel| channel.turns > 0);
-        let Some(Ended { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
+        let Some(SessionEnd { why }) = sending.ended.clone().filter(|_| !is_open) else { return };
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }
-        let deliveries = Unsent::of(&sending.sender.outbox).deliveries(&sending.channels);
+        let deliveries = UnsentCalls::of(&sending.sender.outbox).deliveries(&sending.channels);
         // References of users may keep the link for long, and nothing of this is sent any more.
         sending.sender.let_go();
         drop(sending);
@@ -121,8 +121,8 @@ impl Link {
     }
 
     /// The driver has ended: actors and link let go of each other.
-    pub(crate) fn let_go(&self) {
-        self.reading.inside().let_go();
+    pub(crate) fn release(&self) {
+        self.reading.inside().release();
     }
 
     /// No answers will come any more. Gives those who wait for one.

@@ -21,12 +21,12 @@ use wigwag_wire::run::RUN_BODY_BYTES_MAX;
 use crate::events::{Announcer, SessionChange};
 use crate::exports::Exports;
 use crate::limits::{CODEC_FIXED, CODEC_MESSAGEPACK};
-use crate::replies::asks::Asks;
+use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
-use crate::session::connection::{Carried, Carrier};
+use crate::session::connection::{DrivenSession, SessionConnection};
 use crate::session::fence::Fence;
-use crate::session::receive::Reading;
-use crate::session::resumption::Resuming;
+use crate::session::receive::RecvState;
+use crate::session::resumption::Resumption;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 pub(crate) mod connection;
@@ -50,12 +50,12 @@ const FRONTS: u64 = 16;
 
 /// Why a link is over, in words; what came of the calls is told to each caller.
 #[derive(Clone, Debug)]
-pub(crate) struct Ended {
+pub(crate) struct SessionEnd {
     pub(crate) why: Arc<str>,
 }
 
 /// What we know of a channel of ours beside its credit.
-pub(crate) struct Channel {
+pub(crate) struct OutboundChannel {
     /// The actor's address.
     pub(crate) target: Arc<str>,
     /// Calls that were published.
@@ -79,7 +79,7 @@ pub(crate) struct Channel {
 /// Bytes and frames of one link, both ways, since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct LinkStatistics {
+pub struct SessionStatistics {
     /// Bytes handed to the transport: framing, headers and all.
     pub bytes_sent: u64,
     /// SP messages handed to the transport.
@@ -105,9 +105,9 @@ pub struct LinkStatistics {
 }
 
 /// What senders share.
-pub(crate) struct Sending {
+pub(crate) struct SendState {
     pub(crate) sender: Sender,
-    pub(crate) channels: Vec<Channel>,
+    pub(crate) channels: Vec<OutboundChannel>,
     /// Which use of each of the peer's channel numbers is the living one.
     pub(crate) grants: Vec<u64>,
     /// The connection that may take frames.
@@ -115,12 +115,12 @@ pub(crate) struct Sending {
     /// Since when there is no connection.
     cut: Option<Time>,
     outgoing: Outgoing,
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<SessionEnd>,
     /// The end was announced.
     is_announced: bool,
     /// The peer takes no new calls.
     pub(crate) draining: bool,
-    pub(crate) statistics: LinkStatistics,
+    pub(crate) statistics: SessionStatistics,
 }
 
 /// The node, as its sessions see it.
@@ -131,7 +131,7 @@ pub(crate) trait Owner: Send + Sync {
 }
 
 /// A session with one peer.
-pub(crate) struct Link {
+pub(crate) struct Session {
     pub(crate) peer: Arc<str>,
     pub(crate) identity: Identity,
     /// Who we are to the peer.
@@ -142,14 +142,14 @@ pub(crate) struct Link {
     pub(crate) codec: u8,
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
-    carrier: RwLock<Arc<Carrier>>,
-    pub(crate) resuming: Resuming,
+    carrier: RwLock<Arc<SessionConnection>>,
+    pub(crate) resumption: Resumption,
     announcer: Announcer,
-    pub(crate) asks: Asks,
+    pub(crate) asks: AskTable,
     /// ATTACHes that the peer bears unanswered.
     attaches: Arc<Semaphore>,
-    pub(crate) reading: Fence<Reading>,
-    sending: Mutex<Sending>,
+    pub(crate) reading: Fence<RecvState>,
+    sending: Mutex<SendState>,
     /// Something was acknowledged, or the link ended.
     pub(crate) progress: Notify,
     /// The session is to end here, whatever its connection does.
@@ -167,32 +167,32 @@ pub(crate) struct Link {
 }
 
 /// What a session begins with.
-pub(crate) struct Begun {
+pub(crate) struct SessionStart {
     /// Who we are.
     pub(crate) ours: Identity,
     /// Who the peer is.
     pub(crate) peer: Identity,
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
-    pub(crate) resuming: Resuming,
+    pub(crate) resumption: Resumption,
     /// Pools that the node's sessions share.
     pub(crate) pools: Arc<Pools>,
     pub(crate) owner: Weak<dyn Owner>,
 }
 
-impl Link {
+impl Session {
     pub(crate) fn new(
         connection: &Connection,
-        begun: Begun,
+        begun: SessionStart,
         exports: Arc<Exports>,
         announcer: Announcer,
-    ) -> Arc<Link> {
-        let Begun { ours, peer: identity, dialed, resuming, pools, owner } = begun;
+    ) -> Arc<Session> {
+        let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = begun;
         let features = features::on(identity.offered) & ours.offered;
         let receiver = Receiver::new(&ours.limits).with_features(features);
         let sender =
             Sender::new(&ours.limits, identity.limits, clock::now()).sharing(pools.clone());
-        Arc::new_cyclic(|me: &Weak<Link>| Link {
+        Arc::new_cyclic(|me: &Weak<Session>| Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,
             codec: if features & features::FIXED != 0 { CODEC_FIXED } else { CODEC_MESSAGEPACK },
@@ -200,13 +200,13 @@ impl Link {
             identity,
             ours,
             dialed,
-            carrier: RwLock::new(Arc::new(Carrier::new(0, connection))),
-            resuming,
+            carrier: RwLock::new(Arc::new(SessionConnection::new(0, connection))),
+            resumption,
             announcer,
-            asks: Asks::new(identity.limits.slots_max),
+            asks: AskTable::new(identity.limits.slots_max),
             attaches: attach::attaches(&identity.limits),
-            reading: Fence::new(Reading::new(me.clone(), receiver, &ours.limits, exports)),
-            sending: Mutex::new(Sending {
+            reading: Fence::new(RecvState::new(me.clone(), receiver, &ours.limits, exports)),
+            sending: Mutex::new(SendState {
                 sender,
                 channels: Vec::new(),
                 grants: Vec::new(),
@@ -216,7 +216,7 @@ impl Link {
                 ended: None,
                 is_announced: false,
                 draining: false,
-                statistics: LinkStatistics::default(),
+                statistics: SessionStatistics::default(),
             }),
             progress: Notify::new(),
             stopping: AtomicBool::new(false),
@@ -230,7 +230,7 @@ impl Link {
         })
     }
 
-    pub(crate) fn sending(&self) -> MutexGuard<'_, Sending> {
+    pub(crate) fn sending(&self) -> MutexGuard<'_, SendState> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.sending.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -259,13 +259,13 @@ impl Link {
     /// Writes all that waits, with the calling thread.
     pub(crate) fn flush(&self) {
         let carrier = self.carrier();
-        carrier.flusher.flush(&Carried { link: self, carrier: &carrier });
+        carrier.flusher.flush(&DrivenSession { session: self, carrier: &carrier });
     }
 
     /// Writes all that waits, waiting for room up to `limit`. True when nothing is left.
     pub(crate) fn flush_blocking(&self, limit: Duration) -> bool {
         let carrier = self.carrier().clone();
-        carrier.flusher.flush_blocking(&Carried { link: self, carrier: &carrier }, limit)
+        carrier.flusher.flush_blocking(&DrivenSession { session: self, carrier: &carrier }, limit)
     }
 
     /// Has the driver write what waits.
@@ -274,7 +274,7 @@ impl Link {
     }
 
     /// The connection that carries the session, or did last.
-    pub(crate) fn carrier(&self) -> RwLockReadGuard<'_, Arc<Carrier>> {
+    pub(crate) fn carrier(&self) -> RwLockReadGuard<'_, Arc<SessionConnection>> {
         self.carrier.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -282,10 +282,10 @@ impl Link {
         self.announcer.announce(&self.peer, what);
     }
 
-    pub(crate) fn statistics(&self) -> LinkStatistics {
+    pub(crate) fn statistics(&self) -> SessionStatistics {
         let sending = self.sending();
         let frames_sent = sending.sender.outbox.next_seq();
-        LinkStatistics { frames_sent, ..sending.statistics }
+        SessionStatistics { frames_sent, ..sending.statistics }
     }
 
     /// The last reference to the channel's actor is gone. Not before this may its number be used
@@ -324,9 +324,9 @@ impl Link {
     }
 }
 
-impl Channel {
-    fn new(target: &Arc<str>) -> Channel {
-        Channel {
+impl OutboundChannel {
+    fn new(target: &Arc<str>) -> OutboundChannel {
+        OutboundChannel {
             target: target.clone(),
             called: 0,
             held_back: 0,
@@ -341,7 +341,7 @@ impl Channel {
     }
 }
 
-impl Sending {
+impl SendState {
     /// The next batch for the connection; `None` when there is nothing to send.
     pub(crate) fn take_output(&mut self, now: Time) -> Option<&mut Outgoing> {
         self.sender.take_output(&mut self.outgoing, now);

@@ -15,29 +15,29 @@ use wigwag_wire::Reader;
 use wigwag_wire::run::Run;
 
 use crate::events::Delivery;
-use crate::replies::asks::Asks;
+use crate::replies::asks::AskTable;
 use crate::replies::slot::Completed;
-use crate::session::Channel;
+use crate::session::OutboundChannel;
 
 /// The calls that never reached the peer.
 #[derive(Default)]
-pub(crate) struct Unsent {
+pub(crate) struct UnsentCalls {
     /// How many on each channel.
     calls: HashMap<u64, u64>,
     /// Slot, generation, and how many slots from there on.
     asks: Vec<(u32, u32, u32)>,
 }
 
-impl Unsent {
-    pub(crate) fn of(outbox: &Outbox) -> Unsent {
-        let mut unsent = Unsent::default();
+impl UnsentCalls {
+    pub(crate) fn of(outbox: &Outbox) -> UnsentCalls {
+        let mut unsent = UnsentCalls::default();
         outbox.each_unsent(|kind, body| unsent.add(kind, body));
         unsent
     }
 
     /// The same of calls that were encoded and not published.
-    pub(crate) fn of_turn(encoded: &[u8]) -> Unsent {
-        let (mut unsent, mut reader) = (Unsent::default(), Reader::new(encoded));
+    pub(crate) fn of_turn(encoded: &[u8]) -> UnsentCalls {
+        let (mut unsent, mut reader) = (UnsentCalls::default(), Reader::new(encoded));
         while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
             unsent.add(kind, body);
         }
@@ -64,7 +64,7 @@ impl Unsent {
     }
 
     /// Their askers hear that; gives those that waited. Those of pipelines hear it when all asks end.
-    pub(crate) fn fail(&self, asks: &Asks, why: &Arc<str>) -> Vec<Waker> {
+    pub(crate) fn fail(&self, asks: &AskTable, why: &Arc<str>) -> Vec<Waker> {
         for (slot, generation, _) in &self.asks {
             asks.lose_from((*slot, *generation));
         }
@@ -82,7 +82,7 @@ impl Unsent {
     }
 
     /// What is known of the calls on each channel that had some.
-    pub(crate) fn deliveries(&self, channels: &[Channel]) -> Arc<[Delivery]> {
+    pub(crate) fn deliveries(&self, channels: &[OutboundChannel]) -> Arc<[Delivery]> {
         let called = channels.iter().enumerate().filter(|(_, channel)| channel.called > 0);
         let known = called.map(|(number, channel)| {
             let unsent = self.calls.get(&(number as u64)).copied().unwrap_or(0);

@@ -7,14 +7,14 @@ use std::time::Duration;
 use wigwag_link::LinkError;
 use wigwag_net::{Connection, clock};
 
-use super::Link;
+use super::Session;
 use crate::events::SessionChange;
-use crate::session::connection::Carrier;
+use crate::session::connection::SessionConnection;
 use crate::sync::Ordering;
 
-impl Link {
+impl Session {
     /// A connection is cut. What it did not write whole has not arrived.
-    pub(crate) fn lost(&self, carrier: &Carrier, why: &str) {
+    pub(crate) fn lost(&self, carrier: &SessionConnection, why: &str) {
         let was_torn = carrier.flusher.retire();
         let mut sending = self.sending();
         if sending.epoch != carrier.epoch || sending.ended.is_some() {
@@ -31,13 +31,13 @@ impl Link {
 
     /// The session goes on over `connection`, whose other end has accepted everything before
     /// `recv_next`. `None` when it is over, or has gone on over a newer connection.
-    pub(crate) fn carry_on(
+    pub(crate) fn resume_on(
         &self,
         epoch: u64,
         connection: &Connection,
         recv_next: u64,
-    ) -> Result<Option<Arc<Carrier>>, LinkError> {
-        let carrier = Arc::new(Carrier::new(epoch, connection));
+    ) -> Result<Option<Arc<SessionConnection>>, LinkError> {
+        let carrier = Arc::new(SessionConnection::new(epoch, connection));
         let now = clock::now();
         let mut current = self.carrier.write().unwrap_or_else(PoisonError::into_inner);
         let mut sending = self.sending();

@@ -11,24 +11,24 @@ use wigwag_link::{Code, Identity, LinkError, Opening};
 use wigwag_net::Address;
 use wigwag_wire::Buffer;
 
-use super::Link;
+use super::Session;
 use crate::error::NodeError;
 use crate::events::SessionChange;
 use crate::lock::lock;
 use crate::random;
 
 /// What a session needs to outlive its connection.
-pub(crate) struct Resuming {
-    session: u128,
+pub(crate) struct Resumption {
+    id: u128,
     /// How long it is kept after a cut; zero: it is not.
     ttl: Duration,
-    right: Mutex<Right>,
+    right: Mutex<ResumeCredentials>,
     /// The epoch of the connection that carries it.
     epoch: watch::Sender<u64>,
 }
 
 /// What entitles to the next connection.
-pub(crate) enum Right {
+pub(crate) enum ResumeCredentials {
     /// We dialed, at this address.
     Dialer(Ticket, Address),
     /// We were dialed.
@@ -40,14 +40,14 @@ pub(crate) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
     hmac_sha256::HMAC::mac(bytes, token.to_le_bytes())
 }
 
-impl Resuming {
-    pub(crate) fn new(session: u128, ttl: Duration, right: Right) -> Resuming {
-        Resuming { session, ttl, right: Mutex::new(right), epoch: watch::Sender::new(0) }
+impl Resumption {
+    pub(crate) fn new(id: u128, ttl: Duration, right: ResumeCredentials) -> Resumption {
+        Resumption { id, ttl, right: Mutex::new(right), epoch: watch::Sender::new(0) }
     }
 
     /// The session's id.
-    pub(crate) fn session(&self) -> u128 {
-        self.session
+    pub(crate) fn id(&self) -> u128 {
+        self.id
     }
 
     /// How long the session is kept after a cut; zero: it is not.
@@ -58,14 +58,14 @@ impl Resuming {
     /// The address that this side has dialed, if it was this side.
     pub(crate) fn dialed(&self) -> Option<Address> {
         match &*lock(&self.right) {
-            Right::Dialer(_, address) => Some(address.clone()),
-            Right::Listener(_) => None,
+            ResumeCredentials::Dialer(_, address) => Some(address.clone()),
+            ResumeCredentials::Listener(_) => None,
         }
     }
 
     /// The listener has given this side, the dialer, a new token.
     pub(crate) fn renew(&self, token: u128) {
-        if let Right::Dialer(ticket, _) = &mut *lock(&self.right) {
+        if let ResumeCredentials::Dialer(ticket, _) = &mut *lock(&self.right) {
             ticket.renew(token);
         }
     }
@@ -77,13 +77,13 @@ impl Resuming {
 
     /// True when this is the session that a peer has dialed here under that id.
     pub(crate) fn is_claimed_by(&self, claim: &Claim) -> bool {
-        let was_dialed = matches!(*lock(&self.right), Right::Listener(_));
-        was_dialed && self.is_on() && self.session == claim.session
+        let was_dialed = matches!(*lock(&self.right), ResumeCredentials::Listener(_));
+        was_dialed && self.is_on() && self.id == claim.session
     }
 
     /// A batch has come over the newest connection: the token that it brought is known to the dialer.
     pub(crate) fn confirm(&self) {
-        if let Right::Listener(tickets) = &mut *lock(&self.right) {
+        if let ResumeCredentials::Listener(tickets) = &mut *lock(&self.right) {
             tickets.confirm();
         }
     }
@@ -96,12 +96,14 @@ impl Resuming {
         fresh: u128,
     ) -> Result<Proved, LinkError> {
         match &mut *lock(&self.right) {
-            Right::Listener(tickets) => {
+            ResumeCredentials::Listener(tickets) => {
                 let proved = tickets.check(claim, proof, prove)?;
                 tickets.renew(&proved, fresh);
                 Ok(proved)
             }
-            Right::Dialer(..) => Err(LinkError::protocol("only who has dialed dials again")),
+            ResumeCredentials::Dialer(..) => {
+                Err(LinkError::protocol("only who has dialed dials again"))
+            }
         }
     }
 
@@ -115,7 +117,7 @@ impl Resuming {
     }
 
     /// Waits until the session has left the connection of `epoch`.
-    pub(crate) async fn has_left(&self, epoch: u64) {
+    pub(crate) async fn superseded(&self, epoch: u64) {
         // The sender is ours, so it cannot have gone away.
         let _ = self.epoch.subscribe().wait_for(|newest| *newest > epoch).await;
     }
@@ -123,36 +125,36 @@ impl Resuming {
 
 /// Lets a dialer back in: its old connection is shut out, and the message says from where on it is to
 /// send again.
-pub(crate) fn let_in(
-    link: &Link,
+pub(crate) fn accept_claim(
+    session: &Session,
     claim: &Claim,
     proof: &[u8; PROOF_BYTES],
 ) -> Result<Buffer, LinkError> {
     let fresh = random::id();
-    link.resuming.check(claim, proof, fresh)?;
-    let Some(mut reading) = link.reading.shut(claim.epoch) else {
+    session.resumption.check(claim, proof, fresh)?;
+    let Some(mut reading) = session.reading.shut(claim.epoch) else {
         let rule = "another connection of the session was newer";
         return Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, rule });
     };
-    let in_range = link.sending().sender.outbox.check_resume(claim.recv_next);
+    let in_range = session.sending().sender.outbox.check_resume(claim.recv_next);
     if let Err(error) = in_range {
         // It is the peer, by its proof, and it breaks the rules.
         drop(reading);
-        link.end(&error.to_string());
-        link.halt();
+        session.end(&error.to_string());
+        session.halt();
         return Err(error);
     }
     reading.is_unconfirmed = true;
     let message = Opening::resumed(claim, reading.receiver.recv_next(), fresh);
     drop(reading);
-    link.resuming.moves(claim.epoch);
-    link.carrier().leave.notify_one();
+    session.resumption.moves(claim.epoch);
+    session.carrier().leave.notify_one();
     Ok(message)
 }
 
 /// Whether the node at the peer's address is our peer.
-pub(crate) fn recognize(link: &Link, found: &Identity) -> Result<(), NodeError> {
-    let known = &link.identity;
+pub(crate) fn check_identity(session: &Session, found: &Identity) -> Result<(), NodeError> {
+    let known = &session.identity;
     if found.incarnation == known.incarnation {
         return Ok(());
     }
@@ -161,23 +163,23 @@ pub(crate) fn recognize(link: &Link, found: &Identity) -> Result<(), NodeError> 
         return Err(NodeError::Restarted);
     }
     let found = "another node listens at the address of the peer";
-    link.announce(SessionChange::PeerChanged { found: found.into() });
+    session.announce(SessionChange::PeerChanged { found: found.into() });
     Err(NodeError::AnotherNode)
 }
 
 /// The claim for the next connection, and its proof.
 pub(crate) fn claim(
-    link: &Link,
+    session: &Session,
     nonces: [u128; 2],
 ) -> Result<(Claim, [u8; PROOF_BYTES]), LinkError> {
-    let Right::Dialer(ticket, _) = &mut *lock(&link.resuming.right) else {
+    let ResumeCredentials::Dialer(ticket, _) = &mut *lock(&session.resumption.right) else {
         return Err(LinkError::protocol("only who has dialed dials again"));
     };
     // The old connection is not read any more, so this number stays.
-    let recv_next = link.reading.inside().receiver.recv_next();
+    let recv_next = session.reading.inside().receiver.recv_next();
     let claim = ticket.claim(recv_next, nonces);
     let overtaken = || LinkError::protocol("another connection of the session was newer");
-    link.reading.shut(claim.epoch).ok_or_else(overtaken)?;
+    session.reading.shut(claim.epoch).ok_or_else(overtaken)?;
     Ok((claim, ticket.prove(&claim, prove)))
 }
 

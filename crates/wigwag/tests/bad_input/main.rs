@@ -46,7 +46,7 @@ impl Stage {
     fn stalls(&self, peer: &str) -> u64 {
         let links = self.node.statistics();
         let link = links.iter().find(|link| &*link.peer == peer);
-        link.map_or(0, |link| link.link.credit_stalls)
+        link.map_or(0, |link| link.session.credit_stalls)
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) async fn wrong_calls(stage: &Stage) {
     counter.add(0).ask().await.unwrap();
     let undeliverable = |node: &Node| -> u64 {
         let links = node.statistics();
-        links.iter().map(|peer| peer.link.tells_undeliverable).sum()
+        links.iter().map(|peer| peer.session.tells_undeliverable).sum()
     };
     assert!(undeliverable(&stage.node) >= 1);
 }

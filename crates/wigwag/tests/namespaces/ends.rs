@@ -82,7 +82,7 @@ pub(crate) async fn dial(role: &str) {
         in_time(10 * PATIENCE, sender).await.unwrap();
     }
     let counts: Counts = in_time(PATIENCE, storming).await.unwrap();
-    let link = node.statistics()[0].link;
+    let link = node.statistics()[0].session;
     let Counts { destroyed, silent, stopped } = counts;
     let sent = SENT.load(Ordering::Relaxed);
     assert_eq!(sent, messages);

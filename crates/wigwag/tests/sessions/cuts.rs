@@ -59,7 +59,7 @@ async fn nothing_is_lost_doubled_or_reordered_over_cuts() {
         () = storm => {}
     }
     let statistics = stage.dialer.statistics();
-    let link = statistics[0].link;
+    let link = statistics[0].session;
     let connections = stage.relay.seen.connections.load(Ordering::SeqCst);
     let inside = stage.relay.seen.inside.load(Ordering::SeqCst);
     eprintln!("{link:?}, {connections} connections, {inside} broken inside a message");

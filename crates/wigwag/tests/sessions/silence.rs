@@ -47,7 +47,7 @@ async fn nodes_at_rest_hear_each_others_signs_of_life() {
     listener.export("ledger", &Ledger::default().spawn()).unwrap();
     let bound = listener.listen("tcp://127.0.0.1:0").await.unwrap();
     let ledger = dialer.actor::<Ledger>(&format!("{bound}/ledger")).await.unwrap();
-    let batches = || dialer.statistics()[0].link.batches_received;
+    let batches = || dialer.statistics()[0].session.batches_received;
     let before = batches();
     // Each sign of life is one batch or two; ten of them take three times what silence may.
     in_time(Duration::from_secs(30), async {
@@ -57,7 +57,7 @@ async fn nodes_at_rest_hear_each_others_signs_of_life() {
     })
     .await;
     assert_eq!(ledger.count(0, 0).ask().await.unwrap(), 1);
-    assert_eq!(dialer.statistics()[0].link.cuts, 0);
+    assert_eq!(dialer.statistics()[0].session.cuts, 0);
 }
 
 /// A heart that two nodes need not miss under load: one that stands still for two such beats counts
@@ -85,7 +85,7 @@ async fn nothing_is_lost_when_a_connection_goes_dead() {
         assert!(matches!(resumed.what, SessionChange::Resumed { .. }), "{resumed:?}");
         in_time(crate::PATIENCE, sending).await.unwrap();
         // One for the cut, and for each that a machine under load may add.
-        let cuts = stage.dialer.statistics()[0].link.cuts;
+        let cuts = stage.dialer.statistics()[0].session.cuts;
         assert!(cuts >= 1);
         assert_eq!(stage.relay.seen.connections.load(Ordering::SeqCst), 1 + cuts);
     }

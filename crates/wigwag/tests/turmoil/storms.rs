@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tokio::sync::Barrier;
 use tokio::time::sleep;
-use wigwag::{LinkStatistics, NodeOptions};
+use wigwag::{NodeOptions, SessionStatistics};
 
 use crate::PATIENCE;
 use crate::ledger::{Ledger, LedgerRef, in_time, send};
@@ -114,7 +114,7 @@ async fn side(
     [name, peer]: [&str; 2],
     seed: u64,
     course: Arc<Course>,
-) -> turmoil::Result<LinkStatistics> {
+) -> turmoil::Result<SessionStatistics> {
     let options = NodeOptions::default().heartbeat(Duration::from_millis(100));
     let node = node(name, options).await?;
     let ledger = find::<Ledger>(&node, &place(peer, "ledger")).await;
@@ -127,7 +127,7 @@ async fn side(
     in_time(PATIENCE, course.end.wait()).await;
     let statistics = node.statistics();
     assert_eq!(statistics.len(), 1, "{statistics:?}");
-    Ok(statistics[0].link)
+    Ok(statistics[0].session)
 }
 
 /// Both sides send in such a weather.

@@ -47,7 +47,7 @@ async fn side([name, peer]: [&str; 2], seed: u64, met: Arc<Barrier>) -> Outcome 
     in_time(PATIENCE, met.wait()).await;
     let statistics = node.statistics();
     assert_eq!(statistics.len(), 1, "{statistics:?}");
-    assert!(statistics[0].link.resumes > 0, "it was cut: {statistics:?}");
+    assert!(statistics[0].session.resumes > 0, "it was cut: {statistics:?}");
     in_time(PATIENCE, met.wait()).await;
     Ok(())
 }

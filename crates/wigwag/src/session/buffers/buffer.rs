@@ -11,13 +11,13 @@ use wigwag_wire::small::Value;
 
 use crate::limits::{LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES};
 use crate::replies::ring::Ring;
-use crate::session::Link;
-use crate::session::buffers::Encoded;
-use crate::session::outcome::Unsent;
+use crate::session::Session;
+use crate::session::buffers::EncodeOutcome;
+use crate::session::outcome::UnsentCalls;
 
 /// What this thread's turn has for one link.
-pub(crate) struct Turned {
-    pub(crate) link: Arc<Link>,
+pub(crate) struct SendBuffer {
+    pub(crate) session: Arc<Session>,
     pub(crate) encoded: Buffer,
     /// Answers in `encoded`.
     pub(crate) answers: u64,
@@ -52,10 +52,10 @@ struct Lease {
     is_known: bool,
 }
 
-impl Turned {
-    pub(crate) fn new(link: &Arc<Link>) -> Turned {
-        Turned {
-            link: link.clone(),
+impl SendBuffer {
+    pub(crate) fn new(session: &Arc<Session>) -> SendBuffer {
+        SendBuffer {
+            session: session.clone(),
             encoded: Buffer::new(),
             answers: 0,
             joiner: Joiner::default(),
@@ -75,20 +75,20 @@ impl Turned {
         &mut self,
         channel: u64,
         encode: impl FnOnce(&mut Buffer) -> usize,
-    ) -> Encoded<()> {
+    ) -> EncodeOutcome<()> {
         self.joiner.close(&mut self.encoded);
         let before = self.encoded.len();
         let body = encode(&mut self.encoded);
-        if body as u64 > self.link.identity.limits.frame_max {
+        if body as u64 > self.session.identity.limits.frame_max {
             self.encoded.truncate(before);
-            return Encoded::TooLarge;
+            return EncodeOutcome::TooLarge;
         }
         if !self.charge(channel, units(body)) {
             self.encoded.truncate(before);
-            return Encoded::NotHere;
+            return EncodeOutcome::NotHere;
         }
         self.written();
-        Encoded::Done(())
+        EncodeOutcome::Done(())
     }
 
     /// A call more is there.
@@ -103,20 +103,20 @@ impl Turned {
     #[cold]
     pub(crate) fn publish_and_flush(&mut self) {
         self.publish();
-        self.link.flush();
+        self.session.flush();
     }
 
     #[cold]
     pub(crate) fn take_slots(&mut self) -> Option<u32> {
-        self.link.asks.take(LEASE_SLOTS, &mut self.slots);
+        self.session.asks.take(LEASE_SLOTS, &mut self.slots);
         self.slots.pop()
     }
 
     /// Whoever waits for a slot finds one.
     #[cold]
     pub(crate) fn give_slots_back(&mut self) {
-        if self.link.asks.give_back(self.slots.drain(..)) {
-            let fronts = self.link.sending().fronts();
+        if self.session.asks.give_back(self.slots.drain(..)) {
+            let fronts = self.session.sending().fronts();
             fronts.into_iter().for_each(Waker::wake);
         }
     }
@@ -138,7 +138,7 @@ impl Turned {
             self.left -= cost;
             return true;
         }
-        let mut sending = self.link.sending();
+        let mut sending = self.session.sending();
         let closed = sending.ended.is_some() || sending.draining;
         if closed || !sending.sender.outbox.has_room_for_calls() {
             return false;
@@ -214,7 +214,7 @@ impl Turned {
     /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.
     #[cold]
     pub(crate) fn is_overfull(&self) -> bool {
-        self.link.sending().sender.outbox.is_overfull()
+        self.session.sending().sender.outbox.is_overfull()
     }
 
     pub(crate) fn publish(&mut self) {
@@ -228,7 +228,7 @@ impl Turned {
         }
         let mut frames = std::mem::take(&mut self.answers);
         let mut wakers: Vec<Waker> = Vec::new();
-        let mut sending = self.link.sending();
+        let mut sending = self.session.sending();
         let mut left_behind = Vec::new();
         let ended = sending.ended.clone();
         for channel in self.touched.drain(..) {
@@ -250,7 +250,7 @@ impl Turned {
         }
         let mut unsent = None;
         if ended.is_some() {
-            unsent = Some(Unsent::of_turn(self.encoded.as_slice()));
+            unsent = Some(UnsentCalls::of_turn(self.encoded.as_slice()));
             self.encoded.clear();
         } else {
             sending.sender.outbox.publish(&mut self.encoded, frames);
@@ -259,10 +259,10 @@ impl Turned {
         drop(sending);
         if let (Some(ended), Some(unsent)) = (ended, unsent) {
             // Only its own asks are known not to have left.
-            wakers.append(&mut unsent.fail(&self.link.asks, &ended.why));
-            self.link.announce_end();
+            wakers.append(&mut unsent.fail(&self.session.asks, &ended.why));
+            self.session.announce_end();
         }
         wakers.into_iter().for_each(Waker::wake);
-        left_behind.into_iter().for_each(|channel| self.link.detach(channel));
+        left_behind.into_iter().for_each(|channel| self.session.detach(channel));
     }
 }

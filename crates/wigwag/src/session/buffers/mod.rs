@@ -15,27 +15,27 @@ use wigwag_wire::small::Value;
 
 use crate::limits::{KEPT_SLOTS_MAX, LINKS_KEPT_MAX, TURN_BYTES};
 use crate::replies::ring::Ring;
-use crate::session::Link;
-use crate::session::buffers::buffer::Turned;
+use crate::session::Session;
+use crate::session::buffers::buffer::SendBuffer;
 
 mod buffer;
 
 /// What this thread's turn has for all links.
-struct Places {
+struct SendBuffers {
     /// The turn is open and will publish at its end.
     armed: bool,
     /// The first place's buffer is with those who call: it ends in the run at hand.
     lent: bool,
-    places: Vec<Turned>,
+    places: Vec<SendBuffer>,
 }
 
 thread_local! {
-    static PLACES: RefCell<Places> =
-        const { RefCell::new(Places { armed: false, lent: false, places: Vec::new() }) };
+    static PLACES: RefCell<SendBuffers> =
+        const { RefCell::new(SendBuffers { armed: false, lent: false, places: Vec::new() }) };
 }
 
 /// Who may add calls to the run that a call was joined to.
-pub(crate) struct Lend<'a> {
+pub(crate) struct RunHandout<'a> {
     pub(crate) borrower: Borrower,
     /// The method, by the number that the caller's own schema gives it.
     pub(crate) method: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Lend<'a> {
     pub(crate) ring: Option<(&'a Arc<Ring>, u64, usize)>,
 }
 
-impl Places {
+impl SendBuffers {
     /// Takes back what was lent. False: this is an encoder that itself sends, and it has it.
     #[inline(always)]
     fn settle(&mut self) -> bool {
@@ -64,20 +64,20 @@ impl Places {
     }
 
     /// Lends the run that a call was just joined to, if there is room in it.
-    fn lend(&mut self, lend: &Lend<'_>) {
+    fn handout(&mut self, handout: &RunHandout<'_>) {
         let Some(place) = self.places.first_mut() else { return };
-        let most = lend.ring.map_or(usize::MAX, |(_, _, most)| most);
+        let most = handout.ring.map_or(usize::MAX, |(_, _, most)| most);
         let room = place.joiner.room().min(place.left as usize).min(most);
         if room > 0 {
-            at_hand::lend(lend.borrower, lend.method, room, &mut place.encoded);
-            place.ring = lend.ring.map(|(ring, next, _)| (ring.clone(), next));
+            at_hand::lend(handout.borrower, handout.method, room, &mut place.encoded);
+            place.ring = handout.ring.map(|(ring, next, _)| (ring.clone(), next));
             self.lent = true;
         }
     }
 
-    /// The place for `link`; `None` outside a turn.
+    /// The place for `session`; `None` outside a turn.
     #[inline]
-    fn find(&mut self, link: &Arc<Link>) -> Option<&mut Turned> {
+    fn find(&mut self, session: &Arc<Session>) -> Option<&mut SendBuffer> {
         if !self.armed {
             if !turn::is_open() {
                 return None;
@@ -85,35 +85,35 @@ impl Places {
             turn::at_end(publish_all);
             self.armed = true;
         }
-        if self.places.first().is_some_and(|first| Arc::ptr_eq(&first.link, link)) {
+        if self.places.first().is_some_and(|first| Arc::ptr_eq(&first.session, session)) {
             return self.places.first_mut();
         }
-        let at = self.find_or_add(link);
+        let at = self.find_or_add(session);
         self.places.get_mut(at)
     }
 
     #[cold]
-    fn find_or_add(&mut self, link: &Arc<Link>) -> usize {
-        let at = self.places.iter().position(|place| Arc::ptr_eq(&place.link, link));
+    fn find_or_add(&mut self, session: &Arc<Session>) -> usize {
+        let at = self.places.iter().position(|place| Arc::ptr_eq(&place.session, session));
         at.unwrap_or_else(|| {
-            self.places.push(Turned::new(link));
+            self.places.push(SendBuffer::new(session));
             self.places.len() - 1
         })
     }
 }
 
-/// Runs `work` on this turn's place for `link`; `None` outside a turn, or inside an encoder that
+/// Runs `work` on this turn's place for `session`; `None` outside a turn, or inside an encoder that
 /// itself sends.
 #[inline(always)]
-fn with<T>(link: &Arc<Link>, work: impl FnOnce(&mut Turned) -> T) -> Option<T> {
+fn with<T>(session: &Arc<Session>, work: impl FnOnce(&mut SendBuffer) -> T) -> Option<T> {
     PLACES.with(|places| {
         let mut places = places.try_borrow_mut().ok()?;
-        if places.settle() { places.find(link).map(work) } else { None }
+        if places.settle() { places.find(session).map(work) } else { None }
     })
 }
 
 /// What encoding a call into the turn came to.
-pub(crate) enum Encoded<T> {
+pub(crate) enum EncodeOutcome<T> {
     Done(T),
     /// No credit or no room, somebody waits before us, or not in a turn: take the shared path.
     NotHere,
@@ -125,9 +125,9 @@ pub(crate) enum Encoded<T> {
 /// left credit for it; those that follow need not come here. False: it is still to be sent.
 #[inline(always)]
 pub(crate) fn join(
-    link: &Arc<Link>,
+    session: &Arc<Session>,
     channel: u64,
-    lend: Option<&Lend<'_>>,
+    handout: Option<&RunHandout<'_>>,
     join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
 ) -> bool {
     PLACES.with(|places| {
@@ -137,14 +137,15 @@ pub(crate) fn join(
             return false;
         }
         let Some(place) = places.places.first_mut() else { return false };
-        let at_hand = Arc::ptr_eq(&place.link, link) && place.channel == channel && place.left > 0;
+        let at_hand =
+            Arc::ptr_eq(&place.session, session) && place.channel == channel && place.left > 0;
         if !at_hand || !join(&mut place.joiner, &mut place.encoded) {
             return false;
         }
         place.left -= 1;
         place.written();
-        if let Some(lend) = lend {
-            places.lend(lend);
+        if let Some(handout) = handout {
+            places.handout(handout);
         }
         true
     })
@@ -154,64 +155,64 @@ pub(crate) fn join(
 /// may be joined to it. What was written is taken back when the credit does not reach.
 #[inline(always)]
 pub(crate) fn call(
-    link: &Arc<Link>,
+    session: &Arc<Session>,
     channel: u64,
     encode: impl FnOnce(&mut Buffer) -> usize,
     note: impl FnOnce(&mut Joiner),
-) -> Encoded<()> {
-    let encoded = with(link, |place| {
+) -> EncodeOutcome<()> {
+    let encoded = with(session, |place| {
         let encoded = place.call(channel, encode);
-        if let (Encoded::Done(()), true) = (&encoded, place.link.runs) {
+        if let (EncodeOutcome::Done(()), true) = (&encoded, place.session.runs) {
             note(&mut place.joiner);
         }
         encoded
     });
-    encoded.unwrap_or(Encoded::NotHere)
+    encoded.unwrap_or(EncodeOutcome::NotHere)
 }
 
 /// Encodes an ask from a free slot, whose number and generation `encode` gets.
 #[inline(always)]
 pub(crate) fn ask(
-    link: &Arc<Link>,
+    session: &Arc<Session>,
     channel: u64,
     encode: impl FnOnce(&mut Buffer, (u32, u32)) -> usize,
-) -> Encoded<(u32, u32)> {
-    let encoded = with(link, |place| {
+) -> EncodeOutcome<(u32, u32)> {
+    let encoded = with(session, |place| {
         let number = place.slots.pop().or_else(|| place.take_slots())?;
-        let generation = link.asks.hot(number)?.open();
+        let generation = session.asks.hot(number)?.open();
         let asker = (number, generation);
         match place.call(channel, |out| encode(out, asker)) {
-            Encoded::Done(()) => Some(Encoded::Done(asker)),
+            EncodeOutcome::Done(()) => Some(EncodeOutcome::Done(asker)),
             refused => {
-                link.asks.slot(number)?.close_unsent(generation);
+                session.asks.slot(number)?.close_unsent(generation);
                 place.slots.push(number);
                 match refused {
-                    Encoded::TooLarge => Some(Encoded::TooLarge),
+                    EncodeOutcome::TooLarge => Some(EncodeOutcome::TooLarge),
                     _ => None,
                 }
             }
         }
     });
-    encoded.flatten().unwrap_or(Encoded::NotHere)
+    encoded.flatten().unwrap_or(EncodeOutcome::NotHere)
 }
 
 /// The slot of an ask is free again: in the turn for its next ask, for everybody otherwise.
 #[inline]
-pub(crate) fn free_slot(link: &Arc<Link>, number: u32) {
-    let kept = with(link, |place| {
+pub(crate) fn free_slot(session: &Arc<Session>, number: u32) {
+    let kept = with(session, |place| {
         place.slots.push(number);
         if place.slots.len() >= KEPT_SLOTS_MAX {
             place.give_slots_back();
         }
     });
     if kept.is_none() {
-        link.free_slot(number);
+        session.free_slot(number);
     }
 }
 
 /// Sends answers that are encoded already: in the turn if there is one, at once otherwise.
-pub(crate) fn answers(link: &Arc<Link>, frames: &mut Buffer, count: u64) {
-    give(link, |place| {
+pub(crate) fn answers(session: &Arc<Session>, frames: &mut Buffer, count: u64) {
+    give(session, |place| {
         place.joiner.close(&mut place.encoded);
         place.encoded.extend(frames.as_slice());
         place.answers += count;
@@ -221,37 +222,37 @@ pub(crate) fn answers(link: &Arc<Link>, frames: &mut Buffer, count: u64) {
 }
 
 /// Sends the answer to an ask, in the same way.
-pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn Value) {
-    let frame_max = link.identity.limits.frame_max;
-    give(link, |place| place.answer(asker, value, frame_max));
+pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn Value) {
+    let frame_max = session.identity.limits.frame_max;
+    give(session, |place| place.answer(asker, value, frame_max));
 }
 
 /// Has the turn's place take answers in, or a place for them alone.
-fn give(link: &Arc<Link>, answers: impl Fn(&mut Turned)) {
-    let done = with(link, |place| {
+fn give(session: &Arc<Session>, answers: impl Fn(&mut SendBuffer)) {
+    let done = with(session, |place| {
         answers(place);
         if place.encoded.len() >= TURN_BYTES {
             place.publish_and_flush();
         }
     });
     if done.is_none() {
-        let mut alone = Turned::new(link);
+        let mut alone = SendBuffer::new(session);
         answers(&mut alone);
         alone.publish();
-        link.flush();
+        session.flush();
     }
 }
 
-/// Has `link` flushed when this turn ends, or now outside of one.
-pub(crate) fn flush_soon(link: &Arc<Link>) {
-    if with(link, |place| place.flush = true).is_none() {
-        link.flush();
+/// Has `session` flushed when this turn ends, or now outside of one.
+pub(crate) fn flush_soon(session: &Arc<Session>) {
+    if with(session, |place| place.flush = true).is_none() {
+        session.flush();
     }
 }
 
-/// Publishes what this turn has for `link`, so that what follows comes behind it.
-pub(crate) fn publish(link: &Arc<Link>) {
-    with(link, Turned::publish);
+/// Publishes what this turn has for `session`, so that what follows comes behind it.
+pub(crate) fn publish(session: &Arc<Session>) {
+    with(session, SendBuffer::publish);
 }
 
 /// Publishes and flushes everything of this thread; the end of a turn.
@@ -267,9 +268,9 @@ pub(crate) fn publish_all() {
         places.places.retain_mut(|place| {
             place.publish();
             if std::mem::take(&mut place.flush) {
-                place.link.flush();
+                place.session.flush();
             }
-            !place.link.is_over()
+            !place.session.is_over()
         });
         places.places.truncate(LINKS_KEPT_MAX);
     });

@@ -8,9 +8,9 @@ use wigwag_link::{Code, LinkError, write};
 use wigwag_net::clock;
 
 use crate::limits::CODEC_MESSAGEPACK;
-use crate::session::receive::inbound::{ChannelOwner, ChannelPlace};
-use crate::session::receive::{Inbound, Open, Reading};
-use crate::session::{Attached, Link};
+use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
+use crate::session::receive::{InboundChannel, OpenChannel, RecvState};
+use crate::session::{Attached, Session};
 
 /// What the peer wants a channel to.
 struct Wanted<'a> {
@@ -19,29 +19,29 @@ struct Wanted<'a> {
     codec: u8,
 }
 
-impl Reading {
-    pub(crate) fn control(&mut self, link: &Link, frame: Frame<'_>) -> Result<(), LinkError> {
+impl RecvState {
+    pub(crate) fn control(&mut self, session: &Session, frame: Frame<'_>) -> Result<(), LinkError> {
         match frame {
-            Frame::Credit { channel, limit, handled } => credited(link, channel, limit, handled),
+            Frame::Credit { channel, limit, handled } => credited(session, channel, limit, handled),
             Frame::Need { channel, limit_wanted } => {
-                link.sending().sender.needed(channel, limit_wanted);
+                session.sending().sender.needed(channel, limit_wanted);
             }
-            Frame::Revoke { channel, limit_wanted } => revoke(link, channel, limit_wanted)?,
+            Frame::Revoke { channel, limit_wanted } => revoke(session, channel, limit_wanted)?,
             Frame::Attach { channel, how, target, schema_hash, codec } => {
                 let wanted = Wanted { target, schema_hash, codec };
-                self.attach(link, channel, (how == 0).then_some(wanted))?;
+                self.attach(session, channel, (how == 0).then_some(wanted))?;
             }
             Frame::Attached { channel, limit, schema_hash, codec, .. } => {
-                link.sending().attached(channel, limit, Attached { schema_hash, codec });
+                session.sending().attached(channel, limit, Attached { schema_hash, codec });
             }
-            Frame::Detach { channel } => self.detach(link, channel),
+            Frame::Detach { channel } => self.detach(session, channel),
             Frame::Detached { channel, code, .. } => {
-                let parked = link.sending().detached(channel, code);
+                let parked = session.sending().detached(channel, code);
                 parked.into_iter().for_each(Waker::wake);
             }
-            Frame::Ping { id, next_ms } => link.sending().sender.pinged(id, next_ms),
-            Frame::Pong { id } => ponged(link, id),
-            Frame::Drain { .. } => drain(link),
+            Frame::Ping { id, next_ms } => session.sending().sender.pinged(id, next_ms),
+            Frame::Pong { id } => ponged(session, id),
+            Frame::Drain { .. } => drain(session),
             Frame::Close { code, rule, detail } => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 let (rule, detail) = (text(rule), text(detail));
@@ -66,32 +66,34 @@ impl Reading {
 
     fn attach(
         &mut self,
-        link: &Link,
+        session: &Session,
         channel: u64,
         wanted: Option<Wanted<'_>>,
     ) -> Result<(), LinkError> {
         // What came for the number's last use is answered before it has a new one.
         self.publish();
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        let wanted = wanted.filter(|wanted| wanted.codec <= link.codec);
+        let wanted = wanted.filter(|wanted| wanted.codec <= session.codec);
         // Asks the actor whether it lives, so it is done without the lock.
         let found = wanted.and_then(|wanted| Some((self.exports.find(wanted.target)?, wanted)));
-        spare_channels(link);
-        let mut sending = link.sending();
+        spare_channels(session);
+        let mut sending = session.sending();
         // The check of the number comes first: it bounds the table.
         let limit = sending.sender.grant(channel, self.ours.initial_units)?;
         if self.channels.len() <= at {
             self.channels.resize_with(at + 1, || None);
         }
         sending.sender.answer_attach(self.ours.attach_pending_max)?;
-        let place =
-            self.link.upgrade().and_then(|link| ChannelPlace::take(&link, self.ours.channels_max));
+        let place = self
+            .session
+            .upgrade()
+            .and_then(|session| ChannelPermit::take(&session, self.ours.channels_max));
         let (actor, wanted, place) = match (found, place) {
             (Some((actor, wanted)), Some(place)) => (actor, wanted, place),
             (found, _) => {
                 let code = if found.is_some() { Code::OVERLOADED } else { Code::NO_SUCH_ACTOR };
                 sending.sender.withdraw(channel);
-                let refusal = Some(Inbound::Refused(code, limit));
+                let refusal = Some(InboundChannel::Refused(code, limit));
                 let before = std::mem::replace(&mut self.channels[at], refusal);
                 let refused = Frame::Detached { channel, code, accepted: 0 };
                 sending.sender.outbox.append(|out| write::any(out, &refused));
@@ -115,12 +117,12 @@ impl Reading {
         drop(sending);
         let owner = Arc::new(ChannelOwner::new(place, channel, self.attaches));
         let lane = actor.open_lane(owner.clone());
-        let open = Open { actor, lane, owner, used: 0, limit, dirty: false };
-        self.channels[at] = Some(Inbound::Open(open));
+        let open = OpenChannel { actor, lane, owner, used: 0, limit, dirty: false };
+        self.channels[at] = Some(InboundChannel::Open(open));
         Ok(())
     }
 
-    fn detach(&mut self, link: &Link, channel: u64) {
+    fn detach(&mut self, session: &Session, channel: u64) {
         self.publish();
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         let Some(inbound) = self.channels.get_mut(at) else {
@@ -129,8 +131,8 @@ impl Reading {
         let Some(inbound) = inbound.take() else {
             return;
         };
-        let mut sending = link.sending();
-        if let Inbound::Open(open) = &inbound {
+        let mut sending = session.sending();
+        if let InboundChannel::Open(open) = &inbound {
             open.owner.withdraw(&mut sending);
         }
         let attach = sending.grants.get_mut(at).map(std::mem::take);
@@ -149,16 +151,16 @@ impl Reading {
 }
 
 /// Where few channels are left, the session goes that has been cut for longest: it holds some.
-fn spare_channels(link: &Link) {
-    if link.pools.channels.is_low()
-        && let Some(owner) = link.owner.upgrade()
+fn spare_channels(session: &Session) {
+    if session.pools.channels.is_low()
+        && let Some(owner) = session.owner.upgrade()
     {
         owner.spare_channels();
     }
 }
 
-fn credited(link: &Link, channel: u64, limit: u64, handled: u64) {
-    let mut sending = link.sending();
+fn credited(session: &Session, channel: u64, limit: u64, handled: u64) {
+    let mut sending = session.sending();
     let called = usize::try_from(channel).ok().and_then(|at| sending.channels.get_mut(at));
     if let Some(called) = called {
         called.handled = called.handled.max(handled);
@@ -169,8 +171,8 @@ fn credited(link: &Link, channel: u64, limit: u64, handled: u64) {
     woken.into_iter().for_each(Waker::wake);
 }
 
-fn revoke(link: &Link, channel: u64, limit_wanted: u64) -> Result<(), LinkError> {
-    let mut sending = link.sending();
+fn revoke(session: &Session, channel: u64, limit_wanted: u64) -> Result<(), LinkError> {
+    let mut sending = session.sending();
     let window = sending.sender.window(channel);
     if let Some(limit) = window.map(|window| window.revoke(limit_wanted)) {
         sending.sender.answer_revoke()?;
@@ -181,8 +183,8 @@ fn revoke(link: &Link, channel: u64, limit_wanted: u64) -> Result<(), LinkError>
 }
 
 /// The peer's distance is known, and with it how much may be under way.
-fn ponged(link: &Link, id: u64) {
-    let mut sending = link.sending();
+fn ponged(session: &Session, id: u64) {
+    let mut sending = session.sending();
     let room = sending.sender.ponged(id, clock::now());
     let fronts = if room { sending.fronts() } else { Vec::new() };
     drop(sending);
@@ -190,8 +192,8 @@ fn ponged(link: &Link, id: u64) {
 }
 
 /// The peer takes no new calls: those who wait for room hear so.
-fn drain(link: &Link) {
-    let mut sending = link.sending();
+fn drain(session: &Session) {
+    let mut sending = session.sending();
     sending.draining = true;
     let fronts = sending.fronts();
     drop(sending);

@@ -11,39 +11,39 @@ use wigwag_wire::small::Value;
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::session::buffers;
-use crate::session::{Link, Sending};
+use crate::session::{SendState, Session};
 use crate::sync::Ordering;
 
 /// One channel of one session, for as long as it is attached. Mail of a channel that is over may
 /// still be handled; then `attach` differs from the living one and credit is left alone. It holds
 /// the link, which lets go of its owners when it ends.
 pub(crate) struct ChannelOwner {
-    link: Arc<Link>,
+    session: Arc<Session>,
     channel: u64,
     attach: u64,
     /// The grant of the channel when it ended. Its calls that wait to be handled hold that
     /// still, so a peer that attaches again and again is granted no more than one that does not.
     withdrawn: OnceLock<Grant>,
-    _place: ChannelPlace,
+    _place: ChannelPermit,
 }
 
 /// The place of a channel among those of its session and its node, until its last call is handled.
-pub(crate) struct ChannelPlace(Arc<Link>);
+pub(crate) struct ChannelPermit(Arc<Session>);
 
-impl ChannelPlace {
+impl ChannelPermit {
     /// Takes a place; `None` when the session has as many as this node announced, or all sessions
     /// together have as many as a node may have.
-    pub(crate) fn take(link: &Arc<Link>, most: u64) -> Option<ChannelPlace> {
-        let before = link.inbound_channels.fetch_add(1, Ordering::Relaxed);
-        if before < most && link.pools.channels.take_one() {
-            return Some(ChannelPlace(link.clone()));
+    pub(crate) fn take(session: &Arc<Session>, most: u64) -> Option<ChannelPermit> {
+        let before = session.inbound_channels.fetch_add(1, Ordering::Relaxed);
+        if before < most && session.pools.channels.take_one() {
+            return Some(ChannelPermit(session.clone()));
         }
-        link.inbound_channels.fetch_sub(1, Ordering::Relaxed);
+        session.inbound_channels.fetch_sub(1, Ordering::Relaxed);
         None
     }
 }
 
-impl Drop for ChannelPlace {
+impl Drop for ChannelPermit {
     fn drop(&mut self) {
         self.0.inbound_channels.fetch_sub(1, Ordering::Relaxed);
         self.0.pools.channels.give_one_back();
@@ -51,9 +51,9 @@ impl Drop for ChannelPlace {
 }
 
 impl ChannelOwner {
-    pub(crate) fn new(place: ChannelPlace, channel: u64, attach: u64) -> ChannelOwner {
-        let link = place.0.clone();
-        ChannelOwner { link, channel, attach, withdrawn: OnceLock::new(), _place: place }
+    pub(crate) fn new(place: ChannelPermit, channel: u64, attach: u64) -> ChannelOwner {
+        let session = place.0.clone();
+        ChannelOwner { session, channel, attach, withdrawn: OnceLock::new(), _place: place }
     }
 
     /// The grant of the channel when it ended, if it has.
@@ -62,7 +62,7 @@ impl ChannelOwner {
     }
 
     /// The channel has ended: takes its grant out of the session.
-    pub(crate) fn withdraw(&self, sending: &mut Sending) {
+    pub(crate) fn withdraw(&self, sending: &mut SendState) {
         if let Some(grant) = sending.sender.take_grant(self.channel) {
             // Once only: a channel ends once, and its number has another owner then.
             let _ = self.withdrawn.set(grant);
@@ -72,7 +72,7 @@ impl ChannelOwner {
 
 impl Drop for ChannelOwner {
     fn drop(&mut self) {
-        let mut sending = self.link.sending();
+        let mut sending = self.session.sending();
         if sending.grants.get(self.channel as usize) == Some(&self.attach) {
             self.withdraw(&mut sending);
         }
@@ -82,27 +82,27 @@ impl Drop for ChannelOwner {
         let has_output = sending.sender.has_output();
         drop(sending);
         if has_output {
-            self.link.wake_driver();
+            self.session.wake_driver();
         }
     }
 }
 
 impl LaneOwner for ChannelOwner {
     fn freed(&self, units: u64) {
-        let link = &self.link;
+        let session = &self.session;
         let due = {
-            let mut sending = link.sending();
+            let mut sending = session.sending();
             let living = sending.grants.get(self.channel as usize) == Some(&self.attach);
             living && sending.sender.freed(self.channel, units)
         };
         if due {
-            buffers::flush_soon(link);
+            buffers::flush_soon(session);
         }
     }
 
     fn handled(&self, calls: u64) {
-        let link = &self.link;
-        let mut sending = link.sending();
+        let session = &self.session;
+        let mut sending = session.sending();
         let living = sending.grants.get(self.channel as usize) == Some(&self.attach);
         if living {
             sending.sender.handled(self.channel, calls);
@@ -110,8 +110,8 @@ impl LaneOwner for ChannelOwner {
     }
 
     fn stopped(&self) {
-        let link = &self.link;
-        let mut sending = link.sending();
+        let session = &self.session;
+        let mut sending = session.sending();
         let at = self.channel as usize;
         if sending.ended.is_some() || sending.grants.get(at) != Some(&self.attach) {
             return;
@@ -123,36 +123,36 @@ impl LaneOwner for ChannelOwner {
         let detached = Frame::Detached { channel, code, accepted: 0 };
         sending.sender.outbox.append(|out| write::any(out, &detached));
         drop(sending);
-        buffers::flush_soon(link);
+        buffers::flush_soon(session);
     }
 
     fn joins(&self) -> bool {
-        self.link.runs
+        self.session.runs
     }
 
     fn replies(&self, frames: &mut Buffer, count: u64) {
-        buffers::answers(&self.link, frames, count);
+        buffers::answers(&self.session, frames, count);
     }
 
     fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {
-        buffers::answer(&self.link, (slot, generation), value);
+        buffers::answer(&self.session, (slot, generation), value);
     }
 
     fn undelivered(&self) {
-        self.link.sending().statistics.tells_undeliverable += 1;
+        self.session.sending().statistics.tells_undeliverable += 1;
     }
 
     fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str) {
-        let link = &self.link;
+        let session = &self.session;
         let code = Code(kind.code());
-        buffers::publish(link);
+        buffers::publish(session);
         let asker = (slot, generation);
         let detail: String = detail.chars().take(ERROR_TEXT_CHARS_MAX).collect();
-        let mut sending = link.sending();
+        let mut sending = session.sending();
         if sending.ended.is_none() {
             sending.sender.outbox.append(|out| write::error(out, asker, code, &detail));
         }
         drop(sending);
-        buffers::flush_soon(link);
+        buffers::flush_soon(session);
     }
 }

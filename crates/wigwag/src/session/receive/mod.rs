@@ -20,22 +20,22 @@ use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
 use crate::exports::Exports;
 use crate::replies::slot::Completed;
 use crate::session::receive::inbound::ChannelOwner;
-use crate::session::receive::pipelined::Answering;
-use crate::session::{Link, PAIR1_HEADER};
+use crate::session::receive::pipelined::PipelinedReplies;
+use crate::session::{PAIR1_HEADER, Session};
 
 mod control;
 pub(crate) mod inbound;
 mod pipelined;
 
 /// A channel that the peer sends on.
-pub(crate) enum Inbound {
-    Open(Open),
+pub(crate) enum InboundChannel {
+    Open(OpenChannel),
     /// Refused: calls are accepted and thrown away, asks get the code. The peer may still use this many
     /// units, which it had before it heard.
     Refused(Code, u64),
 }
 
-pub(crate) struct Open {
+pub(crate) struct OpenChannel {
     pub(crate) actor: Arc<dyn Exported>,
     pub(crate) lane: Box<dyn Lane>,
     pub(crate) owner: Arc<ChannelOwner>,
@@ -47,25 +47,25 @@ pub(crate) struct Open {
 }
 
 /// The state of the reading side.
-pub(crate) struct Reading {
-    pub(crate) link: Weak<Link>,
+pub(crate) struct RecvState {
+    pub(crate) session: Weak<Session>,
     pub(crate) receiver: Receiver,
     pub(crate) ours: Limits,
     pub(crate) exports: Arc<Exports>,
-    pub(crate) channels: Vec<Option<Inbound>>,
+    pub(crate) channels: Vec<Option<InboundChannel>>,
     /// Channels whose lanes are dirty.
     pub(crate) dirty: Vec<usize>,
     pub(crate) attaches: u64,
     /// No batch has come yet over the connection that resumed the session.
     pub(crate) is_unconfirmed: bool,
-    answering: Answering,
+    answering: PipelinedReplies,
 }
 
 /// The method that every actor has: it is answered with the schema.
 const DESCRIBE: u32 = 0;
 
 /// A call by itself: one that is not for the actor, or whose extras were read and taken off.
-struct Single<'a> {
+struct SingleCall<'a> {
     channel: u64,
     method: u32,
     arguments: &'a [u8],
@@ -74,19 +74,19 @@ struct Single<'a> {
     asker: Option<(u32, u32)>,
 }
 
-impl Open {
+impl OpenChannel {
     /// Pays for calls. False when nobody is there any more who could be called: the actor has
     /// stopped, and the peer did not know yet.
     #[inline]
-    fn pay(&mut self, link: &Link, channel: u64, units: u64) -> Result<bool, LinkError> {
+    fn pay(&mut self, session: &Session, channel: u64, units: u64) -> Result<bool, LinkError> {
         self.used += units;
-        if self.used <= self.limit { Ok(true) } else { self.ask_the_grant(link, channel) }
+        if self.used <= self.limit { Ok(true) } else { self.ask_the_grant(session, channel) }
     }
 
     /// Looks up what the peer was granted meanwhile.
     #[cold]
-    fn ask_the_grant(&mut self, link: &Link, channel: u64) -> Result<bool, LinkError> {
-        let mut sending = link.sending();
+    fn ask_the_grant(&mut self, session: &Session, channel: u64) -> Result<bool, LinkError> {
+        let mut sending = session.sending();
         let Some(grant) = sending.sender.granted(channel) else {
             // The actor has stopped. The peer may use the credit that it was told of until it hears.
             let known = self.owner.withdrawn().map_or(self.limit, |grant| grant.announced());
@@ -102,15 +102,15 @@ impl Open {
     }
 }
 
-impl Reading {
+impl RecvState {
     pub(crate) fn new(
-        link: Weak<Link>,
+        session: Weak<Session>,
         receiver: Receiver,
         ours: &Limits,
         exports: Arc<Exports>,
-    ) -> Reading {
-        Reading {
-            link,
+    ) -> RecvState {
+        RecvState {
+            session,
             receiver,
             ours: *ours,
             exports,
@@ -118,19 +118,19 @@ impl Reading {
             dirty: Vec::new(),
             attaches: 0,
             is_unconfirmed: false,
-            answering: Answering::default(),
+            answering: PipelinedReplies::default(),
         }
     }
 
     /// The link is over: what it holds of the actors, and they of it, goes.
-    pub(crate) fn let_go(&mut self) {
+    pub(crate) fn release(&mut self) {
         self.dirty.clear();
         self.channels.clear();
     }
 
     pub(crate) fn read(
         &mut self,
-        link: &Link,
+        session: &Session,
         framing: Framing,
         input: &mut ReadBuf,
         now: Time,
@@ -141,15 +141,20 @@ impl Reading {
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
-            let outcome = self.read_message(link, &message, now);
+            let outcome = self.read_message(session, &message, now);
             self.publish();
-            self.answering.publish(link);
+            self.answering.publish(session);
             outcome?;
         }
         Ok(())
     }
 
-    fn read_message(&mut self, link: &Link, message: &[u8], now: Time) -> Result<(), LinkError> {
+    fn read_message(
+        &mut self,
+        session: &Session,
+        message: &[u8],
+        now: Time,
+    ) -> Result<(), LinkError> {
         // mangos sends hop count 0, NNG 1; more means a device in the middle, which would mix
         // sessions.
         let batch = match message.split_first_chunk::<4>() {
@@ -159,14 +164,14 @@ impl Reading {
         // The receiver is taken out for as long as the batch borrows it.
         let mut receiver = std::mem::replace(&mut self.receiver, Receiver::new(&self.ours));
         let before = receiver.recv_next();
-        let outcome = self.read_batch(link, &mut receiver, batch);
+        let outcome = self.read_batch(session, &mut receiver, batch);
         self.receiver = receiver;
         outcome?;
         if std::mem::take(&mut self.is_unconfirmed) {
-            link.resuming.confirm();
+            session.resumption.confirm();
         }
         let recv_next = self.receiver.recv_next();
-        let mut sending = link.sending();
+        let mut sending = session.sending();
         sending.statistics.bytes_received += message.len() as u64;
         sending.statistics.batches_received += 1;
         sending.statistics.frames_received += recv_next - before;
@@ -175,32 +180,32 @@ impl Reading {
         drop(sending);
         if draining {
             // Somebody may wait for the last answer, and it may have been in here.
-            link.progress.notify_waiters();
+            session.progress.notify_waiters();
         }
         Ok(())
     }
 
     fn read_batch(
         &mut self,
-        link: &Link,
+        session: &Session,
         receiver: &mut Receiver,
         batch: &[u8],
     ) -> Result<(), LinkError> {
         let mut incoming = receiver.open(batch)?;
-        self.acknowledged(link, incoming.ack)?;
+        self.acknowledged(session, incoming.ack)?;
         // Answers that are in here were asked for before, so their slots are set aside by now.
-        let floor = link.asks.rings.floor();
+        let floor = session.asks.rings.floor();
         loop {
             while let Some(run) = incoming.next_calls(RUN_CALLS_MAX) {
-                self.calls(link, &run)?;
+                self.calls(session, &run)?;
             }
             if let Some(run) = incoming.next_replies() {
-                self.replies(link, &run, floor)?;
+                self.replies(session, &run, floor)?;
                 continue;
             }
             if let Some(reply) = incoming.next_reply() {
                 let asker = (reply.slot, reply.generation);
-                self.reply(link, asker, reply.value, floor)?;
+                self.reply(session, asker, reply.value, floor)?;
                 continue;
             }
             let Some((frame, body)) = incoming.next_frame()? else {
@@ -210,31 +215,38 @@ impl Reading {
             match frame {
                 Frame::Tell { channel, method, arguments } => {
                     let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    self.single(link, &Single { channel, method, arguments, units, asker: None })?;
+                    self.single(
+                        session,
+                        &SingleCall { channel, method, arguments, units, asker: None },
+                    )?;
                 }
                 Frame::Ask { channel, slot, generation, method, arguments } => {
                     let asker = Some(self.asker(slot, generation)?);
                     let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    self.single(link, &Single { channel, method, arguments, units, asker })?;
+                    self.single(session, &SingleCall { channel, method, arguments, units, asker })?;
                 }
                 Frame::Reply { slot, generation, value } => {
                     let asker = asked(slot, generation)?;
-                    self.reply(link, asker, value, floor)?;
+                    self.reply(session, asker, value, floor)?;
                 }
                 Frame::Error { slot, generation, code, text, .. } => {
                     let asker = asked(slot, generation)?;
                     let text = String::from_utf8_lossy(text).into_owned().into();
                     let failure = (CallErrorKind::from_code(code.0), text);
                     if asker.0 >= floor {
-                        asked_for(self.answering.fail(&link.asks, asker, Err(failure)))?;
+                        asked_for(self.answering.fail(&session.asks, asker, Err(failure)))?;
                     } else {
-                        completed(link, asker.0, link.asks.fail(asker, || Box::new(failure)))?;
+                        completed(
+                            session,
+                            asker.0,
+                            session.asks.fail(asker, || Box::new(failure)),
+                        )?;
                     }
                 }
                 Frame::NotUnderstood { tag, channel, asker } => {
-                    self.not_understood(link, tag, channel, asker, units)?;
+                    self.not_understood(session, tag, channel, asker, units)?;
                 }
-                other => self.control(link, other)?,
+                other => self.control(session, other)?,
             }
         }
     }
@@ -243,29 +255,34 @@ impl Reading {
     #[inline(always)]
     fn reply(
         &mut self,
-        link: &Link,
+        session: &Session,
         asker: (u32, u32),
         value: &[u8],
         floor: u32,
     ) -> Result<(), LinkError> {
         if asker.0 >= floor {
-            return asked_for(self.answering.complete(&link.asks, asker, value));
+            return asked_for(self.answering.complete(&session.asks, asker, value));
         }
-        completed(link, asker.0, link.asks.complete(asker, value))
+        completed(session, asker.0, session.asks.complete(asker, value))
     }
 
-    fn replies(&mut self, link: &Link, run: &ReplyRun<'_>, floor: u32) -> Result<(), LinkError> {
+    fn replies(
+        &mut self,
+        session: &Session,
+        run: &ReplyRun<'_>,
+        floor: u32,
+    ) -> Result<(), LinkError> {
         if run.slot >= floor {
-            return asked_for(self.answering.complete_run(&link.asks, run));
+            return asked_for(self.answering.complete_run(&session.asks, run));
         }
         for (slot, value) in (run.slot..).zip(run.values) {
-            self.reply(link, (slot, run.generation), value, floor)?;
+            self.reply(session, (slot, run.generation), value, floor)?;
         }
         Ok(())
     }
 
-    fn acknowledged(&mut self, link: &Link, ack: u64) -> Result<(), LinkError> {
-        let mut sending = link.sending();
+    fn acknowledged(&mut self, session: &Session, ack: u64) -> Result<(), LinkError> {
+        let mut sending = session.sending();
         let room = sending.sender.outbox.acknowledge(ack)?;
         sending.sender.outbox.check_written()?;
         let fronts = if room { sending.fronts() } else { Vec::new() };
@@ -273,7 +290,7 @@ impl Reading {
         drop(sending);
         fronts.into_iter().for_each(Waker::wake);
         if settled {
-            link.progress.notify_waiters();
+            session.progress.notify_waiters();
         }
         Ok(())
     }
@@ -291,13 +308,13 @@ impl Reading {
 
     /// Puts calls into their lane. The road of nearly every frame: no lock, no allocation.
     #[inline]
-    fn calls(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
+    fn calls(&mut self, session: &Session, run: &CallRun<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
-        let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
-            return self.call_nobody(link, run);
+        let Some(Some(InboundChannel::Open(open))) = self.channels.get_mut(at) else {
+            return self.call_nobody(session, run);
         };
-        if !open.pay(link, run.channel, run.units)? {
-            undeliverable(link, Calls::new(run.bytes), Code::ACTOR_STOPPED, "");
+        if !open.pay(session, run.channel, run.units)? {
+            undeliverable(session, Calls::new(run.bytes), Code::ACTOR_STOPPED, "");
             return Ok(());
         }
         open.lane.accept(run.bytes, run.calls, run.units);
@@ -310,17 +327,17 @@ impl Reading {
 
     /// *describe*, which is answered here, and calls whose frame says more than the call.
     #[cold]
-    fn single(&mut self, link: &Link, call: &Single<'_>) -> Result<(), LinkError> {
+    fn single(&mut self, session: &Session, call: &SingleCall<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
-        if let (Some(Some(Inbound::Open(open))), DESCRIBE, Some((slot, generation))) =
+        if let (Some(Some(InboundChannel::Open(open))), DESCRIBE, Some((slot, generation))) =
             (self.channels.get_mut(at), call.method, call.asker)
         {
-            if open.pay(link, call.channel, call.units)? {
+            if open.pay(session, call.channel, call.units)? {
                 // The schema is known here; the actor need not be woken for it.
                 open.owner.freed(call.units);
                 open.owner.reply(slot, generation, open.actor.schema());
             } else {
-                undeliverable_call(link, call.asker, Code::ACTOR_STOPPED, "");
+                undeliverable_call(session, call.asker, Code::ACTOR_STOPPED, "");
             }
             return Ok(());
         }
@@ -331,14 +348,14 @@ impl Reading {
             Some(asker) => write::ask(&mut frame, call.channel, asker, call.method, arguments),
         };
         let (channel, bytes) = (call.channel, frame.as_slice());
-        self.calls(link, &CallRun { channel, calls: 1, units: call.units, bytes })
+        self.calls(session, &CallRun { channel, calls: 1, units: call.units, bytes })
     }
 
     /// A call with an extra that must be understood and is not: it has paid, and nobody gets it.
     #[cold]
     fn not_understood(
         &mut self,
-        link: &Link,
+        session: &Session,
         tag: u64,
         channel: u64,
         asker: Option<(u64, u64)>,
@@ -346,8 +363,8 @@ impl Reading {
     ) -> Result<(), LinkError> {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         match self.channels.get_mut(at) {
-            Some(Some(Inbound::Open(open))) => {
-                if open.pay(link, channel, units)? {
+            Some(Some(InboundChannel::Open(open))) => {
+                if open.pay(session, channel, units)? {
                     open.owner.freed(units);
                 }
             }
@@ -358,22 +375,22 @@ impl Reading {
             None => None,
         };
         let detail = format!("extra {tag} is not known here");
-        undeliverable_call(link, asker, Code::BAD_ARGUMENTS, &detail);
+        undeliverable_call(session, asker, Code::BAD_ARGUMENTS, &detail);
         Ok(())
     }
 
     #[cold]
-    fn call_nobody(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
+    fn call_nobody(&mut self, session: &Session, run: &CallRun<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
         let code = pay_nobody(self.channels.get_mut(at), run.units)?;
-        undeliverable(link, Calls::new(run.bytes), code, "");
+        undeliverable(session, Calls::new(run.bytes), code, "");
         Ok(())
     }
 
     /// Hands over what was accepted.
     pub(crate) fn publish(&mut self) {
         for at in self.dirty.drain(..) {
-            if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
+            if let Some(Some(InboundChannel::Open(open))) = self.channels.get_mut(at) {
                 open.dirty = false;
                 open.lane.publish();
             }
@@ -383,8 +400,8 @@ impl Reading {
 
 /// Pays for calls on a channel that was refused or is over: the code that their askers are told.
 #[cold]
-fn pay_nobody(channel: Option<&mut Option<Inbound>>, units: u64) -> Result<Code, LinkError> {
-    let Some(Some(Inbound::Refused(code, left))) = channel else {
+fn pay_nobody(channel: Option<&mut Option<InboundChannel>>, units: u64) -> Result<Code, LinkError> {
+    let Some(Some(InboundChannel::Refused(code, left))) = channel else {
         return Err(LinkError::protocol("a call on a channel that was never attached"));
     };
     *left = left.checked_sub(units).ok_or_else(wigwag_link::credit::exceeded)?;
@@ -393,14 +410,14 @@ fn pay_nobody(channel: Option<&mut Option<Inbound>>, units: u64) -> Result<Code,
 
 /// Calls that reach no actor.
 #[cold]
-fn undeliverable(link: &Link, calls: Calls<'_>, code: Code, detail: &str) {
-    calls.for_each(|call| undeliverable_call(link, call.asker, code, detail));
+fn undeliverable(session: &Session, calls: Calls<'_>, code: Code, detail: &str) {
+    calls.for_each(|call| undeliverable_call(session, call.asker, code, detail));
 }
 
 /// A call that reaches no actor: an asker is told, a tell is counted.
 #[cold]
-fn undeliverable_call(link: &Link, asker: Option<(u32, u32)>, code: Code, detail: &str) {
-    let mut sending = link.sending();
+fn undeliverable_call(session: &Session, asker: Option<(u32, u32)>, code: Code, detail: &str) {
+    let mut sending = session.sending();
     match asker {
         Some(asker) => {
             sending.sender.outbox.append(|out| write::error(out, asker, code, detail));
@@ -425,18 +442,18 @@ fn asked_for(found: bool) -> Result<(), LinkError> {
 
 /// The one completion of an ask has come.
 #[inline(always)]
-fn completed(link: &Link, number: u32, what: Completed) -> Result<(), LinkError> {
+fn completed(session: &Session, number: u32, what: Completed) -> Result<(), LinkError> {
     match what {
         Completed::In(None) => Ok(()),
-        other => completed_otherwise(link, number, other),
+        other => completed_otherwise(session, number, other),
     }
 }
 
 #[cold]
-fn completed_otherwise(link: &Link, number: u32, what: Completed) -> Result<(), LinkError> {
+fn completed_otherwise(session: &Session, number: u32, what: Completed) -> Result<(), LinkError> {
     match what {
         Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
-        Completed::Unwanted => link.free_slot(number),
+        Completed::Unwanted => session.free_slot(number),
         Completed::NotOpen => return Err(not_open()),
     }
     Ok(())

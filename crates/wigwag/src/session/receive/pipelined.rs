@@ -10,21 +10,21 @@ use wigwag_actor::answers::{Answers, Outcome, SHORT_BYTES_MAX};
 use wigwag_link::receiver::ReplyRun;
 use wigwag_wire::run::ITEM_BYTES_MAX;
 
-use crate::replies::asks::Asks;
+use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
-use crate::session::Link;
+use crate::session::Session;
 
 /// The reading side of all rings of a session.
 #[derive(Default)]
-pub(crate) struct Answering {
+pub(crate) struct PipelinedReplies {
     /// Rings that answers have come for; the last one used is the first.
-    rings: Vec<Filling>,
+    rings: Vec<RingFill>,
     /// How many of them hold something that is not handed over, at the front.
     dirty: usize,
 }
 
 /// The reading side of one ring.
-struct Filling {
+struct RingFill {
     ring: Arc<Ring>,
     /// Asks that were sent when this batch was read.
     sent: u64,
@@ -35,10 +35,10 @@ struct Filling {
     early: BTreeMap<u64, Outcome>,
 }
 
-impl Filling {
-    fn new(ring: Arc<Ring>) -> Filling {
+impl RingFill {
+    fn new(ring: Arc<Ring>) -> RingFill {
         let sent = ring.sent();
-        Filling { ring, sent, next: 0, laid: Answers::default(), early: BTreeMap::new() }
+        RingFill { ring, sent, next: 0, laid: Answers::default(), early: BTreeMap::new() }
     }
 
     /// An answer that comes in its turn, as nearly all do.
@@ -90,11 +90,11 @@ impl Filling {
     }
 }
 
-impl Answering {
+impl PipelinedReplies {
     /// The value of an ask whose slot lies at or above the floor of the rings. False: nobody has
     /// asked that.
     #[inline(always)]
-    pub(crate) fn complete(&mut self, asks: &Asks, asker: (u32, u32), value: &[u8]) -> bool {
+    pub(crate) fn complete(&mut self, asks: &AskTable, asker: (u32, u32), value: &[u8]) -> bool {
         match self.filling(asks, asker.0) {
             Some(filling) => filling.complete(asker, value),
             None => false,
@@ -102,19 +102,19 @@ impl Answering {
     }
 
     /// The same for asks whose slots follow each other.
-    pub(crate) fn complete_run(&mut self, asks: &Asks, run: &ReplyRun<'_>) -> bool {
+    pub(crate) fn complete_run(&mut self, asks: &AskTable, run: &ReplyRun<'_>) -> bool {
         let filling = self.filling(asks, run.slot);
         filling.is_some_and(|filling| filling.complete_run(run))
     }
 
     /// The same for an ask without a value.
-    pub(crate) fn fail(&mut self, asks: &Asks, asker: (u32, u32), outcome: Outcome) -> bool {
+    pub(crate) fn fail(&mut self, asks: &AskTable, asker: (u32, u32), outcome: Outcome) -> bool {
         let filling = self.filling(asks, asker.0);
         filling.is_some_and(|filling| filling.complete_any(asker, outcome))
     }
 
     #[inline(always)]
-    fn filling(&mut self, asks: &Asks, slot: u32) -> Option<&mut Filling> {
+    fn filling(&mut self, asks: &AskTable, slot: u32) -> Option<&mut RingFill> {
         let at_hand = self.dirty > 0 && self.rings.first().is_some_and(|it| it.ring.has(slot));
         if !at_hand {
             self.bring(asks, slot)?;
@@ -124,8 +124,8 @@ impl Answering {
 
     /// Has the slot's ring be the first.
     #[cold]
-    fn bring(&mut self, asks: &Asks, slot: u32) -> Option<()> {
-        let mine = |it: &Filling| it.ring.has(slot) && !it.ring.is_closed();
+    fn bring(&mut self, asks: &AskTable, slot: u32) -> Option<()> {
+        let mine = |it: &RingFill| it.ring.has(slot) && !it.ring.is_closed();
         match self.rings.iter().position(mine) {
             Some(at) => {
                 let is_dirty = at < self.dirty;
@@ -135,7 +135,7 @@ impl Answering {
                 self.dirty += usize::from(!is_dirty);
             }
             None => {
-                self.rings.insert(0, Filling::new(asks.rings.find(slot)?));
+                self.rings.insert(0, RingFill::new(asks.rings.find(slot)?));
                 self.dirty += 1;
             }
         }
@@ -144,18 +144,18 @@ impl Answering {
 
     /// Hands over what the batch has brought.
     #[inline]
-    pub(crate) fn publish(&mut self, link: &Link) {
+    pub(crate) fn publish(&mut self, session: &Session) {
         if self.dirty > 0 {
-            self.publish_now(link);
+            self.publish_now(session);
         }
     }
 
     #[inline(never)]
-    fn publish_now(&mut self, link: &Link) {
+    fn publish_now(&mut self, session: &Session) {
         for filling in &mut self.rings[..self.dirty] {
             let published = filling.ring.publish(&mut filling.laid, filling.next);
             if published.is_free {
-                link.close_ring(&filling.ring);
+                session.close_ring(&filling.ring);
             }
             if let Some(waker) = published.waker {
                 waker.wake();
@@ -174,15 +174,15 @@ mod tests {
     use wigwag_actor::answers::Taken;
 
     /// A session's table with a ring of 64 that has sent so many asks, and its reading side.
-    fn ring(sent: u64) -> (Asks, Arc<Ring>, Answering) {
-        let asks = Asks::new(1 << 16);
+    fn ring(sent: u64) -> (AskTable, Arc<Ring>, PipelinedReplies) {
+        let asks = AskTable::new(1 << 16);
         let ring = asks.open_ring(64).expect("there is room");
         ring.set_sent(sent);
-        (asks, ring, Answering::default())
+        (asks, ring, PipelinedReplies::default())
     }
 
     /// Hands over what was laid down, and takes it as the asker does.
-    fn take(answering: &mut Answering, ring: &Ring) -> Vec<Outcome> {
+    fn take(answering: &mut PipelinedReplies, ring: &Ring) -> Vec<Outcome> {
         let filling = &mut answering.rings[0];
         ring.publish(&mut filling.laid, filling.next);
         let (mut answers, mut taken) = (Answers::default(), Vec::new());
