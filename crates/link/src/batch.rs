@@ -9,6 +9,20 @@ use wigwag_wire::{Buffer, Reader};
 
 use crate::error::LinkError;
 
+/// The PAIR1 header of every message: hop count 1, as NNG sends it.
+pub const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
+
+/// The message behind its PAIR1 header. mangos sends hop count 0, NNG 1.
+///
+/// # Errors
+/// A larger hop count means a device on the way, which would mix sessions.
+pub fn without_pair1_header(message: &[u8]) -> Result<&[u8], LinkError> {
+    match message.split_first_chunk::<4>() {
+        Some((&PAIR1_HEADER | [0, 0, 0, 0], body)) => Ok(body),
+        _ => Err(LinkError::protocol("a session has no device on its way")),
+    }
+}
+
 /// Bytes of the longest header: flags and three numbers.
 pub const HEADER_BYTES_MAX: usize = 31;
 

@@ -29,8 +29,11 @@ mod asked;
 mod untaken;
 pub mod receiver;
 pub mod session;
+mod inbound;
+pub mod dispatch;
 
 pub use code::Code;
+pub use dispatch::{Application, Dispatcher};
 pub use error::LinkError;
 pub use frame::Frame;
 pub use limits::Limits;

@@ -46,6 +46,35 @@ pub struct Identity {
     pub limits: Limits,
 }
 
+/// A node that a dialer finds where it looks for its peer again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recognized {
+    /// The peer itself.
+    Same,
+    /// The peer, in another life: it knows nothing of the session.
+    Restarted,
+    /// Another node.
+    Another,
+}
+
+impl Identity {
+    /// True for a node without a name of its own: each of its lives is another node.
+    fn is_nameless(&self) -> bool {
+        self.node == self.incarnation
+    }
+
+    /// Compares this peer with the node that was `found` at its address.
+    pub fn recognize(&self, found: &Identity) -> Recognized {
+        if found.incarnation == self.incarnation {
+            Recognized::Same
+        } else if found.node == self.node || found.is_nameless() && self.is_nameless() {
+            Recognized::Restarted
+        } else {
+            Recognized::Another
+        }
+    }
+}
+
 /// An open session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {

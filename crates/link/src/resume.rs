@@ -169,6 +169,77 @@ fn same(one: &[u8; PROOF_BYTES], other: &[u8; PROOF_BYTES]) -> bool {
     core::hint::black_box(differences) == 0
 }
 
+/// One side's right to resume a session, or to let its peer resume it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credentials {
+    /// This side has dialed, and dials again after a cut.
+    Dialer(Ticket),
+    /// This side was dialed.
+    Listener(Tickets),
+}
+
+impl Credentials {
+    /// The dialer's claim for its next connection, and the proof of it.
+    ///
+    /// # Errors
+    /// This side has not dialed.
+    pub fn claim(
+        &mut self,
+        recv_next: u64,
+        nonces: [u128; 2],
+        prove: Prove,
+    ) -> Result<(Claim, [u8; PROOF_BYTES]), LinkError> {
+        let Credentials::Dialer(ticket) = self else { return Err(wrong_side()) };
+        let claim = ticket.claim(recv_next, nonces);
+        Ok((claim, ticket.prove(&claim, prove)))
+    }
+
+    /// The listener has let this side, the dialer, resume, and given it a new token.
+    pub fn renew(&mut self, token: u128) {
+        if let Credentials::Dialer(ticket) = self {
+            ticket.renew(token);
+        }
+    }
+
+    /// Checks the claim of a dialer. From then on its next claim needs the token `fresh`, which it is
+    /// to be given with RESUMED.
+    ///
+    /// # Errors
+    /// The proof is wrong, the epoch is not new, or this side has dialed itself.
+    pub fn check(
+        &mut self,
+        claim: &Claim,
+        proof: &[u8; PROOF_BYTES],
+        prove: Prove,
+        fresh: u128,
+    ) -> Result<(), LinkError> {
+        let Credentials::Listener(tickets) = self else { return Err(wrong_side()) };
+        let proved = tickets.check(claim, proof, prove)?;
+        tickets.renew(&proved, fresh);
+        Ok(())
+    }
+
+    /// A batch has come over the newest connection, so the dialer has the newest token.
+    pub fn confirm(&mut self) {
+        if let Credentials::Listener(tickets) = self {
+            tickets.confirm();
+        }
+    }
+
+    /// The newest token.
+    pub fn token(&self) -> u128 {
+        match self {
+            Credentials::Dialer(ticket) => ticket.token(),
+            Credentials::Listener(tickets) => tickets.token(),
+        }
+    }
+}
+
+#[cold]
+fn wrong_side() -> LinkError {
+    LinkError::protocol("only the side that has dialed dials again")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

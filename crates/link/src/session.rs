@@ -78,8 +78,15 @@ pub struct Sender {
     channels_max: u64,
     /// Channels that we send on, by number.
     windows: Vec<Option<Window>>,
+    /// Channels of ours that DETACH was sent for, and those that the peer has ended.
+    leaving: BTreeSet<u64>,
+    gone: BTreeSet<u64>,
     /// Channels that the peer sends on, by its numbers.
     grants: Vec<Option<Grant>>,
+    /// For each of the peer's numbers, which use of it was granted last, and the last limit that the
+    /// peer was told of the use before.
+    uses: Vec<Use>,
+    next_use: u64,
     budget: Budget,
     /// Grants with something to announce.
     due: BTreeSet<usize>,
@@ -96,8 +103,29 @@ pub struct Sender {
     close: Option<(Code, &'static str)>,
     closed: bool,
     ack: Ack,
+    received: Received,
     attaches: Untaken,
     revokes: Untaken,
+}
+
+/// What has come from the peer since the session began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Received {
+    /// Messages that were read to their end.
+    pub batches: u64,
+    /// Their bytes, PAIR1 headers included.
+    pub bytes: u64,
+    /// Sequenced frames that were accepted.
+    pub frames: u64,
+}
+
+/// One of the peer's channel numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Use {
+    /// The use of the number whose channel is open; 0 if none is.
+    open: u64,
+    /// The limit that the peer was told last of the use that has ended.
+    last_limit: u64,
 }
 
 #[derive(Debug, Default)]
@@ -122,7 +150,11 @@ impl Sender {
             peer,
             channels_max: ours.channels_max,
             windows: Vec::new(),
+            leaving: BTreeSet::new(),
+            gone: BTreeSet::new(),
             grants: Vec::new(),
+            uses: Vec::new(),
+            next_use: 1,
             budget: Budget::default(),
             due: BTreeSet::new(),
             untold: false,
@@ -135,6 +167,7 @@ impl Sender {
             close: None,
             closed: false,
             ack: Ack::default(),
+            received: Received::default(),
             attaches: Untaken::default(),
             revokes: Untaken::default(),
         }
@@ -180,8 +213,48 @@ impl Sender {
         {
             *window = None;
         }
+        self.leaving.remove(&channel);
+        self.gone.remove(&channel);
         // A wish of this use of the number must not be heard as one of the next.
         self.needs.retain(|(stuck, _)| *stuck != channel);
+    }
+
+    /// The last caller of a channel of ours is gone: sends DETACH, or frees the number at once when
+    /// the peer has ended the channel. True when DETACH was sent.
+    pub fn detach(&mut self, channel: u64) -> bool {
+        if self.gone.contains(&channel) {
+            self.close_channel(channel);
+            return false;
+        }
+        if self.window(channel).is_none() || !self.leaving.insert(channel) {
+            return false;
+        }
+        self.outbox.append(|out| write::any(out, &Frame::Detach { channel }));
+        true
+    }
+
+    /// DETACHED has come. The number is free again if DETACH was sent; else not before
+    /// [`detach`](Self::detach), or a caller that still holds it would reach another actor.
+    pub fn detached(&mut self, channel: u64) {
+        if self.leaving.contains(&channel) {
+            self.close_channel(channel);
+        } else if self.window(channel).is_some() {
+            self.gone.insert(channel);
+        }
+    }
+
+    /// REVOKE has come: takes the window back and answers. Gives the limit that is left; `None` if
+    /// there is no such channel.
+    ///
+    /// # Errors
+    /// The peer has sent more of them than it may without reading our answers.
+    pub fn revoked(&mut self, channel: u64, wanted: u64) -> Result<Option<u64>, LinkError> {
+        let Some(limit) = self.window(channel).map(|window| window.revoke(wanted)) else {
+            return Ok(None);
+        };
+        self.answer_revoke()?;
+        self.outbox.append(|out| write::any(out, &Frame::Revoked { channel, limit }));
+        Ok(Some(limit))
     }
 
     /// The window of a channel of ours.
@@ -250,6 +323,7 @@ impl Sender {
         let at = channel as usize;
         if self.grants.len() <= at {
             self.grants.resize(at + 1, None);
+            self.uses.resize(at + 1, Use::default());
         }
         if self.grants[at].is_some() {
             return Err(LinkError::protocol("ATTACH of a channel that is open"));
@@ -257,7 +331,42 @@ impl Sender {
         let grant = Grant::new(units, &mut self.budget);
         let limit = grant.announced();
         self.grants[at] = Some(grant);
+        self.uses[at].open = self.next_use;
+        self.next_use += 1;
         Ok(limit)
+    }
+
+    /// The grant of a channel that the peer sends on, to look at.
+    pub fn grant_of(&self, channel: u64) -> Option<&Grant> {
+        self.grants.get(usize::try_from(channel).ok()?)?.as_ref()
+    }
+
+    /// The use of the peer's channel number that is open; 0 if none is. Each use has a number of its
+    /// own.
+    pub fn use_of(&self, channel: u64) -> u64 {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        self.uses.get(at).map_or(0, |number| number.open)
+    }
+
+    /// True while this use of the peer's channel number is open.
+    pub fn is_current(&self, channel: u64, use_of: u64) -> bool {
+        use_of != 0 && self.use_of(channel) == use_of
+    }
+
+    /// The limit that the peer was told last of a channel that has ended.
+    pub fn last_limit(&self, channel: u64) -> u64 {
+        let at = usize::try_from(channel).unwrap_or(usize::MAX);
+        self.uses.get(at).map_or(0, |number| number.last_limit)
+    }
+
+    /// Ends a channel that the peer sends on and tells it so with DETACHED. Gives the grant, which is
+    /// to be [closed](Self::close_grant) when its last call is handled; `None` if the channel had
+    /// ended before.
+    pub fn end_channel(&mut self, channel: u64, code: Code) -> Option<Grant> {
+        let grant = self.take_grant(channel)?;
+        let detached = Frame::Detached { channel, code, accepted: 0 };
+        self.outbox.append(|out| write::any(out, &detached));
+        Some(grant)
     }
 
     /// The grant of a channel that the peer sends on.
@@ -279,6 +388,7 @@ impl Sender {
         let grant = self.grants.get_mut(at)?.take()?;
         self.due.remove(&at);
         self.waiting.remove(&at);
+        self.uses[at] = Use { open: 0, last_limit: grant.announced() };
         Some(grant)
     }
 
@@ -367,6 +477,8 @@ impl Sender {
 
     /// A batch of `bytes` bytes was accepted up to `recv_next`.
     pub fn accepted(&mut self, recv_next: u64, bytes: usize, now: Time) {
+        self.received.batches += 1;
+        self.received.bytes += bytes as u64;
         if recv_next == self.ack.recv_next {
             return;
         }
@@ -375,6 +487,11 @@ impl Sender {
         self.ack.now |= self.ack.bytes >= ACK_BYTES;
         self.pulse.worked(now);
         self.ack.due.get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
+    }
+
+    /// What has come from the peer so far.
+    pub fn received(&self) -> Received {
+        Received { frames: self.ack.recv_next, ..self.received }
     }
 
     /// Bytes have come.

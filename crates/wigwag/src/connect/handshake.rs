@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wigwag_link::batch::{PAIR1_HEADER, without_pair1_header};
 use wigwag_link::limits::OPENING_BYTES_MAX;
 use wigwag_link::opening::{Resumed, Step};
 use wigwag_link::resume::{Claim, PROOF_BYTES};
@@ -16,8 +17,8 @@ use wigwag_wire::{HeaderError, ProtocolNumber, ReadBuf};
 
 use crate::error::NodeError;
 use crate::random;
+use crate::session::Session;
 use crate::session::resumption;
-use crate::session::{PAIR1_HEADER, Session};
 
 /// What came of a dial.
 pub(crate) enum DialOutcome {
@@ -161,10 +162,7 @@ async fn step(
     let peer = connection.peer.clone();
     let limit = OPENING_BYTES_MAX + PAIR1_HEADER.len();
     let message = read_message(connection, input, limit).await?;
-    let outcome = match message.split_first_chunk::<4>() {
-        Some((&PAIR1_HEADER | [0, 0, 0, 0], body)) => opening.receive(body),
-        _ => Err(LinkError::protocol("a session has no device on its way")),
-    };
+    let outcome = without_pair1_header(&message).and_then(|body| opening.receive(body));
     or_tell_peer(connection, &peer, outcome).await
 }
 

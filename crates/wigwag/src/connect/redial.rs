@@ -40,7 +40,7 @@ enum RedialError {
 
 /// Finds the next connection of a session that was cut, or the end.
 pub(crate) async fn next(session: &Arc<Session>, epoch: u64, why: &str) -> NextConnection {
-    let Some(address) = session.resumption.dialed() else {
+    let Some(address) = session.resumption.dialed().cloned() else {
         return wait(session, epoch, why).await;
     };
     let end = Instant::now() + session.resumption.ttl() + REDIAL_PATIENCE;
@@ -122,7 +122,7 @@ fn resume_on(
     connection: &Connection,
     resumed: Resumed,
 ) -> Result<Arc<SessionConnection>, RedialError> {
-    session.resumption.renew(resumed.token);
+    session.resumption.credentials().renew(resumed.token);
     match session.resume_on(epoch, connection, resumed.recv_next) {
         Ok(Some(carrier)) => Ok(carrier),
         Ok(None) => Err(RedialError::Permanent("the session is over".to_owned())),

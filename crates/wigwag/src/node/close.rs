@@ -61,9 +61,9 @@ pub(crate) async fn finish(
     // A link that is over stays in the node's list until its driver has looked.
     sessions.retain(|session| session.sending().ended.is_none());
     for session in &sessions {
-        let mut sending = session.sending();
         // What comes in from now on is still handled; what we would send is refused here.
-        sending.draining = true;
+        session.start_draining();
+        let mut sending = session.sending();
         let stop_seq = 0;
         sending.sender.outbox.append(|out| write::any(out, &Frame::Drain { stop_seq }));
         drop(sending);

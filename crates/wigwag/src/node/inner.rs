@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use wigwag_link::budget::Pools;
-use wigwag_link::resume::{Ticket, Tickets};
+use wigwag_link::resume::{Credentials, Ticket, Tickets};
 use wigwag_link::{Code, Identity, Opened, features};
 use wigwag_net::source::Source;
 use wigwag_net::strangers::Strangers;
@@ -27,7 +27,7 @@ use crate::limits::{DROP_WAIT, SESSION_TTL_MAX};
 use crate::lock::lock;
 use crate::random;
 use crate::session::connection::SessionConnection;
-use crate::session::resumption::{ResumeCredentials, Resumption};
+use crate::session::resumption::Resumption;
 use crate::session::{Owner, Session, SessionStart, buffers};
 
 pub(crate) struct Inner {
@@ -98,11 +98,11 @@ impl Inner {
         let ttl = Duration::from_millis(if both { ttl_ms } else { 0 });
         let is_dialer = dialed.is_some();
         let source = (!is_dialer).then(|| Source::of(&connection));
-        let right = match dialed {
-            Some(address) => ResumeCredentials::Dialer(Ticket::new(id, token), address),
-            None => ResumeCredentials::Listener(Tickets::new(token)),
+        let credentials = match dialed {
+            Some(_) => Credentials::Dialer(Ticket::new(id, token)),
+            None => Credentials::Listener(Tickets::new(token)),
         };
-        let resumption = Resumption::new(id, ttl.min(SESSION_TTL_MAX), right);
+        let resumption = Resumption::new(id, ttl.min(SESSION_TTL_MAX), credentials, dialed);
         let begun = SessionStart {
             ours,
             peer,

@@ -75,9 +75,8 @@ impl Session {
 
 impl SendState {
     /// ATTACHED has come.
-    pub(crate) fn attached(&mut self, number: u64, limit: u64, attached: Attached) {
-        self.sender.attached(number, limit);
-        let channel = self.channels.get_mut(number as usize);
+    pub(crate) fn attached(&mut self, number: u64, attached: Attached) {
+        let channel = self.channels.get_mut(usize::try_from(number).unwrap_or(usize::MAX));
         if let Some(answer) = channel.and_then(|channel| channel.attaching.take()) {
             answer.send(Ok(attached));
         }

@@ -2,11 +2,12 @@
 
 use tokio::sync::Notify;
 use wigwag_link::LinkError;
+use wigwag_link::batch::PAIR1_HEADER;
 use wigwag_net::Connection;
 use wigwag_net::driver::{Crank, Flusher};
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
-use crate::session::{PAIR1_HEADER, Session};
+use crate::session::Session;
 use crate::sync::Ordering;
 
 /// A connection that carries a session, or has carried it.

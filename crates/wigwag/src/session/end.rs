@@ -122,7 +122,7 @@ impl Session {
 
     /// The driver has ended: actors and link let go of each other.
     pub(crate) fn release(&self) {
-        self.reading.inside().release();
+        self.reading.inside().dispatcher.clear();
     }
 
     /// No answers will come any more. Gives those who wait for one.

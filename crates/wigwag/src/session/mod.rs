@@ -11,9 +11,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
-use wigwag_link::frame::Frame;
 use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Identity, Receiver, Sender, features, write};
+use wigwag_link::{Code, Identity, Sender, features};
 use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
@@ -42,9 +41,6 @@ mod end;
 pub(crate) use attach::Attached;
 use attach::Attaching;
 
-/// The PAIR1 header of every message: hop count 1, as NNG sends it.
-pub(crate) const PAIR1_HEADER: [u8; 4] = [0, 0, 0, 1];
-
 /// Senders of each channel that are woken when room in the link or a slot has come free.
 const FRONTS: u64 = 16;
 
@@ -71,8 +67,6 @@ pub(crate) struct OutboundChannel {
     pub(crate) detach_wanted: bool,
     /// The receiver is done with it; calls fail with this.
     pub(crate) gone: Option<CallErrorKind>,
-    /// DETACH is on its way: the number is free again when DETACHED comes.
-    leaving: bool,
     attaching: Option<Attaching>,
 }
 
@@ -108,8 +102,6 @@ pub struct SessionStatistics {
 pub(crate) struct SendState {
     pub(crate) sender: Sender,
     pub(crate) channels: Vec<OutboundChannel>,
-    /// Which use of each of the peer's channel numbers is the living one.
-    pub(crate) grants: Vec<u64>,
     /// The connection that may take frames.
     pub(crate) epoch: u64,
     /// Since when there is no connection.
@@ -156,6 +148,7 @@ pub(crate) struct Session {
     stopping: AtomicBool,
     stop: Notify,
     over: AtomicBool,
+    draining: AtomicBool,
     /// When the session began.
     pub(crate) begun: Time,
     /// When bytes came last.
@@ -189,7 +182,6 @@ impl Session {
     ) -> Arc<Session> {
         let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = begun;
         let features = features::on(identity.offered) & ours.offered;
-        let receiver = Receiver::new(&ours.limits).with_features(features);
         let sender =
             Sender::new(&ours.limits, identity.limits, clock::now()).sharing(pools.clone());
         Arc::new_cyclic(|me: &Weak<Session>| Session {
@@ -205,11 +197,10 @@ impl Session {
             announcer,
             asks: AskTable::new(identity.limits.slots_max),
             attaches: attach::attaches(&identity.limits),
-            reading: Fence::new(RecvState::new(me.clone(), receiver, &ours.limits, exports)),
+            reading: Fence::new(RecvState::new(me.clone(), features, &ours.limits, exports)),
             sending: Mutex::new(SendState {
                 sender,
                 channels: Vec::new(),
-                grants: Vec::new(),
                 epoch: 0,
                 cut: None,
                 outgoing: Outgoing::default(),
@@ -222,6 +213,7 @@ impl Session {
             stopping: AtomicBool::new(false),
             stop: Notify::new(),
             over: AtomicBool::new(false),
+            draining: AtomicBool::new(false),
             begun: clock::now(),
             heard: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
@@ -278,14 +270,34 @@ impl Session {
         self.carrier.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// One of the two sides takes no new calls.
+    pub(crate) fn start_draining(&self) {
+        let mut sending = self.sending();
+        sending.draining = true;
+        // Stored under the lock that the reader takes at the end of a batch: it sees the flag, or the
+        // thread that has set it sees all that the batch has brought.
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// True after [`start_draining`](Self::start_draining).
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn announce(&self, what: SessionChange) {
         self.announcer.announce(&self.peer, what);
     }
 
     pub(crate) fn statistics(&self) -> SessionStatistics {
         let sending = self.sending();
-        let frames_sent = sending.sender.outbox.next_seq();
-        SessionStatistics { frames_sent, ..sending.statistics }
+        let received = sending.sender.received();
+        SessionStatistics {
+            frames_sent: sending.sender.outbox.next_seq(),
+            bytes_received: received.bytes,
+            batches_received: received.batches,
+            frames_received: received.frames,
+            ..sending.statistics
+        }
     }
 
     /// The last reference to the channel's actor is gone. Not before this may its number be used
@@ -300,12 +312,7 @@ impl Session {
             // Another thread's turn has called on it and not published yet: the last such turn
             // comes back here.
             open.detach_wanted = true;
-        } else if open.gone.is_some() {
-            sending.sender.close_channel(channel);
-        } else if sending.ended.is_none() {
-            open.leaving = true;
-            let outbox = &mut sending.sender.outbox;
-            outbox.append(|out| write::any(out, &Frame::Detach { channel }));
+        } else if sending.ended.is_none() && sending.sender.detach(channel) {
             drop(guard);
             self.wake_driver();
         }
@@ -335,7 +342,6 @@ impl OutboundChannel {
             turns: 0,
             detach_wanted: false,
             gone: None,
-            leaving: false,
             attaching: None,
         }
     }
@@ -360,6 +366,15 @@ impl SendState {
         Ok(())
     }
 
+    /// CREDIT has come: so many calls of the channel were handled. Gives the senders that have room.
+    pub(crate) fn credited(&mut self, number: u64, handled: u64, has_risen: bool) -> Vec<Waker> {
+        let at = usize::try_from(number).unwrap_or(usize::MAX);
+        if let Some(channel) = self.channels.get_mut(at) {
+            channel.handled = channel.handled.max(handled);
+        }
+        if has_risen { self.woken(number) } else { Vec::new() }
+    }
+
     /// DETACHED has come; gives the senders that waited.
     pub(crate) fn detached(&mut self, number: u64, code: Code) -> Vec<Waker> {
         let at = usize::try_from(number).unwrap_or(usize::MAX);
@@ -368,9 +383,6 @@ impl SendState {
         };
         let kind = CallErrorKind::from_code(code.0);
         channel.gone = Some(kind);
-        if channel.leaving {
-            self.sender.close_channel(number);
-        }
         if let Some(answer) = channel.attaching.take() {
             answer.send(Err(kind));
         }

@@ -2,12 +2,13 @@
 //!
 //! Each connection has a greater epoch than the one before, which shuts the old one out.
 
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::watch;
-use wigwag_link::resume::{Claim, PROOF_BYTES, Proved, Ticket, Tickets};
-use wigwag_link::{Code, Identity, LinkError, Opening};
+use wigwag_link::opening::Recognized;
+use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES};
+use wigwag_link::{Code, Identity, LinkError};
 use wigwag_net::Address;
 use wigwag_wire::Buffer;
 
@@ -22,17 +23,11 @@ pub(crate) struct Resumption {
     id: u128,
     /// How long it is kept after a cut; zero: it is not.
     ttl: Duration,
-    right: Mutex<ResumeCredentials>,
+    credentials: Mutex<Credentials>,
+    /// The address that this side has dialed, if it was this side.
+    dialed: Option<Address>,
     /// The epoch of the connection that carries it.
     epoch: watch::Sender<u64>,
-}
-
-/// What entitles to the next connection.
-pub(crate) enum ResumeCredentials {
-    /// We dialed, at this address.
-    Dialer(Ticket, Address),
-    /// We were dialed.
-    Listener(Tickets),
 }
 
 /// The proof of a claim: HMAC-SHA-256 (RFC 2104), with the token as its key.
@@ -41,8 +36,14 @@ pub(crate) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
 }
 
 impl Resumption {
-    pub(crate) fn new(id: u128, ttl: Duration, right: ResumeCredentials) -> Resumption {
-        Resumption { id, ttl, right: Mutex::new(right), epoch: watch::Sender::new(0) }
+    pub(crate) fn new(
+        id: u128,
+        ttl: Duration,
+        credentials: Credentials,
+        dialed: Option<Address>,
+    ) -> Resumption {
+        let (credentials, epoch) = (Mutex::new(credentials), watch::Sender::new(0));
+        Resumption { id, ttl, credentials, dialed, epoch }
     }
 
     /// The session's id.
@@ -56,18 +57,13 @@ impl Resumption {
     }
 
     /// The address that this side has dialed, if it was this side.
-    pub(crate) fn dialed(&self) -> Option<Address> {
-        match &*lock(&self.right) {
-            ResumeCredentials::Dialer(_, address) => Some(address.clone()),
-            ResumeCredentials::Listener(_) => None,
-        }
+    pub(crate) fn dialed(&self) -> Option<&Address> {
+        self.dialed.as_ref()
     }
 
-    /// The listener has given this side, the dialer, a new token.
-    pub(crate) fn renew(&self, token: u128) {
-        if let ResumeCredentials::Dialer(ticket, _) = &mut *lock(&self.right) {
-            ticket.renew(token);
-        }
+    /// The session's credentials.
+    pub(crate) fn credentials(&self) -> MutexGuard<'_, Credentials> {
+        lock(&self.credentials)
     }
 
     /// True when the session outlives its connection.
@@ -77,38 +73,16 @@ impl Resumption {
 
     /// True when this is the session that a peer has dialed here under that id.
     pub(crate) fn is_claimed_by(&self, claim: &Claim) -> bool {
-        let was_dialed = matches!(*lock(&self.right), ResumeCredentials::Listener(_));
-        was_dialed && self.is_on() && self.id == claim.session
+        self.dialed.is_none() && self.is_on() && self.id == claim.session
     }
 
     /// A batch has come over the newest connection: the token that it brought is known to the dialer.
     pub(crate) fn confirm(&self) {
-        if let ResumeCredentials::Listener(tickets) = &mut *lock(&self.right) {
-            tickets.confirm();
-        }
-    }
-
-    /// Looks at the claim of a dialer, and has the next one need the new token.
-    fn check(
-        &self,
-        claim: &Claim,
-        proof: &[u8; PROOF_BYTES],
-        fresh: u128,
-    ) -> Result<Proved, LinkError> {
-        match &mut *lock(&self.right) {
-            ResumeCredentials::Listener(tickets) => {
-                let proved = tickets.check(claim, proof, prove)?;
-                tickets.renew(&proved, fresh);
-                Ok(proved)
-            }
-            ResumeCredentials::Dialer(..) => {
-                Err(LinkError::protocol("only who has dialed dials again"))
-            }
-        }
+        self.credentials().confirm();
     }
 
     /// The connection of `epoch` carries the session from now on.
-    fn moves(&self, epoch: u64) {
+    fn advance_epoch(&self, epoch: u64) {
         self.epoch.send_if_modified(|newest| {
             let newer = epoch > *newest;
             *newest = epoch.max(*newest);
@@ -131,40 +105,37 @@ pub(crate) fn accept_claim(
     proof: &[u8; PROOF_BYTES],
 ) -> Result<Buffer, LinkError> {
     let fresh = random::id();
-    session.resumption.check(claim, proof, fresh)?;
+    session.resumption.credentials().check(claim, proof, prove, fresh)?;
     let Some(mut reading) = session.reading.shut(claim.epoch) else {
         let rule = "another connection of the session was newer";
         return Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, rule });
     };
-    let in_range = session.sending().sender.outbox.check_resume(claim.recv_next);
-    if let Err(error) = in_range {
-        // It is the peer, by its proof, and it breaks the rules.
-        drop(reading);
+    let message = {
+        let sending = session.sending();
+        reading.dispatcher.readmit(claim, fresh, &sending.sender.outbox)
+    };
+    drop(reading);
+    let message = message.inspect_err(|error| {
+        // The proof says that this is the peer, and it breaks the rules.
         session.end(&error.to_string());
         session.halt();
-        return Err(error);
-    }
-    reading.is_unconfirmed = true;
-    let message = Opening::resumed(claim, reading.receiver.recv_next(), fresh);
-    drop(reading);
-    session.resumption.moves(claim.epoch);
+    })?;
+    session.resumption.advance_epoch(claim.epoch);
     session.carrier().leave.notify_one();
     Ok(message)
 }
 
 /// Whether the node at the peer's address is our peer.
 pub(crate) fn check_identity(session: &Session, found: &Identity) -> Result<(), NodeError> {
-    let known = &session.identity;
-    if found.incarnation == known.incarnation {
-        return Ok(());
+    match session.identity.recognize(found) {
+        Recognized::Same => Ok(()),
+        Recognized::Restarted => Err(NodeError::Restarted),
+        Recognized::Another => {
+            let found = "another node listens at the address of the peer";
+            session.announce(SessionChange::PeerChanged { found: found.into() });
+            Err(NodeError::AnotherNode)
+        }
     }
-    let nameless = |who: &Identity| who.node == who.incarnation;
-    if found.node == known.node || nameless(found) && nameless(known) {
-        return Err(NodeError::Restarted);
-    }
-    let found = "another node listens at the address of the peer";
-    session.announce(SessionChange::PeerChanged { found: found.into() });
-    Err(NodeError::AnotherNode)
 }
 
 /// The claim for the next connection, and its proof.
@@ -172,15 +143,12 @@ pub(crate) fn claim(
     session: &Session,
     nonces: [u128; 2],
 ) -> Result<(Claim, [u8; PROOF_BYTES]), LinkError> {
-    let ResumeCredentials::Dialer(ticket, _) = &mut *lock(&session.resumption.right) else {
-        return Err(LinkError::protocol("only who has dialed dials again"));
-    };
     // The old connection is not read any more, so this number stays.
-    let recv_next = session.reading.inside().receiver.recv_next();
-    let claim = ticket.claim(recv_next, nonces);
+    let recv_next = session.reading.inside().dispatcher.recv_next();
+    let (claim, proof) = session.resumption.credentials().claim(recv_next, nonces, prove)?;
     let overtaken = || LinkError::protocol("another connection of the session was newer");
     session.reading.shut(claim.epoch).ok_or_else(overtaken)?;
-    Ok((claim, ticket.prove(&claim, prove)))
+    Ok((claim, proof))
 }
 
 #[cfg(all(test, not(wigwag_loom)))]

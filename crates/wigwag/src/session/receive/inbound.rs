@@ -4,7 +4,6 @@ use std::sync::{Arc, OnceLock};
 
 use wigwag_actor::{CallErrorKind, LaneOwner};
 use wigwag_link::credit::Grant;
-use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::small::Value;
@@ -15,12 +14,12 @@ use crate::session::{SendState, Session};
 use crate::sync::Ordering;
 
 /// One channel of one session, for as long as it is attached. Mail of a channel that is over may
-/// still be handled; then `attach` differs from the living one and credit is left alone. It holds
+/// still be handled; then `use_of` differs from the living one and credit is left alone. It holds
 /// the link, which lets go of its owners when it ends.
 pub(crate) struct ChannelOwner {
     session: Arc<Session>,
     channel: u64,
-    attach: u64,
+    use_of: u64,
     /// The grant of the channel when it ended. Its calls that wait to be handled hold that
     /// still, so a peer that attaches again and again is granted no more than one that does not.
     withdrawn: OnceLock<Grant>,
@@ -51,30 +50,30 @@ impl Drop for ChannelPermit {
 }
 
 impl ChannelOwner {
-    pub(crate) fn new(place: ChannelPermit, channel: u64, attach: u64) -> ChannelOwner {
+    pub(crate) fn new(place: ChannelPermit, channel: u64, use_of: u64) -> ChannelOwner {
         let session = place.0.clone();
-        ChannelOwner { session, channel, attach, withdrawn: OnceLock::new(), _place: place }
+        ChannelOwner { session, channel, use_of, withdrawn: OnceLock::new(), _place: place }
     }
 
-    /// The grant of the channel when it ended, if it has.
-    pub(crate) fn withdrawn(&self) -> Option<&Grant> {
-        self.withdrawn.get()
-    }
-
-    /// The channel has ended: takes its grant out of the session.
-    pub(crate) fn withdraw(&self, sending: &mut SendState) {
-        if let Some(grant) = sending.sender.take_grant(self.channel) {
+    /// The channel has ended: keeps its grant until its last call is handled.
+    pub(crate) fn keep(&self, grant: Option<Grant>) {
+        if let Some(grant) = grant {
             // Once only: a channel ends once, and its number has another owner then.
             let _ = self.withdrawn.set(grant);
         }
+    }
+
+    /// True while the channel is open.
+    fn is_current(&self, sending: &SendState) -> bool {
+        sending.sender.is_current(self.channel, self.use_of)
     }
 }
 
 impl Drop for ChannelOwner {
     fn drop(&mut self) {
         let mut sending = self.session.sending();
-        if sending.grants.get(self.channel as usize) == Some(&self.attach) {
-            self.withdraw(&mut sending);
+        if self.is_current(&sending) {
+            self.keep(sending.sender.take_grant(self.channel));
         }
         if let Some(grant) = self.withdrawn.take() {
             sending.sender.close_grant(grant);
@@ -92,8 +91,7 @@ impl LaneOwner for ChannelOwner {
         let session = &self.session;
         let due = {
             let mut sending = session.sending();
-            let living = sending.grants.get(self.channel as usize) == Some(&self.attach);
-            living && sending.sender.freed(self.channel, units)
+            self.is_current(&sending) && sending.sender.freed(self.channel, units)
         };
         if due {
             buffers::flush_soon(session);
@@ -103,8 +101,7 @@ impl LaneOwner for ChannelOwner {
     fn handled(&self, calls: u64) {
         let session = &self.session;
         let mut sending = session.sending();
-        let living = sending.grants.get(self.channel as usize) == Some(&self.attach);
-        if living {
+        if self.is_current(&sending) {
             sending.sender.handled(self.channel, calls);
         }
     }
@@ -112,16 +109,11 @@ impl LaneOwner for ChannelOwner {
     fn stopped(&self) {
         let session = &self.session;
         let mut sending = session.sending();
-        let at = self.channel as usize;
-        if sending.ended.is_some() || sending.grants.get(at) != Some(&self.attach) {
+        if sending.ended.is_some() || !self.is_current(&sending) {
             return;
         }
-        sending.grants[at] = 0;
         // The peer may attach by this number again.
-        self.withdraw(&mut sending);
-        let (channel, code) = (self.channel, Code::ACTOR_STOPPED);
-        let detached = Frame::Detached { channel, code, accepted: 0 };
-        sending.sender.outbox.append(|out| write::any(out, &detached));
+        self.keep(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED));
         drop(sending);
         buffers::flush_soon(session);
     }

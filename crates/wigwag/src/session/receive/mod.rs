@@ -1,133 +1,64 @@
-//! What a link does with the frames that come in.
+//! What a session does with what its peer sends: the node's half of [`Dispatcher`].
 //!
 //! Calls for the same actor go into its lane as they are, a run at a time, and are decoded when the
 //! actor comes to them; replies are put into the slots of their askers. What is paid here for each
 //! message is a look at its head, all else is paid per run or per batch. Nothing here waits for
 //! anything but bytes.
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
-use wigwag_link::frame::Frame;
-use wigwag_link::limits::units;
+use wigwag_link::credit::Grant;
+use wigwag_link::dispatch::{Application, Attach, Found};
 use wigwag_link::receiver::{CallRun, ReplyRun};
-use wigwag_link::{Code, Limits, LinkError, Receiver, write};
-use wigwag_wire::call::Calls;
-use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
+use wigwag_link::{Code, Dispatcher, Limits, LinkError};
+use wigwag_wire::{Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
+use crate::limits::CODEC_MESSAGEPACK;
 use crate::replies::slot::Completed;
-use crate::session::receive::inbound::ChannelOwner;
+use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
 use crate::session::receive::pipelined::PipelinedReplies;
-use crate::session::{PAIR1_HEADER, Session};
+use crate::session::{Attached, SendState, Session};
 
-mod control;
 pub(crate) mod inbound;
 mod pipelined;
 
-/// A channel that the peer sends on.
-pub(crate) enum InboundChannel {
-    Open(OpenChannel),
-    /// Refused: calls are accepted and thrown away, asks get the code. The peer may still use this many
-    /// units, which it had before it heard.
-    Refused(Code, u64),
-}
-
-pub(crate) struct OpenChannel {
-    pub(crate) actor: Arc<dyn Exported>,
-    pub(crate) lane: Box<dyn Lane>,
-    pub(crate) owner: Arc<ChannelOwner>,
-    /// Units that the peer has used since ATTACH, and the limit that we last knew it to have.
-    pub(crate) used: u64,
-    pub(crate) limit: u64,
-    /// The lane holds calls that are not published yet.
-    pub(crate) dirty: bool,
-}
-
 /// The state of the reading side.
 pub(crate) struct RecvState {
-    pub(crate) session: Weak<Session>,
-    pub(crate) receiver: Receiver,
-    pub(crate) ours: Limits,
-    pub(crate) exports: Arc<Exports>,
-    pub(crate) channels: Vec<Option<InboundChannel>>,
-    /// Channels whose lanes are dirty.
-    pub(crate) dirty: Vec<usize>,
-    pub(crate) attaches: u64,
-    /// No batch has come yet over the connection that resumed the session.
-    pub(crate) is_unconfirmed: bool,
-    answering: PipelinedReplies,
+    session: Weak<Session>,
+    pub(crate) dispatcher: Dispatcher<InboundLane>,
+    ours: Limits,
+    exports: Arc<Exports>,
+    replies: PipelinedReplies,
 }
 
-/// The method that every actor has: it is answered with the schema.
-const DESCRIBE: u32 = 0;
-
-/// A call by itself: one that is not for the actor, or whose extras were read and taken off.
-struct SingleCall<'a> {
-    channel: u64,
-    method: u32,
-    arguments: &'a [u8],
-    units: u64,
-    /// Slot and generation of an ask.
-    asker: Option<(u32, u32)>,
-}
-
-impl OpenChannel {
-    /// Pays for calls. False when nobody is there any more who could be called: the actor has
-    /// stopped, and the peer did not know yet.
-    #[inline]
-    fn pay(&mut self, session: &Session, channel: u64, units: u64) -> Result<bool, LinkError> {
-        self.used += units;
-        if self.used <= self.limit { Ok(true) } else { self.ask_the_grant(session, channel) }
-    }
-
-    /// Looks up what the peer was granted meanwhile.
-    #[cold]
-    fn ask_the_grant(&mut self, session: &Session, channel: u64) -> Result<bool, LinkError> {
-        let mut sending = session.sending();
-        let Some(grant) = sending.sender.granted(channel) else {
-            // The actor has stopped. The peer may use the credit that it was told of until it hears.
-            let known = self.owner.withdrawn().map_or(self.limit, |grant| grant.announced());
-            return if self.used <= known {
-                Ok(false)
-            } else {
-                Err(wigwag_link::credit::exceeded())
-            };
-        };
-        grant.check(self.used)?;
-        self.limit = grant.announced();
-        Ok(true)
-    }
+/// The way from a channel of the peer's into the mailbox of its actor.
+pub(crate) struct InboundLane {
+    actor: Arc<dyn Exported>,
+    lane: Box<dyn Lane>,
+    owner: Arc<ChannelOwner>,
 }
 
 impl RecvState {
     pub(crate) fn new(
         session: Weak<Session>,
-        receiver: Receiver,
+        features: u64,
         ours: &Limits,
         exports: Arc<Exports>,
     ) -> RecvState {
         RecvState {
             session,
-            receiver,
+            dispatcher: Dispatcher::new(ours, features, RUN_CALLS_MAX),
             ours: *ours,
             exports,
-            channels: Vec::new(),
-            dirty: Vec::new(),
-            attaches: 0,
-            is_unconfirmed: false,
-            answering: PipelinedReplies::default(),
+            replies: PipelinedReplies::default(),
         }
     }
 
-    /// The link is over: what it holds of the actors, and they of it, goes.
-    pub(crate) fn release(&mut self) {
-        self.dirty.clear();
-        self.channels.clear();
-    }
-
+    /// Reads the messages that have come whole.
     pub(crate) fn read(
         &mut self,
         session: &Session,
@@ -140,326 +71,216 @@ impl RecvState {
             rule: "a batch is longer than batch_max, or its framing is broken",
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
+        let RecvState { session: own, dispatcher, ours, exports, replies } = self;
+        let mut inbound = Inbound { session, own, ours, exports, replies, floor: u32::MAX };
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
-            let outcome = self.read_message(session, &message, now);
-            self.publish();
-            self.answering.publish(session);
-            outcome?;
+            dispatcher.receive(&message, now, &mut inbound)?;
         }
         Ok(())
     }
+}
 
-    fn read_message(
-        &mut self,
-        session: &Session,
-        message: &[u8],
-        now: Time,
-    ) -> Result<(), LinkError> {
-        // mangos sends hop count 0, NNG 1; more means a device in the middle, which would mix
-        // sessions.
-        let batch = match message.split_first_chunk::<4>() {
-            Some((&PAIR1_HEADER | [0, 0, 0, 0], batch)) => batch,
-            _ => return Err(LinkError::protocol("a session has no device on its way")),
-        };
-        // The receiver is taken out for as long as the batch borrows it.
-        let mut receiver = std::mem::replace(&mut self.receiver, Receiver::new(&self.ours));
-        let before = receiver.recv_next();
-        let outcome = self.read_batch(session, &mut receiver, batch);
-        self.receiver = receiver;
-        outcome?;
-        if std::mem::take(&mut self.is_unconfirmed) {
-            session.resumption.confirm();
+/// What the dispatcher works with while a connection is read.
+struct Inbound<'a> {
+    session: &'a Session,
+    own: &'a Weak<Session>,
+    ours: &'a Limits,
+    exports: &'a Exports,
+    replies: &'a mut PipelinedReplies,
+    /// Slots from this one on belong to pipelines.
+    floor: u32,
+}
+
+/// An actor that the peer may call, and its place among the channels of the session.
+struct FoundActor {
+    actor: Arc<dyn Exported>,
+    permit: ChannelPermit,
+}
+
+impl Application for Inbound<'_> {
+    type Actor = FoundActor;
+    type Channel = InboundLane;
+    type SendHalf<'a>
+        = LockedSendHalf<'a>
+    where
+        Self: 'a;
+    type Error = LinkError;
+
+    fn send_half(&mut self) -> LockedSendHalf<'_> {
+        LockedSendHalf(self.session.sending())
+    }
+
+    fn acknowledged(&mut self, has_room: bool, is_settled: bool) {
+        // Answers in this batch were asked for before, so their slots are set aside by now.
+        self.floor = self.session.asks.rings.floor();
+        if has_room {
+            self.has_room();
         }
-        let recv_next = self.receiver.recv_next();
-        let mut sending = session.sending();
-        sending.statistics.bytes_received += message.len() as u64;
-        sending.statistics.batches_received += 1;
-        sending.statistics.frames_received += recv_next - before;
-        sending.sender.accepted(recv_next, message.len(), now);
-        let draining = sending.draining;
-        drop(sending);
-        if draining {
-            // Somebody may wait for the last answer, and it may have been in here.
-            session.progress.notify_waiters();
+        if is_settled {
+            self.session.progress.notify_waiters();
         }
+    }
+
+    fn batch_ended(&mut self) {
+        self.replies.publish(self.session);
+        if self.session.is_draining() {
+            // A closing node may wait for the last answer, and it may have been in this batch.
+            self.session.progress.notify_waiters();
+        }
+    }
+
+    fn token_confirmed(&mut self) {
+        self.session.resumption.confirm();
+    }
+
+    fn find(&mut self, attach: &Attach<'_>) -> Result<Found<FoundActor>, Code> {
+        let is_known = attach.codec <= self.session.codec;
+        let actor = is_known.then(|| self.exports.find(attach.target)).flatten();
+        let actor = actor.ok_or(Code::NO_SUCH_ACTOR)?;
+        self.spare_channels();
+        let session = self.own.upgrade().ok_or(Code::OVERLOADED)?;
+        let permit = ChannelPermit::take(&session, self.ours.channels_max);
+        let permit = permit.ok_or(Code::OVERLOADED)?;
+        let schema_hash = actor.schema().hash;
+        // Where the types may differ, every value is marked with its own.
+        let is_same = schema_hash == attach.schema_hash;
+        let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
+        Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec })
+    }
+
+    fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundLane {
+        let FoundActor { actor, permit } = found;
+        let owner = Arc::new(ChannelOwner::new(permit, channel, use_of));
+        let lane = actor.open_lane(owner.clone());
+        InboundLane { actor, lane, owner }
+    }
+
+    fn close(&mut self, channel: InboundLane, grant: Option<Grant>) {
+        channel.owner.keep(grant);
+    }
+
+    #[inline]
+    fn calls(&mut self, channel: &mut InboundLane, run: &CallRun<'_>) -> Result<(), LinkError> {
+        channel.lane.accept(run.bytes, run.calls, run.units);
         Ok(())
     }
 
-    fn read_batch(
-        &mut self,
-        session: &Session,
-        receiver: &mut Receiver,
-        batch: &[u8],
-    ) -> Result<(), LinkError> {
-        let mut incoming = receiver.open(batch)?;
-        self.acknowledged(session, incoming.ack)?;
-        // Answers that are in here were asked for before, so their slots are set aside by now.
-        let floor = session.asks.rings.floor();
-        loop {
-            while let Some(run) = incoming.next_calls(RUN_CALLS_MAX) {
-                self.calls(session, &run)?;
-            }
-            if let Some(run) = incoming.next_replies() {
-                self.replies(session, &run, floor)?;
-                continue;
-            }
-            if let Some(reply) = incoming.next_reply() {
-                let asker = (reply.slot, reply.generation);
-                self.reply(session, asker, reply.value, floor)?;
-                continue;
-            }
-            let Some((frame, body)) = incoming.next_frame()? else {
-                return Ok(());
-            };
-            let units = units(body);
-            match frame {
-                Frame::Tell { channel, method, arguments } => {
-                    let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    self.single(
-                        session,
-                        &SingleCall { channel, method, arguments, units, asker: None },
-                    )?;
-                }
-                Frame::Ask { channel, slot, generation, method, arguments } => {
-                    let asker = Some(self.asker(slot, generation)?);
-                    let method = u32::try_from(method).unwrap_or(u32::MAX);
-                    self.single(session, &SingleCall { channel, method, arguments, units, asker })?;
-                }
-                Frame::Reply { slot, generation, value } => {
-                    let asker = asked(slot, generation)?;
-                    self.reply(session, asker, value, floor)?;
-                }
-                Frame::Error { slot, generation, code, text, .. } => {
-                    let asker = asked(slot, generation)?;
-                    let text = String::from_utf8_lossy(text).into_owned().into();
-                    let failure = (CallErrorKind::from_code(code.0), text);
-                    if asker.0 >= floor {
-                        asked_for(self.answering.fail(&session.asks, asker, Err(failure)))?;
-                    } else {
-                        completed(
-                            session,
-                            asker.0,
-                            session.asks.fail(asker, || Box::new(failure)),
-                        )?;
-                    }
-                }
-                Frame::NotUnderstood { tag, channel, asker } => {
-                    self.not_understood(session, tag, channel, asker, units)?;
-                }
-                other => self.control(session, other)?,
-            }
-        }
+    fn publish(&mut self, channel: &mut InboundLane) {
+        channel.lane.publish();
     }
 
-    /// The value of an ask, wherever its slot is.
+    fn describe(&mut self, channel: &mut InboundLane, asker: (u32, u32), units: u64) {
+        // The schema is known here; the actor need not be woken for it.
+        channel.owner.freed(units);
+        channel.owner.reply(asker.0, asker.1, channel.actor.schema());
+    }
+
+    fn discarded(&mut self, channel: &mut InboundLane, units: u64) {
+        channel.owner.freed(units);
+    }
+
+    fn tell_lost(&mut self) {
+        self.session.sending().statistics.tells_undeliverable += 1;
+    }
+
     #[inline(always)]
-    fn reply(
-        &mut self,
-        session: &Session,
-        asker: (u32, u32),
-        value: &[u8],
-        floor: u32,
-    ) -> Result<(), LinkError> {
-        if asker.0 >= floor {
-            return asked_for(self.answering.complete(&session.asks, asker, value));
+    fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, LinkError> {
+        let asks = &self.session.asks;
+        if asker.0 >= self.floor {
+            return Ok(self.replies.complete(asks, asker, value));
         }
-        completed(session, asker.0, session.asks.complete(asker, value))
+        Ok(self.completed(asker.0, asks.complete(asker, value)))
     }
 
-    fn replies(
-        &mut self,
-        session: &Session,
-        run: &ReplyRun<'_>,
-        floor: u32,
-    ) -> Result<(), LinkError> {
-        if run.slot >= floor {
-            return asked_for(self.answering.complete_run(&session.asks, run));
+    fn replies(&mut self, run: &ReplyRun<'_>) -> Result<bool, LinkError> {
+        if run.slot >= self.floor {
+            return Ok(self.replies.complete_run(&self.session.asks, run));
         }
         for (slot, value) in (run.slot..).zip(run.values) {
-            self.reply(session, (slot, run.generation), value, floor)?;
+            if !self.reply((slot, run.generation), value)? {
+                return Ok(false);
+            }
         }
+        Ok(true)
+    }
+
+    fn failed(&mut self, asker: (u32, u32), code: Code, text: &[u8]) -> Result<bool, LinkError> {
+        let text = String::from_utf8_lossy(text).into_owned().into();
+        let failure = (CallErrorKind::from_code(code.0), text);
+        let asks = &self.session.asks;
+        if asker.0 >= self.floor {
+            return Ok(self.replies.fail(asks, asker, Err(failure)));
+        }
+        Ok(self.completed(asker.0, asks.fail(asker, || Box::new(failure))))
+    }
+
+    fn attached(&mut self, channel: u64, _limit: u64, schema_hash: u64, codec: u8) {
+        self.session.sending().attached(channel, Attached { schema_hash, codec });
+    }
+
+    fn credited(&mut self, channel: u64, _limit: u64, handled: u64, has_risen: bool) {
+        let woken = self.session.sending().credited(channel, handled, has_risen);
+        woken.into_iter().for_each(Waker::wake);
+    }
+
+    fn detached(&mut self, channel: u64, code: Code, _accepted: u64) -> Result<(), LinkError> {
+        let parked = self.session.sending().detached(channel, code);
+        parked.into_iter().for_each(Waker::wake);
         Ok(())
     }
 
-    fn acknowledged(&mut self, session: &Session, ack: u64) -> Result<(), LinkError> {
-        let mut sending = session.sending();
-        let room = sending.sender.outbox.acknowledge(ack)?;
-        sending.sender.outbox.check_written()?;
-        let fronts = if room { sending.fronts() } else { Vec::new() };
-        let settled = sending.sender.outbox.is_settled();
-        drop(sending);
+    fn has_room(&mut self) {
+        let fronts = self.session.sending().fronts();
         fronts.into_iter().for_each(Waker::wake);
-        if settled {
-            session.progress.notify_waiters();
-        }
-        Ok(())
     }
 
-    fn asker(&self, slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
-        let slot = u32::try_from(slot).ok().filter(|slot| u64::from(*slot) < self.ours.slots_max);
-        match (slot, u32::try_from(generation)) {
-            (Some(slot), Ok(generation)) => Ok((slot, generation)),
-            _ => Err(LinkError::Misbehaved {
-                code: Code::LIMIT_EXCEEDED,
-                rule: "a slot's number is below slots_max, its generation below 2^32",
-            }),
-        }
+    fn draining(&mut self) {
+        // Those who wait for room hear that the peer takes no new calls.
+        self.session.sending().draining = true;
+        self.has_room();
     }
+}
 
-    /// Puts calls into their lane. The road of nearly every frame: no lock, no allocation.
-    #[inline]
-    fn calls(&mut self, session: &Session, run: &CallRun<'_>) -> Result<(), LinkError> {
-        let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
-        let Some(Some(InboundChannel::Open(open))) = self.channels.get_mut(at) else {
-            return self.call_nobody(session, run);
-        };
-        if !open.pay(session, run.channel, run.units)? {
-            undeliverable(session, Calls::new(run.bytes), Code::ACTOR_STOPPED, "");
-            return Ok(());
-        }
-        open.lane.accept(run.bytes, run.calls, run.units);
-        if !open.dirty {
-            open.dirty = true;
-            self.dirty.push(at);
-        }
-        Ok(())
-    }
-
-    /// *describe*, which is answered here, and calls whose frame says more than the call.
-    #[cold]
-    fn single(&mut self, session: &Session, call: &SingleCall<'_>) -> Result<(), LinkError> {
-        let at = usize::try_from(call.channel).unwrap_or(usize::MAX);
-        if let (Some(Some(InboundChannel::Open(open))), DESCRIBE, Some((slot, generation))) =
-            (self.channels.get_mut(at), call.method, call.asker)
+impl Inbound<'_> {
+    /// Where few channels are left, the session goes that has been cut for longest: it holds some.
+    fn spare_channels(&self) {
+        if self.session.pools.channels.is_low()
+            && let Some(owner) = self.session.owner.upgrade()
         {
-            if open.pay(session, call.channel, call.units)? {
-                // The schema is known here; the actor need not be woken for it.
-                open.owner.freed(call.units);
-                open.owner.reply(slot, generation, open.actor.schema());
-            } else {
-                undeliverable_call(session, call.asker, Code::ACTOR_STOPPED, "");
-            }
-            return Ok(());
+            owner.spare_channels();
         }
-        let mut frame = Buffer::new();
-        let arguments = |out: &mut Buffer| out.extend(call.arguments);
-        match call.asker {
-            None => write::tell(&mut frame, call.channel, call.method, arguments),
-            Some(asker) => write::ask(&mut frame, call.channel, asker, call.method, arguments),
-        };
-        let (channel, bytes) = (call.channel, frame.as_slice());
-        self.calls(session, &CallRun { channel, calls: 1, units: call.units, bytes })
     }
 
-    /// A call with an extra that must be understood and is not: it has paid, and nobody gets it.
-    #[cold]
-    fn not_understood(
-        &mut self,
-        session: &Session,
-        tag: u64,
-        channel: u64,
-        asker: Option<(u64, u64)>,
-        units: u64,
-    ) -> Result<(), LinkError> {
-        let at = usize::try_from(channel).unwrap_or(usize::MAX);
-        match self.channels.get_mut(at) {
-            Some(Some(InboundChannel::Open(open))) => {
-                if open.pay(session, channel, units)? {
-                    open.owner.freed(units);
-                }
-            }
-            nobody => pay_nobody(nobody, units).map(drop)?,
-        }
-        let asker = match asker {
-            Some((slot, generation)) => Some(self.asker(slot, generation)?),
-            None => None,
-        };
-        let detail = format!("extra {tag} is not known here");
-        undeliverable_call(session, asker, Code::BAD_ARGUMENTS, &detail);
-        Ok(())
+    /// The one completion of an ask has come. False: there is no such ask.
+    #[inline(always)]
+    fn completed(&self, number: u32, what: Completed) -> bool {
+        matches!(what, Completed::In(None)) || self.completed_otherwise(number, what)
     }
 
     #[cold]
-    fn call_nobody(&mut self, session: &Session, run: &CallRun<'_>) -> Result<(), LinkError> {
-        let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
-        let code = pay_nobody(self.channels.get_mut(at), run.units)?;
-        undeliverable(session, Calls::new(run.bytes), code, "");
-        Ok(())
-    }
-
-    /// Hands over what was accepted.
-    pub(crate) fn publish(&mut self) {
-        for at in self.dirty.drain(..) {
-            if let Some(Some(InboundChannel::Open(open))) = self.channels.get_mut(at) {
-                open.dirty = false;
-                open.lane.publish();
-            }
+    fn completed_otherwise(&self, number: u32, what: Completed) -> bool {
+        match what {
+            Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
+            Completed::Unwanted => self.session.free_slot(number),
+            Completed::NotOpen => return false,
         }
+        true
     }
 }
 
-/// Pays for calls on a channel that was refused or is over: the code that their askers are told.
-#[cold]
-fn pay_nobody(channel: Option<&mut Option<InboundChannel>>, units: u64) -> Result<Code, LinkError> {
-    let Some(Some(InboundChannel::Refused(code, left))) = channel else {
-        return Err(LinkError::protocol("a call on a channel that was never attached"));
-    };
-    *left = left.checked_sub(units).ok_or_else(wigwag_link::credit::exceeded)?;
-    Ok(*code)
-}
+/// The send half of a session, for as long as its lock is held.
+struct LockedSendHalf<'a>(MutexGuard<'a, SendState>);
 
-/// Calls that reach no actor.
-#[cold]
-fn undeliverable(session: &Session, calls: Calls<'_>, code: Code, detail: &str) {
-    calls.for_each(|call| undeliverable_call(session, call.asker, code, detail));
-}
+impl std::ops::Deref for LockedSendHalf<'_> {
+    type Target = wigwag_link::Sender;
 
-/// A call that reaches no actor: an asker is told, a tell is counted.
-#[cold]
-fn undeliverable_call(session: &Session, asker: Option<(u32, u32)>, code: Code, detail: &str) {
-    let mut sending = session.sending();
-    match asker {
-        Some(asker) => {
-            sending.sender.outbox.append(|out| write::error(out, asker, code, detail));
-        }
-        None => sending.statistics.tells_undeliverable += 1,
+    fn deref(&self) -> &wigwag_link::Sender {
+        &self.0.sender
     }
 }
 
-/// Slot and generation that a reply names.
-fn asked(slot: u64, generation: u64) -> Result<(u32, u32), LinkError> {
-    match (u32::try_from(slot), u32::try_from(generation)) {
-        (Ok(slot), Ok(generation)) => Ok((slot, generation)),
-        _ => Err(not_open()),
+impl std::ops::DerefMut for LockedSendHalf<'_> {
+    fn deref_mut(&mut self) -> &mut wigwag_link::Sender {
+        &mut self.0.sender
     }
-}
-
-/// An answer for a pipeline has come.
-#[inline(always)]
-fn asked_for(found: bool) -> Result<(), LinkError> {
-    if found { Ok(()) } else { Err(not_open()) }
-}
-
-/// The one completion of an ask has come.
-#[inline(always)]
-fn completed(session: &Session, number: u32, what: Completed) -> Result<(), LinkError> {
-    match what {
-        Completed::In(None) => Ok(()),
-        other => completed_otherwise(session, number, other),
-    }
-}
-
-#[cold]
-fn completed_otherwise(session: &Session, number: u32, what: Completed) -> Result<(), LinkError> {
-    match what {
-        Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
-        Completed::Unwanted => session.free_slot(number),
-        Completed::NotOpen => return Err(not_open()),
-    }
-    Ok(())
-}
-
-#[cold]
-fn not_open() -> LinkError {
-    LinkError::protocol("an answer to a question that is not open")
 }

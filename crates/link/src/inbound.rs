@@ -1,0 +1,270 @@
+//! The channels that the peer calls on: opened, paid for, and closed (sections 4 and 5).
+//!
+//! A call is held against the credit of its channel before the application sees it. The limit that
+//! was looked up last is kept here, so that nearly all calls are paid for without the send half.
+
+use alloc::format;
+use alloc::vec::Vec;
+
+use wigwag_wire::Buffer;
+use wigwag_wire::call::Calls;
+
+use crate::code::Code;
+use crate::credit;
+use crate::dispatch::{Application, Attach, undeliverable};
+use crate::error::LinkError;
+use crate::frame::Frame;
+use crate::limits::Limits;
+use crate::receiver::CallRun;
+use crate::session::Sender;
+use crate::write;
+
+/// The method that every actor has: it is answered with the actor's schema.
+const DESCRIBE: u64 = 0;
+
+/// The inbound channels of a session; `C` is the application's part of each.
+#[derive(Debug)]
+pub(crate) struct InboundChannels<C> {
+    ours: Limits,
+    channels: Vec<Option<Inbound<C>>>,
+    /// Open channels with calls that are not published.
+    unpublished: Vec<usize>,
+}
+
+#[derive(Debug)]
+enum Inbound<C> {
+    Open(Open<C>),
+    /// Calls are taken and thrown away, asks get the code. The peer may use so many units still, which
+    /// it had before it heard of the refusal.
+    Refused {
+        code: Code,
+        left: u64,
+    },
+}
+
+#[derive(Debug)]
+struct Open<C> {
+    channel: C,
+    /// Units that the peer has used since ATTACH.
+    used: u64,
+    /// The limit that the peer was known to have when it was looked up last.
+    limit: u64,
+    is_unpublished: bool,
+}
+
+impl<C> Open<C> {
+    /// Pays for calls. False when the actor has stopped and the peer did not know yet.
+    #[inline]
+    fn pay<A>(&mut self, channel: u64, units: u64, app: &mut A) -> Result<bool, LinkError>
+    where
+        A: Application<Channel = C>,
+    {
+        self.used += units;
+        if self.used <= self.limit { Ok(true) } else { self.look_up(channel, &app.send_half()) }
+    }
+
+    #[cold]
+    fn look_up(&mut self, channel: u64, send: &Sender) -> Result<bool, LinkError> {
+        let Some(grant) = send.grant_of(channel) else {
+            // The peer may use the credit that it was told of until it hears that the actor stopped.
+            let known = send.last_limit(channel).max(self.limit);
+            return if self.used <= known { Ok(false) } else { Err(credit::exceeded()) };
+        };
+        grant.check(self.used)?;
+        self.limit = grant.announced();
+        Ok(true)
+    }
+}
+
+impl<C> InboundChannels<C> {
+    pub(crate) fn new(ours: &Limits) -> InboundChannels<C> {
+        InboundChannels { ours: *ours, channels: Vec::new(), unpublished: Vec::new() }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.unpublished.clear();
+        self.channels.clear();
+    }
+
+    /// Hands over calls: no lock, no allocation.
+    #[inline]
+    pub(crate) fn calls<A>(&mut self, run: &CallRun<'_>, app: &mut A) -> Result<(), A::Error>
+    where
+        A: Application<Channel = C>,
+    {
+        let at = index(run.channel);
+        let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
+            let code = self.pay_nobody(run.channel, run.units)?;
+            all_undeliverable(run, code, app);
+            return Ok(());
+        };
+        if !open.pay(run.channel, run.units, app)? {
+            all_undeliverable(run, Code::ACTOR_STOPPED, app);
+            return Ok(());
+        }
+        if !open.is_unpublished {
+            open.is_unpublished = true;
+            self.unpublished.push(at);
+        }
+        app.calls(&mut open.channel, run)
+    }
+
+    /// One call in a frame of its own: *describe*, or a call whose extras were read and taken off.
+    #[cold]
+    pub(crate) fn call<A>(
+        &mut self,
+        channel: u64,
+        method: u64,
+        arguments: &[u8],
+        asker: Option<(u32, u32)>,
+        units: u64,
+        app: &mut A,
+    ) -> Result<(), A::Error>
+    where
+        A: Application<Channel = C>,
+    {
+        if let (Some(Some(Inbound::Open(open))), DESCRIBE, Some(asker)) =
+            (self.channels.get_mut(index(channel)), method, asker)
+        {
+            if open.pay(channel, units, app)? {
+                app.describe(&mut open.channel, asker, units);
+            } else {
+                undeliverable(Some(asker), Code::ACTOR_STOPPED, "", app);
+            }
+            return Ok(());
+        }
+        let method = u32::try_from(method).unwrap_or(u32::MAX);
+        let mut frame = Buffer::new();
+        let put = |out: &mut Buffer| out.extend(arguments);
+        match asker {
+            None => write::tell(&mut frame, channel, method, put),
+            Some(asker) => write::ask(&mut frame, channel, asker, method, put),
+        };
+        let run = CallRun { channel, calls: 1, units, bytes: frame.as_slice() };
+        self.calls(&run, app)
+    }
+
+    /// A call with an extra that must be understood and is not: it is paid for, and reaches nobody.
+    #[cold]
+    pub(crate) fn not_understood<A>(
+        &mut self,
+        tag: u64,
+        channel: u64,
+        asker: Option<(u32, u32)>,
+        units: u64,
+        app: &mut A,
+    ) -> Result<(), A::Error>
+    where
+        A: Application<Channel = C>,
+    {
+        match self.channels.get_mut(index(channel)) {
+            Some(Some(Inbound::Open(open))) => {
+                if open.pay(channel, units, app)? {
+                    app.discarded(&mut open.channel, units);
+                }
+            }
+            _ => drop(self.pay_nobody(channel, units)?),
+        }
+        undeliverable(asker, Code::BAD_ARGUMENTS, &format!("extra {tag} is not known here"), app);
+        Ok(())
+    }
+
+    /// Pays for calls on a channel that was refused or is over; gives the code for their askers.
+    #[cold]
+    fn pay_nobody(&mut self, channel: u64, units: u64) -> Result<Code, LinkError> {
+        match self.channels.get_mut(index(channel)) {
+            Some(Some(Inbound::Refused { code, left })) => {
+                *left = left.checked_sub(units).ok_or_else(credit::exceeded)?;
+                Ok(*code)
+            }
+            _ => Err(LinkError::protocol("a call on a channel that was never attached")),
+        }
+    }
+
+    /// ATTACH: opens a channel, or refuses it. `attach` is `None` when it names no actor at all.
+    pub(crate) fn attach<A>(
+        &mut self,
+        channel: u64,
+        attach: Option<Attach<'_>>,
+        app: &mut A,
+    ) -> Result<(), A::Error>
+    where
+        A: Application<Channel = C>,
+    {
+        // Calls of the number's last use are handed over before it has a new one.
+        self.publish(app);
+        let found = attach.map_or(Err(Code::NO_SUCH_ACTOR), |attach| app.find(&attach));
+        let mut send = app.send_half();
+        // The check of the number comes first: it bounds the table.
+        let limit = send.grant(channel, self.ours.initial_units)?;
+        let at = index(channel);
+        if self.channels.len() <= at {
+            self.channels.resize_with(at + 1, || None);
+        }
+        send.answer_attach(self.ours.attach_pending_max)?;
+        let opened = match found {
+            Err(code) => {
+                send.withdraw(channel);
+                let detached = Frame::Detached { channel, code, accepted: 0 };
+                send.outbox.append(|out| write::any(out, &detached));
+                drop(send);
+                Inbound::Refused { code, left: limit }
+            }
+            Ok(found) => {
+                let (schema_hash, codec) = (found.schema_hash, found.codec);
+                let attached =
+                    Frame::Attached { channel, limit, schema_hash, codec, reference: &[] };
+                send.outbox.append(|out| write::any(out, &attached));
+                let use_of = send.use_of(channel);
+                drop(send);
+                let channel = app.open(found.actor, channel, use_of);
+                Inbound::Open(Open { channel, used: 0, limit, is_unpublished: false })
+            }
+        };
+        // The application's part of the number's last use goes without access to the send half,
+        // which it may need itself.
+        self.channels[at] = Some(opened);
+        Ok(())
+    }
+
+    /// DETACH: the channel ends. A DETACH that crosses our DETACHED gets no second one, which would
+    /// look like the answer to the peer's next ATTACH of the number.
+    pub(crate) fn detach<A>(&mut self, channel: u64, app: &mut A)
+    where
+        A: Application<Channel = C>,
+    {
+        self.publish(app);
+        let Some(inbound) = self.channels.get_mut(index(channel)).and_then(Option::take) else {
+            return;
+        };
+        let grant = app.send_half().end_channel(channel, Code::OK);
+        if let Inbound::Open(open) = inbound {
+            app.close(open.channel, grant);
+        }
+    }
+
+    /// Publishes the calls of every channel that got some.
+    pub(crate) fn publish<A>(&mut self, app: &mut A)
+    where
+        A: Application<Channel = C>,
+    {
+        for at in self.unpublished.drain(..) {
+            if let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) {
+                open.is_unpublished = false;
+                app.publish(&mut open.channel);
+            }
+        }
+    }
+}
+
+/// A channel's place in the table; one that cannot be there for a number beyond it.
+#[inline]
+fn index(channel: u64) -> usize {
+    usize::try_from(channel).unwrap_or(usize::MAX)
+}
+
+/// Calls that reach no actor.
+#[cold]
+fn all_undeliverable<A: Application>(run: &CallRun<'_>, code: Code, app: &mut A) {
+    Calls::new(run.bytes).for_each(|call| undeliverable(call.asker, code, "", app));
+}
