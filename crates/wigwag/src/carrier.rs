@@ -53,7 +53,7 @@ impl Crank for Carried<'_> {
             return Err(Broken::Left);
         };
         let outcome = reading.read(self.link, self.carrier.framing, input, now);
-        let told = outcome.as_ref().err().and_then(LinkError::code_to_tell);
+        let told = outcome.as_ref().err().and_then(LinkError::close_code);
         if let Some((code, rule)) = told {
             self.link.sending().sender.close(code, rule);
         }
@@ -72,7 +72,7 @@ impl Crank for Carried<'_> {
             out.extend(&PAIR1_HEADER);
             out.extend(outgoing.head.as_slice());
         });
-        outgoing.taken.segments.drain(..).for_each(|segment| batch.segment(segment));
+        outgoing.sequenced.segments.drain(..).for_each(|segment| batch.segment(segment));
         sending.statistics.bytes_sent += batch.len() as u64;
         sending.statistics.batches_sent += 1;
     }
@@ -82,7 +82,7 @@ impl Crank for Carried<'_> {
         if sending.epoch != self.carrier.epoch {
             return Err(Broken::Left);
         }
-        sending.sender.heard(Time::from_nanos(self.link.heard.load(Ordering::Relaxed)));
+        sending.sender.bytes_received(Time::from_nanos(self.link.heard.load(Ordering::Relaxed)));
         sending.sender.tick(now, || self.link.asks.waiting() > 0).map_err(Broken::By)
     }
 

@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use bytes::Bytes;
 use wigwag_actor::{Attempt, CallError, CallErrorKind, Message, Slot, SmallReply, Ticket, turn};
 use wigwag_link::frame::Frame;
-use wigwag_link::session::CallRefused;
+use wigwag_link::send_half::CallRefused;
 use wigwag_link::write;
 use wigwag_wire::Buffer;
 use wigwag_wire::run::Joiner;

@@ -24,7 +24,7 @@ impl Reading {
         match frame {
             Frame::Credit { channel, limit, handled } => credited(link, channel, limit, handled),
             Frame::Need { channel, limit_wanted } => {
-                link.sending().sender.needed(channel, limit_wanted);
+                link.sending().sender.need_received(channel, limit_wanted);
             }
             Frame::Revoke { channel, limit_wanted } => revoke(link, channel, limit_wanted)?,
             Frame::Attach { channel, how, target, schema_hash, codec } => {
@@ -39,13 +39,13 @@ impl Reading {
                 let parked = link.sending().detached(channel, code);
                 parked.into_iter().for_each(Waker::wake);
             }
-            Frame::Ping { id, next_ms } => link.sending().sender.pinged(id, next_ms),
+            Frame::Ping { id, next_ms } => link.sending().sender.ping_received(id, next_ms),
             Frame::Pong { id } => ponged(link, id),
             Frame::Drain { .. } => drain(link),
             Frame::Close { code, rule, detail } => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 let (rule, detail) = (text(rule), text(detail));
-                return Err(LinkError::ToldByPeer { code, rule, detail });
+                return Err(LinkError::ClosedByPeer { code, rule, detail });
             }
             // A handler that has begun goes on; its completion frees the slot. Nothing else of
             // these needs an answer.
@@ -184,7 +184,7 @@ fn revoke(link: &Link, channel: u64, limit_wanted: u64) -> Result<(), LinkError>
 /// The peer's distance is known, and with it how much may be under way.
 fn ponged(link: &Link, id: u64) {
     let mut sending = link.sending();
-    let room = sending.sender.ponged(id, clock::now());
+    let room = sending.sender.pong_received(id, clock::now());
     let fronts = if room { sending.fronts() } else { Vec::new() };
     drop(sending);
     fronts.into_iter().for_each(Waker::wake);

@@ -102,7 +102,7 @@ enum Found {
 
 /// The peer has refused because there is a session with us, or will be at once.
 fn yields_to_another(error: &NodeError) -> bool {
-    let NodeError::Link { error: LinkError::ToldByPeer { code, .. }, .. } = error else {
+    let NodeError::Link { error: LinkError::ClosedByPeer { code, .. }, .. } = error else {
         return false;
     };
     [Code::DIAL_TIE, Code::EXISTS].contains(code)

@@ -12,8 +12,8 @@ use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
 use wigwag_link::frame::Frame;
-use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Identity, Receiver, Sender, features, write};
+use wigwag_link::send_half::Outgoing;
+use wigwag_link::{Code, Identity, RecvHalf, SendHalf, features, write};
 use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
@@ -101,7 +101,7 @@ pub struct LinkStatistics {
 
 /// What senders share.
 pub(crate) struct Sending {
-    pub(crate) sender: Sender,
+    pub(crate) sender: SendHalf,
     pub(crate) channels: Vec<Channel>,
     /// Which use of each of the peer's channel numbers is the living one.
     pub(crate) grants: Vec<u64>,
@@ -177,9 +177,9 @@ impl Link {
     ) -> Arc<Link> {
         let Begun { ours, peer: identity, dialed, resuming, pools, node } = begun;
         let features = features::on(identity.offered) & ours.offered;
-        let receiver = Receiver::new(&ours.limits).with_features(features);
+        let receiver = RecvHalf::new(&ours.limits).with_features(features);
         let sender =
-            Sender::new(&ours.limits, identity.limits, clock::now()).sharing(pools.clone());
+            SendHalf::new(&ours.limits, identity.limits, clock::now()).with_pools(pools.clone());
         Arc::new_cyclic(|me: &Weak<Link>| Link {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,

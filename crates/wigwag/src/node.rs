@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 use wigwag_actor::limits::ANSWER_WATCH;
 use wigwag_actor::{Interface, Ref};
 use wigwag_link::budget::Pools;
-use wigwag_link::resume::{Ticket, Tickets};
+use wigwag_link::resume::{Ticket, TicketVerifier};
 use wigwag_link::{Identity, Opened, features};
 use wigwag_net::source::Source;
 use wigwag_net::strangers::Strangers;
@@ -282,7 +282,7 @@ impl Inner {
         let source = (!is_dialer).then(|| Source::of(&connection));
         let right = match dialed {
             Some(address) => Right::Dialer(Ticket::new(session, token), address),
-            None => Right::Listener(Tickets::new(token)),
+            None => Right::Listener(TicketVerifier::new(token)),
         };
         let resuming = Resuming::new(session, ttl.min(SESSION_TTL_MAX), right);
         let begun = Begun {

@@ -12,8 +12,8 @@ use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
-use wigwag_link::receiver::{CallRun, ReplyRun};
-use wigwag_link::{Code, Limits, LinkError, Receiver, write};
+use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
+use wigwag_link::{Code, Limits, LinkError, RecvHalf, write};
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, Framing, ReadBuf, Time};
 
@@ -45,7 +45,7 @@ pub(crate) struct Open {
 /// The state of the reading side.
 pub(crate) struct Reading {
     pub(crate) link: Weak<Link>,
-    pub(crate) receiver: Receiver,
+    pub(crate) receiver: RecvHalf,
     pub(crate) ours: Limits,
     pub(crate) exports: Arc<Exports>,
     pub(crate) channels: Vec<Option<Inbound>>,
@@ -101,7 +101,7 @@ impl Open {
 impl Reading {
     pub(crate) fn new(
         link: Weak<Link>,
-        receiver: Receiver,
+        receiver: RecvHalf,
         ours: &Limits,
         exports: Arc<Exports>,
     ) -> Reading {
@@ -153,7 +153,7 @@ impl Reading {
             _ => return Err(LinkError::protocol("a session has no device on its way")),
         };
         // The receiver is taken out for as long as the batch borrows it.
-        let mut receiver = std::mem::replace(&mut self.receiver, Receiver::new(&self.ours));
+        let mut receiver = std::mem::replace(&mut self.receiver, RecvHalf::new(&self.ours));
         let before = receiver.recv_next();
         let outcome = self.read_batch(link, &mut receiver, batch);
         self.receiver = receiver;
@@ -179,7 +179,7 @@ impl Reading {
     fn read_batch(
         &mut self,
         link: &Link,
-        receiver: &mut Receiver,
+        receiver: &mut RecvHalf,
         batch: &[u8],
     ) -> Result<(), LinkError> {
         let mut incoming = receiver.open(batch)?;
@@ -287,7 +287,7 @@ impl Reading {
 
     /// Puts calls into their lane. The road of nearly every frame: no lock, no allocation.
     #[inline]
-    fn calls(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
+    fn calls(&mut self, link: &Link, run: &ChannelCalls<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
         let Some(Some(Inbound::Open(open))) = self.channels.get_mut(at) else {
             return self.call_nobody(link, run);
@@ -327,7 +327,7 @@ impl Reading {
             Some(asker) => write::ask(&mut frame, call.channel, asker, call.method, arguments),
         };
         let (channel, bytes) = (call.channel, frame.as_slice());
-        self.calls(link, &CallRun { channel, calls: 1, units: call.units, bytes })
+        self.calls(link, &ChannelCalls { channel, calls: 1, units: call.units, bytes })
     }
 
     /// A call with an extra that must be understood and is not: it has paid, and nobody gets it.
@@ -359,7 +359,7 @@ impl Reading {
     }
 
     #[cold]
-    fn call_nobody(&mut self, link: &Link, run: &CallRun<'_>) -> Result<(), LinkError> {
+    fn call_nobody(&mut self, link: &Link, run: &ChannelCalls<'_>) -> Result<(), LinkError> {
         let at = usize::try_from(run.channel).unwrap_or(usize::MAX);
         let code = pay_nobody(self.channels.get_mut(at), run.units)?;
         undeliverable(link, Calls::new(run.bytes), code, "");

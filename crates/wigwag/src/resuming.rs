@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use wigwag_link::opening::Resumed;
-use wigwag_link::resume::{Claim, PROOF_BYTES, Proved, Ticket, Tickets};
+use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, TicketVerifier, VerifiedClaim};
 use wigwag_link::{Code, Identity, LinkError, Opening};
 use wigwag_net::redial::Pauses;
 use wigwag_net::{Address, Connection, NetErrorKind, Redial};
@@ -39,7 +39,7 @@ pub(crate) enum Right {
     /// We dialed, at this address.
     Dialer(Ticket, Address),
     /// We were dialed.
-    Listener(Tickets),
+    Listener(TicketVerifier),
 }
 
 /// Where a session goes after a cut.
@@ -99,7 +99,7 @@ impl Resuming {
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
         fresh: u128,
-    ) -> Result<Proved, LinkError> {
+    ) -> Result<VerifiedClaim, LinkError> {
         match &mut *lock(&self.right) {
             Right::Listener(tickets) => {
                 let proved = tickets.check(claim, proof, prove)?;
@@ -250,7 +250,7 @@ fn carry_on(
 fn judge(link: &Link, error: NodeError) -> Failed {
     let text = first_line(&error.to_string());
     match &error {
-        NodeError::Link { error: LinkError::ToldByPeer { code, .. }, .. }
+        NodeError::Link { error: LinkError::ClosedByPeer { code, .. }, .. }
             if [Code::SESSION_UNKNOWN, Code::TOKEN_BAD].contains(code) =>
         {
             Failed::ForGood("the peer knows the session no more".to_owned())
