@@ -5,7 +5,7 @@
 //! of a batch must not hold up those who send.
 
 use wigwag_wire::call::{ASK, ASKS, REPLIES, TELL, TELLS};
-use wigwag_wire::run::{Items, Run, is_run};
+use wigwag_wire::run::{Run, RunItems, is_run};
 use wigwag_wire::{Reader, varint};
 
 use crate::batch::BatchHeader;
@@ -144,7 +144,7 @@ pub struct ReplyRun<'a> {
     /// How many there are, at least one.
     pub count: u32,
     /// The answers.
-    pub values: Items<'a>,
+    pub values: RunItems<'a>,
 }
 
 /// Kind, length, channel and method of a small TELL as one number: the bits that are the same in
@@ -313,7 +313,7 @@ impl<'a> Incoming<'a> {
         }
         let (slot, generation, used) = varint::pair(body)?;
         let value = body.get(used..usize::from(*length))?;
-        self.reader.go_on(body.get(usize::from(*length)..)?);
+        self.reader.set_rest(body.get(usize::from(*length)..)?);
         self.seq += 1;
         Some(SmallReply { slot, generation, value })
     }

@@ -1,6 +1,6 @@
 //! What a node is on one connection, without sockets: SP header, framing, PAIR1, opening, session.
 //!
-//! The node wires the same parts to a socket under locks; here they are one [`Machine`]. The
+//! The node wires the same parts to a socket under locks; here they are one [`StateMachine`]. The
 //! reader of the events drives the application, and tells the machine with [`Peer::fail`] when the
 //! other side broke a rule. A [`Session`] outlives its connection: it is taken from one end and given
 //! to the next.
@@ -14,9 +14,9 @@ use wigwag_link::recv_half::Incoming;
 use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Identity, Limits, LinkError, RecvHalf, SendHalf};
 use wigwag_wire::header::{HEADER_BYTES, HeaderError};
-use wigwag_wire::machine::HANDSHAKE_MAX;
+use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{
-    Batch, Buffer, Framing, FramingError, Header, Machine, ProtocolNumber, ReadBuf, Time,
+    Batch, Buffer, Framing, FramingError, Header, ProtocolNumber, ReadBuf, StateMachine, Time,
 };
 
 mod faults;
@@ -359,7 +359,7 @@ impl Peer {
     }
 }
 
-impl Machine for Peer {
+impl StateMachine for Peer {
     type Event<'a> = Event<'a>;
     type Error = PeerError;
 

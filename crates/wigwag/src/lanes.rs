@@ -7,7 +7,7 @@ use wigwag_link::credit::Grant;
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
-use wigwag_wire::small::Value;
+use wigwag_wire::small::DynEncode;
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::link::{Link, Sending};
@@ -134,7 +134,7 @@ impl LaneOwner for ChannelOwner {
         turns::answers(&self.link, frames, count);
     }
 
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {
+    fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode) {
         turns::answer(&self.link, (slot, generation), value);
     }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use wigwag_actor::at_hand::{self, Borrower};
 use wigwag_actor::turn;
 use wigwag_wire::Buffer;
-use wigwag_wire::run::Joiner;
-use wigwag_wire::small::Value;
+use wigwag_wire::run::RunBuilder;
+use wigwag_wire::small::DynEncode;
 
 use crate::limits::{KEPT_SLOTS_MAX, LINKS_KEPT_MAX, TURN_BYTES};
 use crate::link::Link;
@@ -52,7 +52,7 @@ impl Places {
         let Some(place) = self.places.first_mut() else { return true };
         let Some(added) = at_hand::take_back(&mut place.encoded) else { return false };
         self.lent = false;
-        place.joiner.added(added);
+        place.joiner.note_items(added);
         place.calls += added as u64;
         place.left = place.left.saturating_sub(added as u64);
         if let Some((ring, first)) = place.ring.take() {
@@ -126,7 +126,7 @@ pub(crate) fn join(
     link: &Arc<Link>,
     channel: u64,
     lend: Option<&Lend<'_>>,
-    join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
+    join: impl FnOnce(&mut RunBuilder, &mut Buffer) -> bool,
 ) -> bool {
     PLACES.with(|places| {
         // Outside a turn no place has a channel at hand.
@@ -155,7 +155,7 @@ pub(crate) fn call(
     link: &Arc<Link>,
     channel: u64,
     encode: impl FnOnce(&mut Buffer) -> usize,
-    note: impl FnOnce(&mut Joiner),
+    note: impl FnOnce(&mut RunBuilder),
 ) -> Encoded<()> {
     let encoded = with(link, |place| {
         let encoded = place.call(channel, encode);
@@ -219,7 +219,7 @@ pub(crate) fn answers(link: &Arc<Link>, frames: &mut Buffer, count: u64) {
 }
 
 /// Sends the answer to an ask, in the same way.
-pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn Value) {
+pub(crate) fn answer(link: &Arc<Link>, asker: (u32, u32), value: &dyn DynEncode) {
     let frame_max = link.identity.limits.frame_max;
     give(link, |place| place.answer(asker, value, frame_max));
 }

@@ -1,7 +1,7 @@
 use alloc::vec;
 
 use wigwag_wire::call::Calls;
-use wigwag_wire::run::Joiner;
+use wigwag_wire::run::RunBuilder;
 
 use super::*;
 use crate::write;
@@ -145,12 +145,12 @@ fn every_segment_fits_into_a_batch_of_the_peers() {
 #[test]
 fn a_turn_of_runs_is_cut_between_them_and_each_item_has_a_number() {
     let mut outbox = Outbox::for_peer(&Limits { batch_max: 16_384, ..Limits::default() });
-    let (mut joiner, mut turn) = (Joiner::default(), Buffer::new());
-    joiner.told(1, 1);
+    let (mut builder, mut turn) = (RunBuilder::default(), Buffer::new());
+    builder.note_tell(1, 1);
     for _ in 0..2000 {
-        assert!(joiner.tell(&mut turn, 1, 1, |_, at| Some(at + 40)));
+        assert!(builder.tell(&mut turn, 1, 1, |_, at| Some(at + 40)));
     }
-    joiner.close(&mut turn);
+    builder.close(&mut turn);
     outbox.publish(&mut turn, 2000);
     let (mut taken, mut next, mut pieces) = (SegmentBatch::default(), 0, 0);
     while !outbox.is_idle() {
