@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 
 use wigwag_wire::Buffer;
 use wigwag_wire::run::{ITEM_BEGIN, ITEM_BYTES_MAX, end_item};
-use wigwag_wire::small::WINDOW_BYTES;
+use wigwag_wire::small::SCRATCH_BYTES;
 
 use crate::interface::Message;
 
@@ -78,7 +78,7 @@ pub fn lend(borrower: Borrower, method: u32, room: usize, bytes: &mut Buffer) {
     });
     (place.borrower, place.method) = (borrower, method);
     (place.room, place.lent) = (room, room);
-    bytes.make_ready(room * (ITEM_BEGIN + ITEM_BYTES_MAX) + WINDOW_BYTES);
+    bytes.make_ready(room * (ITEM_BEGIN + ITEM_BYTES_MAX) + SCRATCH_BYTES);
     std::mem::swap(&mut place.bytes, bytes);
     AT_HAND.set(ManuallyDrop::new(Some(place)));
 }
@@ -129,7 +129,7 @@ impl AtHand {
 
 #[cfg(test)]
 mod tests {
-    use wigwag_wire::small::{Window, store};
+    use wigwag_wire::small::{Scratch, store};
     use wigwag_wire::{DecodeError, Reader};
 
     use super::*;
@@ -148,7 +148,7 @@ mod tests {
 
         fn encode_arguments(&self, _: &mut Buffer) {}
 
-        fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize> {
+        fn encode_small(&self, window: &mut Scratch, place: usize) -> Option<usize> {
             match self {
                 One::Byte(byte) => store(window, place, [*byte]),
                 One::Panics => panic!("on purpose"),

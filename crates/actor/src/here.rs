@@ -56,7 +56,7 @@ impl<T> Encode for Here<T> {
 /// Always an error.
 impl<'a, T> Decode<'a> for Here<T> {
     fn decode(_: &mut Reader<'a>) -> Result<Here<T>, DecodeError> {
-        Err(DecodeError::OnlyHere)
+        Err(DecodeError::NotSerializable)
     }
 }
 
@@ -72,7 +72,7 @@ impl<I: Interface> Encode for Ref<I> {
 /// Always an error.
 impl<'a, I: Interface> Decode<'a> for Ref<I> {
     fn decode(_: &mut Reader<'a>) -> Result<Ref<I>, DecodeError> {
-        Err(DecodeError::OnlyHere)
+        Err(DecodeError::NotSerializable)
     }
 }
 
@@ -103,6 +103,6 @@ mod tests {
         Here("text").encode(&mut out);
         assert_eq!(out.as_slice(), [0xC0]);
         let read = Here::<u8>::decode(&mut Reader::new(out.as_slice()));
-        assert_eq!(read, Err(DecodeError::OnlyHere));
+        assert_eq!(read, Err(DecodeError::NotSerializable));
     }
 }

@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::hash::RandomState;
 
-use wigwag_wire::small::Window;
+use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
 use crate::life::Life;
@@ -46,7 +46,7 @@ pub trait Message: Sized + Send + 'static {
     /// The same into a window, from `place` on, if they are short whatever their values are; gives
     /// their end.
     #[inline(always)]
-    fn encode_small(&self, window: &mut Window, place: usize) -> Option<usize> {
+    fn encode_small(&self, window: &mut Scratch, place: usize) -> Option<usize> {
         let _ = (window, place);
         None
     }
@@ -54,7 +54,7 @@ pub trait Message: Sized + Send + 'static {
     /// Writes the arguments in the form in which all calls of this method take the same bytes, mark
     /// and all; gives their end. `None`: this method has no such form.
     #[inline(always)]
-    fn encode_fixed(&self, window: &mut Window, place: usize) -> Option<usize> {
+    fn encode_fixed(&self, window: &mut Scratch, place: usize) -> Option<usize> {
         let _ = (window, place);
         None
     }

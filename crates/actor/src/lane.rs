@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use wigwag_wire::Buffer;
-use wigwag_wire::small::Value;
+use wigwag_wire::small::DynEncode;
 
 use crate::backlog::Pushed;
 use crate::chunk::{Chunk, Frames};
@@ -49,7 +49,7 @@ pub trait LaneOwner: Send + Sync {
     fn replies(&self, frames: &mut Buffer, count: u64);
 
     /// The answer to the ask in `slot`.
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Value);
+    fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode);
 
     /// A tell was not understood: no such method, or other arguments.
     fn undelivered(&self);

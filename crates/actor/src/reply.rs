@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::task::Waker;
 
-use wigwag_wire::run::{ITEM_BYTES_MAX, Joiner};
-use wigwag_wire::small::Window;
+use wigwag_wire::run::{ITEM_BYTES_MAX, RunBuilder};
+use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
@@ -88,7 +88,7 @@ enum Way<'r> {
 pub(crate) struct Gathered {
     frames: Buffer,
     count: u64,
-    joiner: Joiner,
+    joiner: RunBuilder,
     /// The session takes runs.
     joins: bool,
 }
@@ -98,7 +98,7 @@ impl Gathered {
     #[inline(always)]
     fn take_in<R: Encode>(&mut self, asker: (u32, u32), value: &R) -> bool {
         if R::SMALL_BYTES <= ITEM_BYTES_MAX {
-            let small = |window: &mut Window, place| Some(value.encode_small(window, place));
+            let small = |window: &mut Scratch, place| Some(value.encode_small(window, place));
             if self.joiner.reply(&mut self.frames, asker, small) {
                 self.count += 1;
                 return true;
@@ -109,7 +109,7 @@ impl Gathered {
             return false;
         }
         if self.joins {
-            self.joiner.replied(asker);
+            self.joiner.note_reply(asker);
         }
         self.count += 1;
         true

@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use wigwag_wire::call::{self, CallRun, Calls};
-use wigwag_wire::fixed::Fixed;
+use wigwag_wire::fixed::FixedWidth;
 use wigwag_wire::{DecodeError, Reader};
 
 use crate::chunk::Frames;
@@ -120,7 +120,7 @@ impl<'a> Arrived<'a> {
     }
 
     /// The next call.
-    pub(crate) fn next(&mut self) -> Option<call::Call<'a>> {
+    pub(crate) fn next(&mut self) -> Option<call::EncodedCall<'a>> {
         self.calls.next()
     }
 
@@ -139,7 +139,7 @@ impl<'a> Arrived<'a> {
             Some(error) => {
                 let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
                 let kind = match error {
-                    DecodeError::OnlyHere => CallErrorKind::OnlyHere,
+                    DecodeError::NotSerializable => CallErrorKind::OnlyHere,
                     _ => CallErrorKind::BadArguments,
                 };
                 reply.fail(kind, &detail);
@@ -227,14 +227,14 @@ impl<'a> SameCalls<'_, 'a> {
     #[inline(never)]
     pub fn tells_fixed(
         &mut self,
-        fixed: Fixed,
+        fixed: FixedWidth,
         mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         if self.run.generation().is_some() {
             return Ok(());
         }
         let control = self.control;
-        let mut run = self.run.in_a_loop();
+        let mut run = self.run.cursor();
         while !control.is_marked_in_a_loop() {
             let Some((_, values)) = run.take_fixed(fixed) else { break };
             // A new one each time: so it is seen that nobody waits, and nothing remains of it.
@@ -252,12 +252,12 @@ impl<'a> SameCalls<'_, 'a> {
     pub fn asks_fixed(
         &mut self,
         reply: &mut Reply<'_>,
-        fixed: Fixed,
+        fixed: FixedWidth,
         mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
     ) -> Result<(), DecodeError> {
         let Some(generation) = self.run.generation() else { return Ok(()) };
         let control = self.control;
-        let mut run = self.run.in_a_loop();
+        let mut run = self.run.cursor();
         while !control.is_marked_in_a_loop() {
             let Some((slot, values)) = run.take_fixed(fixed) else { break };
             reply.renew(ReplySlot::Remote { slot, generation });
@@ -279,7 +279,7 @@ impl<'a> SameCalls<'_, 'a> {
         mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
     ) -> Result<Option<Handled<M>>, DecodeError> {
         let (control, generation) = (self.control, self.run.generation());
-        let mut run = self.run.in_a_loop();
+        let mut run = self.run.cursor();
         while !control.is_marked_in_a_loop() {
             let Some((slot, arguments)) = run.take() else { break };
             if let Some(generation) = generation {

@@ -3,7 +3,7 @@
 //! Two ends whose schema hashes are equal use the same numbers and encodings. Method 0 of every
 //! actor is *describe*: it answers with the schema, from which numbers are mapped by name.
 
-use wigwag_wire::fixed::Fixed;
+use wigwag_wire::fixed::FixedWidth;
 use wigwag_wire::msgpack::put_array;
 use wigwag_wire::{Buffer, Encode};
 
@@ -40,7 +40,7 @@ pub struct Argument {
     /// Its type, as it is written in the source.
     pub kind: &'static str,
     /// The width of its values, if all have the same.
-    pub fixed: Fixed,
+    pub fixed: FixedWidth,
 }
 
 impl Schema {
@@ -116,11 +116,11 @@ const fn fnv(mut hash: u64, text: &str) -> u64 {
 
 /// A type's name does not say what is behind it, and values of fixed width are not checked again: so
 /// the hash knows of the widths. A type without one counts by its name alone.
-const fn printed(mut hash: u64, fixed: Fixed) -> u64 {
+const fn printed(mut hash: u64, fixed: FixedWidth) -> u64 {
     if !fixed.is_some() {
         return hash;
     }
-    let bytes = fixed.print().to_le_bytes();
+    let bytes = fixed.fingerprint().to_le_bytes();
     let mut at = 0;
     while at < bytes.len() {
         hash = (hash ^ bytes[at] as u64).wrapping_mul(0x0100_0000_01B3);
@@ -133,12 +133,12 @@ const fn printed(mut hash: u64, fixed: Fixed) -> u64 {
 mod tests {
     use super::*;
 
-    const fn argument(kind: &'static str, fixed: Fixed) -> Argument {
+    const fn argument(kind: &'static str, fixed: FixedWidth) -> Argument {
         Argument { name: "n", kind, fixed }
     }
 
     const ADD: Method =
-        Method { name: "add", arguments: &[argument("u64", Fixed::NONE)], reply: "()" };
+        Method { name: "add", arguments: &[argument("u64", FixedWidth::NONE)], reply: "()" };
     const GET: Method = Method { name: "get", arguments: &[], reply: "u64" };
 
     #[test]
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(hash(&[ADD, GET]), Schema::new("B", &[ADD, GET]).hash);
         assert_ne!(hash(&[ADD, GET]), hash(&[GET, ADD]));
         const ADD32: Method =
-            Method { name: "add", arguments: &[argument("u32", Fixed::NONE)], reply: "()" };
+            Method { name: "add", arguments: &[argument("u32", FixedWidth::NONE)], reply: "()" };
         assert_ne!(hash(&[ADD, GET]), hash(&[ADD32, GET]));
     }
 
@@ -156,7 +156,7 @@ mod tests {
     fn the_hash_is_as_it_is_written_down() {
         const WITH_WIDTH: Method =
             Method { name: "add", arguments: &[argument("u64", u64::FIXED)], reply: "()" };
-        assert_eq!(u64::FIXED.print(), 0xC4A4_009C_ED04_C858);
+        assert_eq!(u64::FIXED.fingerprint(), 0xC4A4_009C_ED04_C858);
         assert_eq!(Schema::new("Counter", &[WITH_WIDTH, GET]).hash, 0xD84B_48C4_630B_0824);
     }
 
@@ -164,17 +164,19 @@ mod tests {
     #[test]
     fn the_hash_follows_the_widths_behind_a_name() {
         const HASHES: [u64; 4] = [
-            Schema::new("A", const { &[one(Fixed::NONE)] }).hash,
+            Schema::new("A", const { &[one(FixedWidth::NONE)] }).hash,
             Schema::new("A", const { &[one(u32::FIXED)] }).hash,
             Schema::new("A", const { &[one(u64::FIXED)] }).hash,
             Schema::new("A", const { &[one(i64::FIXED)] }).hash,
         ];
-        const fn one(fixed: Fixed) -> Method {
+        const fn one(fixed: FixedWidth) -> Method {
             let arguments = match fixed.bytes() {
                 4 => const { &[argument("Id", u32::FIXED)] },
-                8 if fixed.print() == u64::FIXED.print() => const { &[argument("Id", u64::FIXED)] },
+                8 if fixed.fingerprint() == u64::FIXED.fingerprint() => {
+                    const { &[argument("Id", u64::FIXED)] }
+                }
                 8 => const { &[argument("Id", i64::FIXED)] },
-                _ => const { &[argument("Id", Fixed::NONE)] },
+                _ => const { &[argument("Id", FixedWidth::NONE)] },
             };
             Method { name: "add", arguments, reply: "()" }
         }

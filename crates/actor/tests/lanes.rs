@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 use wigwag_actor::limits::{LANE_CALLS_MAX, RUN_CALLS_MAX};
 use wigwag_actor::{Actor, CallErrorKind, Exported, Lane, LaneOwner};
 use wigwag_wire::call::{ASK, REPLY, TELL};
-use wigwag_wire::small::Value;
+use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Decode, Encode, Reader, varint};
 
 use tally::{Gate, NOTE, PANIC, STAND, SUM, Tally, TallyRef};
@@ -96,7 +96,7 @@ impl LaneOwner for Session {
         frames.clear();
     }
 
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {
+    fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode) {
         let mut out = Buffer::default();
         value.encode(&mut out);
         let bytes = out.as_slice().to_vec();

@@ -28,7 +28,7 @@ pub const HEADER_BYTES_MAX: usize = 31;
 
 /// The first bytes of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Header {
+pub struct BatchHeader {
     /// The number of the next frame that the writer of this batch expects to receive.
     pub ack: u64,
     /// The number of the first sequenced frame in here, or of the next one if there is none.
@@ -37,7 +37,7 @@ pub struct Header {
     pub count: u64,
 }
 
-impl Header {
+impl BatchHeader {
     /// Appends the header.
     pub fn encode(self, out: &mut Buffer) {
         out.push(0);
@@ -47,11 +47,11 @@ impl Header {
     }
 
     /// Reads a header.
-    pub fn decode(reader: &mut Reader<'_>) -> Result<Header, LinkError> {
+    pub fn decode(reader: &mut Reader<'_>) -> Result<BatchHeader, LinkError> {
         if reader.u8()? != 0 {
             return Err(LinkError::protocol("the flags of a batch are zero in version 1"));
         }
-        let header = Header { ack: v(reader)?, first_seq: v(reader)?, count: v(reader)? };
+        let header = BatchHeader { ack: v(reader)?, first_seq: v(reader)?, count: v(reader)? };
         if header.first_seq.checked_add(header.count).is_none() {
             return Err(LinkError::protocol("a sequence number wraps"));
         }

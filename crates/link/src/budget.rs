@@ -8,7 +8,7 @@ use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use crate::limits::{
-    FAR_SESSION_UNITS_MAX, FRAME_RESERVE_UNITS, Limits, NODE_BYTES_MAX, SESSION_UNITS_MAX,
+    FRAME_RESERVE_UNITS, Limits, NODE_BYTES_MAX, SCALED_SESSION_UNITS_MAX, SESSION_UNITS_MAX,
     UNIT_BYTES,
 };
 
@@ -23,23 +23,23 @@ pub struct UnitPool {
 #[derive(Debug)]
 pub struct Pools {
     /// For windows that grow near by.
-    pub near: UnitPool,
+    pub base: UnitPool,
     /// For what windows have beyond that, for a far peer.
-    pub far: UnitPool,
+    pub scaled: UnitPool,
     /// Channels of peers, open or with calls that are not handled yet, each with a first window.
     pub channels: UnitPool,
     /// Bytes that outboxes keep beyond what each may keep in any case.
-    pub kept: KeptBytes,
+    pub retained: RetainedBytes,
 }
 
 /// Bytes that the sessions of a node keep for acks.
 #[derive(Debug)]
-pub struct KeptBytes {
+pub struct RetainedBytes {
     now: AtomicU64,
     most: u64,
 }
 
-impl KeptBytes {
+impl RetainedBytes {
     /// True when they are more than the node may keep.
     pub fn is_spent(&self) -> bool {
         self.now.load(Ordering::Relaxed) > self.most
@@ -101,10 +101,10 @@ impl Pools {
         let units = quarter / UNIT_BYTES as u64;
         let first_window = Limits::default().initial_units;
         Pools {
-            near: UnitPool::new(units),
-            far: UnitPool::new(units),
+            base: UnitPool::new(units),
+            scaled: UnitPool::new(units),
             channels: UnitPool::new(units / first_window),
-            kept: KeptBytes { now: AtomicU64::new(0), most: quarter },
+            retained: RetainedBytes { now: AtomicU64::new(0), most: quarter },
         }
     }
 }
@@ -123,13 +123,13 @@ pub struct Budget {
     /// Units of these that came out of the node's pool: all but first windows.
     pooled: u64,
     /// Units that windows have beyond these, for a far peer.
-    far: u64,
+    scaled: u64,
     pools: Arc<Pools>,
 }
 
 impl Budget {
     /// A budget whose session shares `pools` with others.
-    pub fn sharing(pools: Arc<Pools>) -> Budget {
+    pub fn with_pools(pools: Arc<Pools>) -> Budget {
         Budget { pools, ..Budget::default() }
     }
 
@@ -137,7 +137,7 @@ impl Budget {
     /// node has left, so that the channel that comes last finds some too.
     pub(crate) fn grow(&mut self, wanted: u64) -> u64 {
         let half = SESSION_UNITS_MAX.saturating_sub(self.held) / 2;
-        let nodes_half = self.pools.near.left() / 2;
+        let nodes_half = self.pools.base.left() / 2;
         self.give_pooled(wanted.min(half).min(nodes_half))
     }
 
@@ -148,16 +148,16 @@ impl Budget {
     }
 
     fn give_pooled(&mut self, wanted: u64) -> u64 {
-        let units = self.pools.near.take(wanted);
+        let units = self.pools.base.take(wanted);
         self.pooled += units;
         self.give(units)
     }
 
     /// Units for a far peer, by the same rule.
-    pub(crate) fn grow_far(&mut self, wanted: u64) -> u64 {
-        let half = FAR_SESSION_UNITS_MAX.saturating_sub(self.far) / 2;
-        let units = self.pools.far.take(wanted.min(half));
-        self.far += units;
+    pub(crate) fn grow_scaled(&mut self, wanted: u64) -> u64 {
+        let half = SCALED_SESSION_UNITS_MAX.saturating_sub(self.scaled) / 2;
+        let units = self.pools.scaled.take(wanted.min(half));
+        self.scaled += units;
         units
     }
 
@@ -167,26 +167,26 @@ impl Budget {
     }
 
     /// A channel is gone: what it had comes back.
-    pub(crate) fn give_back(&mut self, near: u64, far: u64) {
-        self.held = self.held.saturating_sub(near);
+    pub(crate) fn give_back(&mut self, base: u64, scaled: u64) {
+        self.held = self.held.saturating_sub(base);
         // First windows came out of no pool, so this may be a little early, and never too much.
-        let pooled = near.min(self.pooled);
+        let pooled = base.min(self.pooled);
         self.pooled -= pooled;
-        self.pools.near.give_back(pooled);
-        self.far -= far.min(self.far);
-        self.pools.far.give_back(far);
+        self.pools.base.give_back(pooled);
+        self.scaled -= scaled.min(self.scaled);
+        self.pools.scaled.give_back(scaled);
     }
 
     #[cfg(test)]
     pub(crate) fn held(&self) -> (u64, u64) {
-        (self.held, self.far)
+        (self.held, self.scaled)
     }
 }
 
 impl Drop for Budget {
     fn drop(&mut self) {
-        self.pools.near.give_back(self.pooled);
-        self.pools.far.give_back(self.far);
+        self.pools.base.give_back(self.pooled);
+        self.pools.scaled.give_back(self.scaled);
     }
 }
 
@@ -198,13 +198,13 @@ mod tests {
 
     #[test]
     fn sessions_share_a_pool_and_give_it_back_when_they_end() {
-        let pools = Arc::new(Pools { far: UnitPool::new(1000), ..Pools::default() });
-        let pool = &pools.far;
-        let mut first = Budget::sharing(pools.clone());
-        let mut second = Budget::sharing(pools.clone());
-        assert_eq!(first.grow_far(600), 600);
-        assert_eq!(second.grow_far(600), 400, "what is left");
-        assert_eq!(second.grow_far(1), 0);
+        let pools = Arc::new(Pools { scaled: UnitPool::new(1000), ..Pools::default() });
+        let pool = &pools.scaled;
+        let mut first = Budget::with_pools(pools.clone());
+        let mut second = Budget::with_pools(pools.clone());
+        assert_eq!(first.grow_scaled(600), 600);
+        assert_eq!(second.grow_scaled(600), 400, "what is left");
+        assert_eq!(second.grow_scaled(1), 0);
         first.give_back(0, 100);
         assert_eq!(pool.left(), 100);
         drop(first);
@@ -215,25 +215,26 @@ mod tests {
     /// However many sessions there are, their windows near by hold no more than the pool together.
     #[test]
     fn near_windows_grow_out_of_a_pool_of_the_node() {
-        let pools = Arc::new(Pools { near: UnitPool::new(1000), ..Pools::default() });
-        let mut sessions: Vec<Budget> = (0..20).map(|_| Budget::sharing(pools.clone())).collect();
+        let pools = Arc::new(Pools { base: UnitPool::new(1000), ..Pools::default() });
+        let mut sessions: Vec<Budget> =
+            (0..20).map(|_| Budget::with_pools(pools.clone())).collect();
         assert_eq!(sessions[0].grow(u64::MAX), 500, "half of it");
         assert_eq!(sessions[1].grow(u64::MAX), 250);
         assert_eq!(sessions[2].grow_for_frame(1024), 250, "a frame takes what there is");
         assert!(sessions.iter_mut().all(|session| session.grow(u64::MAX) == 0));
         sessions[0].give(64);
         sessions[0].give_back(564, 0);
-        assert_eq!(pools.near.left(), 500, "a first window came out of no pool");
+        assert_eq!(pools.base.left(), 500, "a first window came out of no pool");
         drop(sessions);
-        assert_eq!(pools.near.left(), 1000);
+        assert_eq!(pools.base.left(), 1000);
     }
 
     #[test]
     fn the_channel_that_comes_last_finds_some_too() {
         let mut budget = Budget::default();
         for _ in 0..10 {
-            assert!(budget.grow_far(u64::MAX) > 0);
+            assert!(budget.grow_scaled(u64::MAX) > 0);
         }
-        assert!(budget.held().1 < FAR_SESSION_UNITS_MAX);
+        assert!(budget.held().1 < SCALED_SESSION_UNITS_MAX);
     }
 }

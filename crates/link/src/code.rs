@@ -53,7 +53,7 @@ codes! {
     TOO_LARGE 0x0209 "too large"
     CALL_CYCLE 0x020A "the calls form a circle in which everybody waits"
     DEADLINE_PASSED 0x020B "the deadline had passed before the call began"
-    ONLY_HERE 0x020C "the value lives in its own process only"
+    NOT_SERIALIZABLE 0x020C "the value lives in its own process only"
 }
 
 impl fmt::Display for Code {

@@ -12,13 +12,13 @@ use crate::limits::{FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNI
 const DRY_PART: u64 = 8;
 
 /// How many times its window a far channel's next one is, near by and beyond.
-const LEAP: u64 = 8;
-const FAR_LEAP: u64 = 4;
+const BASE_GROWTH: u64 = 8;
+const SCALED_GROWTH: u64 = 4;
 
 /// The part of a window that is announced anew at once, and of a far one: what is held back of a far
 /// one would be a part of a round trip.
 const FRESH_PART: u64 = 2;
-const FRESH_PART_FAR: u64 = 8;
+const FRESH_PART_SCALED: u64 = 8;
 
 /// The sender's side of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,13 +28,13 @@ pub struct Window {
     /// Units used since ATTACH. Invariant: `used <= limit`.
     used: u64,
     /// The limit for which NEED was sent last; it is not said twice for the same.
-    needed: u64,
+    requested: u64,
 }
 
 impl Window {
     /// A window with so many units.
     pub fn new(limit: u64) -> Window {
-        Window { limit, used: 0, needed: 0 }
+        Window { limit, used: 0, requested: 0 }
     }
 
     /// Units that are free.
@@ -75,16 +75,16 @@ impl Window {
     /// A sender of `units` is stuck: the limit that it wants, unless that was said already.
     pub fn need(&mut self, units: u64) -> Option<u64> {
         let wanted = self.used.saturating_add(units);
-        if wanted <= self.limit || wanted <= self.needed {
+        if wanted <= self.limit || wanted <= self.requested {
             return None;
         }
-        self.needed = wanted;
+        self.requested = wanted;
         Some(wanted)
     }
 
     /// The limit that was asked for and has not come; after a cut it must be asked for again.
-    pub fn wish(&self) -> Option<u64> {
-        (self.needed > self.limit).then_some(self.needed)
+    pub fn wanted_limit(&self) -> Option<u64> {
+        (self.requested > self.limit).then_some(self.requested)
     }
 
     /// REVOKE: the limit falls to what is used or to `wanted`, and that is the answer.
@@ -104,15 +104,15 @@ pub struct Grant {
     /// Calls whose handlers have ended.
     handled: u64,
     /// Of these the sender was told.
-    told: u64,
+    handled_announced: u64,
     /// Places that the lane has. Invariant: `announced - freed <= window`.
     window: u64,
     /// What of it came out of the budget for far peers.
-    far: u64,
+    scaled: u64,
     /// The sender is stuck and wants this limit.
     wanted: u64,
     /// Near by the window could not double when the sender was stuck last.
-    is_capped: bool,
+    base_exhausted: bool,
     /// The wish for which the lane was last seen to run dry.
     dry_at: u64,
 }
@@ -149,8 +149,8 @@ impl Grant {
     }
 
     /// Handlers have ended of which the sender was not told.
-    pub(crate) fn is_untold(&self) -> bool {
-        self.told < self.handled
+    pub(crate) fn has_unannounced(&self) -> bool {
+        self.handled_announced < self.handled
     }
 
     /// The sender is stuck: the window doubles, or fits what it wants, as far as the budget goes.
@@ -163,7 +163,7 @@ impl Grant {
         let target = double.max(fits).clamp(WINDOW_UNITS_MIN, most);
         // What it has for its distance counts, so that a far one leaves the budget to others.
         self.window += budget.grow(target.saturating_sub(self.window));
-        self.is_capped = self.window < double;
+        self.base_exhausted = self.window < double;
         // Without this a frame larger than the window would wait for ever once others hold the
         // budget.
         let frame = fits.min(FRAME_UNITS);
@@ -183,21 +183,21 @@ impl Grant {
     }
 
     /// Near by there was no more to be had when the sender was stuck last.
-    pub fn is_capped(&self) -> bool {
-        self.is_capped
+    pub fn is_base_exhausted(&self) -> bool {
+        self.base_exhausted
     }
 
     /// The lane has run dry and the peer is so far away that windows up to `most` pay. Each step takes
     /// a round trip, so it is a long one, as far as the budget goes. True when the sender should hear
     /// of it now.
-    pub fn reach(&mut self, most: u64, budget: &mut Budget) -> bool {
+    pub fn scale(&mut self, most: u64, budget: &mut Budget) -> bool {
         let before = self.window;
-        let near = (self.window * LEAP).min(most).min(WINDOW_UNITS_MAX);
-        self.window += budget.grow(near.saturating_sub(self.window));
-        if self.is_capped {
-            let target = (before * FAR_LEAP).min(most);
-            let more = budget.grow_far(target.saturating_sub(self.window));
-            self.far += more;
+        let base = (self.window * BASE_GROWTH).min(most).min(WINDOW_UNITS_MAX);
+        self.window += budget.grow(base.saturating_sub(self.window));
+        if self.base_exhausted {
+            let target = (before * SCALED_GROWTH).min(most);
+            let more = budget.grow_scaled(target.saturating_sub(self.window));
+            self.scaled += more;
             self.window += more;
         }
         self.window > before
@@ -217,20 +217,20 @@ impl Grant {
     /// anything at all.
     fn is_due(&self) -> bool {
         let fresh = self.freed + self.window - self.announced;
-        let part = if self.far > 0 { FRESH_PART_FAR } else { FRESH_PART };
+        let part = if self.scaled > 0 { FRESH_PART_SCALED } else { FRESH_PART };
         fresh > 0 && (fresh * part >= self.window || self.wanted > self.announced)
     }
 
     /// What to announce: limit and handled calls.
     pub fn announce(&mut self) -> (u64, u64) {
         self.announced = self.announced.max(self.freed + self.window);
-        self.told = self.handled;
+        self.handled_announced = self.handled;
         (self.announced, self.handled)
     }
 
     /// The channel is gone; its places go back to the budget.
     pub fn close(self, budget: &mut Budget) {
-        budget.give_back(self.window - self.far, self.far);
+        budget.give_back(self.window - self.scaled, self.scaled);
     }
 }
 
@@ -243,7 +243,7 @@ pub fn exceeded() -> LinkError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::{FAR_SESSION_UNITS_MAX, FRAME_RESERVE_UNITS, WINDOW_UNITS_FAR_MAX};
+    use crate::limits::{FRAME_RESERVE_UNITS, SCALED_SESSION_UNITS_MAX, SCALED_WINDOW_UNITS_MAX};
 
     #[test]
     fn a_window_never_gives_more_than_its_limit() {
@@ -267,9 +267,9 @@ mod tests {
         assert_eq!(window.need(1), Some(3));
         assert_eq!(window.need(1), None);
         assert_eq!(window.need(2), Some(4));
-        assert_eq!(window.wish(), Some(4));
+        assert_eq!(window.wanted_limit(), Some(4));
         window.raise(4);
-        assert_eq!(window.wish(), None);
+        assert_eq!(window.wanted_limit(), None);
     }
 
     #[test]
@@ -382,17 +382,17 @@ mod tests {
     fn a_far_channel_reaches_further_and_gives_it_back() {
         let mut budget = Budget::default();
         let mut grant = Grant::new(64, &mut budget);
-        assert!(!grant.reach(0, &mut budget), "it is near");
-        assert!(grant.reach(WINDOW_UNITS_FAR_MAX, &mut budget));
-        assert_eq!(grant.window(), 64 * LEAP, "out of the budget of near by");
+        assert!(!grant.scale(0, &mut budget), "it is near");
+        assert!(grant.scale(SCALED_WINDOW_UNITS_MAX, &mut budget));
+        assert_eq!(grant.window(), 64 * BASE_GROWTH, "out of the budget of near by");
         for _ in 0..20 {
             grant.need(grant.announced() + 1, &mut budget);
-            grant.reach(WINDOW_UNITS_FAR_MAX, &mut budget);
+            grant.scale(SCALED_WINDOW_UNITS_MAX, &mut budget);
             grant.announce();
         }
-        assert_eq!(grant.window(), WINDOW_UNITS_FAR_MAX);
+        assert_eq!(grant.window(), SCALED_WINDOW_UNITS_MAX);
         let (near, far) = budget.held();
-        assert!(near <= WINDOW_UNITS_MAX && far <= FAR_SESSION_UNITS_MAX, "{near} and {far}");
+        assert!(near <= WINDOW_UNITS_MAX && far <= SCALED_SESSION_UNITS_MAX, "{near} and {far}");
         assert!(!grant.need(1, &mut budget), "near by it has enough");
         grant.close(&mut budget);
         assert_eq!(budget.held(), (0, 0));

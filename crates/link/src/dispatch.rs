@@ -21,9 +21,9 @@ use crate::inbound::InboundChannels;
 use crate::limits::{Limits, units};
 use crate::opening::Opening;
 use crate::outbox::Outbox;
-use crate::receiver::{CallRun, Receiver, ReplyRun};
+use crate::recv_half::{ChannelCalls, RecvHalf, ReplyRun};
 use crate::resume::Claim;
-use crate::session::Sender;
+use crate::send_half::SendHalf;
 use crate::write;
 
 /// The peer's wish for a channel to one of our actors.
@@ -57,7 +57,7 @@ pub trait Application {
     /// The application's part of a channel that the peer calls on.
     type Channel;
     /// Exclusive access to the send half.
-    type SendHalf<'a>: DerefMut<Target = Sender>
+    type SendHalf<'a>: DerefMut<Target = SendHalf>
     where
         Self: 'a;
     /// The reason to read no further.
@@ -88,15 +88,19 @@ pub trait Application {
     fn find(&mut self, attach: &Attach<'_>) -> Result<Found<Self::Actor>, Code>;
 
     /// The channel is open. `use_of` tells this use of its number from all others; see
-    /// [`Sender::is_current`].
+    /// [`SendHalf::is_current`].
     fn open(&mut self, actor: Self::Actor, channel: u64, use_of: u64) -> Self::Channel;
 
     /// The peer is done with the channel. Calls that wait to be handled hold their places until the
-    /// grant is [closed](Sender::close_grant); it is `None` when the actor has ended the channel.
+    /// grant is [closed](SendHalf::close_grant); it is `None` when the actor has ended the channel.
     fn close(&mut self, channel: Self::Channel, grant: Option<crate::credit::Grant>);
 
     /// Calls have come that the peer has paid for.
-    fn calls(&mut self, channel: &mut Self::Channel, run: &CallRun<'_>) -> Result<(), Self::Error>;
+    fn calls(
+        &mut self,
+        channel: &mut Self::Channel,
+        run: &ChannelCalls<'_>,
+    ) -> Result<(), Self::Error>;
 
     /// The calls of this batch on the channel are complete.
     fn publish(&mut self, _channel: &mut Self::Channel) {}
@@ -152,7 +156,7 @@ pub trait Application {
 /// The reading side of an open session; `C` is the application's part of an inbound channel.
 #[derive(Debug)]
 pub struct Dispatcher<C> {
-    receiver: Receiver,
+    receiver: RecvHalf,
     channels: InboundChannels<C>,
     /// Calls that are handed to the application at once.
     calls_max: usize,
@@ -165,7 +169,7 @@ impl<C> Dispatcher<C> {
     /// `features` those that both sides offer; at most `calls_max` calls are handed over at once.
     pub fn new(ours: &Limits, features: u64, calls_max: usize) -> Dispatcher<C> {
         Dispatcher {
-            receiver: Receiver::new(ours).with_features(features & features::OFFERED),
+            receiver: RecvHalf::new(ours).with_features(features & features::OFFERED),
             channels: InboundChannels::new(ours),
             calls_max,
             is_unconfirmed: false,
@@ -209,7 +213,7 @@ impl<C> Dispatcher<C> {
     ///
     /// # Errors
     /// The peer has broken a rule, which it is to be told, or has closed the session
-    /// ([`LinkError::ToldByPeer`]); or the application wants no more. What was given out until then
+    /// ([`LinkError::ClosedByPeer`]); or the application wants no more. What was given out until then
     /// counts as accepted.
     pub fn receive<A>(&mut self, message: &[u8], now: Time, app: &mut A) -> Result<(), A::Error>
     where
@@ -319,15 +323,15 @@ fn dispatch<A: Application>(
             app.credited(channel, limit, handled, has_risen);
         }
         Frame::Need { channel, limit_wanted } => {
-            app.send_half().needed(channel, limit_wanted);
+            app.send_half().need_received(channel, limit_wanted);
         }
         Frame::Revoke { channel, limit_wanted } => {
             let revoked = app.send_half().revoked(channel, limit_wanted)?;
             revoked.into_iter().for_each(|limit| app.revoked(channel, limit));
         }
-        Frame::Ping { id, next_ms } => app.send_half().pinged(id, next_ms),
+        Frame::Ping { id, next_ms } => app.send_half().ping_received(id, next_ms),
         Frame::Pong { id } => {
-            if app.send_half().ponged(id, now) {
+            if app.send_half().pong_received(id, now) {
                 app.has_room();
             }
         }
@@ -335,7 +339,7 @@ fn dispatch<A: Application>(
         Frame::Close { code, rule, detail } => {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let (rule, detail) = (text(rule), text(detail));
-            return Err(LinkError::ToldByPeer { code, rule, detail }.into());
+            return Err(LinkError::ClosedByPeer { code, rule, detail }.into());
         }
         // None of these needs an answer.
         Frame::Revoked { .. } | Frame::Release { .. } | Frame::Skipped { .. } => {}

@@ -21,7 +21,7 @@ pub enum LinkError {
     },
     /// The peer closed or refused, and said why.
     #[error("{}: {code}{}", .code.told(), rule_and_detail(.rule, .detail))]
-    ToldByPeer {
+    ClosedByPeer {
         /// Its number.
         code: Code,
         /// The rule that it says was broken; empty for a plain goodbye.
@@ -58,17 +58,17 @@ impl LinkError {
     }
 
     /// The number that we tell the peer; `None` when it told us, or would not understand.
-    pub fn code_to_tell(&self) -> Option<(Code, &'static str)> {
+    pub fn close_code(&self) -> Option<(Code, &'static str)> {
         match self {
             LinkError::Misbehaved { code, rule } => Some((*code, rule)),
-            LinkError::ToldByPeer { .. } | LinkError::NotWigwag | LinkError::Silent => None,
+            LinkError::ClosedByPeer { .. } | LinkError::NotWigwag | LinkError::Silent => None,
         }
     }
 
     /// Whose doing it is.
     pub fn fault(&self) -> Fault {
         match self {
-            LinkError::Misbehaved { .. } | LinkError::ToldByPeer { .. } | LinkError::Silent => {
+            LinkError::Misbehaved { .. } | LinkError::ClosedByPeer { .. } | LinkError::Silent => {
                 Fault::Peer
             }
             LinkError::NotWigwag => Fault::Caller,
@@ -101,7 +101,7 @@ mod tests {
     fn a_goodbye_reads_otherwise_than_a_refusal() {
         let told = |code| {
             let (rule, detail) = ("a rule".into(), "a detail".into());
-            LinkError::ToldByPeer { code, rule, detail }.to_string()
+            LinkError::ClosedByPeer { code, rule, detail }.to_string()
         };
         let goodbye = told(Code::BYE);
         assert!(goodbye.starts_with("the peer closed the session: "), "{goodbye}");

@@ -15,8 +15,8 @@ use crate::dispatch::{Application, Attach, undeliverable};
 use crate::error::LinkError;
 use crate::frame::Frame;
 use crate::limits::Limits;
-use crate::receiver::CallRun;
-use crate::session::Sender;
+use crate::recv_half::ChannelCalls;
+use crate::send_half::SendHalf;
 use crate::write;
 
 /// The method that every actor has: it is answered with the actor's schema.
@@ -64,7 +64,7 @@ impl<C> Open<C> {
     }
 
     #[cold]
-    fn look_up(&mut self, channel: u64, send: &Sender) -> Result<bool, LinkError> {
+    fn look_up(&mut self, channel: u64, send: &SendHalf) -> Result<bool, LinkError> {
         let Some(grant) = send.grant_of(channel) else {
             // The peer may use the credit that it was told of until it hears that the actor stopped.
             let known = send.last_limit(channel).max(self.limit);
@@ -88,7 +88,7 @@ impl<C> InboundChannels<C> {
 
     /// Hands over calls: no lock, no allocation.
     #[inline]
-    pub(crate) fn calls<A>(&mut self, run: &CallRun<'_>, app: &mut A) -> Result<(), A::Error>
+    pub(crate) fn calls<A>(&mut self, run: &ChannelCalls<'_>, app: &mut A) -> Result<(), A::Error>
     where
         A: Application<Channel = C>,
     {
@@ -140,7 +140,7 @@ impl<C> InboundChannels<C> {
             None => write::tell(&mut frame, channel, method, put),
             Some(asker) => write::ask(&mut frame, channel, asker, method, put),
         };
-        let run = CallRun { channel, calls: 1, units, bytes: frame.as_slice() };
+        let run = ChannelCalls { channel, calls: 1, units, bytes: frame.as_slice() };
         self.calls(&run, app)
     }
 
@@ -265,6 +265,6 @@ fn index(channel: u64) -> usize {
 
 /// Calls that reach no actor.
 #[cold]
-fn all_undeliverable<A: Application>(run: &CallRun<'_>, code: Code, app: &mut A) {
+fn all_undeliverable<A: Application>(run: &ChannelCalls<'_>, code: Code, app: &mut A) {
     Calls::new(run.bytes).for_each(|call| undeliverable(call.asker, code, "", app));
 }

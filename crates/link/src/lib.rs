@@ -4,8 +4,8 @@
 //! here. The protocol is written down in `docs/link-protocol.md`; "section" in these files means a
 //! section of it. Read in this order: [`frame`] and [`batch`] (what stands on the wire),
 //! [`opening`] and [`resume`] (how a session begins and goes on), [`outbox`], [`credit`] with its
-//! [`budget`], [`pulse`], [`distance`] (one mechanism each), and the two halves that wire them:
-//! [`receiver`] and [`session`].
+//! [`budget`], [`heartbeat`], [`rtt`] (one mechanism each), and the two halves that wire them:
+//! [`recv_half`] and [`send_half`].
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -23,12 +23,12 @@ pub mod opening;
 pub mod outbox;
 pub mod budget;
 pub mod credit;
-pub mod pulse;
-pub mod distance;
-mod asked;
-mod untaken;
-pub mod receiver;
-pub mod session;
+pub mod heartbeat;
+pub mod rtt;
+mod slot_generations;
+mod unread_answers;
+pub mod recv_half;
+pub mod send_half;
 mod inbound;
 pub mod dispatch;
 
@@ -38,5 +38,5 @@ pub use error::LinkError;
 pub use frame::Frame;
 pub use limits::Limits;
 pub use opening::{Identity, Opened, Opening};
-pub use receiver::Receiver;
-pub use session::Sender;
+pub use recv_half::RecvHalf;
+pub use send_half::SendHalf;

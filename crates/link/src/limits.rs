@@ -18,10 +18,10 @@ pub const WINDOW_UNITS_MIN: u64 = 16;
 pub const WINDOW_UNITS_MAX: u64 = 65_536;
 
 /// The largest window of a channel whose peer is far: two million small calls, or 128 MiB.
-pub const WINDOW_UNITS_FAR_MAX: u64 = 2_097_152;
+pub const SCALED_WINDOW_UNITS_MAX: u64 = 2_097_152;
 
 /// What windows of a session may hold beyond [`SESSION_UNITS_MAX`] when its peer is far: 256 MiB.
-pub const FAR_SESSION_UNITS_MAX: u64 = 4_194_304;
+pub const SCALED_SESSION_UNITS_MAX: u64 = 4_194_304;
 
 /// Bytes that peers together can make a node hold, unless it is told otherwise. A quarter each goes to
 /// windows near by, to windows of far peers, to first windows of channels, and to what is kept for acks.
@@ -29,10 +29,10 @@ pub const NODE_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
 /// What a fast sender has under way for each millisecond of a round trip: 131 million small calls a
 /// second, about what a fast core sends through a relay.
-pub const FAR_UNITS_PER_MS: u64 = 131_072;
+pub const SCALED_UNITS_PER_MS: u64 = 131_072;
 
 /// The same as bytes: two gigabytes a second, more than one connection of a fast machine carries.
-pub const FAR_BYTES_PER_MS: u64 = 2 * 1024 * 1024;
+pub const SCALED_BYTES_PER_MS: u64 = 2 * 1024 * 1024;
 
 /// Units that all channels of a session may hold together: 8 MiB.
 pub const SESSION_UNITS_MAX: u64 = 131_072;
@@ -50,7 +50,7 @@ pub const FRAME_RESERVE_UNITS: u64 = 131_072;
 pub const UNACKED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The same at most, however far the peer is.
-pub const UNACKED_BYTES_FAR_MAX: usize = 64 * 1024 * 1024;
+pub const SCALED_UNACKED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// What frames other than calls may use beyond these bytes: so that replies, cancels and
 /// attaches never wait behind calls.

@@ -105,14 +105,14 @@ pub enum Step {
     /// Wait for the next message.
     Wait,
     /// A dialer wants to open a session: answer with [`Opening::accept`] or [`Opening::refuse`].
-    Asked,
+    OpenRequested,
     /// The session is open.
     Opened(Opened),
     /// The peer's HELLO has come to a dialer that resumes: answer with [`Opening::resume`], if it is
     /// still the peer that was looked for.
-    Known,
+    PeerKnown,
     /// A dialer wants to resume a session: answer with [`Opening::resumed`] or [`Opening::refuse`].
-    Claimed(Claim, [u8; PROOF_BYTES]),
+    ResumeRequested(Claim, [u8; PROOF_BYTES]),
     /// The session goes on.
     Resumed(Resumed),
 }
@@ -124,7 +124,7 @@ enum Side {
         session: u128,
     },
     /// Comes back; the epoch that it has asked for.
-    Returning {
+    Resuming {
         epoch: u64,
     },
     Listener,
@@ -150,8 +150,8 @@ impl Opening {
     }
 
     /// The side of a dialer that comes back for a session, and its first message.
-    pub fn dial_again(ours: Identity) -> (Opening, Buffer) {
-        let side = Side::Returning { epoch: 0 };
+    pub fn redial(ours: Identity) -> (Opening, Buffer) {
+        let side = Side::Resuming { epoch: 0 };
         (Opening { side, ours, peer: None, asked: 0, auth_messages: 0 }, hello(&ours))
     }
 
@@ -188,7 +188,7 @@ impl Opening {
                 if reader.u16()? != 0 {
                     return Err(LinkError::protocol("this release has only lane 0"));
                 }
-                Ok(Step::Asked)
+                Ok(Step::OpenRequested)
             }
             (RESUME, Side::Listener) => self.receive_resume(reader),
             (OPENED, Side::Dialer { session }) => {
@@ -196,7 +196,7 @@ impl Opening {
                 let ttl_ms = varint::take(&mut reader)?;
                 self.opened(session, token, ttl_ms)
             }
-            (RESUMED, Side::Returning { epoch: 1.. }) => self.receive_resumed(reader),
+            (RESUMED, Side::Resuming { epoch: 1.. }) => self.receive_resumed(reader),
             _ => Err(LinkError::protocol("an opening message came out of order")),
         }
     }
@@ -220,10 +220,10 @@ impl Opening {
         Some(if matches!(self.side, Side::Listener) { [theirs, ours] } else { [ours, theirs] })
     }
 
-    /// The dialer's answer to [`Step::Known`]. The claim is over the [nonces](Self::nonces) of this
+    /// The dialer's answer to [`Step::PeerKnown`]. The claim is over the [nonces](Self::nonces) of this
     /// opening.
     pub fn resume(&mut self, claim: &Claim, proof: &[u8; PROOF_BYTES]) -> Buffer {
-        self.side = Side::Returning { epoch: claim.epoch };
+        self.side = Side::Resuming { epoch: claim.epoch };
         let mut message = Buffer::new();
         message.push(RESUME);
         message.put(claim.session.to_le_bytes(), 16);
@@ -269,12 +269,12 @@ impl Opening {
         let (epoch, recv_next) = (varint::take(&mut reader)?, varint::take(&mut reader)?);
         let proof = reader.array::<PROOF_BYTES>()?;
         let nonces = self.nonces().ok_or(LinkError::NotWigwag)?;
-        Ok(Step::Claimed(Claim { session, epoch, recv_next, nonces }, proof))
+        Ok(Step::ResumeRequested(Claim { session, epoch, recv_next, nonces }, proof))
     }
 
     fn receive_resumed(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
         let epoch = varint::take(&mut reader)?;
-        if !matches!(self.side, Side::Returning { epoch: ours } if ours == epoch) {
+        if !matches!(self.side, Side::Resuming { epoch: ours } if ours == epoch) {
             return Err(LinkError::protocol("RESUMED names the epoch that RESUME has asked for"));
         }
         let recv_next = varint::take(&mut reader)?;
@@ -310,7 +310,7 @@ impl Opening {
         Ok(match self.side {
             Side::Listener => Step::Send(hello(&self.ours)),
             Side::Dialer { session } => Step::Send(open(session)),
-            Side::Returning { .. } => Step::Known,
+            Side::Resuming { .. } => Step::PeerKnown,
         })
     }
 
@@ -358,7 +358,7 @@ fn refused(mut reader: Reader<'_>) -> LinkError {
         Ok((code, text(take_bytes(&mut reader)?), text(take_bytes(&mut reader)?)))
     };
     match read() {
-        Ok((code, rule, detail)) => LinkError::ToldByPeer { code, rule, detail },
+        Ok((code, rule, detail)) => LinkError::ClosedByPeer { code, rule, detail },
         Err(error) => error,
     }
 }

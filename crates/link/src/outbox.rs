@@ -42,7 +42,7 @@ struct Segment {
 
 /// What a writer takes.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct SegmentBatch {
     /// The number of the first frame.
     pub first_seq: u64,
     /// Frames in all the segments.
@@ -119,7 +119,7 @@ impl Outbox {
     }
 
     /// Shares `pools`, which bound what all outboxes that have them keep together; before the first frame.
-    pub fn sharing(&mut self, pools: Arc<Pools>) {
+    pub fn set_pools(&mut self, pools: Arc<Pools>) {
         self.pools = pools;
     }
 
@@ -138,7 +138,7 @@ impl Outbox {
     pub fn is_overfull(&self) -> bool {
         let overdraft = self.retained.saturating_sub(self.room_bytes);
         overdraft > UNACKED_ANSWERS_MAX
-            || self.retained > UNACKED_ANSWERS_MIN && self.pools.kept.is_spent()
+            || self.retained > UNACKED_ANSWERS_MIN && self.pools.retained.is_spent()
     }
 
     /// Whether the peer acknowledges what it takes. More than the buffers of both ends hold has been
@@ -160,13 +160,13 @@ impl Outbox {
     #[cold]
     fn charge(&mut self) {
         let charged = self.retained.next_multiple_of(CHARGE_BYTES).max(UNACKED_ANSWERS_MIN);
-        self.pools.kept.change(self.charged, charged);
+        self.pools.retained.change(self.charged, charged);
         self.charged = charged;
     }
 
     /// So many bytes may be kept from now on; fewer than before only when they are let go of.
     /// True when there is room again that there was not.
-    pub fn keep(&mut self, bytes: usize) -> bool {
+    pub fn set_room(&mut self, bytes: usize) -> bool {
         let was_full = !self.has_room_for_calls();
         self.room_bytes = bytes;
         was_full && self.has_room_for_calls()
@@ -333,7 +333,7 @@ impl Outbox {
     }
 
     /// Takes whole segments of at most `bytes_max` bytes, and one in any case.
-    pub fn take(&mut self, bytes_max: usize, taken: &mut Taken) {
+    pub fn take(&mut self, bytes_max: usize, taken: &mut SegmentBatch) {
         taken.segments.clear();
         taken.frames = 0;
         if self.untaken == self.segments.len() {
@@ -364,7 +364,7 @@ impl Outbox {
 
     /// The connection is gone, and what a writer took last was not written whole: none of it has
     /// reached the peer, who takes batches whole.
-    pub fn was_torn(&mut self) {
+    pub fn mark_torn(&mut self) {
         self.sent = self.sent.min(self.last_taken.max(self.acked));
     }
 
@@ -439,7 +439,7 @@ impl Outbox {
     }
 
     /// Nothing is sent any more: the bytes go, the counts stay.
-    pub fn let_go(&mut self) {
+    pub fn discard(&mut self) {
         self.segments = VecDeque::new();
         self.spare = Vec::new();
         self.open = Buffer::new();
@@ -495,7 +495,7 @@ impl Outbox {
 
 impl Drop for Outbox {
     fn drop(&mut self) {
-        self.pools.kept.change(self.charged, UNACKED_ANSWERS_MIN);
+        self.pools.retained.change(self.charged, UNACKED_ANSWERS_MIN);
     }
 }
 

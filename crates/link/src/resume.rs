@@ -15,7 +15,7 @@ use crate::error::LinkError;
 pub const PROOF_BYTES: usize = 32;
 
 /// Makes a proof: a keyed hash of the bytes, with the token as its key.
-pub type Prove = fn(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES];
+pub type ProofFn = fn(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES];
 
 /// What a dialer claims with RESUME.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Ticket {
     }
 
     /// The proof of a claim.
-    pub fn prove(&self, claim: &Claim, prove: Prove) -> [u8; PROOF_BYTES] {
+    pub fn prove(&self, claim: &Claim, prove: ProofFn) -> [u8; PROOF_BYTES] {
         prove(self.token, &claim.bytes())
     }
 
@@ -92,7 +92,7 @@ impl Ticket {
 
 /// The listener's knowledge of who may resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tickets {
+pub struct TicketVerifier {
     /// A token that the dialer has for sure.
     token: u128,
     /// One that it may have: it was sent, and no batch has come since.
@@ -103,22 +103,22 @@ pub struct Tickets {
 
 /// A claim that was found right, and the token that the dialer has.
 #[derive(Clone, Copy, Debug)]
-pub struct Proved {
+pub struct VerifiedClaim {
     claim: Claim,
     token: u128,
 }
 
-impl Proved {
+impl VerifiedClaim {
     /// The claim.
     pub fn claim(&self) -> &Claim {
         &self.claim
     }
 }
 
-impl Tickets {
+impl TicketVerifier {
     /// After OPENED has given `token`.
-    pub fn new(token: u128) -> Tickets {
-        Tickets { token, fresh: None, epoch: 0 }
+    pub fn new(token: u128) -> TicketVerifier {
+        TicketVerifier { token, fresh: None, epoch: 0 }
     }
 
     /// The token that the dialer has for sure.
@@ -136,21 +136,22 @@ impl Tickets {
         &self,
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
-        prove: Prove,
-    ) -> Result<Proved, LinkError> {
+        prove: ProofFn,
+    ) -> Result<VerifiedClaim, LinkError> {
         let bytes = claim.bytes();
         let mut tokens = self.fresh.into_iter().chain([self.token]);
         let token = tokens.find(|token| same(&prove(*token, &bytes), proof));
         match token {
-            Some(token) if claim.epoch > self.epoch => Ok(Proved { claim: *claim, token }),
+            Some(token) if claim.epoch > self.epoch => Ok(VerifiedClaim { claim: *claim, token }),
             Some(_) => Err(bad("the epoch of RESUME is greater than those before")),
             None => Err(bad("the proof of RESUME is made with the session's token")),
         }
     }
 
     /// Lets the dialer in; RESUMED brings it `fresh`.
-    pub fn renew(&mut self, proved: &Proved, fresh: u128) {
-        *self = Tickets { token: proved.token, fresh: Some(fresh), epoch: proved.claim.epoch };
+    pub fn renew(&mut self, proved: &VerifiedClaim, fresh: u128) {
+        *self =
+            TicketVerifier { token: proved.token, fresh: Some(fresh), epoch: proved.claim.epoch };
     }
 
     /// A batch has come over the last connection that was let in: the dialer has got RESUMED.
@@ -175,7 +176,7 @@ pub enum Credentials {
     /// This side has dialed, and dials again after a cut.
     Dialer(Ticket),
     /// This side was dialed.
-    Listener(Tickets),
+    Listener(TicketVerifier),
 }
 
 impl Credentials {
@@ -187,7 +188,7 @@ impl Credentials {
         &mut self,
         recv_next: u64,
         nonces: [u128; 2],
-        prove: Prove,
+        prove: ProofFn,
     ) -> Result<(Claim, [u8; PROOF_BYTES]), LinkError> {
         let Credentials::Dialer(ticket) = self else { return Err(wrong_side()) };
         let claim = ticket.claim(recv_next, nonces);
@@ -210,7 +211,7 @@ impl Credentials {
         &mut self,
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
-        prove: Prove,
+        prove: ProofFn,
         fresh: u128,
     ) -> Result<(), LinkError> {
         let Credentials::Listener(tickets) = self else { return Err(wrong_side()) };
@@ -261,7 +262,7 @@ mod tests {
         assert_eq!((ticket.session(), ticket.token()), (0x1234, 0x5678));
     }
 
-    fn code(outcome: Result<Proved, LinkError>) -> Code {
+    fn code(outcome: Result<VerifiedClaim, LinkError>) -> Code {
         match outcome {
             Err(LinkError::Misbehaved { code, .. }) => code,
             other => panic!("expected a refusal, got {other:?}"),
@@ -270,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_proof_is_good_for_one_claim_on_one_connection() {
-        let (mut ticket, tickets) = (Ticket::new(7, 99), Tickets::new(99));
+        let (mut ticket, tickets) = (Ticket::new(7, 99), TicketVerifier::new(99));
         let claim = ticket.claim(5, [1, 2]);
         let proof = ticket.prove(&claim, prove);
         assert!(tickets.check(&claim, &proof, prove).is_ok());
@@ -289,7 +290,7 @@ mod tests {
 
     #[test]
     fn a_token_is_good_until_its_successor_was_used() {
-        let (mut ticket, mut tickets) = (Ticket::new(7, 10), Tickets::new(10));
+        let (mut ticket, mut tickets) = (Ticket::new(7, 10), TicketVerifier::new(10));
         let mut resume = |ticket: &mut Ticket, fresh: u128, confirmed: bool| {
             let claim = ticket.claim(0, [1, 2]);
             let proof = ticket.prove(&claim, prove);
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_claim_that_was_overtaken_is_refused() {
-        let (mut ticket, mut tickets) = (Ticket::new(7, 10), Tickets::new(10));
+        let (mut ticket, mut tickets) = (Ticket::new(7, 10), TicketVerifier::new(10));
         let (early, late) = (ticket.claim(0, [1, 2]), ticket.claim(0, [1, 3]));
         let proof = ticket.prove(&late, prove);
         let proved = tickets.check(&late, &proof, prove).expect("it is right");

@@ -5,7 +5,7 @@
 //! longer body is moved to make room.
 
 use wigwag_wire::call::small;
-use wigwag_wire::small::{Window, put_numbers, store};
+use wigwag_wire::small::{Scratch, put_numbers, store};
 use wigwag_wire::{Buffer, varint};
 
 use crate::code::Code;
@@ -71,7 +71,7 @@ pub fn small_tell(
     out: &mut Buffer,
     channel: u64,
     method: u32,
-    arguments: impl FnOnce(&mut Window, usize) -> Option<usize>,
+    arguments: impl FnOnce(&mut Scratch, usize) -> Option<usize>,
 ) -> Option<usize> {
     small(out, kind::TELL, [channel, u64::from(method)], arguments)
 }
@@ -83,7 +83,7 @@ pub fn small_ask(
     channel: u64,
     (slot, generation): (u32, u32),
     method: u32,
-    arguments: impl FnOnce(&mut Window, usize) -> Option<usize>,
+    arguments: impl FnOnce(&mut Scratch, usize) -> Option<usize>,
 ) -> Option<usize> {
     let numbers = [channel, u64::from(slot), u64::from(generation), u64::from(method)];
     small(out, kind::ASK, numbers, arguments)

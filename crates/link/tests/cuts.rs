@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 
 use proptest::prelude::*;
-use wigwag_link::outbox::{Outbox, Taken};
+use wigwag_link::outbox::{Outbox, SegmentBatch};
 use wigwag_wire::Buffer;
 
 /// Bytes of a frame here: its number.
@@ -66,7 +66,7 @@ impl World {
                 assert!(turn.is_empty());
             }
             Event::Write(bytes_max) => {
-                let mut taken = Taken::default();
+                let mut taken = SegmentBatch::default();
                 self.outbox.take(usize::from(bytes_max), &mut taken);
                 let bytes: Vec<u8> =
                     taken.segments.iter().flat_map(|it| it.as_slice().to_vec()).collect();

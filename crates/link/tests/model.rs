@@ -1,12 +1,12 @@
 //! A session of two real ends beside a model of it: numbers and sums, and nothing else.
 //!
 //! Commands are drawn by chance and done to both. After each of them the model and the two
-//! [`Sender`]s and [`Receiver`]s must agree: what is sent, heard, acknowledged, kept, granted, used.
+//! [`SendHalf`]s and [`RecvHalf`]s must agree: what is sent, heard, acknowledged, kept, granted, used.
 //! `WIGWAG_NIGHTLY` draws twenty times as many histories.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use proptest::prelude::*;
-use wigwag_link::batch::Header;
+use wigwag_link::batch::BatchHeader;
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::Reader;
 
@@ -142,7 +142,7 @@ impl World {
             }
             Command::Gap(end, more) => {
                 let (ack, first_seq) = (0, self.model[1 - end].heard + more);
-                let refused = self.ends.open_header(end, Header { ack, first_seq, count: 0 });
+                let refused = self.ends.open_header(end, BatchHeader { ack, first_seq, count: 0 });
                 assert_eq!(code(refused.unwrap_err()), Code::GAP);
             }
         }
@@ -167,7 +167,7 @@ impl World {
             assert!(model.next >= model.said, "{model:?} has something to say");
             return;
         };
-        let header = Header::decode(&mut Reader::new(&batch)).unwrap();
+        let header = BatchHeader::decode(&mut Reader::new(&batch)).unwrap();
         let model = &mut self.model[end];
         assert_eq!(header.ack, heard, "the ack of {header:?}");
         assert!(header.first_seq <= model.next, "{header:?} leaves out what {model:?} has");
@@ -245,7 +245,11 @@ impl World {
             assert_eq!(model.limit, self.ends.announced(1 - end), "all credit is known");
             let sender = self.ends.sender(end);
             assert_eq!((sender.outbox.retained(), sender.outbox.waiting_bytes()), (0, 0));
-            assert_eq!(sender.window(0).unwrap().wish(), None, "nobody is stuck at the end");
+            assert_eq!(
+                sender.window(0).unwrap().wanted_limit(),
+                None,
+                "nobody is stuck at the end"
+            );
         }
     }
 }

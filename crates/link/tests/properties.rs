@@ -12,8 +12,8 @@ use wigwag_link::limits::{
     WINDOW_UNITS_MAX,
 };
 use wigwag_link::opening::{Identity, Opening, Step};
-use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Limits, LinkError, Receiver, Sender, write};
+use wigwag_link::send_half::Outgoing;
+use wigwag_link::{Code, Limits, LinkError, RecvHalf, SendHalf, write};
 use wigwag_wire::{Framing, ReadBuf, Time};
 
 fn identity(limits: Limits) -> Identity {
@@ -64,7 +64,7 @@ prop_compose! {
 
 /// The bytes of a connection that carries the frames, in batches as they come.
 fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
-    let mut sender = Sender::new(&Limits::default(), limits, Time::START);
+    let mut sender = SendHalf::new(&Limits::default(), limits, Time::START);
     let mut wire = Vec::new();
     let mut out = Outgoing::default();
     for (at, (which, a, b, bytes)) in frames.iter().enumerate() {
@@ -75,7 +75,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
         }
         sender.outbox.append(|out| write::any(out, &frame));
         if *b % 5 == 0 {
-            sender.pinged(*a, *b);
+            sender.ping_received(*a, *b);
         }
         if *which < 100 || at + 1 == frames.len() {
             while sender.has_output() {
@@ -83,7 +83,10 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
                 let (prefix, used) = Framing::Tcp.prefix(out.len());
                 wire.extend_from_slice(&prefix[..used]);
                 wire.extend_from_slice(out.head.as_slice());
-                out.taken.segments.iter().for_each(|one| wire.extend_from_slice(one.as_slice()));
+                out.sequenced
+                    .segments
+                    .iter()
+                    .for_each(|one| wire.extend_from_slice(one.as_slice()));
             }
         }
     }
@@ -92,7 +95,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
 
 /// Reads a connection in chunks of the given lengths, in turn; the events as text.
 fn events(wire: &[u8], chunks: &[usize], limits: &Limits) -> Vec<String> {
-    let mut receiver = Receiver::new(limits);
+    let mut receiver = RecvHalf::new(limits);
     let (mut input, mut seen, mut rest) = (ReadBuf::new(), Vec::new(), wire);
     for length in chunks.iter().cycle() {
         if rest.is_empty() {
@@ -120,7 +123,7 @@ fn events(wire: &[u8], chunks: &[usize], limits: &Limits) -> Vec<String> {
     seen
 }
 
-fn read(receiver: &mut Receiver, message: &[u8], seen: &mut Vec<String>) -> Result<(), LinkError> {
+fn read(receiver: &mut RecvHalf, message: &[u8], seen: &mut Vec<String>) -> Result<(), LinkError> {
     let mut incoming = receiver.open(message)?;
     seen.push(format!("ack {}", incoming.ack));
     while let Some((frame, body)) = incoming.next_frame()? {
@@ -162,7 +165,7 @@ proptest! {
         needs in prop::collection::vec(any::<u64>(), 0..200),
     ) {
         let peer = Limits { batch_max, frame_max: 1000, ..Limits::default() };
-        let mut sender = Sender::new(&Limits::default(), peer, Time::START);
+        let mut sender = SendHalf::new(&Limits::default(), peer, Time::START);
         for (which, a, b, bytes) in &list {
             sender.outbox.append(|out| write::any(out, &frame(bytes, *which, *a, *b)));
         }
@@ -170,7 +173,7 @@ proptest! {
             let channel = sender.open_channel().expect("8192 are allowed");
             sender.stuck(channel, wanted);
         }
-        sender.pinged(u64::MAX, 1000);
+        sender.ping_received(u64::MAX, 1000);
         sender.close(Code::BYE, "the longest of our rules is about as long as this one is here");
         let mut out = Outgoing::default();
         while sender.has_output() {
@@ -185,10 +188,10 @@ proptest! {
     /// Noise is an answer or an error, never a panic, and nothing is kept of it beyond its length.
     #[test]
     fn noise_never_panics(noise in prop::collection::vec(any::<u8>(), 0..600)) {
-        let _ = read(&mut Receiver::new(&Limits::default()), &noise, &mut Vec::new());
+        let _ = read(&mut RecvHalf::new(&Limits::default()), &noise, &mut Vec::new());
         let mut with_flags = vec![0, 0, 0];
         with_flags.extend_from_slice(&noise);
-        let _ = read(&mut Receiver::new(&Limits::default()), &with_flags, &mut Vec::new());
+        let _ = read(&mut RecvHalf::new(&Limits::default()), &with_flags, &mut Vec::new());
         for kind in 0..=u8::MAX {
             if let Ok(frame) = Frame::parse(kind, &noise) {
                 let told = format!("{frame:?}");
@@ -227,7 +230,7 @@ proptest! {
             message[place] = value;
             message.truncate(1 + cut.index(message.len()));
             for side in [&mut dialer, &mut listener] {
-                if let Err(LinkError::ToldByPeer { rule, detail, .. }) = side.receive(&message) {
+                if let Err(LinkError::ClosedByPeer { rule, detail, .. }) = side.receive(&message) {
                     // Three bytes for each that is no text.
                     prop_assert!(rule.len() + detail.len() <= 3 * message.len());
                 }
@@ -240,12 +243,12 @@ proptest! {
     #[test]
     fn a_peers_numbers_cannot_make_tables_grow(numbers in prop::collection::vec(any::<u64>(), 1..50)) {
         let ours = Limits { channels_max: 4, ..Limits::default() };
-        let mut sender = Sender::new(&ours, Limits::default(), Time::START);
+        let mut sender = SendHalf::new(&ours, Limits::default(), Time::START);
         for number in numbers {
             for channel in [number, number % 6] {
                 let granted = sender.grant(channel, 16);
                 prop_assert!(granted.is_err() || channel < 4);
-                sender.needed(channel, number);
+                sender.need_received(channel, number);
                 sender.freed(channel.wrapping_add(4), 1);
                 sender.attached(number, number);
                 if number % 3 == 0 {

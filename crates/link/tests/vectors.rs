@@ -8,11 +8,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use wigwag_link::batch::Header;
+use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::Frame;
 use wigwag_link::opening::{Identity, Opening, Resumed, Step};
 use wigwag_link::resume::{Claim, PROOF_BYTES};
-use wigwag_link::{Code, Limits, LinkError, Receiver, write};
+use wigwag_link::{Code, Limits, LinkError, RecvHalf, write};
 use wigwag_wire::{Buffer, Reader, varint};
 
 #[path = "vectors/read.rs"]
@@ -43,7 +43,7 @@ const FILES: [&str; 11] = [
 
 /// The number that a refusal tells the peer.
 fn code_of(error: &LinkError) -> u64 {
-    match error.code_to_tell() {
+    match error.close_code() {
         Some((Code(code), _)) => u64::from(code),
         None => panic!("nothing to tell the peer: {error}"),
     }
@@ -112,14 +112,14 @@ fn batch_headers_are_as_in_the_vectors() {
         let bytes = hex_of(vector);
         let field = |name: &str| number(&vector["fields"][name]);
         let header =
-            Header { ack: field("ack"), first_seq: field("first_seq"), count: field("count") };
+            BatchHeader { ack: field("ack"), first_seq: field("first_seq"), count: field("count") };
         let mut out = Buffer::new();
         header.encode(&mut out);
         assert_eq!(out.as_slice(), bytes, "{vector}");
-        assert_eq!(Header::decode(&mut Reader::new(&bytes)), Ok(header), "{vector}");
+        assert_eq!(BatchHeader::decode(&mut Reader::new(&bytes)), Ok(header), "{vector}");
     }
     for vector in list(&file, "refused") {
-        let error = Header::decode(&mut Reader::new(&hex_of(vector))).expect_err("refused");
+        let error = BatchHeader::decode(&mut Reader::new(&hex_of(vector))).expect_err("refused");
         assert_eq!(code_of(&error), number(&vector["code"]), "{vector}");
     }
 }
@@ -162,7 +162,7 @@ fn resuming(vector: &Value) {
             assert_eq!(dialer.resume(&claim, &proof).as_slice(), bytes, "{vector}");
             // The listener sees its own nonces.
             let nonces = listener.nonces().expect("after HELLO");
-            let claimed = Ok(Step::Claimed(Claim { nonces, ..claim }, proof));
+            let claimed = Ok(Step::ResumeRequested(Claim { nonces, ..claim }, proof));
             assert_eq!(listener.receive(&bytes), claimed, "{vector}");
         }
         "RESUMED" => {
@@ -195,7 +195,7 @@ fn opening_messages_are_as_in_the_vectors() {
             // This release sends none.
             "AUTH" => assert_eq!(listener.receive(&bytes), Ok(Step::Wait), "{vector}"),
             "OPEN" => {
-                assert_eq!(listener.receive(&bytes), Ok(Step::Asked), "{vector}");
+                assert_eq!(listener.receive(&bytes), Ok(Step::OpenRequested), "{vector}");
                 let session = read::wide(&fields["session"]);
                 assert_eq!(listener.accept(1, 0).expect("asked").1.session, session);
                 let (mut dialer, _) = Opening::dial(stranger(), session);
@@ -219,7 +219,7 @@ fn opening_messages_are_as_in_the_vectors() {
                 };
                 let (rule, detail) = (string("rule"), string("detail"));
                 assert_eq!(Opening::refuse(code, &rule, &detail).as_slice(), bytes, "{vector}");
-                let told = LinkError::ToldByPeer { code, rule, detail };
+                let told = LinkError::ClosedByPeer { code, rule, detail };
                 assert_eq!(dialer.receive(&bytes), Err(told), "{vector}");
             }
             other => panic!("no such message: {other}"),
@@ -229,7 +229,7 @@ fn opening_messages_are_as_in_the_vectors() {
 
 /// Reads the frames of a batch; gives how many were accepted.
 fn read_batch(bytes: &[u8], mut each: impl FnMut(Frame<'_>)) -> Result<u64, LinkError> {
-    let mut receiver = Receiver::new(&Limits::default());
+    let mut receiver = RecvHalf::new(&Limits::default());
     let mut incoming = receiver.open(bytes)?;
     while let Some((frame, _)) = incoming.next_frame()? {
         each(frame);

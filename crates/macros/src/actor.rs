@@ -16,16 +16,16 @@ use crate::{handler, interface, kind, message, reference, side_by_side};
 /// The item as it was, and what belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let own_life = own_life(options, &mut errors);
+    let custom_life = custom_life(options, &mut errors);
     let mut item = item;
     let made = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => {
-            let written = side_by_side::written_out(&block);
+            let written = side_by_side::desugared(&block);
             item = written.to_token_stream();
-            from_impl(&block, &written, own_life.is_some(), &mut errors)
+            from_impl(&block, &written, custom_life.is_some(), &mut errors)
         }
         Ok(Item::Trait(block)) => {
-            if let Some(life) = own_life {
+            if let Some(life) = custom_life {
                 errors.add(life, "an interface has no life of its own: remove `life`");
             }
             Some(interface::expand(&block, &mut errors))
@@ -49,7 +49,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 }
 
 /// The option `life`: the type implements `wigwag::Life` itself.
-fn own_life(options: TokenStream, errors: &mut Errors) -> Option<TokenTree> {
+fn custom_life(options: TokenStream, errors: &mut Errors) -> Option<TokenTree> {
     let mut options = options.into_iter();
     let first = options.next()?;
     let rest = options.next();
@@ -69,7 +69,7 @@ fn own_life(options: TokenStream, errors: &mut Errors) -> Option<TokenTree> {
 fn from_impl(
     block: &ItemImpl,
     written: &ItemImpl,
-    own_life: bool,
+    custom_life: bool,
     errors: &mut Errors,
 ) -> Option<TokenStream> {
     if let Some((path, _)) = &block.trait_ {
@@ -81,12 +81,12 @@ fn from_impl(
         return None;
     }
     let name = name_of(block, errors)?;
-    let whole = block.self_ty.to_token_stream();
+    let self_type = block.self_ty.to_token_stream();
     let methods: Vec<_> = block
         .items
         .iter()
         .filter_map(call)
-        .map(|one| Method::read(&one.attrs, &one.sig, &whole, errors))
+        .map(|one| Method::read(&one.attrs, &one.sig, &self_type, errors))
         .collect();
     if methods.is_empty() {
         errors.add(
@@ -95,7 +95,7 @@ fn from_impl(
         );
     }
     let visibility = parse_quote!(pub);
-    let definition = Definition::new(name, visibility, whole, methods, errors);
+    let definition = Definition::new(name, visibility, self_type, methods, errors);
     let parts = [
         quote! {
             #[allow(unreachable_pub, reason = "`pub` is what makes a call of a method")]
@@ -104,7 +104,7 @@ fn from_impl(
         message::expand(&definition),
         reference::expand(&definition),
         handler::interface(&definition),
-        if own_life { TokenStream::new() } else { handler::life(&definition) },
+        if custom_life { TokenStream::new() } else { handler::life(&definition) },
         handler::actor(&definition),
     ];
     Some(parts.into_iter().collect())

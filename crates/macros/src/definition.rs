@@ -5,7 +5,7 @@ use syn::ext::IdentExt;
 use syn::{Ident, Visibility};
 
 use crate::errors::Errors;
-use crate::method::{Method, at_call};
+use crate::method::{Method, call_site_at};
 
 /// An interface: its calls in order.
 pub(crate) struct Definition {
@@ -14,7 +14,7 @@ pub(crate) struct Definition {
     /// Who may see what is made: an `impl` block does not tell who sees its type, a trait does.
     pub(crate) visibility: Visibility,
     /// The type that has the interface.
-    pub(crate) whole: TokenStream,
+    pub(crate) self_type: TokenStream,
     /// `CounterMessage`.
     pub(crate) message: Ident,
     /// `CounterRef`.
@@ -26,18 +26,19 @@ impl Definition {
     pub(crate) fn new(
         name: Ident,
         visibility: Visibility,
-        whole: TokenStream,
+        self_type: TokenStream,
         methods: Vec<Method>,
         errors: &mut Errors,
     ) -> Definition {
         check_variants(&methods, errors);
-        let made = |end: &str| Ident::new(&format!("{}{end}", name.unraw()), at_call(name.span()));
+        let made =
+            |end: &str| Ident::new(&format!("{}{end}", name.unraw()), call_site_at(name.span()));
         Definition {
             message: made("Message"),
             reference: made("Ref"),
             name,
             visibility,
-            whole,
+            self_type,
             methods,
         }
     }

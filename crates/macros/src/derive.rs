@@ -14,7 +14,7 @@ use crate::definition::local;
 use crate::errors::Errors;
 use crate::fields::{check, take};
 use crate::kind;
-use crate::method::at;
+use crate::method::mixed_site_at;
 
 /// `impl Encode` and `impl Decode`, or the errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -30,10 +30,10 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
              fields instead of a lifetime",
         );
     }
-    let is_said = says_travels(&input, &mut errors);
+    let is_declared = declares_travels(&input, &mut errors);
     let bodies = match &input.data {
         Data::Struct(data) => {
-            let shape = Shape::new(quote!(Self), &data.fields, 0);
+            let shape = StructLike::new(quote!(Self), &data.fields, 0);
             Some((encode_struct(&shape), decode_struct(&shape), fixed(&shape)))
         }
         Data::Enum(data) => {
@@ -42,7 +42,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
                 .iter()
                 .map(|variant| {
                     let name = &variant.ident;
-                    Shape::new(quote!(Self::#name), &variant.fields, 1)
+                    StructLike::new(quote!(Self::#name), &variant.fields, 1)
                 })
                 .collect();
             Some((encode_enum(&shapes), decode_enum(&shapes), FixedForm::default()))
@@ -55,7 +55,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     };
     match (errors.finish(), bodies) {
         (None, Some((encode, decode, fixed))) => {
-            let travels = if is_said { quote!(true) } else { travels(&input) };
+            let travels = if is_declared { quote!(true) } else { travels(&input) };
             impls(&input, &travels, &encode, &decode, &fixed)
         }
         (errors, _) => errors.unwrap_or_default(),
@@ -63,12 +63,12 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
 }
 
 /// `#[message(travels)]`: the user says so, and no field is asked.
-fn says_travels(input: &DeriveInput, errors: &mut Errors) -> bool {
-    let mut is_said = false;
+fn declares_travels(input: &DeriveInput, errors: &mut Errors) -> bool {
+    let mut is_declared = false;
     for attribute in input.attrs.iter().filter(|one| one.path().is_ident("message")) {
         let read = attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("travels") {
-                is_said = true;
+                is_declared = true;
                 return Ok(());
             }
             Err(meta.error("the option is `travels`"))
@@ -77,7 +77,7 @@ fn says_travels(input: &DeriveInput, errors: &mut Errors) -> bool {
             errors.add_error(error);
         }
     }
-    is_said
+    is_declared
 }
 
 /// Whether all fields travel. A field whose type names the derived one is not asked: the answer would
@@ -94,7 +94,7 @@ fn travels(input: &DeriveInput) -> TokenStream {
     });
     let answers = asked.map(|field| {
         let kind = &field.ty;
-        quote_spanned! {at(kind.span())=> && <#kind as ::wigwag::__private::Encode>::TRAVELS }
+        quote_spanned! {mixed_site_at(kind.span())=> && <#kind as ::wigwag::__private::Encode>::TRAVELS }
     });
     quote!(true #(#answers)*)
 }
@@ -160,7 +160,7 @@ fn bound(generics: &Generics, limit: &Path) -> Generics {
 }
 
 /// A struct, or one variant.
-struct Shape<'a> {
+struct StructLike<'a> {
     path: TokenStream,
     fields: Vec<&'a Field>,
     /// Names for the values where the shape is taken apart.
@@ -169,11 +169,11 @@ struct Shape<'a> {
     before: usize,
 }
 
-impl<'a> Shape<'a> {
-    fn new(path: TokenStream, fields: &'a Fields, before: usize) -> Shape<'a> {
+impl<'a> StructLike<'a> {
+    fn new(path: TokenStream, fields: &'a Fields, before: usize) -> StructLike<'a> {
         let fields: Vec<_> = fields.iter().collect();
         let locals = (0..fields.len()).map(|at| local(&format!("field_{at}"))).collect();
-        Shape { path, fields, locals, before }
+        StructLike { path, fields, locals, before }
     }
 
     /// `Self::Open { name: field_0 }`; a tuple's fields are named by their numbers.
@@ -186,14 +186,14 @@ impl<'a> Shape<'a> {
         quote!(#path { #(#names: #values,)* })
     }
 
-    fn apart(&self) -> TokenStream {
+    fn destructured(&self) -> TokenStream {
         self.pattern(self.locals.iter().map(ToTokens::to_token_stream))
     }
 
-    fn puts(&self) -> TokenStream {
+    fn encode_fields(&self) -> TokenStream {
         let out = local("out");
         let puts = self.fields.iter().zip(&self.locals).map(|(field, local)| {
-            quote_spanned! {at(field.ty.span())=>
+            quote_spanned! {mixed_site_at(field.ty.span())=>
                 ::wigwag::__private::Encode::encode(#local, #out);
             }
         });
@@ -201,7 +201,7 @@ impl<'a> Shape<'a> {
     }
 
     /// Checks the length, reads the fields, skips what is new; a `Result`.
-    fn takes(&self, noun: &str) -> TokenStream {
+    fn decode_fields(&self, noun: &str) -> TokenStream {
         let (reader, count, value) = (local("reader"), local("count"), local("value"));
         let optional = self.fields.iter().rev();
         let optional = optional.take_while(|field| kind::is_option(&field.ty)).count();
@@ -223,19 +223,19 @@ impl<'a> Shape<'a> {
     }
 }
 
-fn encode_struct(shape: &Shape<'_>) -> TokenStream {
+fn encode_struct(shape: &StructLike<'_>) -> TokenStream {
     let (out, count) = (local("out"), shape.fields.len());
-    let (apart, puts) = (shape.apart(), shape.puts());
+    let (destructured, puts) = (shape.destructured(), shape.encode_fields());
     quote! {
-        let #apart = self;
+        let #destructured = self;
         ::wigwag::__private::put_array(#out, #count);
         #puts
     }
 }
 
-fn decode_struct(shape: &Shape<'_>) -> TokenStream {
+fn decode_struct(shape: &StructLike<'_>) -> TokenStream {
     let (reader, count) = (local("reader"), local("count"));
-    let takes = shape.takes("field");
+    let takes = shape.decode_fields("field");
     quote! {
         ::wigwag::__private::nested(#reader, |#reader, #count| { #takes })
     }
@@ -249,30 +249,30 @@ struct FixedForm {
 }
 
 /// The fields one behind the other, without a head.
-fn fixed(shape: &Shape<'_>) -> FixedForm {
-    let (window, place, reader) = (local("window"), local("place"), local("reader"));
+fn fixed(shape: &StructLike<'_>) -> FixedForm {
+    let (scratch, place, reader) = (local("scratch"), local("place"), local("reader"));
     let kinds = shape.fields.iter().map(|field| {
         let kind = &field.ty;
-        quote_spanned!(at(kind.span())=> <#kind as ::wigwag::__private::Encode>::FIXED)
+        quote_spanned!(mixed_site_at(kind.span())=> <#kind as ::wigwag::__private::Encode>::FIXED)
     });
-    let (apart, locals) = (shape.apart(), &shape.locals);
+    let (destructured, locals) = (shape.destructured(), &shape.locals);
     let made = shape.pattern(shape.fields.iter().map(|field| {
-        quote_spanned! {at(field.ty.span())=>
+        quote_spanned! {mixed_site_at(field.ty.span())=>
             ::wigwag::__private::Decode::take_fixed(#reader)?
         }
     }));
     let put = quote! {
-        const FIXED: ::wigwag::__private::fixed::Fixed =
-            ::wigwag::__private::fixed::Fixed::all(&[#(#kinds,)*]);
+        const FIXED: ::wigwag::__private::fixed::FixedWidth =
+            ::wigwag::__private::fixed::FixedWidth::all(&[#(#kinds,)*]);
 
         #[inline(always)]
         fn put_fixed(
             &self,
-            #window: &mut ::wigwag::__private::small::Window,
+            #scratch: &mut ::wigwag::__private::small::Scratch,
             #place: ::core::primitive::usize,
         ) -> ::core::primitive::usize {
-            let #apart = self;
-            #(let #place = ::wigwag::__private::Encode::put_fixed(#locals, #window, #place);)*
+            let #destructured = self;
+            #(let #place = ::wigwag::__private::Encode::put_fixed(#locals, #scratch, #place);)*
             #place
         }
     };
@@ -287,13 +287,13 @@ fn fixed(shape: &Shape<'_>) -> FixedForm {
     FixedForm { put, take }
 }
 
-fn encode_enum(shapes: &[Shape<'_>]) -> TokenStream {
+fn encode_enum(shapes: &[StructLike<'_>]) -> TokenStream {
     let out = local("out");
     let arms = shapes.iter().zip(0u32..).map(|(shape, number)| {
         let count = shape.before + shape.fields.len();
-        let (apart, puts) = (shape.apart(), shape.puts());
+        let (destructured, puts) = (shape.destructured(), shape.encode_fields());
         quote! {
-            #apart => {
+            #destructured => {
                 ::wigwag::__private::put_array(#out, #count);
                 ::wigwag::__private::Encode::encode(&#number, #out);
                 #puts
@@ -306,10 +306,10 @@ fn encode_enum(shapes: &[Shape<'_>]) -> TokenStream {
     quote!(match self { #(#arms)* })
 }
 
-fn decode_enum(shapes: &[Shape<'_>]) -> TokenStream {
+fn decode_enum(shapes: &[StructLike<'_>]) -> TokenStream {
     let (reader, count, number) = (local("reader"), local("count"), local("number"));
     let arms = shapes.iter().zip(0u32..).map(|(shape, at)| {
-        let takes = shape.takes("value");
+        let takes = shape.decode_fields("value");
         quote!(#at => { #takes })
     });
     let check = check(&count, 1, "value");

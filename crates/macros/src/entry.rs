@@ -9,7 +9,7 @@ use syn::parse::Parser;
 use syn::{ItemFn, LitInt, LitStr, Result};
 
 use crate::errors::Errors;
-use crate::method::at_call;
+use crate::method::call_site_at;
 
 /// What stands in the brackets.
 #[derive(Default)]
@@ -71,7 +71,7 @@ fn write(function: &ItemFn, options: &Options) -> TokenStream {
     body.ident = syn::Ident::new("body", Span::mixed_site());
     body.inputs.clear();
     body.asyncness.get_or_insert_with(Default::default);
-    let named = syn::Ident::new(&name.to_string(), at_call(name.span()));
+    let named = syn::Ident::new(&name.to_string(), call_site_at(name.span()));
     let inner = &body.ident;
     quote! {
         #(#attributes)*

@@ -7,7 +7,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::Ident;
 
-use crate::method::at;
+use crate::method::mixed_site_at;
 
 /// Refuses an array of fewer than `required` values; nothing when none is required.
 pub(crate) fn check(count: &Ident, required: usize, noun: &str) -> TokenStream {
@@ -28,7 +28,7 @@ pub(crate) fn check(count: &Ident, required: usize, noun: &str) -> TokenStream {
 /// Reads one value, whose type is written at `span`. `place`: it may be missing if the array is no
 /// longer than that.
 pub(crate) fn take(reader: &Ident, place: Option<(usize, &Ident)>, span: Span) -> TokenStream {
-    let value = quote_spanned!(at(span)=> ::wigwag::__private::Decode::decode(#reader)?);
+    let value = quote_spanned!(mixed_site_at(span)=> ::wigwag::__private::Decode::decode(#reader)?);
     match place {
         None => value,
         Some((at, count)) => quote! {

@@ -7,22 +7,22 @@ use syn::ext::IdentExt;
 
 use crate::definition::{Definition, local, locals};
 use crate::kind;
-use crate::message::{arm, body, body_fixed, fixed, only_here};
-use crate::method::{Method, Runs, Shape, at};
+use crate::message::{arm, body, body_fixed, fixed, not_serializable};
+use crate::method::{ArgumentForm, Execution, Method, mixed_site_at};
 
 /// `impl Interface`.
 pub(crate) fn interface(definition: &Definition) -> TokenStream {
-    let (whole, message) = (&definition.whole, &definition.message);
+    let (self_type, message) = (&definition.self_type, &definition.message);
     let reference = &definition.reference;
     let name = definition.spelled();
     let methods = definition.methods.iter().map(described);
     let replies = definition.methods.iter().map(|method| {
         let reply = &method.reply;
-        quote_spanned!(at(method.reply_span)=> reply::<#reply>();)
+        quote_spanned!(mixed_site_at(method.reply_span)=> reply::<#reply>();)
     });
     quote! {
         #[automatically_derived]
-        impl ::wigwag::__private::Interface for #whole {
+        impl ::wigwag::__private::Interface for #self_type {
             type Message = #message;
             type Ref = #reference;
             const SCHEMA: &'static ::wigwag::__private::Schema =
@@ -53,7 +53,7 @@ fn described(method: &Method) -> TokenStream {
     let arguments = method.arguments.iter().map(|argument| {
         let (name, kind) = (argument.name.unraw().to_string(), argument.spelled());
         let held = &argument.kind;
-        quote_spanned! {at(argument.span)=>
+        quote_spanned! {mixed_site_at(argument.span)=>
             ::wigwag::__private::Argument {
                 name: #name,
                 kind: #kind,
@@ -72,10 +72,10 @@ fn described(method: &Method) -> TokenStream {
 
 /// `impl Life` with nothing but defaults.
 pub(crate) fn life(definition: &Definition) -> TokenStream {
-    let whole = &definition.whole;
+    let self_type = &definition.self_type;
     quote! {
         #[automatically_derived]
-        impl ::wigwag::Life for #whole {
+        impl ::wigwag::Life for #self_type {
             const HAS_HOOKS: ::core::primitive::bool = false;
         }
     }
@@ -83,15 +83,16 @@ pub(crate) fn life(definition: &Definition) -> TokenStream {
 
 /// `impl Actor`: plain methods run where the message is taken apart, async ones later.
 pub(crate) fn actor(definition: &Definition) -> TokenStream {
-    let (whole, message) = (&definition.whole, &definition.message);
+    let (self_type, message) = (&definition.self_type, &definition.message);
     let (given, reply, owned) = (local("message"), local("reply"), local("owned"));
     let (plain, other): (Vec<_>, Vec<_>) =
-        definition.methods.iter().partition(|method| method.runs == Runs::Plain);
-    let later: Vec<_> = other.iter().filter(|method| method.runs == Runs::Async).collect();
+        definition.methods.iter().partition(|method| method.execution == Execution::Plain);
+    let later: Vec<_> =
+        other.iter().filter(|method| method.execution == Execution::Async).collect();
     let done = quote!(::wigwag::__private::Handled::Done);
     let run_now = plain.iter().map(|method| run(definition, method, &done));
     let hand_back = other.iter().map(|method| {
-        let (variant, handled) = (&method.variant, handed_back(method, &given.to_token_stream()));
+        let (variant, handled) = (&method.variant, handled_later(method, &given.to_token_stream()));
         quote!(#given @ #message::#variant { .. } => { #handled })
     });
     let encoded = handle_encoded(definition);
@@ -110,7 +111,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     quote! {
         #[automatically_derived]
         #[allow(deprecated, reason = "a deprecated call is still answered")]
-        impl ::wigwag::__private::Actor for #whole {
+        impl ::wigwag::__private::Actor for #self_type {
             #side_by_side
 
             #[inline]
@@ -145,35 +146,36 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
 }
 
 /// What is done with a call whose handler may wait.
-fn handed_back(method: &Method, given: &TokenStream) -> TokenStream {
-    match method.runs {
-        Runs::SideBySide(_) => quote!(::wigwag::__private::Handled::SideBySide(#given)),
-        Runs::Plain | Runs::Async => quote!(::wigwag::__private::Handled::Later(#given)),
+fn handled_later(method: &Method, given: &TokenStream) -> TokenStream {
+    match method.execution {
+        Execution::SideBySide(_) => quote!(::wigwag::__private::Handled::SideBySide(#given)),
+        Execution::Plain | Execution::Async => quote!(::wigwag::__private::Handled::Later(#given)),
     }
 }
 
 /// The first parts of handlers that run side by side, and the keys of their calls.
 fn side_by_side(definition: &Definition) -> TokenStream {
-    let (whole, message) = (&definition.whole, &definition.message);
+    let (self_type, message) = (&definition.self_type, &definition.message);
     let (given_message, value) = (local("message"), local("value"));
     let (owned, keys) = (local("owned"), local("keys"));
     let mut firsts = Vec::new();
     let mut hashes = Vec::new();
     for method in &definition.methods {
-        let Runs::SideBySide(key) = method.runs else { continue };
+        let Execution::SideBySide(key) = method.execution else { continue };
         let (variant, name, locals) = (&method.variant, &method.name, locals(method));
         let names: Vec<_> = method.arguments.iter().map(|argument| &argument.name).collect();
         let given = given(definition, method, false);
-        let work = quote_spanned! {at(method.reply_span)=>
+        let work = quote_spanned! {mixed_site_at(method.reply_span)=>
             ::wigwag::__private::work(#owned, #value)
         };
         firsts.push(quote! {
             #message::#variant { #(#names: #locals,)* } => {
-                let #value = <#whole>::#name(self, #(#given,)*);
+                let #value = <#self_type>::#name(self, #(#given,)*);
                 ::core::option::Option::Some(#work)
             }
         });
-        let Some((key, at_key)) = key.map(|key| (key, at(method.arguments[key].span))) else {
+        let Some((key, at_key)) = key.map(|key| (key, mixed_site_at(method.arguments[key].span)))
+        else {
             continue;
         };
         let (name, mut local) = (names[key], locals[key].clone());
@@ -222,9 +224,9 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
     let message = &definition.message;
     let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
         if one.is_stream {
-            return only_here(at);
+            return not_serializable(at);
         }
-        let is_plain = one.runs == Runs::Plain;
+        let is_plain = one.execution == Execution::Plain;
         let then = if is_plain {
             let run = call(definition, one, true);
             quote!({ #run ::wigwag::__private::Handled::Done })
@@ -232,7 +234,7 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
             let variant = &one.variant;
             let names = one.arguments.iter().map(|argument| &argument.name);
             let locals = locals(one);
-            handed_back(one, &quote!(#message::#variant { #(#names: #locals,)* }))
+            handled_later(one, &quote!(#message::#variant { #(#names: #locals,)* }))
         };
         arm(one, at, is_plain, &then)
     });
@@ -262,7 +264,7 @@ fn handle_run(definition: &Definition) -> TokenStream {
     let (calls, message) = (local("calls"), &definition.message);
     let fixed_width = local("fixed");
     let arms = definition.methods.iter().zip(0u32..);
-    let arms = arms.filter(|(one, _)| one.runs == Runs::Plain && !one.is_stream);
+    let arms = arms.filter(|(one, _)| one.execution == Execution::Plain && !one.is_stream);
     let arms = arms.map(|(one, at)| {
         let run = call(definition, one, true);
         let body = body(one, true, &quote!({ #run }));
@@ -325,42 +327,42 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
 
 /// Calls the method with the locals, and answers. `lent`: texts and bytes are borrowed already.
 fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
-    let (whole, name) = (&definition.whole, &method.name);
+    let (self_type, name) = (&definition.self_type, &method.name);
     let (value, reply) = (local("value"), local("reply"));
     let given = given(definition, method, lent);
-    let wait = (method.runs == Runs::Async).then(|| quote!(.await));
-    if method.owed.is_some() {
-        return quote!(<#whole>::#name(self, #(#given,)*) #wait;);
+    let wait = (method.execution == Execution::Async).then(|| quote!(.await));
+    if method.deferred.is_some() {
+        return quote!(<#self_type>::#name(self, #(#given,)*) #wait;);
     }
-    let send = quote_spanned! {at(method.reply_span)=>
+    let send = quote_spanned! {mixed_site_at(method.reply_span)=>
         ::wigwag::__private::Reply::send(#reply, #value);
     };
     quote! {
-        let #value = <#whole>::#name(self, #(#given,)*) #wait;
+        let #value = <#self_type>::#name(self, #(#given,)*) #wait;
         #send
     }
 }
 
 /// What the method is called with, behind `self`.
 fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStream> {
-    let (whole, reply, locals) = (&definition.whole, local("reply"), locals(method));
+    let (self_type, reply, locals) = (&definition.self_type, local("reply"), locals(method));
     let mut given: Vec<_> = method
         .arguments
         .iter()
         .zip(&locals)
-        .map(|(argument, local)| match argument.shape {
-            Shape::Owned => quote!(#local),
-            Shape::Text | Shape::Bytes if lent => quote!(#local),
-            Shape::Text | Shape::Bytes => quote!(&#local),
+        .map(|(argument, local)| match argument.form {
+            ArgumentForm::Owned => quote!(#local),
+            ArgumentForm::Text | ArgumentForm::Bytes if lent => quote!(#local),
+            ArgumentForm::Text | ArgumentForm::Bytes => quote!(&#local),
         })
         .collect();
     // What stands further back is put in first, so that it does not move the other.
-    let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#whole>())));
-    let owed = method.owed.map(|at| {
+    let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#self_type>())));
+    let deferred = method.deferred.map(|at| {
         let kind = if method.is_stream { quote!(Yield) } else { quote!(Owed) };
         (at, quote!(::wigwag::#kind::new(#reply)))
     });
-    let mut own: Vec<_> = this.into_iter().chain(owed).collect();
+    let mut own: Vec<_> = this.into_iter().chain(deferred).collect();
     own.sort_by_key(|(at, _)| *at);
     for (at, value) in own.into_iter().rev() {
         given.insert(at, value);

@@ -11,7 +11,7 @@ use syn::{FnArg, Ident, ItemTrait, ReturnType, TraitItem, TraitItemFn};
 
 use crate::definition::Definition;
 use crate::errors::Errors;
-use crate::method::{Method, at_call};
+use crate::method::{Method, call_site_at};
 use crate::{handler, kind, message, reference, side_by_side};
 
 /// The trait as it is, and what callers need.
@@ -24,17 +24,17 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
         );
     }
     let (name, visibility) = (&block.ident, &block.vis);
-    let interface = Ident::new(&format!("{}Interface", name.unraw()), at_call(name.span()));
-    let whole = interface.to_token_stream();
+    let interface = Ident::new(&format!("{}Interface", name.unraw()), call_site_at(name.span()));
+    let self_type = interface.to_token_stream();
     let calls: Vec<_> = block.items.iter().filter_map(|item| call(item, errors)).collect();
     let mut read = |one: &TraitItemFn| {
-        Method::read(&side_by_side::without(&one.attrs), &one.sig, &whole, errors)
+        Method::read(&side_by_side::without(&one.attrs), &one.sig, &self_type, errors)
     };
     let methods: Vec<_> = calls.iter().map(|one| read(one)).collect();
     if block.items.is_empty() {
         errors.add(name, "an interface needs a call at least");
     }
-    let definition = Definition::new(name.clone(), visibility.clone(), whole, methods, errors);
+    let definition = Definition::new(name.clone(), visibility.clone(), self_type, methods, errors);
     let docs = format!(" Stands for the interface `{name}`, which is a trait and no type.");
     let message = message::expand(&definition);
     let reference = reference::expand(&definition);

@@ -5,16 +5,16 @@ use syn::{GenericArgument, Ident, PathArguments, Type};
 
 /// What makes a type unfit to wait in a mailbox or to travel.
 #[derive(Clone, Copy)]
-pub(crate) enum Unfit {
+pub(crate) enum Unsupported {
     /// A reference, or a lifetime.
-    Borrow,
+    Borrowed,
     /// `impl Trait` or `dyn Trait`.
-    Open,
+    Opaque,
 }
 
 /// Looks for borrows and open types at any depth. What stands in `Here<…>` does not travel, so it
 /// may be anything that lives long enough, which the compiler knows better.
-pub(crate) fn unfit(tokens: TokenStream) -> Option<Unfit> {
+pub(crate) fn unsupported(tokens: TokenStream) -> Option<Unsupported> {
     let mut tokens = tokens.into_iter();
     while let Some(token) = tokens.next() {
         if matches!(&token, TokenTree::Ident(ident) if ident == "Here") {
@@ -22,9 +22,13 @@ pub(crate) fn unfit(tokens: TokenStream) -> Option<Unfit> {
             continue;
         }
         let found = match &token {
-            TokenTree::Punct(punct) if matches!(punct.as_char(), '&' | '\'') => Some(Unfit::Borrow),
-            TokenTree::Ident(ident) if ident == "impl" || ident == "dyn" => Some(Unfit::Open),
-            TokenTree::Group(group) => unfit(group.stream()),
+            TokenTree::Punct(punct) if matches!(punct.as_char(), '&' | '\'') => {
+                Some(Unsupported::Borrowed)
+            }
+            TokenTree::Ident(ident) if ident == "impl" || ident == "dyn" => {
+                Some(Unsupported::Opaque)
+            }
+            TokenTree::Group(group) => unsupported(group.stream()),
             _ => None,
         };
         if found.is_some() {
@@ -54,12 +58,12 @@ fn skip_angles(tokens: &mut impl Iterator<Item = TokenTree>) {
     }
 }
 
-/// Puts `whole` in the place of every `Self`, which means something else in the message.
-pub(crate) fn without_self(tokens: TokenStream, whole: &TokenStream) -> TokenStream {
+/// Puts `self_type` in the place of every `Self`, which means something else in the message.
+pub(crate) fn without_self(tokens: TokenStream, self_type: &TokenStream) -> TokenStream {
     let replace = |token| match token {
-        TokenTree::Ident(ident) if ident == "Self" => whole.clone(),
+        TokenTree::Ident(ident) if ident == "Self" => self_type.clone(),
         TokenTree::Group(group) => {
-            let inner = without_self(group.stream(), whole);
+            let inner = without_self(group.stream(), self_type);
             let mut replaced = proc_macro2::Group::new(group.delimiter(), inner);
             replaced.set_span(group.span());
             TokenTree::from(replaced).into()
@@ -172,22 +176,25 @@ mod tests {
 
     #[test]
     fn borrows_and_open_types_are_found_at_any_depth() {
-        let borrow = |tokens| matches!(unfit(tokens), Some(Unfit::Borrow));
-        let open = |tokens| matches!(unfit(tokens), Some(Unfit::Open));
+        let borrow = |tokens| matches!(unsupported(tokens), Some(Unsupported::Borrowed));
+        let open = |tokens| matches!(unsupported(tokens), Some(Unsupported::Opaque));
         assert!(borrow(quote!(Vec<(u8, &str)>)));
         assert!(borrow(quote!(Cow<'static, str>)));
         assert!(open(quote!(Option<(impl Copy,)>)));
         assert!(open(quote!(Box<dyn Copy>)));
-        assert!(unfit(quote!(Vec<(u8, [String; 4])>)).is_none());
+        assert!(unsupported(quote!(Vec<(u8, [String; 4])>)).is_none());
     }
 
     #[test]
     fn what_stays_here_may_be_anything_and_what_stands_beside_it_not() {
         let job = quote!(Here<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
-        assert!(unfit(job.clone()).is_none());
-        assert!(unfit(quote!(Vec<(wigwag::#job, u8)>)).is_none());
-        assert!(matches!(unfit(quote!((#job, &str))), Some(Unfit::Borrow)));
-        assert!(matches!(unfit(quote!(Result<#job, Box<dyn Error>>)), Some(Unfit::Open)));
+        assert!(unsupported(job.clone()).is_none());
+        assert!(unsupported(quote!(Vec<(wigwag::#job, u8)>)).is_none());
+        assert!(matches!(unsupported(quote!((#job, &str))), Some(Unsupported::Borrowed)));
+        assert!(matches!(
+            unsupported(quote!(Result<#job, Box<dyn Error>>)),
+            Some(Unsupported::Opaque)
+        ));
     }
 
     #[test]

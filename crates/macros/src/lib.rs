@@ -458,7 +458,7 @@ pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
 /// however many others wait. An actor without such handlers is no larger and no slower for them.
 #[proc_macro_attribute]
 pub fn handler(_: TokenStream, item: TokenStream) -> TokenStream {
-    side_by_side::out_of_place(item.into()).into()
+    side_by_side::misplaced(item.into()).into()
 }
 
 /// Runs `async fn main` on a runtime of its own, and closes what is open at the end.

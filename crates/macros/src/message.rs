@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 
 use crate::definition::{Definition, local, locals};
 use crate::fields::{check, take};
-use crate::method::{Method, Shape, at};
+use crate::method::{ArgumentForm, Method, mixed_site_at};
 
 /// The enum and its `impl Message`.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
@@ -68,7 +68,7 @@ fn travels(definition: &Definition) -> TokenStream {
             }
             let kinds = method.arguments.iter().map(|argument| {
                 let kind = &argument.kind;
-                quote_spanned! {at(argument.span)=>
+                quote_spanned! {mixed_site_at(argument.span)=>
                     && <#kind as ::wigwag::__private::Encode>::TRAVELS
                 }
             });
@@ -91,7 +91,7 @@ fn travels(definition: &Definition) -> TokenStream {
 }
 
 fn encode(definition: &Definition) -> TokenStream {
-    let (out, window, place) = (local("out"), local("window"), local("place"));
+    let (out, scratch, place) = (local("out"), local("scratch"), local("place"));
     let small = definition.methods.iter().map(|method| {
         let variant = &method.variant;
         let count = method.arguments.len();
@@ -100,7 +100,7 @@ fn encode(definition: &Definition) -> TokenStream {
         let kinds = method.arguments.iter().map(|argument| &argument.kind);
         let puts = locals.iter().map(|local| {
             quote! {
-                let #place = ::wigwag::__private::Encode::encode_small(#local, #window, #place);
+                let #place = ::wigwag::__private::Encode::encode_small(#local, #scratch, #place);
             }
         });
         quote! {
@@ -111,7 +111,7 @@ fn encode(definition: &Definition) -> TokenStream {
                 if !SMALL {
                     return ::core::option::Option::None;
                 }
-                let #place = ::wigwag::__private::small::put_array(#window, #place, #count);
+                let #place = ::wigwag::__private::small::put_array(#scratch, #place, #count);
                 #(#puts)*
                 ::core::option::Option::Some(#place)
             }
@@ -123,7 +123,7 @@ fn encode(definition: &Definition) -> TokenStream {
         let names = method.arguments.iter().map(|argument| &argument.name);
         let locals = locals(method);
         let puts = method.arguments.iter().zip(&locals).map(|(argument, local)| {
-            quote_spanned! {at(argument.span)=>
+            quote_spanned! {mixed_site_at(argument.span)=>
                 ::wigwag::__private::Encode::encode(#local, #out);
             }
         });
@@ -143,7 +143,7 @@ fn encode(definition: &Definition) -> TokenStream {
         #[inline(always)]
         fn encode_small(
             &self,
-            #window: &mut ::wigwag::__private::small::Window,
+            #scratch: &mut ::wigwag::__private::small::Scratch,
             #place: ::core::primitive::usize,
         ) -> ::core::option::Option<::core::primitive::usize> {
             match self { #(#small)* }
@@ -152,7 +152,7 @@ fn encode(definition: &Definition) -> TokenStream {
 }
 
 fn encode_fixed(definition: &Definition) -> TokenStream {
-    let (window, place) = (local("window"), local("place"));
+    let (scratch, place) = (local("scratch"), local("place"));
     let arms = definition.methods.iter().map(|method| {
         let variant = &method.variant;
         let names = method.arguments.iter().map(|argument| &argument.name);
@@ -160,7 +160,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
         let fixed = fixed(method);
         let puts = locals.iter().map(|local| {
             quote! {
-                let #place = ::wigwag::__private::Encode::put_fixed(#local, #window, #place);
+                let #place = ::wigwag::__private::Encode::put_fixed(#local, #scratch, #place);
             }
         });
         quote! {
@@ -168,7 +168,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
                 if !const { #fixed.is_some() } {
                     return ::core::option::Option::None;
                 }
-                let #place = ::wigwag::__private::fixed::put_mark(#window, #place);
+                let #place = ::wigwag::__private::fixed::put_mark(#scratch, #place);
                 #(#puts)*
                 ::core::option::Option::Some(#place)
             }
@@ -178,7 +178,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
         #[inline(always)]
         fn encode_fixed(
             &self,
-            #window: &mut ::wigwag::__private::small::Window,
+            #scratch: &mut ::wigwag::__private::small::Scratch,
             #place: ::core::primitive::usize,
         ) -> ::core::option::Option<::core::primitive::usize> {
             match self { #(#arms)* }
@@ -190,22 +190,22 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
 pub(crate) fn fixed(method: &Method) -> TokenStream {
     let kinds = method.arguments.iter().map(|argument| {
         let kind = &argument.kind;
-        quote_spanned!(at(argument.span)=> <#kind as ::wigwag::__private::Encode>::FIXED)
+        quote_spanned!(mixed_site_at(argument.span)=> <#kind as ::wigwag::__private::Encode>::FIXED)
     });
-    quote!(::wigwag::__private::fixed::Fixed::all(&[#(#kinds,)*]))
+    quote!(::wigwag::__private::fixed::FixedWidth::all(&[#(#kinds,)*]))
 }
 
 fn decode(definition: &Definition) -> TokenStream {
     let (method, reader) = (local("method"), local("reader"));
     let arms = definition.methods.iter().zip(0u32..).map(|(one, at)| {
         if one.is_stream {
-            return only_here(at);
+            return not_serializable(at);
         }
         let variant = &one.variant;
         let names = one.arguments.iter().map(|argument| &argument.name);
         let locals = locals(one);
-        let whole = quote!(Self::#variant { #(#names: #locals,)* });
-        arm(one, at, false, &whole)
+        let value = quote!(Self::#variant { #(#names: #locals,)* });
+        arm(one, at, false, &value)
     });
     quote! {
         #[inline]
@@ -225,9 +225,9 @@ fn decode(definition: &Definition) -> TokenStream {
 }
 
 /// The arm for method number `at`, which answers with a stream: nobody elsewhere can take it.
-pub(crate) fn only_here(at: u32) -> TokenStream {
+pub(crate) fn not_serializable(at: u32) -> TokenStream {
     quote! {
-        #at => ::core::result::Result::Err(::wigwag::__private::DecodeError::OnlyHere),
+        #at => ::core::result::Result::Err(::wigwag::__private::DecodeError::NotSerializable),
     }
 }
 
@@ -259,7 +259,7 @@ pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStre
     quote! {
         {
             let (#(#locals,)*): (#(#kinds,)*) =
-                if ::wigwag::__private::fixed::begin(#reader, const { #fixed })? {
+                if ::wigwag::__private::fixed::take_mark(#reader, const { #fixed })? {
                     #takes_fixed
                 } else {
                     ::wigwag::__private::nested(#reader, |#reader, #count| {
@@ -287,9 +287,9 @@ pub(crate) fn body_fixed(method: &Method, then: &TokenStream) -> TokenStream {
 
 /// The types that the arguments are read as.
 fn kinds(method: &Method, lend: bool) -> Vec<TokenStream> {
-    let kinds = method.arguments.iter().map(|argument| match argument.shape {
-        Shape::Text if lend => quote!(&::core::primitive::str),
-        Shape::Bytes if lend => quote!(&[::core::primitive::u8]),
+    let kinds = method.arguments.iter().map(|argument| match argument.form {
+        ArgumentForm::Text if lend => quote!(&::core::primitive::str),
+        ArgumentForm::Bytes if lend => quote!(&[::core::primitive::u8]),
         _ => argument.kind.clone(),
     });
     kinds.collect()
@@ -298,7 +298,7 @@ fn kinds(method: &Method, lend: bool) -> Vec<TokenStream> {
 fn takes_fixed(method: &Method) -> TokenStream {
     let reader = local("reader");
     let takes = method.arguments.iter().map(
-        |one| quote_spanned!(at(one.span)=> ::wigwag::__private::Decode::take_fixed(#reader)?),
+        |one| quote_spanned!(mixed_site_at(one.span)=> ::wigwag::__private::Decode::take_fixed(#reader)?),
     );
     quote!((#(#takes,)*))
 }

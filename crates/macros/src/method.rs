@@ -13,7 +13,7 @@ use syn::{
 };
 
 use crate::errors::Errors;
-use crate::kind::{self, Unfit};
+use crate::kind::{self, Unsupported};
 use crate::side_by_side::{self, SideBySide};
 
 /// Arguments of one call. More of them are better off as a struct, which has names at the caller.
@@ -29,12 +29,12 @@ pub(crate) struct Method {
     pub(crate) variant: Ident,
     /// Its docs, and `#[deprecated]`: what the reference's method says as well.
     pub(crate) attributes: Vec<Attribute>,
-    pub(crate) runs: Runs,
+    pub(crate) execution: Execution,
     pub(crate) arguments: Vec<Argument>,
     /// Before which argument the handler takes `&This<Self>`, which no caller gives.
     pub(crate) this: Option<usize>,
     /// Before which argument the handler takes the answer that it owes, as a value.
-    pub(crate) owed: Option<usize>,
+    pub(crate) deferred: Option<usize>,
     /// That answer is a stream, and `reply` the type of its items.
     pub(crate) is_stream: bool,
     /// The type of the reply; `()` if none is written.
@@ -44,7 +44,7 @@ pub(crate) struct Method {
 
 /// How the handler of a call runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runs {
+pub(crate) enum Execution {
     /// As the method that it is.
     Plain,
     /// `async`, with the actor borrowed.
@@ -61,14 +61,14 @@ pub(crate) struct Argument {
     pub(crate) kind: TokenStream,
     /// Where the type is written.
     pub(crate) span: Span,
-    pub(crate) shape: Shape,
+    pub(crate) form: ArgumentForm,
     /// An `Option`, which may be missing at the end.
     pub(crate) is_option: bool,
 }
 
 /// How the handler takes an argument.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum ArgumentForm {
     Owned,
     /// `&str`, a `String` in the message.
     Text,
@@ -77,16 +77,16 @@ pub(crate) enum Shape {
 }
 
 /// Where a type is written, for code that counts as the macro's.
-pub(crate) fn at(span: Span) -> Span {
+pub(crate) fn mixed_site_at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
 impl Method {
-    /// Reads a method that takes `self` in some form. `whole` is what `Self` stands for.
+    /// Reads a method that takes `self` in some form. `self_type` is what `Self` stands for.
     pub(crate) fn read(
         attributes: &[Attribute],
         signature: &Signature,
-        whole: &TokenStream,
+        self_type: &TokenStream,
         errors: &mut Errors,
     ) -> Method {
         let name = signature.ident.clone();
@@ -96,24 +96,26 @@ impl Method {
         let side_by_side = SideBySide::read(attributes, signature, errors);
         let is_async = signature.asyncness.is_some();
         let mut arguments = Vec::new();
-        let (mut this, mut owed) = (None, None);
+        let (mut this, mut deferred) = (None, None);
         for input in &signature.inputs {
             match input {
                 FnArg::Receiver(receiver) => check_receiver(receiver, errors),
                 FnArg::Typed(typed) if this.is_none() && is_this(&typed.ty) => {
                     this = Some(arguments.len());
                 }
-                FnArg::Typed(typed) if owed.is_none() && Later::read(&typed.ty).is_some() => {
-                    owed = Later::read(&typed.ty).map(|later| (arguments.len(), later));
+                FnArg::Typed(typed)
+                    if deferred.is_none() && DeferredReply::read(&typed.ty).is_some() =>
+                {
+                    deferred = DeferredReply::read(&typed.ty).map(|later| (arguments.len(), later));
                 }
-                FnArg::Typed(typed) if Later::read(&typed.ty).is_some() => errors
+                FnArg::Typed(typed) if DeferredReply::read(&typed.ty).is_some() => errors
                     .add(&typed.ty, "a call has one reply: take one `Owed<…>` or one `Yield<…>`"),
                 FnArg::Typed(typed) => {
-                    arguments.extend(Argument::read(typed, is_async, whole, errors));
+                    arguments.extend(Argument::read(typed, is_async, self_type, errors));
                 }
             }
         }
-        let own = usize::from(this.is_some()) + usize::from(owed.is_some());
+        let own = usize::from(this.is_some()) + usize::from(deferred.is_some());
         if let Some(first_too_many) = signature.inputs.iter().nth(ARGUMENTS_MAX + 1 + own) {
             errors.add(
                 first_too_many,
@@ -125,28 +127,28 @@ impl Method {
         }
         let later = side_by_side.as_ref().and_then(|_| side_by_side::awaited(&signature.output));
         let (mut reply, mut reply_span) = match (later, &side_by_side) {
-            (Some(later), _) => read_type(later, whole, errors),
+            (Some(later), _) => read_type(later, self_type, errors),
             // What is written instead was refused.
             (None, Some(_)) => (quote!(()), name.span()),
-            (None, None) => read_reply(&signature.output, &name, whole, errors),
+            (None, None) => read_reply(&signature.output, &name, self_type, errors),
         };
-        if let Some((_, later)) = &owed {
+        if let Some((_, later)) = &deferred {
             later.check(side_by_side.is_some(), &signature.output, errors);
-            (reply, reply_span) = read_type(later.reply, whole, errors);
+            (reply, reply_span) = read_type(later.reply, self_type, errors);
         }
-        let runs = match &side_by_side {
-            Some(side_by_side) => Runs::SideBySide(side_by_side.key_at(&arguments, errors)),
-            None if is_async => Runs::Async,
-            None => Runs::Plain,
+        let execution = match &side_by_side {
+            Some(side_by_side) => Execution::SideBySide(side_by_side.key_at(&arguments, errors)),
+            None if is_async => Execution::Async,
+            None => Execution::Plain,
         };
         Method {
             variant: variant(&name, errors),
             attributes: kept(attributes),
-            runs,
+            execution,
             arguments,
             this,
-            is_stream: owed.as_ref().is_some_and(|(_, later)| later.name == "Yield"),
-            owed: owed.map(|(at, _)| at),
+            is_stream: deferred.as_ref().is_some_and(|(_, later)| later.name == "Yield"),
+            deferred: deferred.map(|(at, _)| at),
             reply,
             reply_span,
             name,
@@ -164,7 +166,7 @@ impl Argument {
     fn read(
         typed: &PatType,
         is_async: bool,
-        whole: &TokenStream,
+        self_type: &TokenStream,
         errors: &mut Errors,
     ) -> Option<Argument> {
         if let Some(cfg) = typed.attrs.iter().find(|one| is_cfg(one)) {
@@ -183,12 +185,12 @@ impl Argument {
                 return None;
             }
         };
-        name.set_span(at_call(name.span()));
+        name.set_span(call_site_at(name.span()));
         let written = kind::inner(&typed.ty);
-        let shape = borrowed_shape(written);
-        if shape != Shape::Owned && is_async {
-            let (borrowed, owned) = match shape {
-                Shape::Bytes => ("&[u8]", "Bytes"),
+        let form = borrowed_form(written);
+        if form != ArgumentForm::Owned && is_async {
+            let (borrowed, owned) = match form {
+                ArgumentForm::Bytes => ("&[u8]", "Bytes"),
                 _ => ("&str", "String"),
             };
             errors.add(
@@ -199,29 +201,29 @@ impl Argument {
                 ),
             );
         }
-        let kind = match shape {
-            Shape::Text => quote!(::std::string::String),
-            Shape::Bytes => quote!(::wigwag::__private::Bytes),
-            Shape::Owned => {
+        let kind = match form {
+            ArgumentForm::Text => quote!(::std::string::String),
+            ArgumentForm::Bytes => quote!(::wigwag::__private::Bytes),
+            ArgumentForm::Owned => {
                 check_owned(written, errors);
-                kind::without_self(written.to_token_stream(), whole)
+                kind::without_self(written.to_token_stream(), self_type)
             }
         };
         Some(Argument {
             name,
             kind,
             span: written.span(),
-            shape,
+            form,
             is_option: kind::is_option(written),
         })
     }
 
     /// The type in the schema: the same for a text that is lent and one that is given.
     pub(crate) fn spelled(&self) -> String {
-        match self.shape {
-            Shape::Text => "String".into(),
-            Shape::Bytes => "Bytes".into(),
-            Shape::Owned => kind::spelled(self.kind.clone()),
+        match self.form {
+            ArgumentForm::Text => "String".into(),
+            ArgumentForm::Bytes => "Bytes".into(),
+            ArgumentForm::Owned => kind::spelled(self.kind.clone()),
         }
     }
 }
@@ -235,19 +237,21 @@ fn is_this(written: &Type) -> bool {
 }
 
 /// `Owed<R>` or `Yield<R>`: the reply as a value.
-struct Later<'t> {
+struct DeferredReply<'t> {
     name: &'static str,
     reply: &'t Type,
 }
 
-impl Later<'_> {
-    fn read(written: &Type) -> Option<Later<'_>> {
+impl DeferredReply<'_> {
+    fn read(written: &Type) -> Option<DeferredReply<'_>> {
         let Type::Path(path) = kind::inner(written) else { return None };
         let last = path.path.segments.last()?;
         let name = ["Owed", "Yield"].into_iter().find(|name| last.ident == name)?;
         let PathArguments::AngleBracketed(given) = &last.arguments else { return None };
         match given.args.first()? {
-            GenericArgument::Type(reply) if given.args.len() == 1 => Some(Later { name, reply }),
+            GenericArgument::Type(reply) if given.args.len() == 1 => {
+                Some(DeferredReply { name, reply })
+            }
             _ => None,
         }
     }
@@ -273,29 +277,29 @@ impl Later<'_> {
 }
 
 /// `&str` and `&[u8]` may be lent to a plain handler.
-fn borrowed_shape(written: &Type) -> Shape {
+fn borrowed_form(written: &Type) -> ArgumentForm {
     let Type::Reference(reference) = written else {
-        return Shape::Owned;
+        return ArgumentForm::Owned;
     };
     if reference.lifetime.is_some() || reference.mutability.is_some() {
-        return Shape::Owned;
+        return ArgumentForm::Owned;
     }
     let is = |kind: &Type, name: &str| matches!(kind, Type::Path(path) if path.path.is_ident(name));
     match kind::inner(&reference.elem) {
-        text if is(text, "str") => Shape::Text,
-        Type::Slice(slice) if is(&slice.elem, "u8") => Shape::Bytes,
-        _ => Shape::Owned,
+        text if is(text, "str") => ArgumentForm::Text,
+        Type::Slice(slice) if is(&slice.elem, "u8") => ArgumentForm::Bytes,
+        _ => ArgumentForm::Owned,
     }
 }
 
 fn check_owned(written: &Type, errors: &mut Errors) {
-    match kind::unfit(written.to_token_stream()) {
-        Some(Unfit::Borrow) => errors.add(
+    match kind::unsupported(written.to_token_stream()) {
+        Some(Unsupported::Borrowed) => errors.add(
             written,
             "an argument waits in a mailbox and may come from elsewhere, so it owns what it holds: \
              take an owned type (only &str and &[u8] are lent to plain handlers)",
         ),
-        Some(Unfit::Open) => errors.add(
+        Some(Unsupported::Opaque) => errors.add(
             written,
             "an argument has one type that both ends know: name it instead of `impl` or `dyn`",
         ),
@@ -306,28 +310,28 @@ fn check_owned(written: &Type, errors: &mut Errors) {
 fn read_reply(
     output: &ReturnType,
     name: &Ident,
-    whole: &TokenStream,
+    self_type: &TokenStream,
     errors: &mut Errors,
 ) -> (TokenStream, Span) {
     match output {
-        ReturnType::Type(_, written) => read_type(written, whole, errors),
+        ReturnType::Type(_, written) => read_type(written, self_type, errors),
         ReturnType::Default => (quote!(()), name.span()),
     }
 }
 
-fn read_type(written: &Type, whole: &TokenStream, errors: &mut Errors) -> (TokenStream, Span) {
-    match kind::unfit(written.to_token_stream()) {
-        Some(Unfit::Borrow) => errors.add(
+fn read_type(written: &Type, self_type: &TokenStream, errors: &mut Errors) -> (TokenStream, Span) {
+    match kind::unsupported(written.to_token_stream()) {
+        Some(Unsupported::Borrowed) => errors.add(
             written,
             "a reply leaves the actor, so it owns what it holds: return an owned type",
         ),
-        Some(Unfit::Open) => errors.add(
+        Some(Unsupported::Opaque) => errors.add(
             written,
             "a reply has one type that both ends know: name it instead of `impl` or `dyn`",
         ),
         None => {}
     }
-    let reply = kind::without_self(written.to_token_stream(), whole);
+    let reply = kind::without_self(written.to_token_stream(), self_type);
     (reply, written.span())
 }
 
@@ -410,11 +414,11 @@ fn variant(name: &Ident, errors: &mut Errors) -> Ident {
         );
         text = "Unnamed".into();
     }
-    Ident::new(&text, at_call(name.span()))
+    Ident::new(&text, call_site_at(name.span()))
 }
 
 /// A place in the user's code, for names that others will write: they count as the macro's and can
 /// be seen.
-pub(crate) fn at_call(span: Span) -> Span {
+pub(crate) fn call_site_at(span: Span) -> Span {
     Span::call_site().located_at(span)
 }

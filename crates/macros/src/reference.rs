@@ -4,11 +4,11 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::definition::{Definition, local};
-use crate::method::{Argument, Method, Shape, at_call};
+use crate::method::{Argument, ArgumentForm, Method, call_site_at};
 
 /// The newtype over `Ref` and its methods.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
-    let (whole, message) = (&definition.whole, &definition.message);
+    let (self_type, message) = (&definition.self_type, &definition.message);
     let (reference, visibility) = (&definition.reference, &definition.visibility);
     let name = definition.spelled();
     let docs =
@@ -19,7 +19,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     quote! {
         #[doc = #docs]
         #[allow(private_interfaces, reason = "the actor's type may be the crate's own")]
-        #visibility struct #reference(::wigwag::__private::Ref<#whole>);
+        #visibility struct #reference(::wigwag::__private::Ref<#self_type>);
 
         #[allow(dead_code, private_interfaces, reason = "there whether called or not")]
         impl #reference {
@@ -27,7 +27,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
 
             /// A call of a message that came back.
             #[inline]
-            pub fn call<R>(&self, message: #message) -> ::wigwag::__private::Call<'_, #whole, R> {
+            pub fn call<R>(&self, message: #message) -> ::wigwag::__private::Call<'_, #self_type, R> {
                 ::wigwag::__private::Call::new(&self.0, message)
             }
 
@@ -37,7 +37,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
                 &self,
                 most: usize,
             ) -> ::core::result::Result<
-                ::wigwag::Pipeline<#whole, R, C>,
+                ::wigwag::Pipeline<#self_type, R, C>,
                 ::wigwag::CallError,
             > {
                 self.0.pipeline(most)
@@ -53,17 +53,17 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
         }
 
         #[automatically_derived]
-        impl ::core::convert::From<::wigwag::__private::Ref<#whole>> for #reference {
+        impl ::core::convert::From<::wigwag::__private::Ref<#self_type>> for #reference {
             #[inline]
-            fn from(#inner: ::wigwag::__private::Ref<#whole>) -> Self {
+            fn from(#inner: ::wigwag::__private::Ref<#self_type>) -> Self {
                 Self(#inner)
             }
         }
 
         #[automatically_derived]
-        impl ::core::convert::AsRef<::wigwag::__private::Ref<#whole>> for #reference {
+        impl ::core::convert::AsRef<::wigwag::__private::Ref<#self_type>> for #reference {
             #[inline]
-            fn as_ref(&self) -> &::wigwag::__private::Ref<#whole> {
+            fn as_ref(&self) -> &::wigwag::__private::Ref<#self_type> {
                 &self.0
             }
         }
@@ -81,13 +81,13 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
 
 /// What lets a reference be an argument or a reply: whether it travels is said in one place, for all.
 fn value(definition: &Definition) -> TokenStream {
-    let (whole, reference) = (&definition.whole, &definition.reference);
+    let (self_type, reference) = (&definition.self_type, &definition.reference);
     let (out, reader) = (local("out"), local("reader"));
     quote! {
         #[automatically_derived]
         impl ::wigwag::__private::Encode for #reference {
             const TRAVELS: ::core::primitive::bool =
-                <::wigwag::__private::Ref<#whole> as ::wigwag::__private::Encode>::TRAVELS;
+                <::wigwag::__private::Ref<#self_type> as ::wigwag::__private::Encode>::TRAVELS;
 
             #[inline]
             fn encode(&self, #out: &mut ::wigwag::__private::Buffer) {
@@ -108,10 +108,10 @@ fn value(definition: &Definition) -> TokenStream {
 }
 
 fn call(definition: &Definition, method: &Method) -> TokenStream {
-    let (whole, message) = (&definition.whole, &definition.message);
+    let (self_type, message) = (&definition.self_type, &definition.message);
     let (variant, reply) = (&method.variant, &method.reply);
     let mut name = method.name.clone();
-    name.set_span(at_call(name.span()));
+    name.set_span(call_site_at(name.span()));
     let attributes = &method.attributes;
     let missing = (!attributes.iter().any(|one| one.path().is_ident("doc"))).then(|| {
         let docs = format!(" The call `{name}`.");
@@ -119,16 +119,16 @@ fn call(definition: &Definition, method: &Method) -> TokenStream {
     });
     let parameters = method.arguments.iter().map(|argument| {
         let (name, kind) = (&argument.name, &argument.kind);
-        match argument.shape {
-            Shape::Owned => quote!(#name: #kind),
-            Shape::Text => quote!(#name: &::core::primitive::str),
-            Shape::Bytes => quote!(#name: &[::core::primitive::u8]),
+        match argument.form {
+            ArgumentForm::Owned => quote!(#name: #kind),
+            ArgumentForm::Text => quote!(#name: &::core::primitive::str),
+            ArgumentForm::Bytes => quote!(#name: &[::core::primitive::u8]),
         }
     });
     let fields = method.arguments.iter().map(field);
     let kind = match method.is_stream {
-        true => quote!(::wigwag::Streaming<#whole, #reply>),
-        false => quote!(::wigwag::__private::Call<'_, #whole, #reply>),
+        true => quote!(::wigwag::Streaming<#self_type, #reply>),
+        false => quote!(::wigwag::__private::Call<'_, #self_type, #reply>),
     };
     quote! {
         #missing
@@ -142,9 +142,9 @@ fn call(definition: &Definition, method: &Method) -> TokenStream {
 
 fn field(argument: &Argument) -> TokenStream {
     let name = &argument.name;
-    match argument.shape {
-        Shape::Owned => quote!(#name: #name),
-        Shape::Text => quote!(#name: ::std::string::String::from(#name)),
-        Shape::Bytes => quote!(#name: ::wigwag::__private::Bytes::copy_from_slice(#name)),
+    match argument.form {
+        ArgumentForm::Owned => quote!(#name: #name),
+        ArgumentForm::Text => quote!(#name: ::std::string::String::from(#name)),
+        ArgumentForm::Bytes => quote!(#name: ::wigwag::__private::Bytes::copy_from_slice(#name)),
     }
 }

@@ -90,7 +90,7 @@ pub(crate) fn without(attributes: &[Attribute]) -> Vec<Attribute> {
 }
 
 /// The attribute was not read by `#[wigwag::actor]`.
-pub(crate) fn out_of_place(item: TokenStream) -> TokenStream {
+pub(crate) fn misplaced(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     errors.add_at(
         Span::call_site(),
@@ -137,7 +137,7 @@ pub(crate) fn awaited(output: &ReturnType) -> Option<&Type> {
 }
 
 /// The block without the attribute, which was read, and with all bounds of what it gives back.
-pub(crate) fn written_out(block: &ItemImpl) -> ItemImpl {
+pub(crate) fn desugared(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
     for item in &mut block.items {
         if !crate::actor::is_call(item) {

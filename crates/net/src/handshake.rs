@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use wigwag_wire::header::HEADER_BYTES;
-use wigwag_wire::machine::HANDSHAKE_MAX;
+use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{Header, HeaderError, ProtocolNumber, ReadBuf};
 
 use crate::error::{NetError, NetErrorKind};

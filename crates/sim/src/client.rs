@@ -5,7 +5,7 @@
 
 use wigwag_link::frame::Frame;
 
-use wigwag_link::{Limits, Sender, write};
+use wigwag_link::{Limits, SendHalf, write};
 use wigwag_wire::Buffer;
 
 use crate::check::Violation;
@@ -127,7 +127,7 @@ impl Client {
     }
 
     /// One turn of its senders.
-    pub fn turn(&mut self, sender: &mut Sender, shared: &mut Shared) -> Result<(), Violation> {
+    pub fn turn(&mut self, sender: &mut SendHalf, shared: &mut Shared) -> Result<(), Violation> {
         if self.may_attach() && shared.random.chance(50) {
             self.attach(sender, shared);
         }
@@ -154,7 +154,7 @@ impl Client {
         self.call_one_by_one(at, sender, shared)
     }
 
-    fn attach(&mut self, sender: &mut Sender, shared: &mut Shared) {
+    fn attach(&mut self, sender: &mut SendHalf, shared: &mut Shared) {
         let Some(channel) = sender.open_channel() else {
             self.no_channel = true;
             return;
@@ -177,7 +177,7 @@ impl Client {
         });
     }
 
-    fn cancel(&mut self, sender: &mut Sender, shared: &mut Shared) {
+    fn cancel(&mut self, sender: &mut SendHalf, shared: &mut Shared) {
         if self.asked.is_empty() {
             return;
         }

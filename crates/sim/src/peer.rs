@@ -1,22 +1,22 @@
 //! What a node is on one connection, without sockets: SP header, framing, PAIR1, opening, session.
 //!
-//! The node wires the same parts to a socket under locks; here they are one [`Machine`]. The
+//! The node wires the same parts to a socket under locks; here they are one [`StateMachine`]. The
 //! reader of the events drives the application, and tells the machine with [`Peer::fail`] when the
 //! other side broke a rule. A [`Session`] outlives its connection: it is taken from one end and given
 //! to the next.
 
 use core::fmt;
 
-use wigwag_link::batch::Header as BatchHeader;
+use wigwag_link::batch::BatchHeader;
 use wigwag_link::limits::OPENING_BYTES_MAX;
 use wigwag_link::opening::{Opened, Opening, Resumed, Step};
-use wigwag_link::receiver::Incoming;
+use wigwag_link::recv_half::Incoming;
 use wigwag_link::resume::{Claim, PROOF_BYTES};
-use wigwag_link::{Identity, Limits, LinkError, Receiver, Sender};
+use wigwag_link::{Identity, Limits, LinkError, RecvHalf, SendHalf};
 use wigwag_wire::header::{HEADER_BYTES, HeaderError};
-use wigwag_wire::machine::HANDSHAKE_MAX;
+use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{
-    Batch, Buffer, Framing, FramingError, Header, Machine, ProtocolNumber, ReadBuf, Time,
+    Batch, Buffer, Framing, FramingError, Header, ProtocolNumber, ReadBuf, StateMachine, Time,
 };
 
 mod faults;
@@ -112,7 +112,7 @@ pub struct Arrived<'a> {
     /// The frames.
     pub incoming: Incoming<'a>,
     /// The sending half; the batch's ack was taken into account already.
-    pub sender: &'a mut Sender,
+    pub sender: &'a mut SendHalf,
     /// The ack has opened the window for calls that was closed before.
     pub has_room: bool,
 }
@@ -159,7 +159,7 @@ impl Peer {
                 (opening, Some(hello))
             }
             Role::Returning => {
-                let (opening, hello) = Opening::dial_again(identity);
+                let (opening, hello) = Opening::redial(identity);
                 (opening, Some(hello))
             }
             Role::Listener { .. } => (Opening::listen(identity), None),
@@ -188,7 +188,7 @@ impl Peer {
     }
 
     /// The sending half, once the session is open.
-    pub fn sender(&mut self) -> Option<&mut Sender> {
+    pub fn sender(&mut self) -> Option<&mut SendHalf> {
         match &mut self.stage {
             Stage::Open(session) => Some(&mut session.sender),
             Stage::Greeting | Stage::Opening | Stage::Left => None,
@@ -196,7 +196,7 @@ impl Peer {
     }
 
     /// The reading half, once the session is open.
-    pub fn receiver(&self) -> Option<&Receiver> {
+    pub fn receiver(&self) -> Option<&RecvHalf> {
         match &self.stage {
             Stage::Open(session) => Some(&session.receiver),
             Stage::Greeting | Stage::Opening | Stage::Left => None,
@@ -254,7 +254,7 @@ impl Peer {
     /// The other side broke a rule: what it is to be told goes out with the next output.
     pub fn fail(&mut self, error: &PeerError) {
         let told = match error {
-            PeerError::Link(error) => error.code_to_tell(),
+            PeerError::Link(error) => error.close_code(),
             PeerError::Header(_) | PeerError::Framing(_) | PeerError::Late => None,
         };
         let Some((code, rule)) = told else { return };
@@ -306,7 +306,7 @@ impl Peer {
                     continue;
                 }
                 Step::Wait => continue,
-                Step::Asked => {
+                Step::OpenRequested => {
                     let Role::Listener { token, ttl_ms } = self.role else {
                         continue;
                     };
@@ -315,12 +315,14 @@ impl Peer {
                     opened
                 }
                 Step::Opened(opened) => opened,
-                Step::Known => return Ok(Some(Event::Known)),
-                Step::Claimed(claim, proof) => return Ok(Some(Event::Claimed(claim, proof))),
+                Step::PeerKnown => return Ok(Some(Event::Known)),
+                Step::ResumeRequested(claim, proof) => {
+                    return Ok(Some(Event::Claimed(claim, proof)));
+                }
                 Step::Resumed(resumed) => return Ok(Some(Event::Resumed(resumed))),
             };
-            let receiver = Receiver::new(&self.limits);
-            let sender = Sender::new(&self.limits, opened.peer.limits, now);
+            let receiver = RecvHalf::new(&self.limits);
+            let sender = SendHalf::new(&self.limits, opened.peer.limits, now);
             self.stage = Stage::Open(Box::new(Session::new(receiver, sender)));
             return Ok(Some(Event::Opened(opened)));
         }
@@ -357,7 +359,7 @@ impl Peer {
     }
 }
 
-impl Machine for Peer {
+impl StateMachine for Peer {
     type Event<'a> = Event<'a>;
     type Error = PeerError;
 
@@ -369,7 +371,7 @@ impl Machine for Peer {
         self.look_at_clock(now);
         self.note_accepted(now);
         if let Stage::Open(session) = &mut self.stage {
-            session.sender.heard(now);
+            session.sender.bytes_received(now);
         }
         if matches!(self.stage, Stage::Greeting) && !self.receive_header(input)? {
             return Ok(None);
@@ -414,12 +416,12 @@ impl Machine for Peer {
         session.sender.take_output(&mut session.outgoing, self.now);
         session.keep();
         let outgoing = &mut session.outgoing;
-        if outgoing.taken.first_seq < self.faults.replies_lost_before {
-            outgoing.taken.segments.iter_mut().for_each(lose_replies);
+        if outgoing.sequenced.first_seq < self.faults.replies_lost_before {
+            outgoing.sequenced.segments.iter_mut().for_each(lose_replies);
         }
         if !outgoing.is_empty() {
             Peer::put_message(self.framing, batch, outgoing.len(), outgoing.head.as_slice());
-            outgoing.taken.segments.drain(..).for_each(|segment| batch.segment(segment));
+            outgoing.sequenced.segments.drain(..).for_each(|segment| batch.segment(segment));
         }
     }
 

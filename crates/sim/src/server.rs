@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
-use wigwag_link::{Code, Limits, Sender, write};
+use wigwag_link::{Code, Limits, SendHalf, write};
 
 use crate::check::{Violation, must};
 use crate::content::CallId;
@@ -100,7 +100,7 @@ impl Server {
     }
 
     /// Nothing happens any more: each sender has more than half of its window again.
-    pub fn credit_is_back(&self, sender: &mut Sender) -> Result<(), Violation> {
+    pub fn credit_is_back(&self, sender: &mut SendHalf) -> Result<(), Violation> {
         for lane in self.lanes.iter().filter(|lane| lane.living) {
             let Some(grant) = sender.granted(lane.channel) else {
                 return Err(Violation::new("an open channel has a grant", lane.channel));
@@ -114,14 +114,14 @@ impl Server {
     }
 
     /// Each living channel, with the units that its sender may use and the calls that were handled.
-    pub fn counts(&self, sender: &mut Sender) -> Vec<(u64, u64, u64)> {
+    pub fn counts(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
         let living = self.lanes.iter().filter(|lane| lane.living);
         let mut units = |lane: &Lane| Some(sender.granted(lane.channel)?.announced() - lane.used);
         living.filter_map(|lane| Some((lane.channel, units(lane)?, lane.taken))).collect()
     }
 
     /// The session goes on over another connection.
-    pub fn resumed(&mut self, sender: &mut Sender) {
+    pub fn resumed(&mut self, sender: &mut SendHalf) {
         if self.mutant != Some(Mutant::CreditByDelta) {
             return;
         }
@@ -144,7 +144,7 @@ impl Server {
         &mut self,
         frame: Frame<'_>,
         body: usize,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         match frame {
@@ -154,7 +154,7 @@ impl Server {
                 Ok(())
             }
             Frame::Need { channel, limit_wanted } => {
-                sender.needed(channel, limit_wanted);
+                sender.need_received(channel, limit_wanted);
                 Ok(())
             }
             Frame::Cancel { slot, generation } => {
@@ -186,7 +186,7 @@ impl Server {
         &mut self,
         channel: u64,
         target: &[u8],
-        sender: &mut Sender,
+        sender: &mut SendHalf,
     ) -> Result<(), Violation> {
         let limit = sender
             .grant(channel, self.limits.initial_units)
@@ -216,7 +216,7 @@ impl Server {
 
     /// The sender is done. What lies in the lane is still handled. A DETACH that crossed our own
     /// DETACHED gets no second one: its number may be in use again.
-    fn detach(&mut self, channel: u64, sender: &mut Sender) {
+    fn detach(&mut self, channel: u64, sender: &mut SendHalf) {
         let Some(Inbound::Open(at)) = self.inbound.get(&channel).copied() else {
             return;
         };
@@ -235,7 +235,7 @@ impl Server {
         arguments: &[u8],
         units: u64,
         asker: Option<(u32, u32)>,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         let at = match self.inbound.get(&channel) {

@@ -4,9 +4,9 @@
 //! and then there is quiet: every session goes on until all is done, or ends on both sides with a
 //! fate for each call.
 
-use wigwag_link::resume::Proved;
+use wigwag_link::resume::VerifiedClaim;
 use wigwag_link::{Code, LinkError};
-use wigwag_wire::{Machine, Time};
+use wigwag_wire::{StateMachine, Time};
 
 use crate::check::{Oracle, Totals, Violation, must};
 use crate::client::{Client, Fates};
@@ -362,12 +362,12 @@ impl World {
                 self.lost(at, side);
                 Ok(())
             }
-            PeerError::Link(LinkError::ToldByPeer { code: Code::BYE, .. }) => {
+            PeerError::Link(LinkError::ClosedByPeer { code: Code::BYE, .. }) => {
                 self.pairs[pair][side as usize].said_goodbye = true;
                 self.end_session(pair, side);
                 Ok(())
             }
-            PeerError::Link(LinkError::ToldByPeer { code, .. })
+            PeerError::Link(LinkError::ClosedByPeer { code, .. })
                 if [Code::SESSION_UNKNOWN, Code::TOKEN_BAD].contains(code) =>
             {
                 self.turned_away(at, *code)

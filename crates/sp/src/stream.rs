@@ -6,10 +6,10 @@
 
 use bytes::Bytes;
 use wigwag_wire::header::HEADER_BYTES;
-use wigwag_wire::machine::HANDSHAKE_MAX;
+use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{
-    Batch, Buffer, Framing, FramingError, Header, HeaderError, Machine, ProtocolNumber, ReadBuf,
-    Time,
+    Batch, Buffer, Framing, FramingError, Header, HeaderError, ProtocolNumber, ReadBuf,
+    StateMachine, Time,
 };
 
 use crate::limits::{
@@ -137,7 +137,7 @@ impl Stream {
     }
 }
 
-impl Machine for Stream {
+impl StateMachine for Stream {
     type Event<'a> = Event;
     type Error = StreamError;
 

@@ -60,8 +60,10 @@ fn mend(error: &LinkError) -> &'static str {
         LinkError::NotWigwag => "dial a wigwag node, or use a Pair socket for this peer",
         LinkError::Misbehaved { code: Code::VERSION, .. } => "use releases that share a version",
         LinkError::Misbehaved { .. } => "look at the peer's version: it breaks the protocol",
-        LinkError::ToldByPeer { code: Code::TOO_MANY, .. } => "close sessions that are not needed",
-        LinkError::ToldByPeer { .. } => "the peer's reason says what it wants",
+        LinkError::ClosedByPeer { code: Code::TOO_MANY, .. } => {
+            "close sessions that are not needed"
+        }
+        LinkError::ClosedByPeer { .. } => "the peer's reason says what it wants",
         _ => "look at the peer's log",
     }
 }

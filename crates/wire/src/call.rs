@@ -4,9 +4,9 @@
 //! asker, the method, and the arguments. A lane keeps the calls of a session as they came and reads
 //! each one when its turn has come; so a call is decoded once, straight into its handler.
 
-use crate::fixed::Fixed;
-use crate::run::{Items, Run, is_run};
-use crate::small::{SMALL_BYTES_MAX, Window, put_numbers, store};
+use crate::fixed::FixedWidth;
+use crate::run::{Run, RunItems, is_run};
+use crate::small::{SMALL_BYTES_MAX, Scratch, put_numbers, store};
 use crate::{Buffer, Encode, Reader, varint};
 
 /// The kind of a call that wants no answer.
@@ -27,7 +27,7 @@ pub const REPLIES: u8 = 0xA2;
 /// Where a body must end whose length is one byte.
 const SMALL_BODY_END: usize = 0x7F + 2;
 
-/// Appends a frame whose body is short: `body` writes it into the window from the place it is given
+/// Appends a frame whose body is short: `body` writes it into the scratch from the place it is given
 /// and says where it ends. One write to the buffer's length for all of it; gives the length of the
 /// frame's body. `None`, from `body` or because a number is too wide: nothing was written.
 #[inline(always)]
@@ -35,7 +35,7 @@ pub fn small<const N: usize>(
     out: &mut Buffer,
     kind: u8,
     numbers: [u64; N],
-    body: impl FnOnce(&mut Window, usize) -> Option<usize>,
+    body: impl FnOnce(&mut Scratch, usize) -> Option<usize>,
 ) -> Option<usize> {
     let room = out.room();
     let at = put_numbers(room.place, numbers)?;
@@ -59,7 +59,8 @@ pub fn small_reply<T: Encode>(
         return None;
     }
     let numbers = [u64::from(slot), u64::from(generation)];
-    let body = small(out, REPLY, numbers, |window, place| Some(value.encode_small(window, place)));
+    let body =
+        small(out, REPLY, numbers, |scratch, place| Some(value.encode_small(scratch, place)));
     Some(body.unwrap_or_else(|| wide_reply(out, (slot, generation), value)))
 }
 
@@ -71,7 +72,7 @@ fn wide_reply<T: Encode>(out: &mut Buffer, (slot, generation): (u32, u32), value
     out.put([REPLY, 0], 2);
     varint::put(out, slot.into());
     varint::put(out, generation.into());
-    out.small(|window| value.encode_small(window, 0));
+    out.small(|scratch| value.encode_small(scratch, 0));
     // Two numbers of five bytes and the longest value: below 0x80.
     let body = out.len() - start - 2;
     out.set(start + 1, body as u8);
@@ -80,7 +81,7 @@ fn wide_reply<T: Encode>(out: &mut Buffer, (slot, generation): (u32, u32), value
 
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Call<'a> {
+pub struct EncodedCall<'a> {
     /// The method's number.
     pub method: u32,
     /// Slot and generation of an ask.
@@ -95,7 +96,7 @@ pub struct Call<'a> {
 pub struct Calls<'a> {
     rest: &'a [u8],
     /// What is left of a run, and the method of its calls.
-    items: Items<'a>,
+    items: RunItems<'a>,
     method: u32,
     /// Its calls are asks: who asks next.
     asks: bool,
@@ -120,7 +121,7 @@ impl<'a> Calls<'a> {
     }
 
     #[inline(never)]
-    fn parse(&mut self) -> Option<Call<'a>> {
+    fn parse(&mut self) -> Option<EncodedCall<'a>> {
         let mut whole = Reader::new(core::mem::take(&mut self.rest));
         let kind = whole.u8().ok()?;
         let length = usize::try_from(varint::take(&mut whole).ok()?).ok()?;
@@ -139,10 +140,10 @@ impl<'a> Calls<'a> {
         // A number that no method has stays one.
         let method = u32::try_from(varint::take(&mut body).ok()?).unwrap_or(u32::MAX);
         self.rest = whole.take_rest();
-        Some(Call { method, asker, arguments: body.take_rest() })
+        Some(EncodedCall { method, asker, arguments: body.take_rest() })
     }
 
-    fn begin(&mut self, run: Run<'a>, rest: &'a [u8]) -> Option<Call<'a>> {
+    fn begin(&mut self, run: Run<'a>, rest: &'a [u8]) -> Option<EncodedCall<'a>> {
         self.rest = rest;
         self.items = run.items;
         self.asks = run.asker.is_some();
@@ -153,11 +154,11 @@ impl<'a> Calls<'a> {
 
     /// The next call of a run.
     #[inline(always)]
-    fn item(&mut self) -> Option<Call<'a>> {
+    fn item(&mut self) -> Option<EncodedCall<'a>> {
         let arguments = self.items.next()?;
         let asker = self.asks.then_some((self.slot, self.generation));
         self.slot = self.slot.wrapping_add(1);
-        Some(Call { method: self.method, asker, arguments })
+        Some(EncodedCall { method: self.method, asker, arguments })
     }
 }
 
@@ -165,7 +166,7 @@ impl<'a> Calls<'a> {
 /// them too, those that were not taken are left to the [`Calls`] that they come from.
 #[derive(Debug)]
 pub struct CallRun<'c, 'a> {
-    items: Items<'a>,
+    items: RunItems<'a>,
     slot: u32,
     calls: &'c mut Calls<'a>,
 }
@@ -180,7 +181,7 @@ impl<'a> CallRun<'_, 'a> {
     /// The next call: the slot of its asker if they are asks, and the arguments.
     #[inline(always)]
     pub fn take(&mut self) -> Option<(u32, &'a [u8])> {
-        self.in_a_loop().take()
+        self.cursor().take()
     }
 
     /// The generation of the slots of all askers; `None` when they are tells.
@@ -193,20 +194,20 @@ impl<'a> CallRun<'_, 'a> {
 impl<'c, 'a> CallRun<'c, 'a> {
     /// The same, for a loop: where it stands is carried in registers and noted when the loop ends.
     #[inline(always)]
-    pub fn in_a_loop(&mut self) -> LoopedRun<'_, 'c, 'a> {
-        LoopedRun { items: self.items, slot: self.slot, run: self }
+    pub fn cursor(&mut self) -> CallRunCursor<'_, 'c, 'a> {
+        CallRunCursor { items: self.items, slot: self.slot, run: self }
     }
 }
 
 /// A [`CallRun`] while a loop takes its calls. However the loop ends, the run goes on behind it.
 #[derive(Debug)]
-pub struct LoopedRun<'r, 'c, 'a> {
-    items: Items<'a>,
+pub struct CallRunCursor<'r, 'c, 'a> {
+    items: RunItems<'a>,
     slot: u32,
     run: &'r mut CallRun<'c, 'a>,
 }
 
-impl<'a> LoopedRun<'_, '_, 'a> {
+impl<'a> CallRunCursor<'_, '_, 'a> {
     /// As [`CallRun::take`].
     #[inline(always)]
     pub fn take(&mut self) -> Option<(u32, &'a [u8])> {
@@ -218,7 +219,7 @@ impl<'a> LoopedRun<'_, '_, 'a> {
 
     /// The same, if the arguments are values of that width: they are given without their mark.
     #[inline(always)]
-    pub fn take_fixed(&mut self, fixed: Fixed) -> Option<(u32, &'a [u8])> {
+    pub fn take_fixed(&mut self, fixed: FixedWidth) -> Option<(u32, &'a [u8])> {
         let values = self.items.next_fixed(fixed)?;
         let slot = self.slot;
         self.slot = slot.wrapping_add(1);
@@ -226,7 +227,7 @@ impl<'a> LoopedRun<'_, '_, 'a> {
     }
 }
 
-impl Drop for LoopedRun<'_, '_, '_> {
+impl Drop for CallRunCursor<'_, '_, '_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.run.items = self.items;
@@ -243,10 +244,10 @@ impl Drop for CallRun<'_, '_> {
 }
 
 impl<'a> Iterator for Calls<'a> {
-    type Item = Call<'a>;
+    type Item = EncodedCall<'a>;
 
     #[inline(always)]
-    fn next(&mut self) -> Option<Call<'a>> {
+    fn next(&mut self) -> Option<EncodedCall<'a>> {
         if let Some(call) = self.item() {
             return Some(call);
         }
@@ -257,7 +258,11 @@ impl<'a> Iterator for Calls<'a> {
             if let Some((body, after)) = rest.split_at_checked(usize::from(*length) - 1) {
                 if let (TELL, [method @ 0..0x80, arguments @ ..]) = (*kind, body) {
                     self.rest = after;
-                    return Some(Call { method: u32::from(*method), asker: None, arguments });
+                    return Some(EncodedCall {
+                        method: u32::from(*method),
+                        asker: None,
+                        arguments,
+                    });
                 }
                 if *kind == ASK
                     && let Some(call) = small_ask(body)
@@ -272,11 +277,11 @@ impl<'a> Iterator for Calls<'a> {
 }
 
 #[inline(always)]
-fn small_ask(body: &[u8]) -> Option<Call<'_>> {
+fn small_ask(body: &[u8]) -> Option<EncodedCall<'_>> {
     let (slot, generation, used) = varint::pair(body)?;
     let (method, arguments) = body.get(used..)?.split_first()?;
     let method = Some(u32::from(*method)).filter(|method| *method < 0x80)?;
-    Some(Call { method, asker: Some((slot, generation)), arguments })
+    Some(EncodedCall { method, asker: Some((slot, generation)), arguments })
 }
 
 #[cfg(test)]
@@ -318,7 +323,7 @@ mod tests {
         put(&mut bytes, ASK, &[5, 90_000, 70_000, 17], &[5]);
         put(&mut bytes, ASK, &[5, 9, 10, 1700], &long);
         put(&mut bytes, TELL, &[5, u64::MAX], &long);
-        let call = |method, asker, arguments| Call { method, asker, arguments };
+        let call = |method, asker, arguments| EncodedCall { method, asker, arguments };
         let expected = vec![
             call(16, None, &[1, 2][..]),
             call(16, None, &[]),
@@ -339,13 +344,13 @@ mod tests {
         let mut calls = Calls::new(bytes.as_slice());
         assert_eq!(calls.next().map(|call| call.arguments), Some(&[1][..]));
         let mut run = calls.run().expect("four are left");
-        let mut looped = run.in_a_loop();
-        assert_eq!(looped.take(), Some((10, &[2][..])));
-        assert_eq!(looped.take(), Some((11, &[3][..])));
-        drop(looped);
+        let mut cursor = run.cursor();
+        assert_eq!(cursor.take(), Some((10, &[2][..])));
+        assert_eq!(cursor.take(), Some((11, &[3][..])));
+        drop(cursor);
         assert_eq!(run.take(), Some((12, &[4][..])));
         drop(run);
-        let last = Call { method: 17, asker: Some((13, 10)), arguments: &[5] };
+        let last = EncodedCall { method: 17, asker: Some((13, 10)), arguments: &[5] };
         assert_eq!((calls.next(), calls.next()), (Some(last), None));
     }
 

@@ -6,18 +6,18 @@ use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-use crate::fixed::Fixed;
+use crate::fixed::FixedWidth;
 use crate::msgpack::{put_array, put_map, take_array, take_map};
-use crate::small::{self, Window};
+use crate::small::{self, Scratch};
 use crate::{Buffer, Decode, DecodeError, Encode, Reader};
 
 impl<T: Encode> Encode for Option<T> {
     const TRAVELS: bool = T::TRAVELS;
     const SMALL_BYTES: usize = T::SMALL_BYTES;
-    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
+    fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
         match self {
-            Some(value) => value.encode_small(window, at),
-            None => ().encode_small(window, at),
+            Some(value) => value.encode_small(scratch, at),
+            None => ().encode_small(scratch, at),
         }
     }
     fn encode(&self, out: &mut Buffer) {
@@ -120,14 +120,14 @@ impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
 impl<T: Encode, const N: usize> Encode for [T; N] {
     const TRAVELS: bool = T::TRAVELS;
     const SMALL_BYTES: usize = small::array(&[T::SMALL_BYTES; N]);
-    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-        let at = small::put_array(window, at, N);
-        self.iter().fold(at, |at, item| item.encode_small(window, at))
+    fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+        let at = small::put_array(scratch, at, N);
+        self.iter().fold(at, |at, item| item.encode_small(scratch, at))
     }
-    const FIXED: Fixed = T::FIXED.repeated(N);
+    const FIXED: FixedWidth = T::FIXED.repeated(N);
     #[inline(always)]
-    fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
-        self.iter().fold(at, |at, item| item.put_fixed(window, at))
+    fn put_fixed(&self, scratch: &mut Scratch, at: usize) -> usize {
+        self.iter().fold(at, |at, item| item.put_fixed(scratch, at))
     }
     fn encode(&self, out: &mut Buffer) {
         self.as_slice().encode(out);
@@ -227,15 +227,15 @@ macro_rules! tuples {
             const TRAVELS: bool = $($name::TRAVELS)&&+;
             const SMALL_BYTES: usize = small::array(&[$($name::SMALL_BYTES),+]);
             #[inline]
-            fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-                let at = small::put_array(window, at, $count);
-                $(let at = self.$index.encode_small(window, at);)+
+            fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+                let at = small::put_array(scratch, at, $count);
+                $(let at = self.$index.encode_small(scratch, at);)+
                 at
             }
-            const FIXED: Fixed = Fixed::all(&[$($name::FIXED),+]);
+            const FIXED: FixedWidth = FixedWidth::all(&[$($name::FIXED),+]);
             #[inline(always)]
-            fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
-                $(let at = self.$index.put_fixed(window, at);)+
+            fn put_fixed(&self, scratch: &mut Scratch, at: usize) -> usize {
+                $(let at = self.$index.put_fixed(scratch, at);)+
                 at
             }
             fn encode(&self, out: &mut Buffer) {

@@ -5,7 +5,7 @@
 //! reader sees at the first byte which form it has before it, whoever wrote it.
 
 use crate::run::ITEM_BYTES_MAX;
-use crate::small::{self, Window};
+use crate::small::{self, Scratch};
 use crate::{Buffer, DecodeError, Reader};
 
 /// What stands before values of fixed width. MessagePack never uses this byte.
@@ -16,42 +16,45 @@ pub const FIXED_BYTES_MAX: usize = ITEM_BYTES_MAX - 1;
 
 /// What all values of a type take, and which form they have; nothing where that depends on the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fixed {
+pub struct FixedWidth {
     bytes: usize,
-    print: u64,
+    fingerprint: u64,
 }
 
-impl Fixed {
+impl FixedWidth {
     /// The width depends on the value.
-    pub const NONE: Fixed = Fixed { bytes: usize::MAX, print: 0 };
+    pub const NONE: FixedWidth = FixedWidth { bytes: usize::MAX, fingerprint: 0 };
 
     /// A number or another value without parts. `kind` is a letter that says what its bytes mean: `u`,
     /// `i`, `f`, `b`, and `n` for nothing.
-    pub const fn plain(kind: u8, bytes: usize) -> Fixed {
-        Fixed { bytes, print: mix(mix(START, kind as u64), bytes as u64) }
+    pub const fn plain(kind: u8, bytes: usize) -> FixedWidth {
+        FixedWidth { bytes, fingerprint: mix(mix(START, kind as u64), bytes as u64) }
     }
 
     /// Values one behind the other, if each has a width. Those of no type at all have none.
-    pub const fn all(parts: &[Fixed]) -> Fixed {
-        let (mut bytes, mut print, mut at) = (0_usize, mix(START, parts.len() as u64), 0);
+    pub const fn all(parts: &[FixedWidth]) -> FixedWidth {
+        let (mut bytes, mut fingerprint, mut at) = (0_usize, mix(START, parts.len() as u64), 0);
         while at < parts.len() {
             bytes = bytes.saturating_add(parts[at].bytes);
-            print = mix(print, parts[at].print);
+            fingerprint = mix(fingerprint, parts[at].fingerprint);
             at += 1;
         }
         if parts.is_empty() || bytes > FIXED_BYTES_MAX {
-            return Fixed::NONE;
+            return FixedWidth::NONE;
         }
-        Fixed { bytes, print }
+        FixedWidth { bytes, fingerprint }
     }
 
     /// `count` values of one type.
-    pub const fn repeated(self, count: usize) -> Fixed {
+    pub const fn repeated(self, count: usize) -> FixedWidth {
         let bytes = self.bytes.saturating_mul(count);
         if count == 0 || bytes > FIXED_BYTES_MAX {
-            return Fixed::NONE;
+            return FixedWidth::NONE;
         }
-        Fixed { bytes, print: mix(mix(mix(START, u64::MAX), count as u64), self.print) }
+        FixedWidth {
+            bytes,
+            fingerprint: mix(mix(mix(START, u64::MAX), count as u64), self.fingerprint),
+        }
     }
 
     /// True when there is a width.
@@ -65,8 +68,8 @@ impl Fixed {
     }
 
     /// A number that two types share only if their values look the same; 0 without a width.
-    pub const fn print(self) -> u64 {
-        self.print
+    pub const fn fingerprint(self) -> u64 {
+        self.fingerprint
     }
 }
 
@@ -85,14 +88,14 @@ const fn mix(mut hash: u64, number: u64) -> u64 {
 
 /// Writes the mark.
 #[inline(always)]
-pub fn put_mark(window: &mut Window, at: usize) -> usize {
-    small::store(window, at, [MARK]);
+pub fn put_mark(scratch: &mut Scratch, at: usize) -> usize {
+    small::store(scratch, at, [MARK]);
     at + 1
 }
 
 /// Goes behind the mark if values of that width come. False: they have another form.
 #[inline(always)]
-pub fn begin(reader: &mut Reader<'_>, fixed: Fixed) -> Result<bool, DecodeError> {
+pub fn take_mark(reader: &mut Reader<'_>, fixed: FixedWidth) -> Result<bool, DecodeError> {
     if !fixed.is_some() || reader.peek() != Some(MARK) {
         return Ok(false);
     }
@@ -104,9 +107,9 @@ pub fn begin(reader: &mut Reader<'_>, fixed: Fixed) -> Result<bool, DecodeError>
 }
 
 impl Buffer {
-    /// Appends what `write` puts into a window, unless it gives nothing. True: it did.
+    /// Appends what `write` puts into a scratch, unless it gives nothing. True: it did.
     #[inline(always)]
-    pub fn small_if(&mut self, write: impl FnOnce(&mut Window) -> Option<usize>) -> bool {
+    pub fn small_if(&mut self, write: impl FnOnce(&mut Scratch) -> Option<usize>) -> bool {
         let room = self.room();
         let used = write(room.place);
         used.map(|used| room.keep(used)).is_some()
@@ -124,7 +127,7 @@ mod tests {
         T: Encode + for<'a> Decode<'a> + PartialEq + core::fmt::Debug,
     {
         let mut out = Buffer::new();
-        out.small(|window| value.put_fixed(window, 0));
+        out.small(|scratch| value.put_fixed(scratch, 0));
         assert_eq!(out.as_slice(), bytes);
         assert_eq!(T::FIXED.bytes(), bytes.len());
         let mut reader = Reader::new(bytes);
@@ -154,13 +157,13 @@ mod tests {
     #[test]
     fn what_no_value_of_the_type_looks_like_is_refused() {
         assert!(bool::take_fixed(&mut Reader::new(&[2])).is_err());
-        let fixed = Fixed::all(&[u32::FIXED]);
+        let fixed = FixedWidth::all(&[u32::FIXED]);
         for bytes in [&[MARK, 1, 2, 3][..], &[MARK, 1, 2, 3, 4, 5], &[MARK]] {
-            assert!(begin(&mut Reader::new(bytes), fixed).is_err(), "{bytes:?}");
+            assert!(take_mark(&mut Reader::new(bytes), fixed).is_err(), "{bytes:?}");
         }
-        assert_eq!(begin(&mut Reader::new(&[0x91, 1]), fixed), Ok(false));
-        assert_eq!(begin(&mut Reader::new(&[]), fixed), Ok(false));
-        assert_eq!(begin(&mut Reader::new(&[MARK]), Fixed::NONE), Ok(false));
+        assert_eq!(take_mark(&mut Reader::new(&[0x91, 1]), fixed), Ok(false));
+        assert_eq!(take_mark(&mut Reader::new(&[]), fixed), Ok(false));
+        assert_eq!(take_mark(&mut Reader::new(&[MARK]), FixedWidth::NONE), Ok(false));
     }
 
     #[test]
@@ -181,8 +184,11 @@ mod tests {
             <()>::FIXED,
         ];
         for (at, one) in forms.iter().enumerate() {
-            assert!(one.is_some() && one.print() != 0);
-            assert!(forms[..at].iter().all(|other| other.print() != one.print()), "{at}");
+            assert!(one.is_some() && one.fingerprint() != 0);
+            assert!(
+                forms[..at].iter().all(|other| other.fingerprint() != one.fingerprint()),
+                "{at}"
+            );
         }
         for none in [
             alloc::string::String::FIXED,
@@ -190,9 +196,9 @@ mod tests {
             <(u8, alloc::vec::Vec<u8>)>::FIXED,
             <[u64; 6]>::FIXED,
             <[u8; 0]>::FIXED,
-            Fixed::all(&[]),
+            FixedWidth::all(&[]),
         ] {
-            assert_eq!(none, Fixed::NONE);
+            assert_eq!(none, FixedWidth::NONE);
         }
         assert_eq!(<[u8; FIXED_BYTES_MAX]>::FIXED.bytes(), FIXED_BYTES_MAX);
     }

@@ -7,8 +7,8 @@
 
 use alloc::string::String;
 
-use crate::fixed::Fixed;
-use crate::small::{self, Window};
+use crate::fixed::FixedWidth;
+use crate::small::{self, Scratch};
 use crate::{Buffer, Reader, Short};
 
 /// A value that can be written as MessagePack.
@@ -30,20 +30,20 @@ pub trait Encode {
     /// Writes the value at `at` and gives its end. Only for a type that says how small it is.
     #[doc(hidden)]
     #[inline(always)]
-    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-        let _ = window;
+    fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+        let _ = scratch;
         at
     }
 
     /// The width of the value's other form, if all values of the type have the same.
     #[doc(hidden)]
-    const FIXED: Fixed = Fixed::NONE;
+    const FIXED: FixedWidth = FixedWidth::NONE;
 
     /// Writes that form at `at` and gives its end. Only for a type that has it.
     #[doc(hidden)]
     #[inline(always)]
-    fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
-        let _ = window;
+    fn put_fixed(&self, scratch: &mut Scratch, at: usize) -> usize {
+        let _ = scratch;
         at
     }
 }
@@ -66,10 +66,10 @@ pub trait Decode<'a>: Sized {
 /// How numbers stand in their fixed form.
 macro_rules! put_fixed {
     ($kind:literal $wide:ty) => {
-        const FIXED: Fixed = Fixed::plain($kind, size_of::<$wide>());
+        const FIXED: FixedWidth = FixedWidth::plain($kind, size_of::<$wide>());
         #[inline(always)]
-        fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
-            small::store(window, at, (*self as $wide).to_le_bytes());
+        fn put_fixed(&self, scratch: &mut Scratch, at: usize) -> usize {
+            small::store(scratch, at, (*self as $wide).to_le_bytes());
             at + size_of::<$wide>()
         }
     };
@@ -107,7 +107,7 @@ pub enum DecodeError {
     TooDeep,
     /// The type is one whose values do not travel.
     #[error("a value that lives in its own process only cannot be read")]
-    OnlyHere,
+    NotSerializable,
 }
 
 impl From<Short> for DecodeError {
@@ -181,31 +181,31 @@ fn marker(reader: &mut Reader<'_>, expected: &'static str) -> Result<u8, DecodeE
 /// Appends a number in its shortest form.
 #[inline(always)]
 pub fn put_u64(out: &mut Buffer, value: u64) {
-    out.small(|window| small::put_u64(window, 0, value));
+    out.small(|scratch| small::put_u64(scratch, 0, value));
 }
 
 /// Appends a number in its shortest form.
 #[inline(always)]
 pub fn put_i64(out: &mut Buffer, value: i64) {
-    out.small(|window| small::put_i64(window, 0, value));
+    out.small(|scratch| small::put_i64(scratch, 0, value));
 }
 
 /// A whole number of either sign: its lowest 64 bits, and all ones in `sign` if it is negative.
 #[derive(Clone, Copy)]
-struct Whole {
+struct Integer {
     bits: u64,
     sign: u64,
 }
 
-impl Whole {
+impl Integer {
     #[inline(always)]
-    fn unsigned(bits: u64) -> Whole {
-        Whole { bits, sign: 0 }
+    fn unsigned(bits: u64) -> Integer {
+        Integer { bits, sign: 0 }
     }
 
     #[inline(always)]
-    fn signed(whole: i64) -> Whole {
-        Whole { bits: whole as u64, sign: (whole >> 63) as u64 }
+    fn signed(whole: i64) -> Integer {
+        Integer { bits: whole as u64, sign: (whole >> 63) as u64 }
     }
 
     #[inline(always)]
@@ -233,14 +233,14 @@ impl Whole {
 /// Reads a whole number of any width and either sign, and gives what `fit` makes of it. That is asked
 /// on each road by itself: where roads join first, what is known on one of them is forgotten.
 #[inline(always)]
-fn take_whole<T>(
+fn take_integer<T>(
     reader: &mut Reader<'_>,
     expected: &'static str,
-    fit: impl Fn(Whole) -> Result<T, DecodeError>,
+    fit: impl Fn(Integer) -> Result<T, DecodeError>,
 ) -> Result<T, DecodeError> {
     let marker = marker(reader, expected)?;
     if marker < 0x80 {
-        return fit(Whole::unsigned(marker.into()));
+        return fit(Integer::unsigned(marker.into()));
     }
     // Of numbers of full width half are negative, which no processor foresees: one road for both.
     // 0xCF says that there is no sign, 0xD3, which is 4 more, that there may be one.
@@ -248,14 +248,14 @@ fn take_whole<T>(
     if signed & !4 == 0 {
         let bits = u64::from_be_bytes(reader.array()?);
         let sign = (bits as i64 >> 63) & -i64::from(signed >> 2);
-        return fit(Whole { bits, sign: sign as u64 });
+        return fit(Integer { bits, sign: sign as u64 });
     }
     if marker == 0xCE {
-        return fit(Whole::unsigned(u32::from_be_bytes(reader.array()?).into()));
+        return fit(Integer::unsigned(u32::from_be_bytes(reader.array()?).into()));
     }
-    let (whole, rest) = take_other_whole(reader.rest(), marker, expected)?;
-    reader.go_on(rest);
-    fit(Whole::signed(whole))
+    let (whole, rest) = take_rare_integer(reader.rest(), marker, expected)?;
+    reader.set_rest(rest);
+    fit(Integer::signed(whole))
 }
 
 /// Apart and cold, so that the road of a number that fits is a branch never taken, and not a choice
@@ -267,7 +267,7 @@ fn out_of_range(expected: &'static str) -> DecodeError {
 }
 
 #[inline(never)]
-fn take_other_whole<'a>(
+fn take_rare_integer<'a>(
     rest: &'a [u8],
     marker: u8,
     expected: &'static str,
@@ -285,7 +285,7 @@ fn take_other_whole<'a>(
     Ok((whole, reader.rest()))
 }
 
-macro_rules! whole_numbers {
+macro_rules! integers {
     ($put:ident $take:ident $wide:ty: $kind:literal $($type:ty as $fixed:ty),*) => {$(
         impl Encode for $type {
             put_fixed!($kind $fixed);
@@ -295,15 +295,15 @@ macro_rules! whole_numbers {
                 $put(out, *self as $wide);
             }
             #[inline(always)]
-            fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-                small::$put(window, at, *self as $wide)
+            fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+                small::$put(scratch, at, *self as $wide)
             }
         }
         impl<'a> Decode<'a> for $type {
             #[inline(always)]
             fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
                 const EXPECTED: &str = stringify!($type);
-                take_whole(reader, EXPECTED, |whole| {
+                take_integer(reader, EXPECTED, |whole| {
                     match whole.$take().map(<$type>::try_from) {
                         Some(Ok(narrow)) => Ok(narrow),
                         _ => Err(out_of_range(EXPECTED)),
@@ -318,23 +318,23 @@ macro_rules! whole_numbers {
         }
     )*};
 }
-whole_numbers!(put_u64 to_u64 u64: b'u' u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64);
-whole_numbers!(put_i64 to_i64 i64: b'i' i8 as i8, i16 as i16, i32 as i32, i64 as i64, isize as i64);
+integers!(put_u64 to_u64 u64: b'u' u8 as u8, u16 as u16, u32 as u32, u64 as u64, usize as u64);
+integers!(put_i64 to_i64 i64: b'i' i8 as i8, i16 as i16, i32 as i32, i64 as i64, isize as i64);
 
 impl Encode for bool {
     const SMALL_BYTES: usize = 1;
     fn encode(&self, out: &mut Buffer) {
-        out.small(|window| self.encode_small(window, 0));
+        out.small(|scratch| self.encode_small(scratch, 0));
     }
     #[inline(always)]
-    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-        small::store(window, at, [if *self { 0xC3 } else { 0xC2 }]);
+    fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+        small::store(scratch, at, [if *self { 0xC3 } else { 0xC2 }]);
         at + 1
     }
-    const FIXED: Fixed = Fixed::plain(b'b', 1);
+    const FIXED: FixedWidth = FixedWidth::plain(b'b', 1);
     #[inline(always)]
-    fn put_fixed(&self, window: &mut Window, at: usize) -> usize {
-        small::store(window, at, [u8::from(*self)]);
+    fn put_fixed(&self, scratch: &mut Scratch, at: usize) -> usize {
+        small::store(scratch, at, [u8::from(*self)]);
         at + 1
     }
 }
@@ -361,12 +361,12 @@ impl Encode for f32 {
     put_fixed!(b'f' f32);
     const SMALL_BYTES: usize = 5;
     fn encode(&self, out: &mut Buffer) {
-        out.small(|window| self.encode_small(window, 0));
+        out.small(|scratch| self.encode_small(scratch, 0));
     }
     #[inline(always)]
-    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-        small::store(window, at, [0xCA]);
-        small::store(window, at + 1, self.to_be_bytes());
+    fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+        small::store(scratch, at, [0xCA]);
+        small::store(scratch, at + 1, self.to_be_bytes());
         at + 5
     }
 }
@@ -375,12 +375,12 @@ impl Encode for f64 {
     put_fixed!(b'f' f64);
     const SMALL_BYTES: usize = 9;
     fn encode(&self, out: &mut Buffer) {
-        out.small(|window| self.encode_small(window, 0));
+        out.small(|scratch| self.encode_small(scratch, 0));
     }
     #[inline(always)]
-    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-        small::store(window, at, [0xCB]);
-        small::store(window, at + 1, self.to_be_bytes());
+    fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+        small::store(scratch, at, [0xCB]);
+        small::store(scratch, at + 1, self.to_be_bytes());
         at + 9
     }
 }
@@ -398,7 +398,7 @@ impl<'a> Decode<'a> for f64 {
                 reader.u8()?;
                 Ok(f64::from_be_bytes(reader.array()?))
             }
-            _ => take_whole(reader, "a number", |whole| {
+            _ => take_integer(reader, "a number", |whole| {
                 whole.to_f64().ok_or_else(|| out_of_range("f64"))
             }),
         }
@@ -433,11 +433,11 @@ impl Encode for () {
         out.push(0xC0);
     }
     #[inline(always)]
-    fn encode_small(&self, window: &mut Window, at: usize) -> usize {
-        small::store(window, at, [0xC0]);
+    fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
+        small::store(scratch, at, [0xC0]);
         at + 1
     }
-    const FIXED: Fixed = Fixed::plain(b'n', 0);
+    const FIXED: FixedWidth = FixedWidth::plain(b'n', 0);
 }
 
 impl<'a> Decode<'a> for () {

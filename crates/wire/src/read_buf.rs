@@ -10,7 +10,7 @@ use core::mem;
 
 use bytes::{Buf, Bytes, BytesMut};
 
-use crate::slabs::{Pieces, Slabs};
+use crate::slab_copier::{BufferPool, SlabCopier};
 
 /// Room that is made before a read, at best: one read of this size takes a whole batch or several.
 pub const READ_BYTES: usize = 256 * 1024;
@@ -39,8 +39,8 @@ pub struct ReadBuf {
     has_begun: bool,
     /// The connection has shown that it needs blocks.
     is_busy: bool,
-    blocks: Pieces,
-    slabs: Slabs,
+    blocks: BufferPool,
+    slabs: SlabCopier,
 }
 
 impl Default for ReadBuf {
@@ -58,8 +58,8 @@ impl ReadBuf {
             pooled: false,
             has_begun: false,
             is_busy: false,
-            blocks: Pieces::new(READ_BYTES, BLOCKS_MAX),
-            slabs: Slabs::new(),
+            blocks: BufferPool::new(READ_BYTES, BLOCKS_MAX),
+            slabs: SlabCopier::new(),
         }
     }
 
@@ -96,7 +96,7 @@ impl ReadBuf {
     }
 
     /// Takes `length` bytes off the front (all of them if there are fewer) as a copy, which holds
-    /// [`SLAB_BYTES`](crate::slabs::SLAB_BYTES) or its own length and not the block.
+    /// [`SLAB_BYTES`](crate::slab_copier::SLAB_BYTES) or its own length and not the block.
     pub fn copy(&mut self, length: usize) -> Bytes {
         let length = length.min(self.block.len());
         let copy = self.slabs.copy(&self.block[..length]);

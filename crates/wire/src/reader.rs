@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
     /// Goes on with `rest`, which a slow path has left. Slow paths take and give slices: a reader
     /// whose address they knew could not live in registers on the fast one.
     #[inline(always)]
-    pub fn go_on(&mut self, rest: &'a [u8]) {
+    pub fn set_rest(&mut self, rest: &'a [u8]) {
         self.rest = rest;
     }
 

@@ -5,11 +5,11 @@
 //! its length, and so many bytes. An item stands for a frame of its own in every other respect.
 
 use crate::call::{ASK, ASKS, REPLIES, REPLY, TELL, TELLS};
-use crate::fixed::{Fixed, MARK};
-use crate::small::{Window, store};
+use crate::fixed::{FixedWidth, MARK};
+use crate::small::{Scratch, store};
 use crate::{Buffer, Reader, varint};
 
-/// Items of a run at most: what an actor takes at once. What is paid once a run, by both sides, is
+/// RunItems of a run at most: what an actor takes at once. What is paid once a run, by both sides, is
 /// some hundreds of instructions.
 pub const RUN_ITEMS_MAX: usize = 256;
 
@@ -24,14 +24,14 @@ const LENGTH_BYTES: usize = 2;
 
 /// The items of a run, in order. Bytes that are none end the iteration.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Items<'a> {
+pub struct RunItems<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Items<'a> {
+impl<'a> RunItems<'a> {
     /// The items in `bytes`.
-    pub fn new(bytes: &'a [u8]) -> Items<'a> {
-        Items { rest: bytes }
+    pub fn new(bytes: &'a [u8]) -> RunItems<'a> {
+        RunItems { rest: bytes }
     }
 
     /// The bytes of those that were not given out yet.
@@ -42,7 +42,7 @@ impl<'a> Items<'a> {
     /// The values of the next one, if they are of that width; otherwise nothing is taken. Where the one
     /// behind it lies is known beforehand then, so a processor need not have read its length.
     #[inline(always)]
-    pub fn next_fixed(&mut self, fixed: Fixed) -> Option<&'a [u8]> {
+    pub fn next_fixed(&mut self, fixed: FixedWidth) -> Option<&'a [u8]> {
         let (item, rest) = self.rest.split_at_checked(2 + fixed.bytes())?;
         let (head, values) = item.split_first_chunk::<2>()?;
         if *head != [1 + fixed.bytes() as u8, MARK] {
@@ -82,7 +82,7 @@ impl<'a> Items<'a> {
     }
 }
 
-impl<'a> Iterator for Items<'a> {
+impl<'a> Iterator for RunItems<'a> {
     type Item = &'a [u8];
 
     #[inline(always)]
@@ -105,7 +105,7 @@ pub struct Run<'a> {
     /// that follow, of the same generation.
     pub asker: Option<(u32, u32)>,
     /// The items.
-    pub items: Items<'a>,
+    pub items: RunItems<'a>,
 }
 
 impl<'a> Run<'a> {
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
     pub fn parse(kind: u8, body: &'a [u8]) -> Option<Run<'a>> {
         let mut reader = Reader::new(body);
         let mut number = || varint::take(&mut reader).ok();
-        let mut run = Run { channel: 0, method: 0, asker: None, items: Items::default() };
+        let mut run = Run { channel: 0, method: 0, asker: None, items: RunItems::default() };
         if kind != REPLIES {
             run.channel = number()?;
         }
@@ -124,18 +124,18 @@ impl<'a> Run<'a> {
         if kind != REPLIES {
             run.method = number()?;
         }
-        run.items = Items::new(reader.take_rest());
+        run.items = RunItems::new(reader.take_rest());
         Some(run)
     }
 }
 
-/// Where the content of an item begins, in the window behind what was written before.
+/// Where the content of an item begins, in the scratch behind what was written before.
 pub const ITEM_BEGIN: usize = 1;
 
 /// Makes an item of a content that lies from [`ITEM_BEGIN`] to `end`. False: it is too long for one.
 #[inline(always)]
-pub fn end_item(window: &mut Window, end: usize) -> bool {
-    store(window, 0, [end.wrapping_sub(ITEM_BEGIN) as u8]);
+pub fn end_item(scratch: &mut Scratch, end: usize) -> bool {
+    store(scratch, 0, [end.wrapping_sub(ITEM_BEGIN) as u8]);
     end <= ITEM_BEGIN + ITEM_BYTES_MAX
 }
 
@@ -150,14 +150,14 @@ pub fn is_run(kind: u8) -> bool {
 /// A frame that stands alone stays what it is: a run begins with the second that fits behind the
 /// first. Whoever writes anything else into the buffer, or takes it away, closes the run before.
 #[derive(Debug, Default)]
-pub struct Joiner {
+pub struct RunBuilder {
     /// Kind, channel and method of the last frame; 0 when nothing may follow it.
     key: u64,
     /// Slot and generation that an ask or a reply behind it must have.
     next: u64,
     /// Where the body of the open run begins; 0 when none is open.
     body: usize,
-    /// Items that the open run has room for.
+    /// RunItems that the open run has room for.
     room: usize,
 }
 
@@ -177,7 +177,7 @@ fn key(kind: u8, channel: u64, method: u32) -> u64 {
 /// Channels from here on have no place in the key; no peer of ours counts so far.
 const CHANNELS_MAX: u64 = 1 << 24;
 
-impl Joiner {
+impl RunBuilder {
     /// Joins a tell to those before it. `small` writes its arguments, as in [`small`](crate::small).
     /// False: nothing was written, the tell must go by itself.
     #[inline(always)]
@@ -186,7 +186,7 @@ impl Joiner {
         out: &mut Buffer,
         channel: u64,
         method: u32,
-        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+        small: impl FnOnce(&mut Scratch, usize) -> Option<usize>,
     ) -> bool {
         if self.key != key(TELL, channel, method) {
             return false;
@@ -205,7 +205,7 @@ impl Joiner {
         channel: u64,
         asker: (u32, u32),
         method: u32,
-        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+        small: impl FnOnce(&mut Scratch, usize) -> Option<usize>,
     ) -> bool {
         if self.key != key(ASK, channel, method) || self.next != word(asker) {
             return false;
@@ -225,7 +225,7 @@ impl Joiner {
         &mut self,
         out: &mut Buffer,
         asker: (u32, u32),
-        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+        small: impl FnOnce(&mut Scratch, usize) -> Option<usize>,
     ) -> bool {
         if self.key != key(REPLY, 0, 0) || self.next != word(asker) {
             return false;
@@ -240,31 +240,31 @@ impl Joiner {
 
     /// A tell was written by itself, and the next may follow it.
     #[inline(always)]
-    pub fn told(&mut self, channel: u64, method: u32) {
+    pub fn note_tell(&mut self, channel: u64, method: u32) {
         self.key = if channel < CHANNELS_MAX { key(TELL, channel, method) } else { 0 };
     }
 
     /// The same for an ask.
     #[inline(always)]
-    pub fn asked(&mut self, channel: u64, asker: (u32, u32), method: u32) {
+    pub fn note_ask(&mut self, channel: u64, asker: (u32, u32), method: u32) {
         self.key = if channel < CHANNELS_MAX { key(ASK, channel, method) } else { 0 };
         self.next = word(asker).wrapping_add(NEXT_SLOT);
     }
 
     /// The same for the answer to an ask.
     #[inline(always)]
-    pub fn replied(&mut self, asker: (u32, u32)) {
+    pub fn note_reply(&mut self, asker: (u32, u32)) {
         self.key = key(REPLY, 0, 0);
         self.next = word(asker).wrapping_add(NEXT_SLOT);
     }
 
-    /// Items that may be added to the open run with [`end_item`].
+    /// RunItems that may be added to the open run with [`end_item`].
     pub fn room(&self) -> usize {
         self.room
     }
 
     /// So many were added, each from the slot behind the last one's.
-    pub fn added(&mut self, items: usize) {
+    pub fn note_items(&mut self, items: usize) {
         self.room = self.room.saturating_sub(items);
         self.next = self.next.wrapping_add(NEXT_SLOT.wrapping_mul(items as u64));
     }
@@ -273,7 +273,7 @@ impl Joiner {
     fn item(
         &mut self,
         out: &mut Buffer,
-        small: impl FnOnce(&mut Window, usize) -> Option<usize>,
+        small: impl FnOnce(&mut Scratch, usize) -> Option<usize>,
     ) -> bool {
         let room = out.room();
         if let Some(end) = small(room.place, ITEM_BEGIN)
@@ -334,25 +334,25 @@ impl Joiner {
 mod tests {
     use super::*;
     use crate::Encode;
-    use crate::call::{Call, Calls};
+    use crate::call::{Calls, EncodedCall};
     use alloc::vec;
     use alloc::vec::Vec;
 
-    fn content(bytes: &[u8]) -> impl FnOnce(&mut Window, usize) -> Option<usize> + '_ {
-        move |window, at| {
+    fn content(bytes: &[u8]) -> impl FnOnce(&mut Scratch, usize) -> Option<usize> + '_ {
+        move |scratch, at| {
             for (place, byte) in bytes.iter().enumerate() {
-                store(window, at + place, [*byte]);
+                store(scratch, at + place, [*byte]);
             }
             Some(at + bytes.len())
         }
     }
 
-    fn tell(joiner: &mut Joiner, out: &mut Buffer, channel: u64, method: u32, bytes: &[u8]) {
-        if !joiner.tell(out, channel, method, content(bytes)) {
-            joiner.close(out);
+    fn tell(builder: &mut RunBuilder, out: &mut Buffer, channel: u64, method: u32, bytes: &[u8]) {
+        if !builder.tell(out, channel, method, content(bytes)) {
+            builder.close(out);
             let numbers = [channel, u64::from(method)];
             crate::call::small(out, TELL, numbers, content(bytes)).expect("it is short");
-            joiner.told(channel, method);
+            builder.note_tell(channel, method);
         }
     }
 
@@ -361,27 +361,27 @@ mod tests {
     fn channels_beyond_the_key_are_never_joined() {
         for (channel, joins) in [(CHANNELS_MAX - 1, true), (CHANNELS_MAX, false), (1 << 40, false)]
         {
-            let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
-            joiner.told(channel, 16);
-            assert_eq!(joiner.tell(&mut out, channel, 16, content(&[1])), joins, "{channel}");
-            let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
-            joiner.asked(channel, (3, 1), 16);
-            let joined = joiner.ask(&mut out, channel, (4, 1), 16, content(&[1]));
+            let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
+            builder.note_tell(channel, 16);
+            assert_eq!(builder.tell(&mut out, channel, 16, content(&[1])), joins, "{channel}");
+            let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
+            builder.note_ask(channel, (3, 1), 16);
+            let joined = builder.ask(&mut out, channel, (4, 1), 16, content(&[1]));
             assert_eq!(joined, joins, "{channel}");
         }
     }
 
     #[test]
     fn tells_to_one_place_are_joined_and_come_out_as_they_went_in() {
-        let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
+        let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         let mut expected: Vec<(u32, Vec<u8>)> = Vec::new();
         for n in 0..1000_u32 {
             let (channel, method) = if n % 300 < 2 { (7, 19) } else { (5, 16 + n / 500) };
             let bytes = vec![n as u8; 1 + (n % 40) as usize];
-            tell(&mut joiner, &mut out, channel, method, &bytes);
+            tell(&mut builder, &mut out, channel, method, &bytes);
             expected.push((method, bytes));
         }
-        joiner.close(&mut out);
+        builder.close(&mut out);
         let calls: Vec<_> =
             Calls::new(out.as_slice()).map(|call| (call.method, call.arguments.to_vec())).collect();
         assert_eq!(calls, expected);
@@ -391,19 +391,19 @@ mod tests {
 
     #[test]
     fn asks_are_joined_while_their_slots_follow_each_other() {
-        let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
+        let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         let askers = [(4, 9), (5, 9), (6, 9), (6, 9), (8, 9), (9, 9), (10, 8), (11, 8)];
         for (at, asker) in askers.into_iter().enumerate() {
             let bytes = [at as u8, 1];
-            if !joiner.ask(&mut out, 5, asker, 16, content(&bytes)) {
-                joiner.close(&mut out);
+            if !builder.ask(&mut out, 5, asker, 16, content(&bytes)) {
+                builder.close(&mut out);
                 let numbers = [5, u64::from(asker.0), u64::from(asker.1), 16];
                 crate::call::small(&mut out, ASK, numbers, content(&bytes)).expect("it is short");
-                joiner.asked(5, asker, 16);
+                builder.note_ask(5, asker, 16);
             }
         }
-        joiner.close(&mut out);
-        let calls: Vec<Call<'_>> = Calls::new(out.as_slice()).collect();
+        builder.close(&mut out);
+        let calls: Vec<EncodedCall<'_>> = Calls::new(out.as_slice()).collect();
         assert_eq!(calls.len(), askers.len());
         for (at, (call, asker)) in calls.iter().zip(askers).enumerate() {
             assert_eq!((call.asker, call.arguments), (Some(asker), &[at as u8, 1][..]));
@@ -414,14 +414,14 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_leaves_no_trace() {
-        let (mut joiner, mut out) = (Joiner::default(), Buffer::new());
-        tell(&mut joiner, &mut out, 5, 16, &[1]);
+        let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
+        tell(&mut builder, &mut out, 5, 16, &[1]);
         let before = out.as_slice().to_vec();
-        assert!(!joiner.tell(&mut out, 5, 16, |_, _| None));
+        assert!(!builder.tell(&mut out, 5, 16, |_, _| None));
         assert_eq!(out.as_slice(), before);
-        assert!(!joiner.tell(&mut out, 5, 16, content(&[2])), "it was closed");
-        joiner.told(5, 16);
-        assert!(!joiner.tell(&mut out, 5, 16, content(&[2; ITEM_BYTES_MAX + 1])));
+        assert!(!builder.tell(&mut out, 5, 16, content(&[2])), "it was closed");
+        builder.note_tell(5, 16);
+        assert!(!builder.tell(&mut out, 5, 16, content(&[2; ITEM_BYTES_MAX + 1])));
         assert_eq!(out.as_slice(), before);
     }
 
@@ -439,7 +439,7 @@ mod tests {
         ];
         for other in others {
             let bytes = [&good, &good, other].concat();
-            let mut items = Items::new(&bytes);
+            let mut items = RunItems::new(&bytes);
             let taken: Vec<_> = core::iter::from_fn(|| items.next_fixed(fixed)).collect();
             assert_eq!(taken, [&good[2..]; 2]);
             assert_eq!(items.rest(), other);
@@ -448,7 +448,7 @@ mod tests {
 
     #[test]
     fn items_are_counted_when_they_are_whole_short_and_not_too_many() {
-        let count = |bytes: &[u8]| Items::new(bytes).checked_count();
+        let count = |bytes: &[u8]| RunItems::new(bytes).checked_count();
         assert_eq!(count(&[1, 7, 0, 2, 8, 9]), Some(3));
         assert_eq!(count(&[]), None);
         assert_eq!(count(&[2, 7]), None);

@@ -1,4 +1,4 @@
-//! Values that are always short, written into a window of fixed size.
+//! Values that are always short, written into a scratch of fixed size.
 //!
 //! A [`Buffer`] keeps its length in memory, and each field that is appended waits
 //! for the one before it. For values whose longest form is known to fit, the place is carried in a
@@ -10,13 +10,13 @@ use crate::{Buffer, Encode, varint};
 const PLACES: usize = 128;
 
 /// Bytes that may be written at once: the longest store fits at every place.
-pub const WINDOW_BYTES: usize = PLACES + 16;
+pub const SCRATCH_BYTES: usize = PLACES + 16;
 
-/// Bytes of the longest value that goes into a window; the rest of it is for what stands before.
+/// Bytes of the longest value that goes into a scratch; the rest of it is for what stands before.
 pub const SMALL_BYTES_MAX: usize = 96;
 
 /// Memory behind the end of a buffer.
-pub type Window = [u8; WINDOW_BYTES];
+pub type Scratch = [u8; SCRATCH_BYTES];
 
 /// What a positional array of values takes that take so many bytes each.
 pub const fn array(parts: &[usize]) -> usize {
@@ -32,10 +32,10 @@ pub const fn array(parts: &[usize]) -> usize {
 /// Writes `N` bytes at `at`, `N` at most 16. No place is beyond the last, which no value reaches
 /// that keeps what its type says; so the processor need not be asked whether it is.
 #[inline(always)]
-pub fn store<const N: usize>(window: &mut Window, at: usize, bytes: [u8; N]) {
-    const { assert!(N <= WINDOW_BYTES - PLACES) };
+pub fn store<const N: usize>(scratch: &mut Scratch, at: usize, bytes: [u8; N]) {
+    const { assert!(N <= SCRATCH_BYTES - PLACES) };
     let at = at % PLACES;
-    if let Some(place) = window.get_mut(at..at + N) {
+    if let Some(place) = scratch.get_mut(at..at + N) {
         place.copy_from_slice(&bytes);
     }
 }
@@ -43,7 +43,7 @@ pub fn store<const N: usize>(window: &mut Window, at: usize, bytes: [u8; N]) {
 /// Writes the numbers of a frame's head from place 2 on, as LEB128; gives their end. `None`: they
 /// take more than eight bytes together, or one takes more than three.
 #[inline(always)]
-pub fn put_numbers<const N: usize>(window: &mut Window, numbers: [u64; N]) -> Option<usize> {
+pub fn put_numbers<const N: usize>(scratch: &mut Scratch, numbers: [u64; N]) -> Option<usize> {
     let (mut word, mut bits) = (0, 0);
     for number in numbers {
         let (one, width) = varint::short(number)?;
@@ -53,82 +53,82 @@ pub fn put_numbers<const N: usize>(window: &mut Window, numbers: [u64; N]) -> Op
         word |= one << bits;
         bits += width;
     }
-    store(window, 2, word.to_le_bytes());
+    store(scratch, 2, word.to_le_bytes());
     Some(2 + bits as usize / 8)
 }
 
 /// Writes the head of an array of fewer than 16 values, or of 16 and more.
 #[inline(always)]
-pub fn put_array(window: &mut Window, at: usize, count: usize) -> usize {
+pub fn put_array(scratch: &mut Scratch, at: usize, count: usize) -> usize {
     if count < 16 {
-        store(window, at, [0x90 | count as u8]);
+        store(scratch, at, [0x90 | count as u8]);
         return at + 1;
     }
     let [high, low] = (count as u16).to_be_bytes();
-    store(window, at, [0xDC, high, low]);
+    store(scratch, at, [0xDC, high, low]);
     at + 3
 }
 
 /// Writes a number in its shortest form.
 #[inline(always)]
-pub fn put_u64(window: &mut Window, at: usize, value: u64) -> usize {
+pub fn put_u64(scratch: &mut Scratch, at: usize, value: u64) -> usize {
     if value < 0x80 {
-        store(window, at, [value as u8]);
+        store(scratch, at, [value as u8]);
         return at + 1;
     }
-    put_wide(window, at, 0xCC, value, value)
+    put_wide(scratch, at, 0xCC, value, value)
 }
 
 /// Writes a number in its shortest form. No branch asks for the sign, which no processor foresees.
 #[inline(always)]
-pub fn put_i64(window: &mut Window, at: usize, value: i64) -> usize {
+pub fn put_i64(scratch: &mut Scratch, at: usize, value: i64) -> usize {
     let sign = (value >> 63) as u64;
     // The bits that differ from the sign. A negative number needs one more, for the sign itself.
     let bits = value as u64 ^ sign;
     let marker = 0xCC + (sign & 4) as u8;
     if bits > 0xFFFF_FFFF {
-        return put_full(window, at, marker, value as u64);
+        return put_full(scratch, at, marker, value as u64);
     }
     if (-32..0x80).contains(&value) {
-        store(window, at, [value as u8]);
+        store(scratch, at, [value as u8]);
         return at + 1;
     }
-    put_wide(window, at, marker, value as u64, bits << (sign & 1))
+    put_wide(scratch, at, marker, value as u64, bits << (sign & 1))
 }
 
 /// The widest form: a marker, three above the narrowest one's, and eight bytes.
 #[inline(always)]
-fn put_full(window: &mut Window, at: usize, marker: u8, value: u64) -> usize {
-    store(window, at, [marker + 3]);
-    store(window, at + 1, value.to_be_bytes());
+fn put_full(scratch: &mut Scratch, at: usize, marker: u8, value: u64) -> usize {
+    store(scratch, at, [marker + 3]);
+    store(scratch, at + 1, value.to_be_bytes());
     at + 9
 }
 
 /// A marker that counts up with the width, and so many bytes of `value`, highest first. `bits` says
 /// how many are needed.
 #[inline(always)]
-fn put_wide(window: &mut Window, at: usize, marker: u8, value: u64, bits: u64) -> usize {
+fn put_wide(scratch: &mut Scratch, at: usize, marker: u8, value: u64, bits: u64) -> usize {
     if bits > 0xFFFF_FFFF {
-        return put_full(window, at, marker, value);
+        return put_full(scratch, at, marker, value);
     }
     if bits > 0xFFFF {
-        store(window, at, [marker + 2]);
-        store(window, at + 1, (value as u32).to_be_bytes());
+        store(scratch, at, [marker + 2]);
+        store(scratch, at + 1, (value as u32).to_be_bytes());
         return at + 5;
     }
     let two = u8::from(bits > 0xFF);
-    store(window, at, [marker + two]);
-    store(window, at + 1, ((value as u16) << (8 - 8 * two)).to_be_bytes());
+    store(scratch, at, [marker + two]);
+    store(scratch, at + 1, ((value as u16) << (8 - 8 * two)).to_be_bytes());
     at + 2 + usize::from(two)
 }
 
 /// A value whose type is not known where it is written.
-pub trait Value {
+pub trait DynEncode {
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
 }
 
-impl<T: Encode> Value for T {
+impl<T: Encode> DynEncode for T {
     #[inline]
     fn encode(&self, out: &mut Buffer) {
         Encode::encode(self, out);
@@ -136,9 +136,9 @@ impl<T: Encode> Value for T {
 }
 
 impl Buffer {
-    /// Appends what `write` puts into a window from its front; it gives the end.
+    /// Appends what `write` puts into a scratch from its front; it gives the end.
     #[inline(always)]
-    pub fn small(&mut self, write: impl FnOnce(&mut Window) -> usize) {
+    pub fn small(&mut self, write: impl FnOnce(&mut Scratch) -> usize) {
         let room = self.room();
         let used = write(room.place);
         room.keep(used);
@@ -153,7 +153,7 @@ mod tests {
     fn same<T: Encode>(value: &T) {
         let (mut whole, mut small) = (Buffer::new(), Buffer::new());
         Encode::encode(value, &mut whole);
-        small.small(|window| Encode::encode_small(value, window, 0));
+        small.small(|scratch| Encode::encode_small(value, scratch, 0));
         assert_eq!(small, whole);
         assert!(whole.len() <= T::SMALL_BYTES);
     }
@@ -208,21 +208,21 @@ mod tests {
 
     #[test]
     fn numbers_that_fit_eight_bytes_are_written_as_one() {
-        let mut window = [7; WINDOW_BYTES];
-        assert_eq!(put_numbers(&mut window, [5, 0x80, 0x1F_FFFF, 16]), Some(9));
-        assert_eq!(window[..11], [7, 7, 5, 0x80, 1, 0xFF, 0xFF, 0x7F, 16, 0, 7]);
-        assert_eq!(put_numbers(&mut window, [5, 0x4000, 0x4000, 16]), Some(10));
-        assert_eq!(put_numbers(&mut window, [0x80, 0x4000, 0x4000, 16]), None);
-        assert_eq!(put_numbers(&mut window, [0x4000; 4]), None);
-        assert_eq!(put_numbers(&mut window, [0x20_0000, 1]), None);
+        let mut scratch = [7; SCRATCH_BYTES];
+        assert_eq!(put_numbers(&mut scratch, [5, 0x80, 0x1F_FFFF, 16]), Some(9));
+        assert_eq!(scratch[..11], [7, 7, 5, 0x80, 1, 0xFF, 0xFF, 0x7F, 16, 0, 7]);
+        assert_eq!(put_numbers(&mut scratch, [5, 0x4000, 0x4000, 16]), Some(10));
+        assert_eq!(put_numbers(&mut scratch, [0x80, 0x4000, 0x4000, 16]), None);
+        assert_eq!(put_numbers(&mut scratch, [0x4000; 4]), None);
+        assert_eq!(put_numbers(&mut scratch, [0x20_0000, 1]), None);
     }
 
     #[test]
     fn a_store_ends_within_the_window() {
-        let mut window = [7; WINDOW_BYTES];
-        store(&mut window, PLACES - 1, [1; 16]);
-        assert_eq!(window[PLACES + 14..], [1, 7]);
-        store(&mut window, usize::MAX, [2]);
-        assert_eq!(window[PLACES - 1..=PLACES], [2, 1]);
+        let mut scratch = [7; SCRATCH_BYTES];
+        store(&mut scratch, PLACES - 1, [1; 16]);
+        assert_eq!(scratch[PLACES + 14..], [1, 7]);
+        store(&mut scratch, usize::MAX, [2]);
+        assert_eq!(scratch[PLACES - 1..=PLACES], [2, 1]);
     }
 }

@@ -74,12 +74,12 @@ pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
         // The last byte is the last, and not a zero that a shorter form leaves out.
         let last = word >> (8 * (used - 1)) & 0xFF;
         if used == 1 || (1..0x80).contains(&last) {
-            reader.go_on(&rest[used as usize..]);
+            reader.set_rest(&rest[used as usize..]);
             return Ok(value);
         }
     }
     let (value, rest) = take_slowly(rest)?;
-    reader.go_on(rest);
+    reader.set_rest(rest);
     Ok(value)
 }
 

@@ -9,12 +9,12 @@ mod enemy;
 
 use std::time::Duration;
 
-use wigwag_link::batch::Header;
-use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_FAR_MAX, UNACKED_RESERVE};
-use wigwag_link::{LinkError, Receiver, write};
+use wigwag_link::batch::BatchHeader;
+use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESERVE};
+use wigwag_link::{LinkError, RecvHalf, write};
 use wigwag_sim::peer::{Event, Faults, PAIR1_WORD, PeerError};
 use wigwag_wire::read_buf::READ_BYTES;
-use wigwag_wire::{Buffer, Machine, ReadBuf, Time};
+use wigwag_wire::{Buffer, ReadBuf, StateMachine, Time};
 
 pub use enemy::seeds;
 use enemy::{KINDS, fill_body};
@@ -35,7 +35,7 @@ struct World {
     end: End,
     node: Node,
     /// What our end writes is read by somebody who takes the rules seriously.
-    witness: Receiver,
+    witness: RecvHalf,
     written: ReadBuf,
     /// The number of the enemy's next frame, if it counts right.
     next_seq: u64,
@@ -56,7 +56,7 @@ pub fn check(input: &[u8]) -> Verdict {
         profile,
         end: if side == DIALER { dialer } else { listener },
         node: Node::new(profile.limits, profile.limits),
-        witness: Receiver::new(&profile.limits),
+        witness: RecvHalf::new(&profile.limits),
         written: ReadBuf::new(),
         next_seq: 0,
         error: None,
@@ -123,11 +123,11 @@ impl World {
             .sender()
             .map_or(0, |sender| sender.outbox.next_seq() - sender.outbox.untaken_frames());
         let header = match wrong & 7 {
-            1 => Header { ack: wide(sent), first_seq: self.next_seq, count: numbers },
-            2 => Header { ack: sent, first_seq: wide(self.next_seq), count: numbers },
-            3 => Header { ack: sent, first_seq: self.next_seq, count: wide(numbers) },
-            4 => Header { ack: u64::MAX >> off, first_seq: u64::MAX >> off, count: off },
-            _ => Header { ack: sent, first_seq: self.next_seq, count: numbers },
+            1 => BatchHeader { ack: wide(sent), first_seq: self.next_seq, count: numbers },
+            2 => BatchHeader { ack: sent, first_seq: wide(self.next_seq), count: numbers },
+            3 => BatchHeader { ack: sent, first_seq: self.next_seq, count: wide(numbers) },
+            4 => BatchHeader { ack: u64::MAX >> off, first_seq: u64::MAX >> off, count: off },
+            _ => BatchHeader { ack: sent, first_seq: self.next_seq, count: numbers },
         };
         let mut batch = Buffer::new();
         header.encode(&mut batch);
@@ -168,7 +168,7 @@ impl World {
             }
         }
         self.is_over = self.error.is_some() || self.node.was_closed;
-        self.next_seq = self.end.peer.receiver().map_or(0, Receiver::recv_next);
+        self.next_seq = self.end.peer.receiver().map_or(0, RecvHalf::recv_next);
         // What was announced and did not come has no memory.
         let (kept, claimed) = (self.end.input.len(), self.end.input.space().capacity());
         let most = 2 * READ_BYTES + kept;
@@ -197,7 +197,7 @@ impl World {
     fn resume(&mut self, script: &mut Script<'_>) -> Verdict {
         let Some(mut session) = self.end.peer.leave() else { return Ok(()) };
         if !self.end.batch.is_empty() {
-            session.sender.outbox.was_torn();
+            session.sender.outbox.mark_torn();
         }
         self.end.batch.clear();
         let kept = self.end.input.len();
@@ -244,7 +244,7 @@ impl World {
                 return Ok(());
             };
             let batch = message.get(PAIR1_WORD.len()..).unwrap_or_default();
-            let read = |receiver: &mut Receiver| -> Result<(), LinkError> {
+            let read = |receiver: &mut RecvHalf| -> Result<(), LinkError> {
                 let mut incoming = receiver.open(batch)?;
                 while incoming.next_frame()?.is_some() {}
                 Ok(())
@@ -260,7 +260,7 @@ impl World {
             return Err("the session is lost".to_owned());
         };
         let kept = sender.outbox.retained();
-        let most = UNACKED_BYTES_FAR_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
+        let most = SCALED_UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
         ensure(kept <= most, || format!("{kept} bytes are kept"))?;
         let channels = self.node.inbound.len() as u64;
         ensure(channels <= limits.channels_max, || format!("{channels} channels"))?;

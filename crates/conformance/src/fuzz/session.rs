@@ -16,10 +16,10 @@ mod seeds;
 
 use std::time::Duration;
 
-use wigwag_link::resume::{Ticket, Tickets};
-use wigwag_link::{Identity, Receiver, Sender, features};
+use wigwag_link::resume::{Ticket, TicketVerifier};
+use wigwag_link::{Identity, RecvHalf, SendHalf, features};
 use wigwag_sim::peer::{Event, Faults, Peer, PeerError, Role, Session};
-use wigwag_wire::{Machine, Time};
+use wigwag_wire::{StateMachine, Time};
 
 pub(crate) use line::{DIALER, End, LISTENER, Line};
 pub(crate) use node::Node;
@@ -60,7 +60,7 @@ struct World {
     /// The connections that there were; the last one is the newest.
     lines: Vec<Line>,
     ticket: Ticket,
-    tickets: Tickets,
+    tickets: TicketVerifier,
     tokens: u128,
     /// The connection over which nothing has come since the listener has let the dialer in on it.
     unconfirmed: Option<usize>,
@@ -144,7 +144,7 @@ fn with_runs(end: &mut End, profile: &Profile) {
     if profile.runs
         && let Some(mut session) = end.peer.leave()
     {
-        session.receiver = Receiver::new(&profile.limits).with_features(features::OFFERED);
+        session.receiver = RecvHalf::new(&profile.limits).with_features(features::OFFERED);
         end.peer.carry(session);
     }
 }
@@ -161,7 +161,7 @@ impl World {
             places: [Place::On(0), Place::On(0)],
             lines: vec![line],
             ticket: Ticket::new(SESSION, TOKEN),
-            tickets: Tickets::new(TOKEN),
+            tickets: TicketVerifier::new(TOKEN),
             tokens: TOKEN,
             unconfirmed: None,
             is_over: false,
@@ -235,7 +235,7 @@ impl World {
     }
 
     /// A node and the sending half of its session, wherever that is.
-    fn half(&mut self, side: usize) -> Result<(&mut Node, &mut Sender), String> {
+    fn half(&mut self, side: usize) -> Result<(&mut Node, &mut SendHalf), String> {
         let sender = match &mut self.places[side] {
             Place::On(line) => self.lines[*line].ends[side].peer.sender(),
             Place::Parked(session) => Some(&mut session.sender),

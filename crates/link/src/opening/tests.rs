@@ -26,7 +26,7 @@ fn two_strangers_open_a_session_in_two_round_trips() {
     let mut listener = Opening::listen(identity(20));
     let answer = sent(listener.receive(first.as_slice()));
     let open = sent(dialer.receive(answer.as_slice()));
-    assert_eq!(listener.receive(open.as_slice()), Ok(Step::Asked));
+    assert_eq!(listener.receive(open.as_slice()), Ok(Step::OpenRequested));
     let (opened, theirs) = listener.accept(99, 60_000).unwrap();
     let Ok(Step::Opened(ours)) = dialer.receive(opened.as_slice()) else { panic!("not opened") };
     assert_eq!((ours.session, ours.token, ours.peer), (7, 99, identity(20)));
@@ -36,15 +36,15 @@ fn two_strangers_open_a_session_in_two_round_trips() {
 
 #[test]
 fn who_comes_back_claims_and_is_let_in() {
-    let (mut dialer, first) = Opening::dial_again(identity(10));
+    let (mut dialer, first) = Opening::redial(identity(10));
     let mut listener = Opening::listen(identity(20));
     let answer = sent(listener.receive(first.as_slice()));
-    assert_eq!(dialer.receive(answer.as_slice()), Ok(Step::Known));
+    assert_eq!(dialer.receive(answer.as_slice()), Ok(Step::PeerKnown));
     assert_eq!(dialer.nonces(), Some([12, 22]));
     let claim = Claim { session: 7, epoch: 3, recv_next: 500, nonces: [12, 22] };
     let resume = dialer.resume(&claim, &[5; PROOF_BYTES]);
     let claimed = listener.receive(resume.as_slice());
-    assert_eq!(claimed, Ok(Step::Claimed(claim, [5; PROOF_BYTES])));
+    assert_eq!(claimed, Ok(Step::ResumeRequested(claim, [5; PROOF_BYTES])));
     let resumed = Opening::resumed(&claim, 600, 77);
     let step = dialer.receive(resumed.as_slice());
     assert_eq!(step, Ok(Step::Resumed(Resumed { recv_next: 600, token: 77 })));
@@ -53,7 +53,7 @@ fn who_comes_back_claims_and_is_let_in() {
     for cut in 1..resume.len() {
         assert!(listener.receive(&resume.as_slice()[..cut]).is_err(), "torn at {cut}");
     }
-    let (mut early, _) = Opening::dial_again(identity(10));
+    let (mut early, _) = Opening::redial(identity(10));
     early.receive(answer.as_slice()).unwrap();
     assert!(early.receive(resumed.as_slice()).is_err(), "nothing was claimed");
 }
@@ -63,7 +63,7 @@ fn a_refusal_says_code_and_rule() {
     let (mut dialer, _) = Opening::dial(identity(1), 7);
     let refusal = Opening::refuse(Code::TOO_MANY, "at most 1 session", "come back later");
     let error = dialer.receive(refusal.as_slice()).unwrap_err();
-    let expected = LinkError::ToldByPeer {
+    let expected = LinkError::ClosedByPeer {
         code: Code::TOO_MANY,
         rule: "at most 1 session".into(),
         detail: "come back later".into(),

@@ -1,13 +1,13 @@
 use alloc::vec;
 
 use wigwag_wire::call::Calls;
-use wigwag_wire::run::Joiner;
+use wigwag_wire::run::RunBuilder;
 
 use super::*;
 use crate::write;
 
 fn take_all(outbox: &mut Outbox) -> (u64, u64, Vec<u8>) {
-    let mut taken = Taken::default();
+    let mut taken = SegmentBatch::default();
     outbox.take(usize::MAX, &mut taken);
     let bytes = taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec()).collect();
     (taken.first_seq, taken.frames, bytes)
@@ -129,7 +129,7 @@ fn every_segment_fits_into_a_batch_of_the_peers() {
             tell(&mut turn, at * 7 % largest);
         }
         outbox.publish(&mut turn, 200);
-        let mut taken = Taken::default();
+        let mut taken = SegmentBatch::default();
         let mut frames = 0;
         while !outbox.is_idle() {
             outbox.take(0, &mut taken);
@@ -145,14 +145,14 @@ fn every_segment_fits_into_a_batch_of_the_peers() {
 #[test]
 fn a_turn_of_runs_is_cut_between_them_and_each_item_has_a_number() {
     let mut outbox = Outbox::for_peer(&Limits { batch_max: 16_384, ..Limits::default() });
-    let (mut joiner, mut turn) = (Joiner::default(), Buffer::new());
-    joiner.told(1, 1);
+    let (mut builder, mut turn) = (RunBuilder::default(), Buffer::new());
+    builder.note_tell(1, 1);
     for _ in 0..2000 {
-        assert!(joiner.tell(&mut turn, 1, 1, |_, at| Some(at + 40)));
+        assert!(builder.tell(&mut turn, 1, 1, |_, at| Some(at + 40)));
     }
-    joiner.close(&mut turn);
+    builder.close(&mut turn);
     outbox.publish(&mut turn, 2000);
-    let (mut taken, mut next, mut pieces) = (Taken::default(), 0, 0);
+    let (mut taken, mut next, mut pieces) = (SegmentBatch::default(), 0, 0);
     while !outbox.is_idle() {
         outbox.take(0, &mut taken);
         let bytes = taken.segments.iter().flat_map(|segment| segment.as_slice().to_vec());
@@ -197,12 +197,12 @@ fn a_batch_that_was_torn_has_not_arrived_and_those_before_may_have() {
     take_all(&mut outbox);
     tell(&mut outbox, 4);
     assert_eq!((unsent(&outbox), outbox.untaken_frames()), (vec![4], 1));
-    outbox.was_torn();
+    outbox.mark_torn();
     assert_eq!((unsent(&outbox), outbox.untaken_frames()), (vec![2, 3, 4], 3));
     assert!(outbox.acknowledge(2).is_err(), "nobody can have accepted a part of it");
     // All of it goes again; then an ack goes out alone and is torn.
     outbox.rewind(1).unwrap();
     while take_all(&mut outbox).1 > 0 {}
-    outbox.was_torn();
+    outbox.mark_torn();
     assert_eq!(unsent(&outbox), [], "what was written before the ack may have arrived");
 }

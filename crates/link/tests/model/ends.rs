@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use wigwag_link::batch::Header;
+use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
-use wigwag_link::session::{CallRefused, Outgoing};
-use wigwag_link::{Limits, LinkError, Receiver, Sender, write};
+use wigwag_link::send_half::{CallRefused, Outgoing};
+use wigwag_link::{Limits, LinkError, RecvHalf, SendHalf, write};
 use wigwag_wire::{Buffer, Time};
 
 /// Batches that may arrive again.
@@ -30,8 +30,8 @@ pub(crate) const LIMITS: Limits = Limits {
 
 /// One end.
 struct End {
-    sender: Sender,
-    receiver: Receiver,
+    sender: SendHalf,
+    receiver: RecvHalf,
     /// What the calls in the lane cost.
     lane: VecDeque<u64>,
     used: u64,
@@ -78,18 +78,18 @@ impl Ends {
     pub(crate) fn new() -> Ends {
         let now = Time::START;
         let end = || {
-            let mut sender = Sender::new(&LIMITS, LIMITS, now);
+            let mut sender = SendHalf::new(&LIMITS, LIMITS, now);
             assert_eq!(sender.open_channel(), Some(0));
             sender.attached(0, LIMITS.initial_units);
             assert_eq!(sender.grant(0, LIMITS.initial_units), Ok(LIMITS.initial_units));
-            let receiver = Receiver::new(&LIMITS);
+            let receiver = RecvHalf::new(&LIMITS);
             let (lane, written, arrived) = Default::default();
             End { sender, receiver, lane, used: 0, written, arrived }
         };
         Ends { ends: [end(), end()], now }
     }
 
-    pub(crate) fn sender(&mut self, end: usize) -> &mut Sender {
+    pub(crate) fn sender(&mut self, end: usize) -> &mut SendHalf {
         &mut self.ends[end].sender
     }
 
@@ -163,7 +163,10 @@ impl Ends {
         assert_eq!(had, !out.is_empty());
         assert!(4 + out.len() <= LIMITS.batch_max as usize, "{} bytes", out.len());
         let mut bytes = out.head.as_slice().to_vec();
-        out.taken.segments.iter().for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
+        out.sequenced
+            .segments
+            .iter()
+            .for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
         if !had {
             return None;
         }
@@ -185,7 +188,7 @@ impl Ends {
         self.ends[1 - end].arrived.get(which).cloned()
     }
 
-    pub(crate) fn open_header(&mut self, end: usize, header: Header) -> Result<(), LinkError> {
+    pub(crate) fn open_header(&mut self, end: usize, header: BatchHeader) -> Result<(), LinkError> {
         let mut batch = Buffer::new();
         header.encode(&mut batch);
         self.ends[end].receiver.open(batch.as_slice()).map(drop)
@@ -197,7 +200,7 @@ impl Ends {
         let mut incoming = receiver.open(batch).unwrap();
         sender.outbox.acknowledge(incoming.ack).unwrap();
         let mut read = Read { ack: incoming.ack, ..Read::default() };
-        let mut pay = |sender: &mut Sender, units: u64| {
+        let mut pay = |sender: &mut SendHalf, units: u64| {
             *used += units;
             sender.granted(0).unwrap().check(*used).unwrap();
             lane.push_back(units);
@@ -225,9 +228,9 @@ impl Ends {
                     sender.window(0).unwrap().raise(limit);
                     read.limit = read.limit.max(limit);
                 }
-                Frame::Need { limit_wanted, .. } => drop(sender.needed(0, limit_wanted)),
-                Frame::Ping { id, next_ms } => sender.pinged(id, next_ms),
-                Frame::Pong { id } => drop(sender.ponged(id, self.now)),
+                Frame::Need { limit_wanted, .. } => drop(sender.need_received(0, limit_wanted)),
+                Frame::Ping { id, next_ms } => sender.ping_received(id, next_ms),
+                Frame::Pong { id } => drop(sender.pong_received(id, self.now)),
                 other => panic!("{other:?}"),
             }
         }
@@ -245,7 +248,7 @@ impl Ends {
             end.written.clear();
             end.arrived.clear();
             if *was {
-                end.sender.outbox.was_torn();
+                end.sender.outbox.mark_torn();
             }
         }
         were

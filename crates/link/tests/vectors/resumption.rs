@@ -3,8 +3,8 @@
 use serde_json::Value;
 use wigwag_link::frame::Frame;
 use wigwag_link::opening::{Opened, Opening, Resumed, Step};
-use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, Tickets};
-use wigwag_link::{Identity, Receiver, Sender};
+use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, TicketVerifier};
+use wigwag_link::{Identity, RecvHalf, SendHalf};
 use wigwag_wire::{Header, ProtocolNumber, Time};
 
 use crate::read::{Fields, from_hex, hex_of, list, load, number, text, wide};
@@ -14,8 +14,8 @@ const FILE: &str = "resumption.json";
 
 /// Both ends of the session; the dialer's half stands first.
 struct Ends {
-    senders: [Sender; 2],
-    receivers: [Receiver; 2],
+    senders: [SendHalf; 2],
+    receivers: [RecvHalf; 2],
     /// Calls that the listener's actor has handled.
     handled: u64,
 }
@@ -40,10 +40,10 @@ impl Ends {
         let [dialer, listener] = identities.map(|who| who.limits);
         Ends {
             senders: [
-                Sender::new(&dialer, listener, Time::START),
-                Sender::new(&listener, dialer, Time::START),
+                SendHalf::new(&dialer, listener, Time::START),
+                SendHalf::new(&listener, dialer, Time::START),
             ],
-            receivers: [Receiver::new(&dialer), Receiver::new(&listener)],
+            receivers: [RecvHalf::new(&dialer), RecvHalf::new(&listener)],
             handled: 0,
         }
     }
@@ -99,17 +99,17 @@ impl Ends {
         let header = Header { protocol: ProtocolNumber::PAIR1 }.to_bytes();
         assert!(steps[..2].iter().all(|step| hex_of(step) == header));
         let messages: Vec<Vec<u8>> = steps[2..OPENING_STEPS].iter().map(unframed).collect();
-        let (mut dialer, first) = Opening::dial_again(told(&messages[0]));
+        let (mut dialer, first) = Opening::redial(told(&messages[0]));
         let mut listener = Opening::listen(told(&messages[1]));
         let second = sends(listener.receive(first.as_slice()));
-        assert_eq!(dialer.receive(second.as_slice()), Ok(Step::Known));
-        let [ours, theirs] = [&self.receivers[0], &self.receivers[1]].map(Receiver::recv_next);
+        assert_eq!(dialer.receive(second.as_slice()), Ok(Step::PeerKnown));
+        let [ours, theirs] = [&self.receivers[0], &self.receivers[1]].map(RecvHalf::recv_next);
         let mut ticket = Ticket::new(session.session, session.token);
         let claim = ticket.claim(ours, dialer.nonces().expect("after HELLO"));
         let proof = ticket.prove(&claim, recorded);
         let third = dialer.resume(&claim, &proof);
-        assert_eq!(listener.receive(third.as_slice()), Ok(Step::Claimed(claim, proof)));
-        let tickets = Tickets::new(session.token);
+        assert_eq!(listener.receive(third.as_slice()), Ok(Step::ResumeRequested(claim, proof)));
+        let tickets = TicketVerifier::new(session.token);
         assert_eq!(tickets.check(&claim, &proof, recorded).expect("it is right").claim(), &claim);
         let token = wide(&steps[OPENING_STEPS - 1]["fields"]["token"]);
         let fourth = Opening::resumed(&claim, theirs, token);

@@ -1,8 +1,8 @@
 //! Runs: what their items stand for, and what becomes of broken ones.
 
 use wigwag_link::frame::Frame;
-use wigwag_link::receiver::{CallRun, Incoming};
-use wigwag_link::{Limits, LinkError, Receiver, features};
+use wigwag_link::recv_half::{ChannelCalls, Incoming};
+use wigwag_link::{Limits, LinkError, RecvHalf, features};
 use wigwag_wire::call::Calls;
 
 use crate::code_of;
@@ -10,7 +10,7 @@ use crate::read::{Fields, hex_of, list, load, number};
 
 /// Asks for calls and replies first, as a node does; gives how many frames were accepted.
 fn read(
-    receiver: &mut Receiver,
+    receiver: &mut RecvHalf,
     bytes: &[u8],
     mut each: impl FnMut(Frame<'_>),
 ) -> Result<u64, LinkError> {
@@ -21,7 +21,7 @@ fn read(
 }
 
 fn next(incoming: &mut Incoming<'_>, each: &mut impl FnMut(Frame<'_>)) -> Result<bool, LinkError> {
-    if let Some(CallRun { channel, calls, units, bytes }) = incoming.next_calls(64) {
+    if let Some(ChannelCalls { channel, calls, units, bytes }) = incoming.next_calls(64) {
         let found: Vec<_> = Calls::new(bytes).collect();
         assert_eq!((found.len(), units), (calls, calls as u64), "each is short");
         for call in found {
@@ -56,8 +56,8 @@ fn next(incoming: &mut Incoming<'_>, each: &mut impl FnMut(Frame<'_>)) -> Result
     Ok(true)
 }
 
-fn receiver() -> Receiver {
-    Receiver::new(&Limits::default()).with_features(features::RUNS)
+fn receiver() -> RecvHalf {
+    RecvHalf::new(&Limits::default()).with_features(features::RUNS)
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn runs_are_read_as_in_the_vectors() {
             }
             Err(error) => assert_eq!(code_of(&error), number(&expect["code"]), "{vector}: {error}"),
         }
-        let unknown = read(&mut Receiver::new(&Limits::default()), &bytes, |_| ()).unwrap_err();
+        let unknown = read(&mut RecvHalf::new(&Limits::default()), &bytes, |_| ()).unwrap_err();
         assert_eq!(code_of(&unknown), 0x010C, "{vector}: the feature is off");
     }
 }

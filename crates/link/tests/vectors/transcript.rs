@@ -3,8 +3,8 @@
 use serde_json::Value;
 use wigwag_link::frame::Frame;
 use wigwag_link::opening::{Opening, Step};
-use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Identity, Limits, Opened, Receiver, Sender, write};
+use wigwag_link::send_half::Outgoing;
+use wigwag_link::{Code, Identity, Limits, Opened, RecvHalf, SendHalf, write};
 use wigwag_wire::{Buffer, Framing, Header, ProtocolNumber, ReadBuf, Reader, Time, varint};
 
 use crate::read::{Fields, hex_of, list, load, number, text};
@@ -66,7 +66,7 @@ pub(crate) fn play_opening(steps: &[Value]) -> ([Identity; 2], Opened) {
     let mut listener = Opening::listen(identities[1]);
     let second = sends(listener.receive(first.as_slice()));
     let third = sends(dialer.receive(second.as_slice()));
-    assert_eq!(listener.receive(third.as_slice()), Ok(Step::Asked));
+    assert_eq!(listener.receive(third.as_slice()), Ok(Step::OpenRequested));
     let (fourth, theirs) = listener.accept(token, ttl_ms).expect("asked");
     let sent = [first, second, third, fourth];
     for (step, message) in steps[2..6].iter().zip(&sent) {
@@ -79,7 +79,7 @@ pub(crate) fn play_opening(steps: &[Value]) -> ([Identity; 2], Opened) {
 }
 
 /// The bytes that `sender` makes of the frames of a step. It makes CREDIT by itself.
-pub(crate) fn written(sender: &mut Sender, frames: &[Fields<'_>]) -> Vec<u8> {
+pub(crate) fn written(sender: &mut SendHalf, frames: &[Fields<'_>]) -> Vec<u8> {
     for frame in frames.iter().map(Fields::frame) {
         match frame {
             Frame::Close { code: Code::BYE, .. } => sender.close(Code::BYE, ""),
@@ -89,7 +89,7 @@ pub(crate) fn written(sender: &mut Sender, frames: &[Fields<'_>]) -> Vec<u8> {
     }
     let mut out = Outgoing::default();
     sender.take_output(&mut out, Time::START);
-    let segments = out.taken.segments.iter().map(|segment| segment.as_slice());
+    let segments = out.sequenced.segments.iter().map(|segment| segment.as_slice());
     framed(&[out.head.as_slice()].into_iter().chain(segments).collect::<Vec<_>>().concat())
 }
 
@@ -100,8 +100,8 @@ fn a_whole_session_is_as_in_the_vectors() {
     let (identities, _) = play_opening(steps);
     let side = |step: &Value| usize::from(text(&step["from"]) == "listener");
     let mut senders = [0, 1]
-        .map(|at| Sender::new(&identities[at].limits, identities[1 - at].limits, Time::START));
-    let mut receivers = [0, 1].map(|at| Receiver::new(&identities[at].limits));
+        .map(|at| SendHalf::new(&identities[at].limits, identities[1 - at].limits, Time::START));
+    let mut receivers = [0, 1].map(|at| RecvHalf::new(&identities[at].limits));
     for step in &steps[OPENING_STEPS..] {
         let batch = &step["batch"];
         let frames: Vec<Fields<'_>> =

@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use wigwag_net::ListenOptions;
 use wigwag_net::socket::{Pub, Pull, Push, Rep, Req, SocketErrorKind, UNAUTHENTICATED_MAX};
 use wigwag_wire::ProtocolNumber;
-use wigwag_wire::machine::HANDSHAKE_MAX;
+use wigwag_wire::state_machine::HANDSHAKE_MAX;
 
 use crate::memory::{Memory, status};
 use crate::peer::{Peer, Place, header};

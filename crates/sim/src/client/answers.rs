@@ -1,7 +1,7 @@
 //! What comes back: credit, answers, the end of a channel; and what is left when a session was cut.
 
 use wigwag_link::frame::Frame;
-use wigwag_link::{Code, Sender};
+use wigwag_link::{Code, SendHalf};
 
 use super::{Asked, Attachment, Client, Fates, State, Waits};
 use crate::check::{Violation, must};
@@ -28,7 +28,7 @@ impl Client {
     pub fn receive(
         &mut self,
         frame: Frame<'_>,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         match frame {
@@ -77,7 +77,7 @@ impl Client {
         channel: u64,
         code: Code,
         accepted: u64,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         let caller = self.side;
@@ -117,7 +117,7 @@ impl Client {
 
     /// Each channel that is open, with the units that are free and the calls that were handled, as far
     /// as this side was told.
-    pub fn told(&self, sender: &mut Sender) -> Vec<(u64, u64, u64)> {
+    pub fn told(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
         let open = self.attachments.iter().filter(|one| one.state == State::Open);
         let told = open
             .filter_map(|one| Some((one.channel, sender.window(one.channel)?.free(), one.handled)));

@@ -2,8 +2,8 @@
 
 use wigwag_link::credit::Window;
 use wigwag_link::limits::units;
-use wigwag_link::session::CallRefused;
-use wigwag_link::{Sender, write};
+use wigwag_link::send_half::CallRefused;
+use wigwag_link::{SendHalf, write};
 use wigwag_wire::Buffer;
 
 use super::{Asked, CALL_HEAD_BYTES, Client, Waits};
@@ -33,7 +33,7 @@ impl Client {
     pub(super) fn call_one_by_one(
         &mut self,
         at: usize,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         for _ in 0..shared.random.between(1, 8) {
@@ -75,7 +75,7 @@ impl Client {
     pub(super) fn call_in_turn(
         &mut self,
         at: usize,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<u64, Violation> {
         let channel = self.attachments[at].channel;

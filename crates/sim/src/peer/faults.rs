@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wigwag_link::batch::Header;
+use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::Frame;
 use wigwag_link::frame::kind::REPLY;
 use wigwag_wire::{Buffer, Reader};
@@ -22,10 +22,10 @@ pub struct Faults {
 pub(super) fn forget_numbers(message: &mut Vec<u8>, recv_next: u64) {
     let Some((word, batch)) = message.split_first_chunk::<4>() else { return };
     let mut reader = Reader::new(batch);
-    let Ok(header) = Header::decode(&mut reader) else { return };
+    let Ok(header) = BatchHeader::decode(&mut reader) else { return };
     let mut whole = Buffer::new();
     whole.extend(word);
-    Header { first_seq: header.first_seq.max(recv_next), ..header }.encode(&mut whole);
+    BatchHeader { first_seq: header.first_seq.max(recv_next), ..header }.encode(&mut whole);
     whole.extend(reader.rest());
     *message = whole.as_slice().to_vec();
 }

@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 
-use wigwag_link::session::Outgoing;
-use wigwag_link::{Receiver, Sender};
+use wigwag_link::send_half::Outgoing;
+use wigwag_link::{RecvHalf, SendHalf};
 
 /// The two halves of a session.
 #[derive(Debug)]
 pub struct Session {
     /// The reading half.
-    pub receiver: Receiver,
+    pub receiver: RecvHalf,
     /// The sending half.
-    pub sender: Sender,
+    pub sender: SendHalf,
     pub(super) outgoing: Outgoing,
     /// The sequenced frames of the last batches.
     last: VecDeque<Sent>,
@@ -32,7 +32,7 @@ const LAST_BATCHES: usize = 4;
 
 impl Session {
     /// A session that begins.
-    pub(super) fn new(receiver: Receiver, sender: Sender) -> Session {
+    pub(super) fn new(receiver: RecvHalf, sender: SendHalf) -> Session {
         let (outgoing, last) = (Outgoing::default(), VecDeque::new());
         Session { receiver, sender, outgoing, last, again: None }
     }
@@ -44,7 +44,7 @@ impl Session {
     }
 
     pub(super) fn keep(&mut self) {
-        let taken = &self.outgoing.taken;
+        let taken = &self.outgoing.sequenced;
         if taken.segments.is_empty() {
             return;
         }

@@ -101,7 +101,7 @@ fn a_refusal_says_why_before_the_connection_ends() {
     let error = feed(&mut listener, &wire, 100).expect_err("it requires a feature");
     listener.fail(&error);
     let told = feed(&mut dialer, &output(&mut listener), 100).expect_err("refused");
-    let PeerError::Link(LinkError::ToldByPeer { code, .. }) = told else { panic!("{told}") };
+    let PeerError::Link(LinkError::ClosedByPeer { code, .. }) = told else { panic!("{told}") };
     assert_eq!(code, Code::FEATURE_REQUIRED);
 }
 

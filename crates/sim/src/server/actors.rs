@@ -1,7 +1,7 @@
 //! What actors do with the calls in their lanes, in their own time.
 
 use wigwag_link::frame::Frame;
-use wigwag_link::{Code, Sender, write};
+use wigwag_link::{Code, SendHalf, write};
 
 use super::{Answer, Inbound, Mail, Server};
 use crate::check::Violation;
@@ -12,7 +12,7 @@ impl Server {
     /// One turn of the actors. Without a sender the session is over, and they finish what they have.
     pub fn turn(
         &mut self,
-        mut sender: Option<&mut Sender>,
+        mut sender: Option<&mut SendHalf>,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         if sender.is_none() {
@@ -44,7 +44,7 @@ impl Server {
     fn handle_next(
         &mut self,
         at: usize,
-        sender: Option<&mut Sender>,
+        sender: Option<&mut SendHalf>,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         let lane = &mut self.lanes[at];
@@ -74,7 +74,7 @@ impl Server {
         Ok(())
     }
 
-    fn complete(&mut self, mail: Mail, sender: &mut Sender) {
+    fn complete(&mut self, mail: Mail, sender: &mut SendHalf) {
         let Some(asker) = mail.asker else { return };
         let cancelled = mail.cancelled.then_some(Answer::Error(Code::CANCELLED));
         self.answer(asker, cancelled.unwrap_or(Answer::Reply(mail.call)), sender);
@@ -83,12 +83,12 @@ impl Server {
         }
     }
 
-    pub(super) fn answer(&mut self, asker: (u32, u32), answer: Answer, sender: &mut Sender) {
+    pub(super) fn answer(&mut self, asker: (u32, u32), answer: Answer, sender: &mut SendHalf) {
         self.waiting.push_back((asker, answer));
         self.retry(Some(sender));
     }
 
-    fn retry(&mut self, sender: Option<&mut Sender>) {
+    fn retry(&mut self, sender: Option<&mut SendHalf>) {
         let Some(sender) = sender else { return };
         while sender.outbox.has_room_for_answers() {
             let Some((asker, answer)) = self.waiting.pop_front() else {
@@ -108,7 +108,7 @@ impl Server {
     }
 
     /// The actor stops: what lies in its lane is thrown away, and the sender hears how much was not.
-    fn stop(&mut self, at: usize, sender: &mut Sender, shared: &mut Shared) {
+    fn stop(&mut self, at: usize, sender: &mut SendHalf, shared: &mut Shared) {
         let lane = &mut self.lanes[at];
         lane.living = false;
         let (channel, accepted, code) = (lane.channel, lane.taken, Code::ACTOR_STOPPED);

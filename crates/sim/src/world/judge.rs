@@ -1,6 +1,6 @@
 //! What is looked at after every event and at the end.
 
-use wigwag_link::limits::{SEGMENT_BYTES, UNACKED_BYTES_FAR_MAX, UNACKED_RESERVE};
+use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESERVE};
 
 use super::build::ids_of;
 use super::{Node, World};
@@ -30,7 +30,7 @@ impl World {
                     format!("{side:?} has acks up to {acked}, {read} were accepted")
                 })?;
                 let kept = sender.outbox.retained();
-                let most = UNACKED_BYTES_FAR_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
+                let most = SCALED_UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
                 must(kept <= most, "an outbox is bounded", || format!("{kept} bytes kept"))?;
             }
         }

@@ -1,11 +1,11 @@
 //! One node of a pair: its session, wherever that is, and the application on top.
 
-use wigwag_link::batch::Header;
+use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::Frame;
 use wigwag_link::opening::Resumed;
-use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, Tickets};
-use wigwag_link::{LinkError, Receiver, Sender};
-use wigwag_wire::{Machine, Reader, Time};
+use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, TicketVerifier};
+use wigwag_link::{LinkError, RecvHalf, SendHalf};
+use wigwag_wire::{Reader, StateMachine, Time};
 
 use super::Shared;
 use super::connection::{Connection, End};
@@ -40,7 +40,7 @@ pub(super) struct Node {
     pub(super) session_id: u128,
     /// What lets the dialer come back, and the listener know it.
     pub(super) ticket: Option<Ticket>,
-    pub(super) tickets: Option<Tickets>,
+    pub(super) tickets: Option<TicketVerifier>,
     /// The connection over which the dialer tries to come back, and when it tries again.
     pub(super) trying: Option<usize>,
     pub(super) redial: Option<Time>,
@@ -105,7 +105,10 @@ impl Place {
     }
 
     /// The sending half, wherever the session is.
-    pub(super) fn sender<'a>(&'a mut self, lines: &'a mut [Connection]) -> Option<&'a mut Sender> {
+    pub(super) fn sender<'a>(
+        &'a mut self,
+        lines: &'a mut [Connection],
+    ) -> Option<&'a mut SendHalf> {
         match self.carried {
             Some(at) => lines[at].ends[self.side as usize].peer.sender(),
             None => self.session.as_mut().map(|session| &mut session.sender),
@@ -113,7 +116,7 @@ impl Place {
     }
 
     /// The reading half.
-    pub(super) fn receiver<'a>(&'a self, lines: &'a [Connection]) -> Option<&'a Receiver> {
+    pub(super) fn receiver<'a>(&'a self, lines: &'a [Connection]) -> Option<&'a RecvHalf> {
         match self.carried {
             Some(at) => lines[at].ends[self.side as usize].peer.receiver(),
             None => self.session.as_ref().map(|session| &session.receiver),
@@ -142,7 +145,7 @@ impl Node {
                         Side::Dialer => {
                             self.ticket = Some(Ticket::new(opened.session, opened.token))
                         }
-                        Side::Listener => self.tickets = Some(Tickets::new(opened.token)),
+                        Side::Listener => self.tickets = Some(TicketVerifier::new(opened.token)),
                     }
                     *client = Some(Client::new(*side, self.first_id, *habits, opened.peer.limits));
                     continue;
@@ -174,13 +177,16 @@ impl Node {
                     Frame::Close { code, rule, detail } => {
                         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                         let (rule, detail) = (text(rule), text(detail));
-                        return Err(
-                            PeerError::Link(LinkError::ToldByPeer { code, rule, detail }).into()
-                        );
+                        return Err(PeerError::Link(LinkError::ClosedByPeer {
+                            code,
+                            rule,
+                            detail,
+                        })
+                        .into());
                     }
-                    Frame::Ping { id, next_ms } => sender.pinged(id, next_ms),
+                    Frame::Ping { id, next_ms } => sender.ping_received(id, next_ms),
                     Frame::Pong { id } => {
-                        if sender.ponged(id, now) {
+                        if sender.pong_received(id, now) {
                             client.has_room();
                         }
                     }
@@ -202,7 +208,7 @@ impl Node {
     fn ack_on_read(&mut self, end: &mut End, now: Time) {
         let at = end.peer.framing().prefix_bytes() + PAIR1_WORD.len();
         let head =
-            end.input.as_slice().get(at..).map(|rest| Header::decode(&mut Reader::new(rest)));
+            end.input.as_slice().get(at..).map(|rest| BatchHeader::decode(&mut Reader::new(rest)));
         let (Some(Ok(header)), Some(sender)) = (head, end.peer.sender()) else { return };
         if self.mutant == Some(Mutant::AckOnRead) && header.count > 0 {
             let ahead = header.first_seq + header.count;

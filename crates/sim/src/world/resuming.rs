@@ -27,7 +27,7 @@ impl World {
             let end = &mut lines[at].ends[side as usize];
             node.place.session = end.peer.leave();
             if let (false, Some(session)) = (end.batch.is_empty(), &mut node.place.session) {
-                session.sender.outbox.was_torn();
+                session.sender.outbox.mark_torn();
             }
             let ttl = Duration::from_millis(setup.weather.ttl_ms);
             if ttl.is_zero() {
@@ -118,7 +118,7 @@ impl World {
         &self,
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
-    ) -> Result<(usize, Proved), LinkError> {
+    ) -> Result<(usize, VerifiedClaim), LinkError> {
         let kept = |pair: &[Node; 2]| {
             let node = &pair[Side::Listener as usize];
             node.session_id == claim.session && !node.over && !node.is_new
@@ -139,7 +139,7 @@ impl World {
         &mut self,
         at: usize,
         pair: usize,
-        proved: &Proved,
+        proved: &VerifiedClaim,
     ) -> Result<(), Violation> {
         let World { pairs, lines, shared, .. } = self;
         let now = shared.clock.now();

@@ -79,12 +79,12 @@ pub(crate) async fn resume(
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
         greet(connection, input, ProtocolNumber::PAIR1).await?;
-        let (mut opening, hello) = Opening::dial_again(ours);
+        let (mut opening, hello) = Opening::redial(ours);
         send(connection, hello.as_slice()).await?;
         let mut epoch = 0;
         loop {
             match step(connection, input, &mut opening).await? {
-                Step::Known => {
+                Step::PeerKnown => {
                     let found = opening.peer().zip(opening.nonces());
                     let Some((found, nonces)) = found else { continue };
                     resumption::check_identity(session, found)?;
@@ -128,13 +128,15 @@ pub(crate) async fn accept(
         loop {
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => send(connection, message.as_slice()).await?,
-                Step::Asked => {
+                Step::OpenRequested => {
                     let granted = grant(&opening, ttl_ms, &admit);
                     let (message, opened) = or_tell_peer(connection, &peer, granted).await?;
                     send(connection, message.as_slice()).await?;
                     return Ok(AcceptOutcome::Opened(opened));
                 }
-                Step::Claimed(claim, proof) => return Ok(AcceptOutcome::Claimed(claim, proof)),
+                Step::ResumeRequested(claim, proof) => {
+                    return Ok(AcceptOutcome::Claimed(claim, proof));
+                }
                 _ => {}
             }
         }
@@ -176,7 +178,7 @@ pub(crate) async fn or_tell_peer<T>(
         Ok(value) => return Ok(value),
         Err(error) => error,
     };
-    if let Some((code, rule)) = error.code_to_tell() {
+    if let Some((code, rule)) = error.close_code() {
         let refusal = Opening::refuse(code, rule, "");
         // If it cannot hear us any more, our own error is the one that counts.
         let _ = send(connection, refusal.as_slice()).await;

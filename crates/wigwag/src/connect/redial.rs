@@ -134,7 +134,7 @@ fn resume_on(
 fn classify(session: &Session, error: NodeError) -> RedialError {
     let text = first_line(&error.to_string());
     match &error {
-        NodeError::Session { error: LinkError::ToldByPeer { code, .. }, .. }
+        NodeError::Session { error: LinkError::ClosedByPeer { code, .. }, .. }
             if [Code::SESSION_UNKNOWN, Code::TOKEN_BAD].contains(code) =>
         {
             RedialError::Permanent("the peer knows the session no more".to_owned())

@@ -157,7 +157,7 @@ macro_rules! stays_here {
             fn decode(
                 _: &mut wigwag_wire::Reader<'a>,
             ) -> Result<Self, wigwag_wire::DecodeError> {
-                Err(wigwag_wire::DecodeError::OnlyHere)
+                Err(wigwag_wire::DecodeError::NotSerializable)
             }
         }
     )+ };

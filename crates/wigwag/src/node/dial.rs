@@ -106,7 +106,7 @@ enum DialOutcome {
 
 /// The peer has refused because there is a session with us, or will be at once.
 fn yields_to_existing(error: &NodeError) -> bool {
-    let NodeError::Session { error: LinkError::ToldByPeer { code, .. }, .. } = error else {
+    let NodeError::Session { error: LinkError::ClosedByPeer { code, .. }, .. } = error else {
         return false;
     };
     [Code::DIAL_TIE, Code::EXISTS].contains(code)

@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use wigwag_link::budget::Pools;
-use wigwag_link::resume::{Credentials, Ticket, Tickets};
+use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Code, Identity, Opened, features};
 use wigwag_net::source::Source;
 use wigwag_net::strangers::Strangers;
@@ -100,7 +100,7 @@ impl Inner {
         let source = (!is_dialer).then(|| Source::of(&connection));
         let credentials = match dialed {
             Some(_) => Credentials::Dialer(Ticket::new(id, token)),
-            None => Credentials::Listener(Tickets::new(token)),
+            None => Credentials::Listener(TicketVerifier::new(token)),
         };
         let resumption = Resumption::new(id, ttl.min(SESSION_TTL_MAX), credentials, dialed);
         let begun = SessionStart {

@@ -9,11 +9,11 @@ use std::task::{Poll, Waker};
 use bytes::Bytes;
 use wigwag_actor::{Attempt, CallError, CallErrorKind, Message, Slot, SmallReply, Ticket, turn};
 use wigwag_link::frame::Frame;
-use wigwag_link::session::CallRefused;
+use wigwag_link::send_half::CallRefused;
 use wigwag_link::write;
 use wigwag_wire::Buffer;
-use wigwag_wire::run::Joiner;
-use wigwag_wire::small::Window;
+use wigwag_wire::run::RunBuilder;
+use wigwag_wire::small::Scratch;
 
 use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
@@ -33,7 +33,7 @@ pub(crate) struct Channel {
 pub(crate) trait Arguments {
     /// Writes them into a window if they are short whatever their values are. `fixed`: in the form of
     /// fixed width if they have one.
-    fn encode_small(&self, fixed: bool, window: &mut Window, place: usize) -> Option<usize>;
+    fn encode_small(&self, fixed: bool, window: &mut Scratch, place: usize) -> Option<usize>;
 
     /// Appends them.
     fn encode(&self, fixed: bool, out: &mut Buffer);
@@ -41,7 +41,7 @@ pub(crate) trait Arguments {
 
 impl<M: Message> Arguments for M {
     #[inline(always)]
-    fn encode_small(&self, fixed: bool, window: &mut Window, place: usize) -> Option<usize> {
+    fn encode_small(&self, fixed: bool, window: &mut Scratch, place: usize) -> Option<usize> {
         if fixed && let Some(end) = self.encode_fixed(window, place) {
             return Some(end);
         }
@@ -106,9 +106,9 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+        let join = |joiner: &mut RunBuilder, out: &mut Buffer| {
             let small =
-                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
             joiner.tell(out, self.number, method, small)
         };
         if !ticket.is_parked() && buffers::join(&self.session, self.number, handout, join) {
@@ -132,10 +132,10 @@ impl Channel {
         };
         let encode = |out: &mut Buffer| {
             let small =
-                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
             write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
         };
-        let note = |joiner: &mut Joiner| joiner.told(self.number, method);
+        let note = |joiner: &mut RunBuilder| joiner.note_tell(self.number, method);
         self.send(encode, note, &whole, ticket, waker)
     }
 
@@ -150,9 +150,9 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let join = |joiner: &mut Joiner, out: &mut Buffer| {
+        let join = |joiner: &mut RunBuilder, out: &mut Buffer| {
             let small =
-                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
             joiner.ask(out, self.number, asker, method, small)
         };
         if !ticket.is_parked() && buffers::join(&self.session, self.number, Some(handout), join) {
@@ -176,10 +176,10 @@ impl Channel {
         };
         let encode = |out: &mut Buffer| {
             let small =
-                |window: &mut Window, place| arguments.encode_small(self.is_fixed, window, place);
+                |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
             write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
         };
-        let note = |joiner: &mut Joiner| joiner.asked(self.number, asker, method);
+        let note = |joiner: &mut RunBuilder| joiner.note_ask(self.number, asker, method);
         self.send(encode, note, &whole, ticket, waker)
     }
 
@@ -188,7 +188,7 @@ impl Channel {
     fn send(
         &self,
         encode: impl FnOnce(&mut Buffer) -> usize,
-        note: impl FnOnce(&mut Joiner),
+        note: impl FnOnce(&mut RunBuilder),
         whole: &dyn Fn(&mut Buffer) -> usize,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
@@ -218,7 +218,7 @@ impl Channel {
         };
         if !ticket.is_parked() {
             let encode = |out: &mut Buffer, asker| {
-                let small = |window: &mut Window, place| {
+                let small = |window: &mut Scratch, place| {
                     arguments.encode_small(self.is_fixed, window, place)
                 };
                 write::small_ask(out, self.number, asker, method, small)

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use bytes::Bytes;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{Attempt, CallError, CallErrorKind, Slot, Ticket};
-use wigwag_wire::small::Window;
+use wigwag_wire::small::Scratch;
 use wigwag_wire::{Buffer, Decode, Reader};
 
 use crate::send::channel::{Arguments, Channel};
@@ -92,7 +92,7 @@ impl Dynamic {
 struct EncodedArguments<'a>(&'a [u8]);
 
 impl Arguments for EncodedArguments<'_> {
-    fn encode_small(&self, _: bool, _: &mut Window, _: usize) -> Option<usize> {
+    fn encode_small(&self, _: bool, _: &mut Scratch, _: usize) -> Option<usize> {
         None
     }
 

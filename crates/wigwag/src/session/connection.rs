@@ -54,7 +54,7 @@ impl Crank for DrivenSession<'_> {
             return Err(StopReason::Superseded);
         };
         let outcome = reading.read(self.session, self.carrier.framing, input, now);
-        let told = outcome.as_ref().err().and_then(LinkError::code_to_tell);
+        let told = outcome.as_ref().err().and_then(LinkError::close_code);
         if let Some((code, rule)) = told {
             self.session.sending().sender.close(code, rule);
         }
@@ -73,7 +73,7 @@ impl Crank for DrivenSession<'_> {
             out.extend(&PAIR1_HEADER);
             out.extend(outgoing.head.as_slice());
         });
-        outgoing.taken.segments.drain(..).for_each(|segment| batch.segment(segment));
+        outgoing.sequenced.segments.drain(..).for_each(|segment| batch.segment(segment));
         sending.statistics.bytes_sent += batch.len() as u64;
         sending.statistics.batches_sent += 1;
     }
@@ -83,7 +83,7 @@ impl Crank for DrivenSession<'_> {
         if sending.epoch != self.carrier.epoch {
             return Err(StopReason::Superseded);
         }
-        sending.sender.heard(Time::from_nanos(self.session.heard.load(Ordering::Relaxed)));
+        sending.sender.bytes_received(Time::from_nanos(self.session.heard.load(Ordering::Relaxed)));
         sending.sender.tick(now, || self.session.asks.waiting() > 0).map_err(StopReason::Error)
     }
 

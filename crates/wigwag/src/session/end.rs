@@ -89,7 +89,7 @@ impl Session {
             sending.ended = Some(SessionEnd { why: why.clone() });
             self.over.store(true, Ordering::Relaxed);
             if was_torn && sending.epoch == carrier.epoch {
-                sending.sender.outbox.was_torn();
+                sending.sender.outbox.mark_torn();
             }
             for channel in &mut sending.channels {
                 wakers.append(&mut channel.parked.drain());
@@ -115,7 +115,7 @@ impl Session {
         }
         let deliveries = UnsentCalls::of(&sending.sender.outbox).deliveries(&sending.channels);
         // References of users may keep the link for long, and nothing of this is sent any more.
-        sending.sender.let_go();
+        sending.sender.discard();
         drop(sending);
         self.announce(SessionChange::Ended { why, deliveries });
     }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::{Notify, Semaphore};
 use wigwag_actor::{CallError, CallErrorKind, Parked, Ticket};
 use wigwag_link::budget::Pools;
-use wigwag_link::session::Outgoing;
-use wigwag_link::{Code, Identity, Sender, features};
+use wigwag_link::send_half::Outgoing;
+use wigwag_link::{Code, Identity, SendHalf, features};
 use wigwag_net::{Connection, clock};
 use wigwag_wire::Time;
 use wigwag_wire::run::RUN_BODY_BYTES_MAX;
@@ -100,7 +100,7 @@ pub struct SessionStatistics {
 
 /// What senders share.
 pub(crate) struct SendState {
-    pub(crate) sender: Sender,
+    pub(crate) sender: SendHalf,
     pub(crate) channels: Vec<OutboundChannel>,
     /// The connection that may take frames.
     pub(crate) epoch: u64,
@@ -183,7 +183,7 @@ impl Session {
         let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = begun;
         let features = features::on(identity.offered) & ours.offered;
         let sender =
-            Sender::new(&ours.limits, identity.limits, clock::now()).sharing(pools.clone());
+            SendHalf::new(&ours.limits, identity.limits, clock::now()).with_pools(pools.clone());
         Arc::new_cyclic(|me: &Weak<Session>| Session {
             runs: features & features::RUNS != 0
                 && identity.limits.body_max() >= RUN_BODY_BYTES_MAX as u64,

@@ -21,7 +21,7 @@ impl Session {
             return;
         }
         if was_torn {
-            sending.sender.outbox.was_torn();
+            sending.sender.outbox.mark_torn();
         }
         sending.cut.get_or_insert(clock::now());
         sending.statistics.cuts += 1;

@@ -71,7 +71,7 @@ pub(crate) fn kind_of(error: &NodeError) -> Kind {
         NodeError::Link { error, .. } => match error {
             LinkError::NotWigwag => Kind::NotWigwag,
             LinkError::Misbehaved { code, .. } => Kind::Misbehaved(*code),
-            LinkError::ToldByPeer { code, .. } => Kind::Told(*code),
+            LinkError::ClosedByPeer { code, .. } => Kind::Told(*code),
             _ => Kind::Other,
         },
         NodeError::Call(error) => Kind::Call(error.kind),

@@ -56,8 +56,8 @@ async fn come_back(
     change: impl Fn(&mut Claim, &mut [u8; PROOF_BYTES]),
 ) -> (Raw, Result<Resumed, LinkError>) {
     let mut raw = Raw::dial(address).await;
-    let (mut opening, hello) = Opening::dial_again(who);
-    assert_eq!(greet(&mut raw, &mut opening, hello.as_slice()).await, Step::Known);
+    let (mut opening, hello) = Opening::redial(who);
+    assert_eq!(greet(&mut raw, &mut opening, hello.as_slice()).await, Step::PeerKnown);
     let mut claim = ticket.claim(recv_next, opening.nonces().unwrap());
     let mut proof = ticket.prove(&claim, prove);
     change(&mut claim, &mut proof);
@@ -75,7 +75,7 @@ async fn come_back(
 
 fn code<T>(outcome: &Result<T, LinkError>) -> Code {
     match outcome {
-        Err(LinkError::ToldByPeer { code, .. }) => *code,
+        Err(LinkError::ClosedByPeer { code, .. }) => *code,
         _ => panic!("it is refused"),
     }
 }

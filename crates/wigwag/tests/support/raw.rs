@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use wigwag_link::batch::Header as BatchHeader;
+use wigwag_link::batch::BatchHeader;
 use wigwag_link::frame::{Frame, SEQUENCED, kind};
 use wigwag_link::{Code, Identity, Limits, Opening, write};
 use wigwag_wire::run::Run;

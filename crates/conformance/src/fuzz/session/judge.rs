@@ -1,7 +1,7 @@
 //! What must hold after every step, and what must be true when nothing more is lost.
 
 use wigwag_link::limits::{
-    SEGMENT_BYTES, UNACKED_BYTES_FAR_MAX, UNACKED_RESERVE, WINDOW_UNITS_FAR_MAX,
+    SCALED_UNACKED_BYTES_MAX, SCALED_WINDOW_UNITS_MAX, SEGMENT_BYTES, UNACKED_RESERVE,
 };
 
 use super::line::{DIALER, LISTENER};
@@ -45,7 +45,7 @@ impl World {
         let most = least + 2 * SEGMENT_BYTES;
         ensure(kept <= most, || format!("{kept} bytes are kept, {most} at most"))?;
         // One frame may begin when there is just room, and so may a turn.
-        let most = UNACKED_BYTES_FAR_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
+        let most = SCALED_UNACKED_BYTES_MAX + UNACKED_RESERVE + 2 * SEGMENT_BYTES;
         ensure(kept <= most && outbox.waiting_bytes() <= kept, || format!("{kept} bytes are kept"))
     }
 
@@ -66,7 +66,7 @@ impl World {
             ensure(waiting <= window && limit - open.freed <= window, || {
                 format!("{waiting} units wait in a window of {window}, the limit is {limit}")
             })?;
-            ensure(window <= WINDOW_UNITS_FAR_MAX, || format!("a window of {window}"))?;
+            ensure(window <= SCALED_WINDOW_UNITS_MAX, || format!("a window of {window}"))?;
             let used = uses.get(channel as usize).copied().flatten().map(|it| (it.used, it.limit));
             let within = used.is_none_or(|(used, known)| open.used <= used && known <= limit);
             ensure(within, || format!("channel {channel}: {used:?} of {limit}, {open:?}"))?;
@@ -154,7 +154,7 @@ impl World {
                 ensure(told == Some(open.limit), || {
                     format!("channel {channel} of {side}: {told:?} granted, known is {open:?}")
                 })?;
-                let wish = sender.window(channel).and_then(|window| window.wish());
+                let wish = sender.window(channel).and_then(|window| window.wanted_limit());
                 ensure(wish.is_none(), || format!("channel {channel} of {side} wants {wish:?}"))?;
             }
         }

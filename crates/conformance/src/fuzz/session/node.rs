@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use wigwag_link::frame::{Frame, kind};
 use wigwag_link::limits::units;
-use wigwag_link::session::CallRefused;
-use wigwag_link::{Code, Limits, Sender, write};
+use wigwag_link::send_half::CallRefused;
+use wigwag_link::{Code, Limits, SendHalf, write};
 use wigwag_wire::{Buffer, varint};
 
 use super::log::{Heard, Log};
@@ -94,19 +94,19 @@ impl Node {
     }
 
     /// Publishes a frame that is no call.
-    pub(crate) fn say(&mut self, sender: &mut Sender, frame: &Frame<'_>) {
+    pub(crate) fn say(&mut self, sender: &mut SendHalf, frame: &Frame<'_>) {
         let mut bytes = Buffer::new();
         write::any(&mut bytes, frame);
         self.said.say(bytes.as_slice());
         sender.outbox.append(|out| out.extend(bytes.as_slice()));
     }
 
-    fn may_speak(&self, sender: &Sender) -> bool {
+    fn may_speak(&self, sender: &SendHalf) -> bool {
         !self.is_closing && sender.outbox.has_room_for_answers()
     }
 
     /// Opens a channel.
-    pub(crate) fn attach(&mut self, sender: &mut Sender) -> Verdict {
+    pub(crate) fn attach(&mut self, sender: &mut SendHalf) -> Verdict {
         if !self.may_speak(sender) {
             return Ok(());
         }
@@ -124,7 +124,7 @@ impl Node {
     }
 
     /// Is done with a channel.
-    pub(crate) fn detach(&mut self, sender: &mut Sender, which: usize) {
+    pub(crate) fn detach(&mut self, sender: &mut SendHalf, which: usize) {
         let speaks = self.may_speak(sender);
         let Some((channel, open)) = self.pick(which).filter(|_| speaks) else { return };
         open.is_open = false;
@@ -144,7 +144,7 @@ impl Node {
     /// Calls with so many bytes, if all limits allow it, and says when it is stuck.
     pub(crate) fn call(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         (which, size): (usize, usize),
         asks: bool,
     ) -> Verdict {
@@ -203,7 +203,7 @@ impl Node {
     /// A turn: leases credit, encodes calls beside the outbox, gives back what was not needed.
     pub(crate) fn turn(
         &mut self,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         (which, count): (usize, usize),
         as_run: bool,
     ) -> Verdict {
@@ -237,7 +237,7 @@ impl Node {
     }
 
     /// Says that it waits no longer for one of its answers.
-    pub(crate) fn cancel(&mut self, sender: &mut Sender, which: usize) {
+    pub(crate) fn cancel(&mut self, sender: &mut SendHalf, which: usize) {
         let open: Vec<_> = (0_u64..).zip(&self.slots).filter(|(_, slot)| slot.is_open).collect();
         let Some(at) = which.checked_rem(open.len()) else { return };
         let (slot, generation) = (open[at].0, open[at].1.generation);
@@ -247,7 +247,7 @@ impl Node {
     }
 
     /// The actor behind a channel handles so many calls and answers with so many bytes.
-    pub(crate) fn handle(&mut self, sender: &mut Sender, which: usize, most: usize, size: usize) {
+    pub(crate) fn handle(&mut self, sender: &mut SendHalf, which: usize, most: usize, size: usize) {
         let Some(place) = which.checked_rem(self.inbound.len()) else { return };
         for _ in 0..most {
             if !self.may_speak(sender) {
@@ -264,7 +264,7 @@ impl Node {
         }
     }
 
-    fn answer(&mut self, sender: &mut Sender, call: Call, size: usize) {
+    fn answer(&mut self, sender: &mut SendHalf, call: Call, size: usize) {
         let Some((slot, generation)) = call.asker else { return };
         // Slot and generation come first in the body.
         let size = size.min(self.theirs.frame_max as usize - 16);
@@ -279,14 +279,14 @@ impl Node {
     }
 
     /// All that waits in the lanes is handled.
-    pub(crate) fn handle_all(&mut self, sender: &mut Sender) {
+    pub(crate) fn handle_all(&mut self, sender: &mut SendHalf) {
         for place in 0..self.inbound.len() {
             self.handle(sender, place, usize::MAX, 1);
         }
     }
 
     /// The actor behind a channel stops: what waits is answered with that, and the channel ends.
-    pub(crate) fn stop(&mut self, sender: &mut Sender, which: usize) {
+    pub(crate) fn stop(&mut self, sender: &mut SendHalf, which: usize) {
         let Some(place) = which.checked_rem(self.inbound.len()) else { return };
         if !self.may_speak(sender) {
             return;
@@ -297,7 +297,7 @@ impl Node {
     }
 
     /// Answers what waits, takes the grant away and says DETACHED.
-    pub(super) fn end_channel(&mut self, sender: &mut Sender, place: usize, code: Code) {
+    pub(super) fn end_channel(&mut self, sender: &mut SendHalf, place: usize, code: Code) {
         let (lane, accepted) = match self.inbound[place].as_mut() {
             Some(open) => {
                 open.is_open = false;
@@ -318,14 +318,14 @@ impl Node {
     }
 
     /// Says that it is about to close.
-    pub(crate) fn drain(&mut self, sender: &mut Sender) {
+    pub(crate) fn drain(&mut self, sender: &mut SendHalf) {
         if self.may_speak(sender) {
             self.say(sender, &Frame::Drain { stop_seq: 0 });
         }
     }
 
     /// Says goodbye behind everything else.
-    pub(crate) fn close(&mut self, sender: &mut Sender) {
+    pub(crate) fn close(&mut self, sender: &mut SendHalf) {
         sender.close(Code::BYE, "");
         self.is_closing = true;
     }

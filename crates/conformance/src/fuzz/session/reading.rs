@@ -2,8 +2,8 @@
 
 use wigwag_link::frame::{Frame, SEQUENCED};
 use wigwag_link::limits::{TARGET_BYTES_MAX, units};
-use wigwag_link::receiver::Incoming;
-use wigwag_link::{Code, LinkError, Sender, write};
+use wigwag_link::recv_half::Incoming;
+use wigwag_link::{Code, LinkError, SendHalf, write};
 use wigwag_wire::call::Calls;
 use wigwag_wire::{Buffer, Time};
 
@@ -52,7 +52,7 @@ impl Node {
     pub(crate) fn read(
         &mut self,
         incoming: &mut Incoming<'_>,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         road: Road<'_>,
     ) -> Result<bool, Broken> {
         for _ in 0..road.steps {
@@ -66,7 +66,7 @@ impl Node {
             match frame {
                 Frame::Pong { id } => {
                     // Senders here look for room whenever they want to say something.
-                    sender.ponged(id, road.now);
+                    sender.pong_received(id, road.now);
                 }
                 _ => self.take(&frame, units(body), sender)?,
             }
@@ -78,7 +78,7 @@ impl Node {
     fn take_short(
         &mut self,
         incoming: &mut Incoming<'_>,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
         log: Option<&Log>,
     ) -> Result<bool, Broken> {
         if let Some(run) = incoming.next_calls(RUN_CALLS_MAX) {
@@ -123,7 +123,7 @@ impl Node {
         Ok(())
     }
 
-    fn take(&mut self, frame: &Frame<'_>, cost: u64, sender: &mut Sender) -> Result<(), Broken> {
+    fn take(&mut self, frame: &Frame<'_>, cost: u64, sender: &mut SendHalf) -> Result<(), Broken> {
         match *frame {
             Frame::Tell { channel, .. } => self.pay(channel, cost, None, sender)?,
             Frame::Ask { channel, slot, generation, .. } => {
@@ -145,7 +145,7 @@ impl Node {
                     .filter(|call| call.asker == Some((slot, generation)))
                     .for_each(|call| call.is_cancelled = true);
             }
-            Frame::Ping { id, next_ms } => sender.pinged(id, next_ms),
+            Frame::Ping { id, next_ms } => sender.ping_received(id, next_ms),
             Frame::Close { .. } => self.was_closed = true,
             Frame::Pong { .. }
             | Frame::Drain { .. }
@@ -157,7 +157,7 @@ impl Node {
         Ok(())
     }
 
-    fn take_credit(&mut self, frame: &Frame<'_>, sender: &mut Sender) -> Result<(), Broken> {
+    fn take_credit(&mut self, frame: &Frame<'_>, sender: &mut SendHalf) -> Result<(), Broken> {
         match *frame {
             Frame::Credit { channel, limit, .. } | Frame::Attached { channel, limit, .. } => {
                 let is_attached = matches!(frame, Frame::Attached { .. });
@@ -176,7 +176,9 @@ impl Node {
                     window.raise(limit);
                 }
             }
-            Frame::Need { channel, limit_wanted } => drop(sender.needed(channel, limit_wanted)),
+            Frame::Need { channel, limit_wanted } => {
+                sender.need_received(channel, limit_wanted);
+            }
             Frame::Revoke { channel, limit_wanted } => {
                 let Some(limit) = sender.window(channel).map(|it| it.revoke(limit_wanted)) else {
                     return Ok(());
@@ -191,7 +193,7 @@ impl Node {
         Ok(())
     }
 
-    fn take_channel(&mut self, frame: &Frame<'_>, sender: &mut Sender) -> Result<(), Broken> {
+    fn take_channel(&mut self, frame: &Frame<'_>, sender: &mut SendHalf) -> Result<(), Broken> {
         match *frame {
             Frame::Attach { channel, how, target, codec, .. } => {
                 let limit = sender.grant(channel, self.ours.initial_units)?;
@@ -239,7 +241,7 @@ impl Node {
         channel: u64,
         units: u64,
         asker: Option<(u64, u64)>,
-        sender: &mut Sender,
+        sender: &mut SendHalf,
     ) -> Result<(), Broken> {
         let place = usize::try_from(channel).unwrap_or(usize::MAX);
         let Some(Some(open)) = self.inbound.get_mut(place) else {

@@ -33,7 +33,7 @@ impl World {
             return Err(format!("node {side} has no session on its connection"));
         };
         if !end.batch.is_empty() {
-            session.sender.outbox.was_torn();
+            session.sender.outbox.mark_torn();
         }
         // The last batch may have been left in the middle: what was given out of it is accepted.
         session.sender.accepted(session.receiver.recv_next(), 0, self.now);

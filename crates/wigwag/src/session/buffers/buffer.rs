@@ -6,8 +6,8 @@ use std::task::Waker;
 use wigwag_link::limits::units;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
-use wigwag_wire::run::Joiner;
-use wigwag_wire::small::Value;
+use wigwag_wire::run::RunBuilder;
+use wigwag_wire::small::DynEncode;
 
 use crate::limits::{LEASE_SLOTS, LEASE_UNITS_MAX, SMALL_ANSWER, TURN_BYTES};
 use crate::replies::ring::Ring;
@@ -21,7 +21,7 @@ pub(crate) struct SendBuffer {
     pub(crate) encoded: Buffer,
     /// Answers in `encoded`.
     pub(crate) answers: u64,
-    pub(crate) joiner: Joiner,
+    pub(crate) joiner: RunBuilder,
     /// Whose asks the run at hand is of, and the number of the first that may be added.
     pub(crate) ring: Option<(Arc<Ring>, u64)>,
     /// The channel that was called last, and the credit leased for it.
@@ -58,7 +58,7 @@ impl SendBuffer {
             session: session.clone(),
             encoded: Buffer::new(),
             answers: 0,
-            joiner: Joiner::default(),
+            joiner: RunBuilder::default(),
             ring: None,
             channel: u64::MAX,
             left: 0,
@@ -194,7 +194,7 @@ impl SendBuffer {
         }
     }
 
-    pub(crate) fn answer(&mut self, asker: (u32, u32), value: &dyn Value, frame_max: u64) {
+    pub(crate) fn answer(&mut self, asker: (u32, u32), value: &dyn DynEncode, frame_max: u64) {
         self.joiner.close(&mut self.encoded);
         let before = self.encoded.len();
         let body = write::reply(&mut self.encoded, asker, |out| value.encode(out));

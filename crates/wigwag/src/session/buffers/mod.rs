@@ -10,8 +10,8 @@ use std::sync::Arc;
 use wigwag_actor::at_hand::{self, Borrower};
 use wigwag_actor::turn;
 use wigwag_wire::Buffer;
-use wigwag_wire::run::Joiner;
-use wigwag_wire::small::Value;
+use wigwag_wire::run::RunBuilder;
+use wigwag_wire::small::DynEncode;
 
 use crate::limits::{KEPT_SLOTS_MAX, LINKS_KEPT_MAX, TURN_BYTES};
 use crate::replies::ring::Ring;
@@ -54,7 +54,7 @@ impl SendBuffers {
         let Some(place) = self.places.first_mut() else { return true };
         let Some(added) = at_hand::take_back(&mut place.encoded) else { return false };
         self.lent = false;
-        place.joiner.added(added);
+        place.joiner.note_items(added);
         place.calls += added as u64;
         place.left = place.left.saturating_sub(added as u64);
         if let Some((ring, first)) = place.ring.take() {
@@ -128,7 +128,7 @@ pub(crate) fn join(
     session: &Arc<Session>,
     channel: u64,
     handout: Option<&RunHandout<'_>>,
-    join: impl FnOnce(&mut Joiner, &mut Buffer) -> bool,
+    join: impl FnOnce(&mut RunBuilder, &mut Buffer) -> bool,
 ) -> bool {
     PLACES.with(|places| {
         // Outside a turn no place has a channel at hand.
@@ -158,7 +158,7 @@ pub(crate) fn call(
     session: &Arc<Session>,
     channel: u64,
     encode: impl FnOnce(&mut Buffer) -> usize,
-    note: impl FnOnce(&mut Joiner),
+    note: impl FnOnce(&mut RunBuilder),
 ) -> EncodeOutcome<()> {
     let encoded = with(session, |place| {
         let encoded = place.call(channel, encode);
@@ -222,7 +222,7 @@ pub(crate) fn answers(session: &Arc<Session>, frames: &mut Buffer, count: u64) {
 }
 
 /// Sends the answer to an ask, in the same way.
-pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn Value) {
+pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynEncode) {
     let frame_max = session.identity.limits.frame_max;
     give(session, |place| place.answer(asker, value, frame_max));
 }

@@ -6,7 +6,7 @@ use wigwag_actor::{CallErrorKind, LaneOwner};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
-use wigwag_wire::small::Value;
+use wigwag_wire::small::DynEncode;
 
 use crate::limits::ERROR_TEXT_CHARS_MAX;
 use crate::session::buffers;
@@ -126,7 +126,7 @@ impl LaneOwner for ChannelOwner {
         buffers::answers(&self.session, frames, count);
     }
 
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Value) {
+    fn reply(&self, slot: u32, generation: u32, value: &dyn DynEncode) {
         buffers::answer(&self.session, (slot, generation), value);
     }
 

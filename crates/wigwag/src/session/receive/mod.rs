@@ -12,7 +12,7 @@ use wigwag_actor::limits::RUN_CALLS_MAX;
 use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
 use wigwag_link::credit::Grant;
 use wigwag_link::dispatch::{Application, Attach, Found};
-use wigwag_link::receiver::{CallRun, ReplyRun};
+use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
 use wigwag_link::{Code, Dispatcher, Limits, LinkError};
 use wigwag_wire::{Framing, ReadBuf, Time};
 
@@ -160,7 +160,11 @@ impl Application for Inbound<'_> {
     }
 
     #[inline]
-    fn calls(&mut self, channel: &mut InboundLane, run: &CallRun<'_>) -> Result<(), LinkError> {
+    fn calls(
+        &mut self,
+        channel: &mut InboundLane,
+        run: &ChannelCalls<'_>,
+    ) -> Result<(), LinkError> {
         channel.lane.accept(run.bytes, run.calls, run.units);
         Ok(())
     }
@@ -272,15 +276,15 @@ impl Inbound<'_> {
 struct LockedSendHalf<'a>(MutexGuard<'a, SendState>);
 
 impl std::ops::Deref for LockedSendHalf<'_> {
-    type Target = wigwag_link::Sender;
+    type Target = wigwag_link::SendHalf;
 
-    fn deref(&self) -> &wigwag_link::Sender {
+    fn deref(&self) -> &wigwag_link::SendHalf {
         &self.0.sender
     }
 }
 
 impl std::ops::DerefMut for LockedSendHalf<'_> {
-    fn deref_mut(&mut self) -> &mut wigwag_link::Sender {
+    fn deref_mut(&mut self) -> &mut wigwag_link::SendHalf {
         &mut self.0.sender
     }
 }

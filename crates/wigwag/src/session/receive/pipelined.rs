@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wigwag_actor::answers::{Answers, Outcome, SHORT_BYTES_MAX};
-use wigwag_link::receiver::ReplyRun;
+use wigwag_link::recv_half::ReplyRun;
 use wigwag_wire::run::ITEM_BYTES_MAX;
 
 use crate::replies::asks::AskTable;

@@ -5,28 +5,28 @@ use wigwag_wire::Reader;
 use wigwag_wire::call::Calls;
 
 use super::*;
-use crate::receiver::Receiver;
+use crate::recv_half::RecvHalf;
 
-pub(super) fn sender() -> Sender {
-    Sender::new(&Limits::default(), Limits::default(), Time::START)
+pub(super) fn sender() -> SendHalf {
+    SendHalf::new(&Limits::default(), Limits::default(), Time::START)
 }
 
-fn one_tell(sender: &mut Sender, channel: u64, byte: u8) {
+fn one_tell(sender: &mut SendHalf, channel: u64, byte: u8) {
     sender.outbox.append(|out| write::tell(out, channel, 1, |out| out.push(byte)));
 }
 
 /// The next batch as bytes; empty when there is none.
-pub(super) fn output(sender: &mut Sender) -> Vec<u8> {
+pub(super) fn output(sender: &mut SendHalf) -> Vec<u8> {
     let mut out = Outgoing::default();
     sender.take_output(&mut out, Time::START);
     let mut bytes = out.head.as_slice().to_vec();
-    out.taken.segments.iter().for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
+    out.sequenced.segments.iter().for_each(|segment| bytes.extend_from_slice(segment.as_slice()));
     assert_eq!(bytes.len(), out.len());
     bytes
 }
 
 /// Reads a batch; the frames as text.
-fn frames(receiver: &mut Receiver, batch: &[u8]) -> Result<Vec<alloc::string::String>, LinkError> {
+fn frames(receiver: &mut RecvHalf, batch: &[u8]) -> Result<Vec<alloc::string::String>, LinkError> {
     let mut incoming = receiver.open(batch)?;
     let mut seen = Vec::new();
     while let Some((frame, _)) = incoming.next_frame()? {
@@ -45,7 +45,7 @@ pub(super) fn code(error: LinkError) -> Code {
 #[test]
 fn a_resent_batch_is_skipped_and_counted() {
     let mut sender = sender();
-    let mut receiver = Receiver::new(&Limits::default());
+    let mut receiver = RecvHalf::new(&Limits::default());
     one_tell(&mut sender, 0, 1);
     one_tell(&mut sender, 0, 2);
     let batch = output(&mut sender);
@@ -72,7 +72,7 @@ fn an_ask_from_a_slot_that_is_not_ours_or_in_use_is_a_broken_rule() {
             }
             let batch = output(&mut sender);
             let limits = Limits { slots_max: 65_536, ..Limits::default() };
-            let (mut long, mut short) = (Receiver::new(&limits), Receiver::new(&limits));
+            let (mut long, mut short) = (RecvHalf::new(&limits), RecvHalf::new(&limits));
             assert_eq!(code(frames(&mut long, &batch).unwrap_err()), wanted, "{askers:?}");
             let mut incoming = short.open(&batch).unwrap();
             let mut taken = 0;
@@ -113,7 +113,7 @@ fn a_run_of_calls_is_what_the_next_frames_would_be() {
     }
     let batch = output(&mut sender);
     let limits = Limits { slots_max: 65_536, ..Limits::default() };
-    let mut receivers = [(); 2].map(|()| Receiver::new(&limits));
+    let mut receivers = [(); 2].map(|()| RecvHalf::new(&limits));
     let [long, short] = &mut receivers;
     let (mut long, mut short) = (long.open(&batch).unwrap(), short.open(&batch).unwrap());
     let (mut runs, mut calls, mut replies) = (0, 0, 0);
@@ -163,7 +163,7 @@ fn a_run_of_calls_is_what_the_next_frames_would_be() {
     assert_eq!(receivers[0].recv_next(), receivers[1].recv_next());
 }
 
-fn write_reply(sender: &mut Sender) {
+fn write_reply(sender: &mut SendHalf) {
     sender.outbox.append(|out| write::reply(out, (1, 2), |out| out.push(0xC0)));
 }
 
@@ -174,7 +174,7 @@ fn a_gap_is_a_broken_rule() {
     output(&mut sender);
     one_tell(&mut sender, 0, 2);
     let second = output(&mut sender);
-    let error = frames(&mut Receiver::new(&Limits::default()), &second).unwrap_err();
+    let error = frames(&mut RecvHalf::new(&Limits::default()), &second).unwrap_err();
     assert_eq!(code(error), Code::GAP);
 }
 
@@ -183,7 +183,7 @@ fn a_batch_must_hold_as_many_frames_as_it_says() {
     let tell = [0x90, 3, 0, 1, 9];
     for (count, good) in [(0, false), (1, true), (2, false)] {
         let batch: Vec<u8> = [0, 0, 0, count].into_iter().chain(tell).collect();
-        let outcome = frames(&mut Receiver::new(&Limits::default()), &batch);
+        let outcome = frames(&mut RecvHalf::new(&Limits::default()), &batch);
         assert_eq!(outcome.is_ok(), good, "{count}: {outcome:?}");
     }
 }
@@ -219,7 +219,7 @@ fn a_megabyte_is_acknowledged_at_once() {
 
 #[test]
 fn channels_are_numbered_anew_when_they_are_free() {
-    let mut sender = Sender::new(
+    let mut sender = SendHalf::new(
         &Limits::default(),
         Limits { channels_max: 2, ..Limits::default() },
         Time::START,
@@ -241,12 +241,12 @@ fn credit_and_need_travel_unsequenced() {
     assert!(ours.stuck(channel, 1));
     assert!(!ours.stuck(channel, 1));
     let need = output(&mut ours);
-    let seen = frames(&mut Receiver::new(&Limits::default()), &need).unwrap();
+    let seen = frames(&mut RecvHalf::new(&Limits::default()), &need).unwrap();
     assert_eq!(
         seen,
         [(Frame::Need { channel: 0, limit_wanted: 65 })].map(|f| alloc::format!("{f:?}"))
     );
-    assert!(theirs.needed(channel, 65));
+    assert!(theirs.need_received(channel, 65));
     assert!(theirs.freed(channel, 64));
     let credit = output(&mut theirs);
     let expected = [
@@ -254,7 +254,7 @@ fn credit_and_need_travel_unsequenced() {
         // How far away is the sender that is stuck?
         Frame::Ping { id: 1, next_ms: 1000 },
     ];
-    let seen = frames(&mut Receiver::new(&Limits::default()), &credit).unwrap();
+    let seen = frames(&mut RecvHalf::new(&Limits::default()), &credit).unwrap();
     assert_eq!(seen, expected.map(|frame| alloc::format!("{frame:?}")));
 }
 
@@ -271,7 +271,7 @@ fn what_was_handled_is_told_with_whatever_goes_alone() {
     assert!(!sender.has_output());
     let mut now = Time::START + Duration::from_millis(ACK_DELAY_MS);
     sender.tick(now, || false).unwrap();
-    let mut receiver = Receiver::new(&Limits::default());
+    let mut receiver = RecvHalf::new(&Limits::default());
     let credit = |handled| Frame::Credit { channel, limit: 64, handled };
     let told = |frames: &[Frame<'_>]| {
         frames.iter().map(|frame| alloc::format!("{frame:?}")).collect::<Vec<_>>()
@@ -282,7 +282,7 @@ fn what_was_handled_is_told_with_whatever_goes_alone() {
     for (id, handled) in [(1, Some(credit(3))), (2, None)] {
         assert!(!sender.has_output());
         now = sender.deadline().expect("a sign of life is due");
-        sender.heard(now);
+        sender.bytes_received(now);
         sender.tick(now, || false).unwrap();
         let ping = Frame::Ping { id, next_ms: 1000 };
         let expected: Vec<_> = handled.into_iter().chain([ping]).collect();
@@ -291,7 +291,7 @@ fn what_was_handled_is_told_with_whatever_goes_alone() {
     sender.handled(channel, 1);
     one_tell(&mut sender, 0, 1);
     assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap().len(), 1, "not with a call");
-    sender.pinged(9, 1000);
+    sender.ping_received(9, 1000);
     let expected = told(&[credit(4), Frame::Pong { id: 9 }]);
     assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), expected);
 }
@@ -301,7 +301,7 @@ fn close_is_the_last_frame() {
     let mut sender = sender();
     one_tell(&mut sender, 0, 1);
     sender.close(Code::BYE, "");
-    let mut receiver = Receiver::new(&Limits::default());
+    let mut receiver = RecvHalf::new(&Limits::default());
     let first = frames(&mut receiver, &output(&mut sender)).unwrap();
     let second = frames(&mut receiver, &output(&mut sender)).unwrap();
     assert!(first[0].starts_with("Tell"), "{first:?}");
@@ -319,7 +319,7 @@ fn an_unknown_optional_frame_is_skipped_and_a_required_one_refused() {
         let mut batch = vec![0, 0, 0, 1 + sequenced];
         batch.extend_from_slice(frame);
         batch.extend_from_slice(&tell);
-        let mut receiver = Receiver::new(&Limits::default());
+        let mut receiver = RecvHalf::new(&Limits::default());
         frames(&mut receiver, &batch).map(|seen| (seen.len(), receiver.recv_next()))
     };
     assert_eq!(read(&[0x7A, 2, 1, 2], 0), Ok((2, 1)), "optional, unsequenced");
@@ -399,15 +399,15 @@ fn after_a_cut_goes_again_what_had_no_number_too() {
     assert!(sender.stuck(channel, 5), "NEED is to be said");
     sender.grant(3, 64).unwrap();
     assert!(sender.freed(3, 40), "CREDIT is to be said");
-    sender.pinged(9, 1000);
+    sender.ping_received(9, 1000);
     one_tell(&mut sender, channel, 1);
     one_tell(&mut sender, channel, 2);
     let lost = output(&mut sender);
     assert!(!sender.has_output());
     sender.resume(0, Time::START).unwrap();
-    let mut receiver = Receiver::new(&Limits::default());
+    let mut receiver = RecvHalf::new(&Limits::default());
     let again = frames(&mut receiver, &output(&mut sender)).unwrap();
-    let mut first = frames(&mut Receiver::new(&Limits::default()), &lost).unwrap();
+    let mut first = frames(&mut RecvHalf::new(&Limits::default()), &lost).unwrap();
     first.retain(|frame| !frame.contains("Pong"));
     assert_eq!(again, first, "all but the answer to a PING that nobody remembers");
     assert_eq!(again.len(), 4);
@@ -420,11 +420,11 @@ fn after_a_cut_goes_again_what_had_no_number_too() {
 #[test]
 fn a_silent_peer_is_asked_and_then_given_up() {
     let (mut sender, second) = (sender(), Duration::from_secs(1));
-    let mut receiver = Receiver::new(&Limits::default());
+    let mut receiver = RecvHalf::new(&Limits::default());
     sender.tick(Time::START + second, || true).unwrap();
     let said = frames(&mut receiver, &output(&mut sender)).unwrap();
     assert_eq!(said, ["Ping { id: 1, next_ms: 1000 }"]);
-    sender.heard(Time::START + second);
+    sender.bytes_received(Time::START + second);
     sender.tick(Time::START + Duration::from_millis(3999), || true).unwrap();
     let silent = sender.tick(Time::START + 4 * second, || true);
     assert_eq!(silent, Err(LinkError::Silent));
@@ -438,7 +438,7 @@ fn a_peer_that_may_be_silent_is_given_up_when_it_owes_an_answer() {
     let second = Duration::from_secs(1);
     for owes in [true, false] {
         let mut sender = sender();
-        sender.pinged(1, 60_000);
+        sender.ping_received(1, 60_000);
         assert!(!output(&mut sender).is_empty(), "a PONG, which is not answered");
         if owes {
             one_tell(&mut sender, 1, 9);

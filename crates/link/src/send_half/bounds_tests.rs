@@ -9,10 +9,10 @@ use super::*;
 use crate::limits::{UNACKED_ANSWERS_MAX, UNACKED_BYTES_MAX, UNACKED_WRITTEN_MAX};
 
 /// The limits that CREDIT announces in what goes out next, by channel.
-fn credit(sender: &mut Sender) -> Vec<(u64, u64)> {
+fn credit(sender: &mut SendHalf) -> Vec<(u64, u64)> {
     let batch = output(sender);
     let mut reader = Reader::new(&batch);
-    Header::decode(&mut reader).unwrap();
+    BatchHeader::decode(&mut reader).unwrap();
     let mut limits = Vec::new();
     while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
         if let Ok(Frame::Credit { channel, limit, .. }) = Frame::parse(kind, body) {
@@ -29,7 +29,7 @@ fn budget_that_comes_back_serves_a_grant_that_waits() {
     for channel in &greedy {
         sender.grant(*channel, 64).unwrap();
         for _ in 0..12 {
-            sender.needed(*channel, u64::MAX / 2);
+            sender.need_received(*channel, u64::MAX / 2);
         }
     }
     while sender.has_output() {
@@ -37,7 +37,7 @@ fn budget_that_comes_back_serves_a_grant_that_waits() {
     }
     let late = 300;
     sender.grant(late, 64).unwrap();
-    assert!(!sender.needed(late, 60_000), "others have it all");
+    assert!(!sender.need_received(late, 60_000), "others have it all");
     assert!(!sender.has_output());
     greedy.iter().for_each(|channel| sender.withdraw(*channel));
     assert!(sender.has_output(), "it is told without another word of its own");
@@ -57,7 +57,7 @@ fn a_wish_of_a_channel_that_is_gone_is_not_said_for_the_next_of_its_number() {
 }
 
 /// A reply that nobody acknowledges, of so many bytes.
-fn reply(sender: &mut Sender, slot: u64, bytes: usize) {
+fn reply(sender: &mut SendHalf, slot: u64, bytes: usize) {
     let put = |out: &mut Buffer| out.extend(&vec![7; bytes]);
     sender.outbox.append(|out| write::reply(out, (slot as u32, 0), put));
 }
@@ -121,7 +121,7 @@ fn answers_that_no_writer_has_taken_are_bounded() {
 #[test]
 fn when_the_node_keeps_too_much_each_session_is_held_to_little() {
     let pools = Arc::new(Pools::of(4 * 1024 * 1024));
-    let mut senders = [sender().sharing(pools.clone()), sender().sharing(pools)];
+    let mut senders = [sender().with_pools(pools.clone()), sender().with_pools(pools)];
     let [greedy, modest] = &mut senders;
     for slot in 0..40 {
         reply(greedy, slot, 60_000);

@@ -8,7 +8,7 @@ use core::time::Duration;
 use crate::{Batch, ReadBuf, Time};
 
 /// A protocol as a state machine.
-pub trait Machine {
+pub trait StateMachine {
     /// What the machine tells of the bytes it read. It may borrow from the machine.
     type Event<'a>
     where

@@ -1,6 +1,6 @@
 //! The sending half of an open session; it only wires the mechanisms.
 //!
-//! It is shared by everybody who sends, and hears from the [receiving half](crate::receiver) once
+//! It is shared by everybody who sends, and hears from the [receiving half](crate::recv_half) once
 //! per batch.
 
 use alloc::collections::BTreeSet;
@@ -10,20 +10,20 @@ use core::time::Duration;
 
 use wigwag_wire::{Buffer, Time};
 
-use crate::batch::Header;
+use crate::batch::BatchHeader;
 use crate::budget::{Budget, Pools};
 use crate::code::Code;
 use crate::credit::{Grant, Window};
-use crate::distance::Distance;
 use crate::error::LinkError;
 use crate::frame::Frame;
+use crate::heartbeat::{Heartbeat, HeartbeatEvent};
 use crate::limits::{
     ACK_BYTES, ACK_DELAY_MS, BATCH_HEAD_BYTES_MAX, Limits, REVOKES_PENDING_MAX, SEGMENT_BYTES,
     units,
 };
-use crate::outbox::{Outbox, Taken};
-use crate::pulse::{Beat, Pulse};
-use crate::untaken::Untaken;
+use crate::outbox::{Outbox, SegmentBatch};
+use crate::rtt::Rtt;
+use crate::unread_answers::UnreadAnswers;
 use crate::write;
 
 /// Bytes of a batch that we send, when the peer accepts as much: two segments a write.
@@ -35,13 +35,13 @@ pub struct Outgoing {
     /// Batch header and unsequenced frames.
     pub head: Buffer,
     /// Sequenced frames.
-    pub taken: Taken,
+    pub sequenced: SegmentBatch,
 }
 
 impl Outgoing {
     /// Bytes of the whole batch.
     pub fn len(&self) -> usize {
-        self.head.len() + self.taken.segments.iter().map(|segment| segment.len()).sum::<usize>()
+        self.head.len() + self.sequenced.segments.iter().map(|segment| segment.len()).sum::<usize>()
     }
 
     /// True when there is nothing to send.
@@ -69,7 +69,7 @@ pub enum CallRefused {
 
 /// The sending half.
 #[derive(Debug)]
-pub struct Sender {
+pub struct SendHalf {
     /// Sequenced frames.
     pub outbox: Outbox,
     /// What the peer accepts.
@@ -91,21 +91,21 @@ pub struct Sender {
     /// Grants with something to announce.
     due: BTreeSet<usize>,
     /// Handlers may have ended of which the peer was not told.
-    untold: bool,
+    handled_unannounced: bool,
     /// Grants that wanted more than the budget had.
     waiting: BTreeSet<usize>,
     /// Limits to ask for.
     needs: Vec<(u64, u64)>,
     pong: Option<u64>,
     ping: bool,
-    pulse: Pulse,
-    distance: Distance,
+    heartbeat: Heartbeat,
+    rtt: Rtt,
     close: Option<(Code, &'static str)>,
     closed: bool,
     ack: Ack,
     received: Received,
-    attaches: Untaken,
-    revokes: Untaken,
+    attaches: UnreadAnswers,
+    revokes: UnreadAnswers,
 }
 
 /// What has come from the peer since the session began.
@@ -133,7 +133,7 @@ struct Ack {
     /// The receiver's number, to be told.
     recv_next: u64,
     /// What was told last.
-    told: u64,
+    announced: u64,
     /// Bytes accepted since.
     bytes: usize,
     /// When an ack must go out alone.
@@ -141,11 +141,11 @@ struct Ack {
     now: bool,
 }
 
-impl Sender {
+impl SendHalf {
     /// A sender of a node that has announced `ours` and whose peer has announced `peer`; the session
     /// begins at `now`.
-    pub fn new(ours: &Limits, peer: Limits, now: Time) -> Sender {
-        Sender {
+    pub fn new(ours: &Limits, peer: Limits, now: Time) -> SendHalf {
+        SendHalf {
             outbox: Outbox::for_peer(&peer),
             peer,
             channels_max: ours.channels_max,
@@ -157,26 +157,26 @@ impl Sender {
             next_use: 1,
             budget: Budget::default(),
             due: BTreeSet::new(),
-            untold: false,
+            handled_unannounced: false,
             waiting: BTreeSet::new(),
             needs: Vec::new(),
             pong: None,
             ping: false,
-            pulse: Pulse::new(ours.heartbeat_ms, peer.heartbeat_ms, now),
-            distance: Distance::default(),
+            heartbeat: Heartbeat::new(ours.heartbeat_ms, peer.heartbeat_ms, now),
+            rtt: Rtt::default(),
             close: None,
             closed: false,
             ack: Ack::default(),
             received: Received::default(),
-            attaches: Untaken::default(),
-            revokes: Untaken::default(),
+            attaches: UnreadAnswers::default(),
+            revokes: UnreadAnswers::default(),
         }
     }
 
     /// The same; what windows grow by, and what is kept for acks, is shared with all that have the pools.
-    pub fn sharing(mut self, pools: Arc<Pools>) -> Sender {
-        self.outbox.sharing(pools.clone());
-        self.budget = Budget::sharing(pools);
+    pub fn with_pools(mut self, pools: Arc<Pools>) -> SendHalf {
+        self.outbox.set_pools(pools.clone());
+        self.budget = Budget::with_pools(pools);
         self
     }
 
@@ -282,7 +282,7 @@ impl Sender {
         may_pass: impl FnOnce(u64) -> bool,
     ) -> Result<(), CallRefused> {
         if !self.outbox.has_room_for_calls() {
-            self.distance.want();
+            self.rtt.request();
             return Err(CallRefused::NoRoom);
         }
         let window = usize::try_from(channel).ok().and_then(|at| self.windows.get_mut(at));
@@ -433,11 +433,11 @@ impl Sender {
         let mut due = grant.free(units);
         let mut measures = false;
         if grant.ran_dry() {
-            let far = self.distance.window_units();
-            due |= far > 0 && grant.reach(far, &mut self.budget);
-            if grant.is_capped() {
-                self.distance.want();
-                measures = self.distance.is_wanted();
+            let scaled = self.rtt.window_units();
+            due |= scaled > 0 && grant.scale(scaled, &mut self.budget);
+            if grant.is_base_exhausted() {
+                self.rtt.request();
+                measures = self.rtt.wants_ping();
             }
         }
         if due {
@@ -452,18 +452,18 @@ impl Sender {
     pub fn handled(&mut self, channel: u64, calls: u64) {
         if let Some(grant) = self.granted(channel) {
             grant.handled(calls);
-            self.untold = true;
+            self.handled_unannounced = true;
         }
     }
 
     /// NEED has come. True: flush.
-    pub fn needed(&mut self, channel: u64, wanted: u64) -> bool {
+    pub fn need_received(&mut self, channel: u64, wanted: u64) -> bool {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         let Some(Some(grant)) = self.grants.get_mut(at) else {
             return false;
         };
-        if self.distance.is_unknown() {
-            self.distance.want();
+        if self.rtt.is_unknown() {
+            self.rtt.request();
         }
         let due = grant.need(wanted, &mut self.budget);
         if due {
@@ -485,7 +485,7 @@ impl Sender {
         self.ack.recv_next = recv_next;
         self.ack.bytes += bytes;
         self.ack.now |= self.ack.bytes >= ACK_BYTES;
-        self.pulse.worked(now);
+        self.heartbeat.active(now);
         self.ack.due.get_or_insert(now + Duration::from_millis(ACK_DELAY_MS));
     }
 
@@ -495,20 +495,20 @@ impl Sender {
     }
 
     /// Bytes have come.
-    pub fn heard(&mut self, now: Time) {
-        self.pulse.heard(now, self.outbox.unacked() > self.outbox.untaken_frames());
+    pub fn bytes_received(&mut self, now: Time) {
+        self.heartbeat.bytes_received(now, self.outbox.unacked() > self.outbox.untaken_frames());
     }
 
     /// PING has come: its PONG carries the ack as well.
-    pub fn pinged(&mut self, id: u64, next_ms: u64) {
+    pub fn ping_received(&mut self, id: u64, next_ms: u64) {
         self.pong = Some(id);
-        self.pulse.promised(next_ms);
+        self.heartbeat.ping_received(next_ms);
     }
 
     /// PONG has come: the peer is so far away. True when there is room again that there was not.
-    pub fn ponged(&mut self, id: u64, now: Time) -> bool {
-        self.distance.answered(id, now);
-        self.outbox.keep(self.distance.unacked_bytes())
+    pub fn pong_received(&mut self, id: u64, now: Time) -> bool {
+        self.rtt.pong_received(id, now);
+        self.outbox.set_room(self.rtt.unacked_bytes())
     }
 
     /// A new connection takes the place of one that was cut. The peer has accepted everything before
@@ -518,18 +518,16 @@ impl Sender {
         let room = self.outbox.rewind(recv_next)?;
         // Ours was told with RESUME or RESUMED.
         let accepted = self.ack.recv_next;
-        self.ack = Ack { recv_next: accepted, told: accepted, ..Ack::default() };
+        self.ack = Ack { recv_next: accepted, announced: accepted, ..Ack::default() };
         self.pong = None;
         self.ping = false;
-        self.pulse = self.pulse.renewed(now);
+        self.heartbeat = self.heartbeat.for_new_connection(now);
         // The way may be another one. What was granted for the old one stays granted.
-        self.distance = Distance::default();
+        self.rtt = Rtt::default();
         self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
-        let wishes = self
-            .windows
-            .iter()
-            .enumerate()
-            .filter_map(|(channel, window)| Some((channel as u64, window.as_ref()?.wish()?)));
+        let wishes = self.windows.iter().enumerate().filter_map(|(channel, window)| {
+            Some((channel as u64, window.as_ref()?.wanted_limit()?))
+        });
         self.needs = wishes.collect();
         Ok(room)
     }
@@ -541,8 +539,8 @@ impl Sender {
 
     /// The session is over: what was kept to be sent, or sent again, is let go of. Grants stay until their
     /// calls are handled.
-    pub fn let_go(&mut self) {
-        self.outbox.let_go();
+    pub fn discard(&mut self) {
+        self.outbox.discard();
         self.windows = Vec::new();
         self.due.clear();
         self.waiting.clear();
@@ -564,14 +562,14 @@ impl Sender {
                 || !self.needs.is_empty()
                 || self.pong.is_some()
                 || self.ping
-                || self.distance.is_wanted()
+                || self.rtt.wants_ping()
                 || self.close.is_some())
     }
 
     /// When [`tick`](Self::tick) is due.
     pub fn deadline(&self) -> Option<Time> {
-        let beat = self.pulse.deadline();
-        (!self.closed).then(|| self.ack.due.map_or(beat, |due| due.min(beat)))
+        let heartbeat = self.heartbeat.deadline();
+        (!self.closed).then(|| self.ack.due.map_or(heartbeat, |due| due.min(heartbeat)))
     }
 
     /// Time has passed: an ack that found no company goes out alone, and so does a sign of life.
@@ -582,14 +580,14 @@ impl Sender {
         anybody_waits: impl FnOnce() -> bool,
     ) -> Result<(), LinkError> {
         if self.ack.due.is_some_and(|due| due <= now) {
-            self.ack.now = self.ack.told != self.ack.recv_next;
+            self.ack.now = self.ack.announced != self.ack.recv_next;
             self.ack.due = None;
         }
         let settled = self.outbox.is_settled();
-        match self.pulse.tick(now, || settled && !anybody_waits()) {
-            Beat::Quiet => {}
-            Beat::Ping => self.ping = true,
-            Beat::Dead => return Err(LinkError::Silent),
+        match self.heartbeat.tick(now, || settled && !anybody_waits()) {
+            HeartbeatEvent::Nothing => {}
+            HeartbeatEvent::SendPing => self.ping = true,
+            HeartbeatEvent::PeerSilent => return Err(LinkError::Silent),
         }
         Ok(())
     }
@@ -597,7 +595,7 @@ impl Sender {
     /// Makes the next batch; leaves `out` empty when there is nothing to send.
     pub fn take_output(&mut self, out: &mut Outgoing, now: Time) {
         out.head.clear();
-        out.taken.segments.clear();
+        out.sequenced.segments.clear();
         if !self.has_output() {
             return;
         }
@@ -605,23 +603,23 @@ impl Sender {
         // CLOSE is the last frame, but it is unsequenced and so stands before the segments: it
         // goes out when they are gone.
         let closing = self.close.is_some() && self.outbox.is_idle();
-        self.outbox.take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.taken);
-        let header = Header {
+        self.outbox.take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.sequenced);
+        let header = BatchHeader {
             ack: self.ack.recv_next,
-            first_seq: out.taken.first_seq,
-            count: out.taken.frames,
+            first_seq: out.sequenced.first_seq,
+            count: out.sequenced.frames,
         };
         header.encode(&mut out.head);
         if header.count > 0 {
-            self.pulse.worked(now);
+            self.heartbeat.active(now);
         } else if self.due.is_empty() {
             // Not with credit: under load that goes all the time, on one of many channels.
-            self.tell_handled();
+            self.announce_handled();
         }
-        self.ping |= self.distance.is_wanted();
-        self.pulse.said(now, header.count > 0 || self.ping);
+        self.ping |= self.rtt.wants_ping();
+        self.heartbeat.sent(now, header.count > 0 || self.ping);
         self.ack =
-            Ack { recv_next: self.ack.recv_next, told: self.ack.recv_next, ..Ack::default() };
+            Ack { recv_next: self.ack.recv_next, announced: self.ack.recv_next, ..Ack::default() };
         self.write_control(&mut out.head, now);
         if let (true, Some((code, rule))) = (closing, self.close) {
             let close = Frame::Close { code, rule: rule.as_bytes(), detail: &[] };
@@ -631,11 +629,12 @@ impl Sender {
     }
 
     /// What was handled and not told goes with a batch that would be small.
-    fn tell_handled(&mut self) {
-        if core::mem::take(&mut self.untold) {
+    fn announce_handled(&mut self) {
+        if core::mem::take(&mut self.handled_unannounced) {
             let grants = self.grants.iter().enumerate();
-            let untold = grants.filter(|(_, grant)| grant.is_some_and(|it| it.is_untold()));
-            self.due.extend(untold.map(|(at, _)| at));
+            let unannounced =
+                grants.filter(|(_, grant)| grant.is_some_and(|it| it.has_unannounced()));
+            self.due.extend(unannounced.map(|(at, _)| at));
         }
     }
 
@@ -664,8 +663,8 @@ impl Sender {
             write::any(head, &Frame::Pong { id });
         }
         if core::mem::take(&mut self.ping) {
-            let (id, next_ms) = self.pulse.ping();
-            self.distance.pinged(id, now);
+            let (id, next_ms) = self.heartbeat.next_ping();
+            self.rtt.ping_sent(id, now);
             write::any(head, &Frame::Ping { id, next_ms });
         }
     }

@@ -11,11 +11,11 @@ const CHUNK: usize = 1024;
 
 /// The generations that come next, by slot. Its memory follows the slots that were used, 4 bytes each.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct SlotGenerations {
     chunks: Vec<Option<Box<[u32; CHUNK]>>>,
 }
 
-impl Asked {
+impl SlotGenerations {
     /// The slot is asked from with that generation. False: it was before. The caller has checked that
     /// the slot is below the limit that we announced.
     #[inline]
@@ -74,28 +74,30 @@ mod tests {
 
     #[test]
     fn a_slot_and_generation_are_taken_once() {
-        let mut asked = Asked::default();
-        assert!(asked.take(5, 0) && !asked.take(5, 0));
-        assert!(asked.take(5, 1) && asked.take(6, 0));
-        assert!(asked.take(5, 7), "an ask that was never sent leaves a gap");
-        assert!(!asked.take(5, 6));
+        let mut generations = SlotGenerations::default();
+        assert!(generations.take(5, 0) && !generations.take(5, 0));
+        assert!(generations.take(5, 1) && generations.take(6, 0));
+        assert!(generations.take(5, 7), "an ask that was never sent leaves a gap");
+        assert!(!generations.take(5, 6));
     }
 
     #[test]
     fn generations_wrap() {
-        let mut asked = Asked::default();
+        let mut generations = SlotGenerations::default();
         for generation in [1 << 30, 1 << 31, 3 << 30, u32::MAX] {
-            assert!(asked.take(0, generation));
+            assert!(generations.take(0, generation));
         }
-        assert!(asked.take(0, 0) && !asked.take(0, u32::MAX));
+        assert!(generations.take(0, 0) && !generations.take(0, u32::MAX));
     }
 
     #[test]
     fn a_run_is_taken_over_the_edge_of_a_chunk_and_its_slots_once() {
-        let mut asked = Asked::default();
-        assert!(asked.take_all(CHUNK as u32 - 2, 4, 0));
-        assert!(!asked.take_all(CHUNK as u32 - 2, 1, 0));
-        assert!(!asked.take_all(CHUNK as u32 + 1, 4, 0), "its first slot was used");
-        assert!(asked.take(CHUNK as u32 + 2, 0) && asked.take_all(CHUNK as u32 - 2, 4, 1));
+        let mut generations = SlotGenerations::default();
+        assert!(generations.take_all(CHUNK as u32 - 2, 4, 0));
+        assert!(!generations.take_all(CHUNK as u32 - 2, 1, 0));
+        assert!(!generations.take_all(CHUNK as u32 + 1, 4, 0), "its first slot was used");
+        assert!(
+            generations.take(CHUNK as u32 + 2, 0) && generations.take_all(CHUNK as u32 - 2, 4, 1)
+        );
     }
 }

@@ -1,28 +1,28 @@
 //! The receiving half of an open session.
 //!
 //! It belongs to whoever reads the connection, and is a struct of its own beside the
-//! [sender](crate::session::Sender) because the two are used under two locks: a reader in the middle
+//! [sender](crate::send_half::SendHalf) because the two are used under two locks: a reader in the middle
 //! of a batch must not hold up those who send.
 
 use wigwag_wire::call::{ASK, ASKS, REPLIES, TELL, TELLS};
-use wigwag_wire::run::{Items, Run, is_run};
+use wigwag_wire::run::{Run, RunItems, is_run};
 use wigwag_wire::{Reader, varint};
 
-use crate::asked::Asked;
-use crate::batch::Header;
+use crate::batch::BatchHeader;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::features;
 use crate::frame::kind::REPLY;
 use crate::frame::{Frame, SEQUENCED, broken_run, numbers};
 use crate::limits::{Limits, units};
+use crate::slot_generations::SlotGenerations;
 
 /// Generations are 32 bits wide.
 const GENERATION_MAX: u64 = u32::MAX as u64;
 
 /// The reading half.
 #[derive(Debug)]
-pub struct Receiver {
+pub struct RecvHalf {
     /// The number of the next frame that was not accepted yet.
     recv_next: u64,
     /// Frames that came again after a cut and were skipped.
@@ -31,25 +31,25 @@ pub struct Receiver {
     slots_max: u64,
     /// The peer may send runs.
     runs: bool,
-    asked: Asked,
+    generations: SlotGenerations,
 }
 
-impl Receiver {
+impl RecvHalf {
     /// A receiver at number 0; `ours` are the limits that we announced.
-    pub fn new(ours: &Limits) -> Receiver {
-        Receiver {
+    pub fn new(ours: &Limits) -> RecvHalf {
+        RecvHalf {
             recv_next: 0,
             repeated: 0,
             frame_max: ours.frame_max,
             slots_max: ours.slots_max,
             runs: false,
-            asked: Asked::default(),
+            generations: SlotGenerations::default(),
         }
     }
 
     /// The same with the features of a session, as [`on`](features::on) gives them.
-    pub fn with_features(self, features: u64) -> Receiver {
-        Receiver { runs: features & features::RUNS != 0, ..self }
+    pub fn with_features(self, features: u64) -> RecvHalf {
+        RecvHalf { runs: features & features::RUNS != 0, ..self }
     }
 
     /// The number of the next frame that was not accepted yet.
@@ -72,7 +72,7 @@ impl Receiver {
             let rule = "a slot's number is below slots_max, its generation below 2^32";
             return Err(LinkError::Misbehaved { code: Code::LIMIT_EXCEEDED, rule });
         };
-        if self.asked.take(slot, generation) {
+        if self.generations.take(slot, generation) {
             Ok(())
         } else {
             Err(LinkError::protocol("a slot is asked from once with each generation"))
@@ -82,7 +82,7 @@ impl Receiver {
     /// Opens a batch.
     pub fn open<'a>(&'a mut self, message: &'a [u8]) -> Result<Incoming<'a>, LinkError> {
         let mut reader = Reader::new(message);
-        let header = Header::decode(&mut reader)?;
+        let header = BatchHeader::decode(&mut reader)?;
         if header.first_seq > self.recv_next {
             let rule = "sequence numbers have no gaps";
             return Err(LinkError::Misbehaved { code: Code::GAP, rule });
@@ -97,7 +97,7 @@ impl Receiver {
 /// A batch that is being read.
 #[derive(Debug)]
 pub struct Incoming<'a> {
-    receiver: &'a mut Receiver,
+    receiver: &'a mut RecvHalf,
     reader: Reader<'a>,
     /// What the peer acknowledges.
     pub ack: u64,
@@ -112,7 +112,7 @@ pub struct Incoming<'a> {
 /// Calls on one channel that lie behind each other. All are fresh, have a method that is not 0, and
 /// ask from slots that we announced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallRun<'a> {
+pub struct ChannelCalls<'a> {
     /// The channel.
     pub channel: u64,
     /// How many calls there are, at least one.
@@ -144,7 +144,7 @@ pub struct ReplyRun<'a> {
     /// How many there are, at least one.
     pub count: u32,
     /// The answers.
-    pub values: Items<'a>,
+    pub values: RunItems<'a>,
 }
 
 /// Kind, length, channel and method of a small TELL as one number: the bits that are the same in
@@ -156,7 +156,7 @@ impl<'a> Incoming<'a> {
     /// of them, and of one kind. `None` takes nothing; it says that
     /// [`next_frame`](Self::next_frame) knows what is next, if only what is wrong with it.
     #[inline]
-    pub fn next_calls(&mut self, most: usize) -> Option<CallRun<'a>> {
+    pub fn next_calls(&mut self, most: usize) -> Option<ChannelCalls<'a>> {
         if self.seq < self.fresh {
             self.skip_repeated();
         }
@@ -178,7 +178,7 @@ impl<'a> Incoming<'a> {
         }
         let taken = self.reader.take(bytes.len() - left.len()).ok()?;
         self.seq += calls as u64;
-        Some(CallRun { channel: u64::from(channel), calls, units, bytes: taken })
+        Some(ChannelCalls { channel: u64::from(channel), calls, units, bytes: taken })
     }
 
     /// Steps over the frames at the front that were accepted before. A run may be next behind them, and
@@ -221,7 +221,7 @@ impl<'a> Incoming<'a> {
             && body.get(used).is_some_and(|method| (1..0x80).contains(method))
             && 1 + used < usize::from(length)
             && let Some(after) = bytes.get(2 + usize::from(length)..)
-            && self.receiver.asked.take(slot, generation)
+            && self.receiver.generations.take(slot, generation)
         {
             bytes = after;
             calls += 1;
@@ -231,7 +231,7 @@ impl<'a> Incoming<'a> {
     }
 
     /// One call, of whatever width.
-    fn one_call(&mut self) -> Option<CallRun<'a>> {
+    fn one_call(&mut self) -> Option<ChannelCalls<'a>> {
         let bytes = self.reader.rest();
         let mut after = self.reader.clone();
         let (kind, body) = Frame::next(&mut after, self.receiver.frame_max).ok()?;
@@ -247,11 +247,11 @@ impl<'a> Incoming<'a> {
         let bytes = &bytes[..bytes.len() - after.rest().len()];
         self.reader = after;
         self.seq += 1;
-        Some(CallRun { channel, calls: 1, units: units(body.len()), bytes })
+        Some(ChannelCalls { channel, calls: 1, units: units(body.len()), bytes })
     }
 
     /// A whole run. Each of its calls is one unit.
-    fn run_of_calls(&mut self) -> Option<CallRun<'a>> {
+    fn run_of_calls(&mut self) -> Option<ChannelCalls<'a>> {
         let bytes = self.reader.rest();
         let mut after = self.reader.clone();
         let (run, calls) = self.run(&mut after, |kind| kind != REPLIES)?;
@@ -260,14 +260,14 @@ impl<'a> Incoming<'a> {
             return None;
         }
         if let Some((slot, generation)) = run.asker
-            && !self.receiver.asked.take_all(slot, calls as u32, generation)
+            && !self.receiver.generations.take_all(slot, calls as u32, generation)
         {
             return None;
         }
         let bytes = &bytes[..bytes.len() - after.rest().len()];
         self.reader = after;
         self.seq += calls as u64;
-        Some(CallRun { channel: run.channel, calls, units: calls as u64, bytes })
+        Some(ChannelCalls { channel: run.channel, calls, units: calls as u64, bytes })
     }
 
     /// The run at the front, if there is one of a kind that is wanted, and how many items it has:
@@ -313,7 +313,7 @@ impl<'a> Incoming<'a> {
         }
         let (slot, generation, used) = varint::pair(body)?;
         let value = body.get(used..usize::from(*length))?;
-        self.reader.go_on(body.get(usize::from(*length)..)?);
+        self.reader.set_rest(body.get(usize::from(*length)..)?);
         self.seq += 1;
         Some(SmallReply { slot, generation, value })
     }

@@ -11,9 +11,9 @@ use crate::outbox::Outbox;
 
 /// Answers to the peer that no writer has taken yet, by number.
 #[derive(Debug, Default)]
-pub(crate) struct Untaken(VecDeque<u64>);
+pub(crate) struct UnreadAnswers(VecDeque<u64>);
 
-impl Untaken {
+impl UnreadAnswers {
     /// The frame that is appended next is one of them.
     pub(crate) fn add(
         &mut self,

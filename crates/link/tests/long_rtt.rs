@@ -8,17 +8,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use wigwag_link::budget::{Pools, UnitPool};
-use wigwag_link::limits::{UNACKED_BYTES_MAX, WINDOW_UNITS_FAR_MAX, WINDOW_UNITS_MAX};
-use wigwag_link::session::{CallRefused, Outgoing};
-use wigwag_link::{Frame, Limits, Receiver, Sender, write};
+use wigwag_link::limits::{SCALED_WINDOW_UNITS_MAX, UNACKED_BYTES_MAX, WINDOW_UNITS_MAX};
+use wigwag_link::send_half::{CallRefused, Outgoing};
+use wigwag_link::{Frame, Limits, RecvHalf, SendHalf, write};
 use wigwag_wire::{Buffer, Time};
 
 /// Calls that the sender makes in a millisecond, when nothing holds it up.
 const CALLS_PER_MS: u64 = 3000;
 
 struct End {
-    sender: Sender,
-    receiver: Receiver,
+    sender: SendHalf,
+    receiver: RecvHalf,
     /// Batches on their way to this end, and when they arrive.
     arriving: VecDeque<(u64, Vec<u8>)>,
 }
@@ -27,8 +27,8 @@ impl End {
     fn new(pool: &Arc<Pools>) -> End {
         let limits = Limits::default();
         End {
-            sender: Sender::new(&limits, limits, Time::START).sharing(pool.clone()),
-            receiver: Receiver::new(&limits),
+            sender: SendHalf::new(&limits, limits, Time::START).with_pools(pool.clone()),
+            receiver: RecvHalf::new(&limits),
             arriving: VecDeque::new(),
         }
     }
@@ -38,7 +38,7 @@ impl End {
         let mut calls = 0;
         while self.arriving.front().is_some_and(|(due, _)| *due <= now) {
             let (_, batch) = self.arriving.pop_front().unwrap();
-            self.sender.heard(at(now));
+            self.sender.bytes_received(at(now));
             let mut incoming = self.receiver.open(&batch).unwrap();
             self.sender.outbox.acknowledge(incoming.ack).unwrap();
             while let Some((frame, _)) = incoming.next_frame().unwrap() {
@@ -48,10 +48,10 @@ impl End {
                         self.sender.window(channel).unwrap().raise(limit);
                     }
                     Frame::Need { channel, limit_wanted } => {
-                        self.sender.needed(channel, limit_wanted);
+                        self.sender.need_received(channel, limit_wanted);
                     }
-                    Frame::Ping { id, next_ms } => self.sender.pinged(id, next_ms),
-                    Frame::Pong { id } => _ = self.sender.ponged(id, at(now)),
+                    Frame::Ping { id, next_ms } => self.sender.ping_received(id, next_ms),
+                    Frame::Pong { id } => _ = self.sender.pong_received(id, at(now)),
                     other => panic!("{other:?}"),
                 }
             }
@@ -70,7 +70,7 @@ impl End {
                 return;
             }
             let mut batch = out.head.as_slice().to_vec();
-            out.taken.segments.iter().for_each(|segment| batch.extend(segment.as_slice()));
+            out.sequenced.segments.iter().for_each(|segment| batch.extend(segment.as_slice()));
             other.arriving.push_back((now + delay, batch));
         }
     }
@@ -138,7 +138,7 @@ fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Course {
 fn ten_milliseconds_each_way_cost_a_sender_of_small_calls_nothing() {
     let course = two_seconds(10, 8, u64::MAX);
     assert!(course.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", course.handled);
-    assert!(course.window > WINDOW_UNITS_MAX && course.window <= WINDOW_UNITS_FAR_MAX);
+    assert!(course.window > WINDOW_UNITS_MAX && course.window <= SCALED_WINDOW_UNITS_MAX);
     // Ten round trips: a window that only doubled would have carried 64 thousand.
     assert!(course.begun > 100 * CALLS_PER_MS * 8 / 10, "{}", course.begun);
 }
@@ -168,17 +168,17 @@ fn a_slow_actor_is_not_sent_more_because_it_is_far() {
 /// Without the pool nothing but the near windows is granted, and the session goes on.
 #[test]
 fn a_node_whose_pool_is_spent_goes_on_with_what_it_has_near_by() {
-    let pool = Arc::new(Pools { far: UnitPool::new(0), ..Pools::default() });
+    let pool = Arc::new(Pools { scaled: UnitPool::new(0), ..Pools::default() });
     let mut end = End::new(&pool);
     end.sender.grant(0, 64).unwrap();
     for round in 0..20 {
         let wanted = end.sender.granted(0).unwrap().announced() + 1;
-        end.sender.needed(0, wanted);
+        end.sender.need_received(0, wanted);
         let announced = end.sender.granted(0).unwrap().announce().0;
         end.sender.freed(0, announced.min(WINDOW_UNITS_MAX));
         let mut out = Outgoing::default();
         end.sender.take_output(&mut out, at(round * 100));
-        end.sender.ponged(round + 1, at(round * 100 + 50));
+        end.sender.pong_received(round + 1, at(round * 100 + 50));
     }
     assert_eq!(end.sender.granted(0).unwrap().window(), WINDOW_UNITS_MAX);
 }

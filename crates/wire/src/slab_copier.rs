@@ -14,27 +14,27 @@ use bytes::{Bytes, BytesMut};
 /// as much, and no block of [`READ_BYTES`](crate::read_buf::READ_BYTES).
 pub const SLAB_BYTES: usize = 16 * 1024;
 
-/// Slabs that may wait until their messages are dropped: 512 KiB, twice what a pipe's inbox holds.
+/// SlabCopier that may wait until their messages are dropped: 512 KiB, twice what a pipe's inbox holds.
 const SLABS_MAX: usize = 32;
 
-/// Pieces of one size that are used up.
+/// BufferPool of one size that are used up.
 #[derive(Debug)]
-pub(crate) struct Pieces {
+pub(crate) struct BufferPool {
     bytes: usize,
-    pieces_max: usize,
+    retired_max: usize,
     used: VecDeque<BytesMut>,
 }
 
-impl Pieces {
-    /// Pieces of `bytes` bytes, of which at most `pieces_max` wait for their last message.
-    pub(crate) const fn new(bytes: usize, pieces_max: usize) -> Pieces {
-        Pieces { bytes, pieces_max, used: VecDeque::new() }
+impl BufferPool {
+    /// BufferPool of `bytes` bytes, of which at most `retired_max` wait for their last message.
+    pub(crate) const fn new(bytes: usize, retired_max: usize) -> BufferPool {
+        BufferPool { bytes, retired_max, used: VecDeque::new() }
     }
 
     /// Puts a piece by that is used up; it holds nothing of its own any more.
     pub(crate) fn retire(&mut self, mut piece: BytesMut) {
         piece.clear();
-        if self.used.len() == self.pieces_max {
+        if self.used.len() == self.retired_max {
             // Who still holds a part of the oldest one keeps it; we go on without it.
             self.used.pop_front();
         }
@@ -60,15 +60,15 @@ impl Pieces {
 
 /// Copies short messages out of the block that they were read into.
 #[derive(Debug)]
-pub(crate) struct Slabs {
+pub(crate) struct SlabCopier {
     /// The slab that is being filled; what it holds has been given away.
     slab: Option<BytesMut>,
-    pieces: Pieces,
+    pool: BufferPool,
 }
 
-impl Slabs {
-    pub(crate) const fn new() -> Slabs {
-        Slabs { slab: None, pieces: Pieces::new(SLAB_BYTES, SLABS_MAX) }
+impl SlabCopier {
+    pub(crate) const fn new() -> SlabCopier {
+        SlabCopier { slab: None, pool: BufferPool::new(SLAB_BYTES, SLABS_MAX) }
     }
 
     /// A copy of `bytes`. Allocates nothing while older copies are dropped as fast as new ones are
@@ -87,12 +87,12 @@ impl Slabs {
             Some(slab) if slab.capacity() >= length => slab,
             Some(mut slab) => {
                 if !slab.try_reclaim(SLAB_BYTES) {
-                    self.pieces.retire(slab);
-                    slab = self.pieces.take();
+                    self.pool.retire(slab);
+                    slab = self.pool.take();
                 }
                 slab
             }
-            None => self.pieces.take(),
+            None => self.pool.take(),
         };
         self.slab.insert(slab)
     }
@@ -100,7 +100,7 @@ impl Slabs {
     /// Gives the memory back that nobody else holds.
     pub(crate) fn release(&mut self) {
         self.slab = None;
-        self.pieces.release();
+        self.pool.release();
     }
 }
 
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn what_nobody_holds_is_filled_again() {
-        let mut slabs = Slabs::new();
+        let mut slabs = SlabCopier::new();
         let first = place(&slabs.copy(&[1; SLAB_BYTES]));
         for round in 0..100_u8 {
             let copy = slabs.copy(&[round; SLAB_BYTES]);
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn copies_share_a_slab_and_a_message_longer_than_one_has_memory_of_its_own() {
-        let mut slabs = Slabs::new();
+        let mut slabs = SlabCopier::new();
         let (first, long) = (slabs.copy(&[1; 100]), slabs.copy(&[2; SLAB_BYTES + 1]));
         let second = slabs.copy(&[3; 100]);
         assert_eq!(place(&second), place(&first) + first.len(), "one behind the other");
@@ -142,7 +142,7 @@ mod tests {
     /// The newest hundred messages are always held; the slabs go round, and nothing is overwritten.
     #[test]
     fn what_somebody_holds_stays_as_it_is() {
-        let mut slabs = Slabs::new();
+        let mut slabs = SlabCopier::new();
         let mut held = VecDeque::new();
         let mut places = alloc::collections::BTreeSet::new();
         for number in 0..20_000_u32 {
@@ -160,11 +160,11 @@ mod tests {
 
     #[test]
     fn a_message_that_is_kept_for_ever_stops_nobody_and_the_memory_stays_bounded() {
-        let mut slabs = Slabs::new();
+        let mut slabs = SlabCopier::new();
         let mut kept = Vec::new();
         for number in 0..10 * SLABS_MAX {
             let slab = slabs.copy(&[7; SLAB_BYTES - 1]);
-            assert!(slabs.pieces.used.len() <= SLABS_MAX);
+            assert!(slabs.pool.used.len() <= SLABS_MAX);
             if number % 2 == 0 {
                 kept.push(slab);
             }
