@@ -138,7 +138,13 @@ pub trait Application {
 
     /// CREDIT has come for a channel of ours: so many of its calls were handled. `has_risen` says
     /// that its window is larger than before.
-    fn credited(&mut self, channel: u64, limit: u64, handled: u64, has_risen: bool);
+    fn credited(
+        &mut self,
+        channel: u64,
+        limit: u64,
+        handled: u64,
+        has_risen: bool,
+    ) -> Result<(), Self::Error>;
 
     /// REVOKE has come for a channel of ours, whose window was taken back to `limit`.
     fn revoked(&mut self, _channel: u64, _limit: u64) {}
@@ -320,7 +326,7 @@ fn dispatch<A: Application>(
             let mut send = app.send_half();
             let has_risen = send.window(channel).is_some_and(|window| window.raise(limit));
             drop(send);
-            app.credited(channel, limit, handled, has_risen);
+            app.credited(channel, limit, handled, has_risen)?;
         }
         Frame::Need { channel, limit_wanted } => {
             app.send_half().need_received(channel, limit_wanted);

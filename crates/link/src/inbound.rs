@@ -237,7 +237,7 @@ impl<C> InboundChannels<C> {
         let Some(inbound) = self.channels.get_mut(index(channel)).and_then(Option::take) else {
             return;
         };
-        let grant = app.send_half().end_channel(channel, Code::OK);
+        let grant = app.send_half().end_channel(channel, Code::OK, 0);
         if let Inbound::Open(open) = inbound {
             app.close(open.channel, grant);
         }

@@ -359,12 +359,13 @@ impl SendHalf {
         self.uses.get(at).map_or(0, |number| number.last_limit)
     }
 
-    /// Ends a channel that the peer sends on and tells it so with DETACHED. Gives the grant, which is
+    /// Ends a channel that the peer sends on and tells it so with DETACHED; `accepted` counts the calls
+    /// that the actor was given, and is 0 if nobody counts. Gives the grant, which is
     /// to be [closed](Self::close_grant) when its last call is handled; `None` if the channel had
     /// ended before.
-    pub fn end_channel(&mut self, channel: u64, code: Code) -> Option<Grant> {
+    pub fn end_channel(&mut self, channel: u64, code: Code, accepted: u64) -> Option<Grant> {
         let grant = self.take_grant(channel)?;
-        let detached = Frame::Detached { channel, code, accepted: 0 };
+        let detached = Frame::Detached { channel, code, accepted };
         self.outbox.append(|out| write::any(out, &detached));
         Some(grant)
     }

@@ -143,8 +143,7 @@ impl Client {
         if self.attachments[at].is_finished() {
             let attachment = &mut self.attachments[at];
             attachment.state = State::Detaching;
-            let detach = Frame::Detach { channel: attachment.channel };
-            sender.outbox.append(|out| write::any(out, &detach));
+            sender.detach(attachment.channel);
             shared.note(self.side, "detach", attachment.channel, attachment.id);
             return Ok(());
         }

@@ -7,13 +7,13 @@
 
 use core::fmt;
 
-use wigwag_link::batch::BatchHeader;
+use wigwag_link::batch::{BatchHeader, PAIR1_HEADER, without_pair1_header};
 use wigwag_link::limits::OPENING_BYTES_MAX;
 use wigwag_link::opening::{Opened, Opening, Resumed, Step};
-use wigwag_link::recv_half::Incoming;
 use wigwag_link::resume::{Claim, PROOF_BYTES};
-use wigwag_link::{Identity, Limits, LinkError, RecvHalf, SendHalf};
+use wigwag_link::{Dispatcher, Identity, Limits, LinkError, SendHalf, features};
 use wigwag_wire::header::{HEADER_BYTES, HeaderError};
+use wigwag_wire::run::RUN_ITEMS_MAX;
 use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{
     Batch, Buffer, Framing, FramingError, Header, ProtocolNumber, ReadBuf, StateMachine, Time,
@@ -26,9 +26,6 @@ pub use faults::Faults;
 use faults::{forget_numbers, lose_replies};
 use session::Sent;
 pub use session::Session;
-
-/// The word in front of every message of PAIR1: we are the first hop.
-pub const PAIR1_WORD: [u8; 4] = [0, 0, 0, 1];
 
 /// Which end of the connection this is, with what it has drawn at random.
 #[derive(Clone, Copy, Debug)]
@@ -106,15 +103,15 @@ pub enum Event<'a> {
     Batch(Arrived<'a>),
 }
 
-/// A batch, and the sending half for the answers.
+/// A batch that has come, and the session that it is for.
 #[derive(Debug)]
 pub struct Arrived<'a> {
-    /// The frames.
-    pub incoming: Incoming<'a>,
-    /// The sending half; the batch's ack was taken into account already.
+    /// The reading side, which is to [receive](Dispatcher::receive) the message.
+    pub dispatcher: &'a mut Dispatcher<usize>,
+    /// The sending half, which the application of the session lends to it.
     pub sender: &'a mut SendHalf,
-    /// The ack has opened the window for calls that was closed before.
-    pub has_room: bool,
+    /// The message, with its PAIR1 header.
+    pub message: &'a [u8],
 }
 
 #[derive(Debug)]
@@ -132,6 +129,9 @@ enum Stage {
 pub struct Peer {
     framing: Framing,
     limits: Limits,
+    offered: u64,
+    /// Calls that an open session hands over at once.
+    calls_max: usize,
     role: Role,
     stage: Stage,
     opening: Opening,
@@ -143,8 +143,6 @@ pub struct Peer {
     hello: Option<Buffer>,
     /// The message that the last event borrows.
     message: Vec<u8>,
-    /// Its length, until it has been accepted.
-    arrived: Option<usize>,
     faults: Faults,
     /// The time of the last call that brought it.
     now: Time,
@@ -167,6 +165,8 @@ impl Peer {
         Peer {
             framing,
             limits: identity.limits,
+            offered: identity.offered,
+            calls_max: RUN_ITEMS_MAX,
             role,
             stage: Stage::Greeting,
             opening,
@@ -175,13 +175,18 @@ impl Peer {
             messages: Vec::new(),
             hello,
             message: Vec::new(),
-            arrived: None,
             faults: Faults::default(),
             now,
         }
     }
 
-    /// The same with planted errors.
+    /// Sets how many calls an open session hands over at once.
+    pub fn with_calls_max(mut self, calls_max: usize) -> Peer {
+        self.calls_max = calls_max;
+        self
+    }
+
+    /// Plants errors.
     pub fn with_faults(mut self, faults: Faults) -> Peer {
         self.faults = faults;
         self
@@ -195,10 +200,10 @@ impl Peer {
         }
     }
 
-    /// The reading half, once the session is open.
-    pub fn receiver(&self) -> Option<&RecvHalf> {
+    /// The number of the next frame that was not accepted, once the session is open.
+    pub fn recv_next(&self) -> Option<u64> {
         match &self.stage {
-            Stage::Open(session) => Some(&session.receiver),
+            Stage::Open(session) => Some(session.dispatcher.recv_next()),
             Stage::Greeting | Stage::Opening | Stage::Left => None,
         }
     }
@@ -236,9 +241,19 @@ impl Peer {
     }
 
     /// Lets the dialer that has claimed `session` in: it goes on over this connection.
-    pub fn let_in(&mut self, claim: &Claim, token: u128, session: Box<Session>) {
-        self.messages.push(Opening::resumed(claim, session.receiver.recv_next(), token));
+    ///
+    /// # Errors
+    /// The claim names frames that cannot be sent again.
+    pub fn let_in(
+        &mut self,
+        claim: &Claim,
+        token: u128,
+        mut session: Box<Session>,
+    ) -> Result<(), LinkError> {
+        let message = session.dispatcher.readmit(claim, token, &session.sender.outbox)?;
+        self.messages.push(message);
         self.carry(session);
+        Ok(())
     }
 
     /// A planted error: replies before number `end` do not go out again.
@@ -272,11 +287,14 @@ impl Peer {
         self.now = now;
     }
 
-    fn note_accepted(&mut self, now: Time) {
-        if let (Some(bytes), Stage::Open(session)) = (self.arrived.take(), &mut self.stage) {
-            let recv_next = session.receiver.recv_next();
-            let told = recv_next + if recv_next > 0 { self.faults.acks_ahead } else { 0 };
-            session.sender.accepted(told, bytes, now);
+    /// A planted error: more is acknowledged than has come.
+    fn ack_ahead(&mut self, now: Time) {
+        let (ahead, Stage::Open(session)) = (self.faults.acks_ahead, &mut self.stage) else {
+            return;
+        };
+        let recv_next = session.dispatcher.recv_next();
+        if ahead > 0 && recv_next > 0 {
+            session.sender.accepted(recv_next + ahead, 1, now);
         }
     }
 
@@ -298,9 +316,9 @@ impl Peer {
         input: &mut ReadBuf,
         now: Time,
     ) -> Result<Option<Event<'static>>, PeerError> {
-        let limit = OPENING_BYTES_MAX + PAIR1_WORD.len();
+        let limit = OPENING_BYTES_MAX + PAIR1_HEADER.len();
         while let Some(message) = self.framing.cut(input, limit)? {
-            let opened = match self.opening.receive(without_word(&message)?)? {
+            let opened = match self.opening.receive(without_pair1_header(&message)?)? {
                 Step::Send(answer) => {
                     self.messages.push(answer);
                     continue;
@@ -321,9 +339,10 @@ impl Peer {
                 }
                 Step::Resumed(resumed) => return Ok(Some(Event::Resumed(resumed))),
             };
-            let receiver = RecvHalf::new(&self.limits);
+            let features = features::on(opened.peer.offered) & self.offered;
+            let dispatcher = Dispatcher::new(&self.limits, features, self.calls_max);
             let sender = SendHalf::new(&self.limits, opened.peer.limits, now);
-            self.stage = Stage::Open(Box::new(Session::new(receiver, sender)));
+            self.stage = Stage::Open(Box::new(Session::new(dispatcher, sender)));
             return Ok(Some(Event::Opened(opened)));
         }
         Ok(None)
@@ -339,21 +358,18 @@ impl Peer {
         };
         self.message.clear();
         self.message.extend_from_slice(&message);
-        self.arrived = Some(self.message.len());
         if self.faults.takes_twice {
-            forget_numbers(&mut self.message, session.receiver.recv_next());
+            forget_numbers(&mut self.message, session.dispatcher.recv_next());
         }
-        let incoming = session.receiver.open(without_word(&self.message)?)?;
-        let has_room = session.sender.outbox.acknowledge(incoming.ack)?;
-        let sender = &mut session.sender;
-        Ok(Some(Event::Batch(Arrived { incoming, sender, has_room })))
+        let Session { dispatcher, sender, .. } = &mut **session;
+        Ok(Some(Event::Batch(Arrived { dispatcher, sender, message: &self.message })))
     }
 
     fn put_message(framing: Framing, batch: &mut Batch, body: usize, head: &[u8]) {
-        let (prefix, used) = framing.prefix(PAIR1_WORD.len() + body);
+        let (prefix, used) = framing.prefix(PAIR1_HEADER.len() + body);
         batch.head(|out| {
             out.put(prefix, used);
-            out.extend(&PAIR1_WORD);
+            out.extend(&PAIR1_HEADER);
             out.extend(head);
         });
     }
@@ -369,7 +385,7 @@ impl StateMachine for Peer {
         now: Time,
     ) -> Result<Option<Event<'a>>, PeerError> {
         self.look_at_clock(now);
-        self.note_accepted(now);
+        self.ack_ahead(now);
         if let Stage::Open(session) = &mut self.stage {
             session.sender.bytes_received(now);
         }
@@ -408,7 +424,7 @@ impl StateMachine for Peer {
         };
         if let Some(Sent { first_seq, count, bytes }) = session.again.take() {
             let mut whole = Buffer::new();
-            let ack = session.receiver.recv_next();
+            let ack = session.dispatcher.recv_next();
             BatchHeader { ack, first_seq, count }.encode(&mut whole);
             whole.extend(&bytes);
             Peer::put_message(self.framing, batch, whole.len(), whole.as_slice());
@@ -431,15 +447,6 @@ impl StateMachine for Peer {
             Stage::Left => None,
             Stage::Greeting | Stage::Opening => Some(self.opening_ends),
         }
-    }
-}
-
-/// A message behind its PAIR1 word. NNG counts the first hop as 1, mangos as 0; more means a device
-/// on the way, which would mix sessions.
-fn without_word(message: &[u8]) -> Result<&[u8], LinkError> {
-    match message.split_first_chunk::<4>() {
-        Some(([0, 0, 0, 0 | 1], body)) => Ok(body),
-        _ => Err(LinkError::protocol("a session has no device on its way")),
     }
 }
 

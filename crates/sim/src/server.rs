@@ -3,11 +3,12 @@
 //! Calls are put into lanes as they arrive; at random times an actor takes some out, answers at
 //! once or later, or stops. What the lanes hold is compared with what was granted.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
-use wigwag_link::frame::Frame;
-use wigwag_link::limits::units;
-use wigwag_link::{Code, Limits, SendHalf, write};
+use wigwag_link::credit::Grant;
+use wigwag_link::recv_half::ChannelCalls;
+use wigwag_link::{Code, SendHalf};
+use wigwag_wire::call::{Calls, EncodedCall};
 
 use crate::check::{Violation, must};
 use crate::content::CallId;
@@ -15,15 +16,6 @@ use crate::setup::{Habits, Mutant, Side};
 use crate::world::Shared;
 
 mod actors;
-
-/// A channel that the peer sends on.
-#[derive(Clone, Copy, Debug)]
-enum Inbound {
-    /// Its lane.
-    Open(usize),
-    /// The actor is gone: calls are taken and thrown away, asks get the code.
-    Refused(Code),
-}
 
 #[derive(Debug)]
 struct Mail {
@@ -45,6 +37,8 @@ struct Lane {
     freed: u64,
     /// Calls handed to the actor.
     taken: u64,
+    /// The grant of a channel that has ended, until its last call is handled.
+    grant: Option<Grant>,
 }
 
 #[derive(Debug)]
@@ -58,8 +52,6 @@ enum Answer {
 pub struct Server {
     side: Side,
     habits: Habits,
-    limits: Limits,
-    inbound: BTreeMap<u64, Inbound>,
     lanes: Vec<Lane>,
     /// Asks that their actor answers later.
     held: Vec<Mail>,
@@ -72,18 +64,10 @@ pub struct Server {
 
 impl Server {
     /// The server of `side`, which has announced `limits`.
-    pub fn new(
-        side: Side,
-        habits: Habits,
-        limits: Limits,
-        mutant: Option<Mutant>,
-        strike: u64,
-    ) -> Server {
+    pub fn new(side: Side, habits: Habits, mutant: Option<Mutant>, strike: u64) -> Server {
         Server {
             side,
             habits,
-            limits,
-            inbound: BTreeMap::new(),
             lanes: Vec::new(),
             held: Vec::new(),
             waiting: VecDeque::new(),
@@ -139,67 +123,17 @@ impl Server {
         self.strike == u64::MAX
     }
 
-    /// A frame for the called half has come; `body` is the length of its body.
-    pub fn receive(
-        &mut self,
-        frame: Frame<'_>,
-        body: usize,
-        sender: &mut SendHalf,
-        shared: &mut Shared,
-    ) -> Result<(), Violation> {
-        match frame {
-            Frame::Attach { channel, target, .. } => self.attach(channel, target, sender),
-            Frame::Detach { channel } => {
-                self.detach(channel, sender);
-                Ok(())
-            }
-            Frame::Need { channel, limit_wanted } => {
-                sender.need_received(channel, limit_wanted);
-                Ok(())
-            }
-            Frame::Cancel { slot, generation } => {
-                let mail = self.lanes.iter_mut().flat_map(|lane| lane.mail.iter_mut());
-                for mail in mail.chain(self.held.iter_mut()) {
-                    let (slot_of, generation_of) = mail.asker.unwrap_or_default();
-                    let meant =
-                        (u64::from(slot_of), u64::from(generation_of)) == (slot, generation);
-                    mail.cancelled |= mail.asker.is_some() && meant;
-                }
-                Ok(())
-            }
-            Frame::Tell { channel, arguments, .. } => {
-                self.call(channel, arguments, units(body), None, sender, shared)
-            }
-            Frame::Ask { channel, slot, generation, arguments, .. } => {
-                let in_range = slot < self.limits.slots_max && generation <= u64::from(u32::MAX);
-                must(in_range, "slots stay below slots_max", || format!("{slot}"))?;
-                let asker = Some((slot as u32, generation as u32));
-                self.call(channel, arguments, units(body), asker, sender, shared)
-            }
-            other => {
-                Err(Violation::new("frames come where they are expected", format!("{other:?}")))
-            }
+    /// The caller of an ask does not wait any more.
+    pub fn cancelled(&mut self, asker: (u64, u64)) {
+        let mail = self.lanes.iter_mut().flat_map(|lane| lane.mail.iter_mut());
+        for mail in mail.chain(self.held.iter_mut()) {
+            let meant = |(slot, generation): (u32, u32)| (slot.into(), generation.into()) == asker;
+            mail.cancelled |= mail.asker.is_some_and(meant);
         }
     }
 
-    fn attach(
-        &mut self,
-        channel: u64,
-        target: &[u8],
-        sender: &mut SendHalf,
-    ) -> Result<(), Violation> {
-        let limit = sender
-            .grant(channel, self.limits.initial_units)
-            .map_err(|error| Violation::new("nobody breaks a rule", error))?;
-        if target == b"nobody" {
-            sender.withdraw(channel);
-            let code = Code::NO_SUCH_ACTOR;
-            self.inbound.insert(channel, Inbound::Refused(code));
-            let detached = Frame::Detached { channel, code, accepted: 0 };
-            sender.outbox.append(|out| write::any(out, &detached));
-            return Ok(());
-        }
-        self.inbound.insert(channel, Inbound::Open(self.lanes.len()));
+    /// A channel is open; gives the number of its lane.
+    pub fn open(&mut self, channel: u64) -> usize {
         self.lanes.push(Lane {
             channel,
             living: true,
@@ -208,47 +142,52 @@ impl Server {
             used: 0,
             freed: 0,
             taken: 0,
+            grant: None,
         });
-        let attached = Frame::Attached { channel, limit, schema_hash: 1, codec: 0, reference: &[] };
-        sender.outbox.append(|out| write::any(out, &attached));
-        Ok(())
+        self.lanes.len() - 1
     }
 
-    /// The sender is done. What lies in the lane is still handled. A DETACH that crossed our own
-    /// DETACHED gets no second one: its number may be in use again.
-    fn detach(&mut self, channel: u64, sender: &mut SendHalf) {
-        let Some(Inbound::Open(at)) = self.inbound.get(&channel).copied() else {
-            return;
-        };
-        self.inbound.remove(&channel);
+    /// The sender is done with a channel. What lies in the lane is still handled.
+    pub fn close(&mut self, at: usize, grant: Option<Grant>, sender: &mut SendHalf) {
         let lane = &mut self.lanes[at];
         lane.living = false;
-        let accepted = lane.taken + lane.mail.len() as u64;
-        sender.withdraw(channel);
-        let detached = Frame::Detached { channel, code: Code::OK, accepted };
-        sender.outbox.append(|out| write::any(out, &detached));
+        lane.grant = grant;
+        lane.close_if_empty(sender);
+    }
+
+    /// Calls have come for a lane.
+    pub fn calls(
+        &mut self,
+        at: usize,
+        run: &ChannelCalls<'_>,
+        sender: &mut SendHalf,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        let each = run.units / run.calls as u64;
+        let mut units = run.units - each * (run.calls as u64 - 1);
+        for call in Calls::new(run.bytes) {
+            self.call(at, &call, std::mem::replace(&mut units, each), sender, shared)?;
+        }
+        self.judge_credit(at, sender)
     }
 
     fn call(
         &mut self,
-        channel: u64,
-        arguments: &[u8],
+        at: usize,
+        call: &EncodedCall<'_>,
         units: u64,
-        asker: Option<(u32, u32)>,
         sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
-        let at = match self.inbound.get(&channel) {
-            Some(Inbound::Open(at)) => *at,
-            Some(Inbound::Refused(code)) => {
-                let code = *code;
-                asker.into_iter().for_each(|asker| self.answer(asker, Answer::Error(code), sender));
-                return Ok(());
-            }
-            None => return Err(Violation::new("calls come on open channels", channel)),
-        };
-        let Some(call) = CallId::read_arguments(self.side.other(), arguments) else {
-            return Err(Violation::new("arguments arrive as they were sent", channel));
+        if !self.lanes[at].living {
+            // Its sender did not know yet.
+            let asker = call.asker.into_iter();
+            asker.for_each(|asker| self.answer(asker, Answer::Error(Code::ACTOR_STOPPED), sender));
+            return Ok(());
+        }
+        let asker = call.asker;
+        let Some(call) = CallId::read_arguments(self.side.other(), call.arguments) else {
+            return Err(Violation::new("arguments arrive as they were sent", at));
         };
         shared.oracle.arrived(call)?;
         shared.note(self.side, "arrived", call.attachment, call.number);
@@ -259,8 +198,16 @@ impl Server {
         lane.used += units;
         lane.queued += units;
         lane.mail.push_back(Mail { call, units, asker, cancelled: false });
-        let Some(grant) = sender.granted(channel) else {
-            return Err(Violation::new("an open channel has a grant", channel));
+        Ok(())
+    }
+
+    fn judge_credit(&self, at: usize, sender: &SendHalf) -> Result<(), Violation> {
+        let lane = &self.lanes[at];
+        if !lane.living {
+            return Ok(());
+        }
+        let Some(grant) = sender.grant_of(lane.channel) else {
+            return Err(Violation::new("an open channel has a grant", lane.channel));
         };
         grant.check(lane.used).map_err(|error| Violation::new("used <= limit", error))?;
         let places = grant.window();
@@ -268,5 +215,16 @@ impl Server {
         must(fits, "a lane has places for all that was granted", || {
             format!("{} queued, {places} places, {} granted", lane.queued, grant.announced())
         })
+    }
+}
+
+impl Lane {
+    /// The last call of a channel that has ended was handled: its places are free.
+    fn close_if_empty(&mut self, sender: &mut SendHalf) {
+        if self.mail.is_empty()
+            && let Some(grant) = self.grant.take()
+        {
+            sender.close_grant(grant);
+        }
     }
 }

@@ -4,7 +4,6 @@
 //! and then there is quiet: every session goes on until all is done, or ends on both sides with a
 //! fate for each call.
 
-use wigwag_link::resume::VerifiedClaim;
 use wigwag_link::{Code, LinkError};
 use wigwag_wire::{StateMachine, Time};
 
@@ -329,7 +328,7 @@ impl World {
             }
             Heard::Resumed(resumed) => self.resumed(at, resumed),
             Heard::Claimed(claim, proof) => match self.check_claim(&claim, &proof) {
-                Ok((pair, proved)) => self.let_in(at, pair, &proved),
+                Ok((pair, fresh)) => self.let_in(at, pair, &claim, fresh),
                 Err(error) => {
                     self.shared.note(Side::Listener, "refused", at as u64, claim.epoch);
                     self.lines[at].ends[1].peer.fail(&PeerError::Link(error));

@@ -1,6 +1,5 @@
 //! What comes back: credit, answers, the end of a channel; and what is left when a session was cut.
 
-use wigwag_link::frame::Frame;
 use wigwag_link::{Code, SendHalf};
 
 use super::{Asked, Attachment, Client, Fates, State, Waits};
@@ -24,55 +23,59 @@ impl Client {
         self.attachments.iter_mut().find(|one| one.channel == channel && one.state != State::Over)
     }
 
-    /// A frame for the calling half has come.
-    pub fn receive(
-        &mut self,
-        frame: Frame<'_>,
-        sender: &mut SendHalf,
-        shared: &mut Shared,
-    ) -> Result<(), Violation> {
-        match frame {
-            Frame::Attached { channel, limit, .. } => {
-                sender.attached(channel, limit);
-                if let Some(attachment) = self.living(channel) {
-                    attachment.state = State::Open;
-                }
-                Ok(())
-            }
-            Frame::Credit { channel, limit, handled } => {
-                let rises = sender.window(channel).is_some_and(|window| window.raise(limit));
-                let caller = self.side;
-                let Some(attachment) = self.living(channel) else {
-                    return Ok(());
-                };
-                if rises && attachment.waits == Waits::ForCredit {
-                    attachment.waits = Waits::Not;
-                }
-                attachment.handled = attachment.handled.max(handled);
-                let any = CallId { caller, attachment: attachment.id, number: 0 };
-                shared.oracle.told_handled(any, handled)
-            }
-            Frame::Detached { channel, code, accepted } => {
-                self.detached(channel, code, accepted, sender, shared)
-            }
-            Frame::Reply { slot, generation, value } => {
-                let asked = self.complete(slot, generation, shared)?;
-                let right = asked.call.is_reply(value);
-                must(right, "a reply belongs to its ask", || format!("{:?}", asked.call))
-            }
-            Frame::Error { slot, generation, code, .. } => {
-                let asked = self.complete(slot, generation, shared)?;
-                let expected =
-                    code == Code::ACTOR_STOPPED || asked.cancelled && code == Code::CANCELLED;
-                must(expected, "errors have their cause", || format!("{:?}: {code:?}", asked.call))
-            }
-            other => {
-                Err(Violation::new("frames come where they are expected", format!("{other:?}")))
-            }
+    /// ATTACHED has come.
+    pub fn attached(&mut self, channel: u64) {
+        if let Some(attachment) = self.living(channel) {
+            attachment.state = State::Open;
         }
     }
 
-    fn detached(
+    /// CREDIT has come.
+    pub fn credited(
+        &mut self,
+        channel: u64,
+        handled: u64,
+        has_risen: bool,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        let caller = self.side;
+        let Some(attachment) = self.living(channel) else {
+            return Ok(());
+        };
+        if has_risen && attachment.waits == Waits::ForCredit {
+            attachment.waits = Waits::Not;
+        }
+        attachment.handled = attachment.handled.max(handled);
+        let any = CallId { caller, attachment: attachment.id, number: 0 };
+        shared.oracle.told_handled(any, handled)
+    }
+
+    /// The answer to an ask has come.
+    pub fn replied(
+        &mut self,
+        asker: (u32, u32),
+        value: &[u8],
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        let asked = self.complete(asker, shared)?;
+        let right = asked.call.is_reply(value);
+        must(right, "a reply belongs to its ask", || format!("{:?}", asked.call))
+    }
+
+    /// An ask has failed.
+    pub fn failed(
+        &mut self,
+        asker: (u32, u32),
+        code: Code,
+        shared: &mut Shared,
+    ) -> Result<(), Violation> {
+        let asked = self.complete(asker, shared)?;
+        let expected = code == Code::ACTOR_STOPPED || asked.cancelled && code == Code::CANCELLED;
+        must(expected, "errors have their cause", || format!("{:?}: {code:?}", asked.call))
+    }
+
+    /// DETACHED has come.
+    pub fn detached(
         &mut self,
         channel: u64,
         code: Code,
@@ -85,10 +88,13 @@ impl Client {
         let Some(attachment) = self.living(channel) else {
             return Err(Violation::new(rule, format!("channel {channel}")));
         };
-        attachment.state = State::Over;
+        let was_left = std::mem::replace(&mut attachment.state, State::Over);
         let any = CallId { caller, attachment: attachment.id, number: 0 };
         self.no_channel = false;
-        sender.close_channel(channel);
+        if was_left != State::Detaching {
+            // The actor has ended the channel, and nobody here holds it.
+            sender.detach(channel);
+        }
         shared.note(caller, "detached", channel, accepted);
         if code == Code::ACTOR_STOPPED {
             shared.oracle.told_stopped(any, accepted)?;
@@ -98,17 +104,14 @@ impl Client {
 
     fn complete(
         &mut self,
-        slot: u64,
-        generation: u64,
+        (slot, generation): (u32, u32),
         shared: &mut Shared,
     ) -> Result<Asked, Violation> {
-        let narrow = u32::try_from(slot).ok().zip(u32::try_from(generation).ok());
-        let asked = narrow.and_then(|(slot, generation)| self.slots.release(slot, generation));
-        let Some(asked) = asked else {
+        let Some(asked) = self.slots.release(slot, generation) else {
             let detail = format!("slot {slot}, generation {generation}");
             return Err(Violation::new("an answer meets an open question", detail));
         };
-        self.asked.retain(|one| Some(*one) != narrow);
+        self.asked.retain(|one| *one != (slot, generation));
         shared.note(self.side, "completed", asked.call.attachment, asked.call.number);
         shared.oracle.completed(asked.call)?;
         self.wake(Waits::ForSlot);

@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 
 use wigwag_link::send_half::Outgoing;
-use wigwag_link::{RecvHalf, SendHalf};
+use wigwag_link::{Dispatcher, SendHalf};
 
-/// The two halves of a session.
+/// The two halves of a session; the application's part of an inbound channel is a number.
 #[derive(Debug)]
 pub struct Session {
-    /// The reading half.
-    pub receiver: RecvHalf,
+    /// The reading side.
+    pub dispatcher: Dispatcher<usize>,
     /// The sending half.
     pub sender: SendHalf,
     pub(super) outgoing: Outgoing,
@@ -32,9 +32,9 @@ const LAST_BATCHES: usize = 4;
 
 impl Session {
     /// A session that begins.
-    pub(super) fn new(receiver: RecvHalf, sender: SendHalf) -> Session {
+    pub(super) fn new(dispatcher: Dispatcher<usize>, sender: SendHalf) -> Session {
         let (outgoing, last) = (Outgoing::default(), VecDeque::new());
-        Session { receiver, sender, outgoing, last, again: None }
+        Session { dispatcher, sender, outgoing, last, again: None }
     }
 
     /// Has the last batch that the other side has accepted before `recv_next` sent once more.

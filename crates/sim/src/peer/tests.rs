@@ -1,3 +1,7 @@
+use wigwag_link::credit::Grant;
+use wigwag_link::dispatch::{Application, Attach, Found};
+use wigwag_link::frame::Frame;
+use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
 
@@ -22,6 +26,71 @@ fn pair(framing: Framing) -> (Peer, Peer) {
     (dialer, listener)
 }
 
+/// An application with one actor that writes down what comes.
+struct Listed<'a> {
+    sender: &'a mut SendHalf,
+    seen: &'a mut Vec<String>,
+}
+
+impl Application for Listed<'_> {
+    type Actor = ();
+    type Channel = usize;
+    type SendHalf<'a>
+        = &'a mut SendHalf
+    where
+        Self: 'a;
+    type Error = PeerError;
+
+    fn send_half(&mut self) -> &mut SendHalf {
+        self.sender
+    }
+
+    fn acknowledged(&mut self, _has_room: bool, _is_settled: bool) {}
+
+    fn find(&mut self, _attach: &Attach<'_>) -> Result<Found<()>, Code> {
+        Ok(Found { actor: (), schema_hash: 1, codec: 0 })
+    }
+
+    fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {
+        self.seen.push(format!("open {channel}"));
+        channel as usize
+    }
+
+    fn close(&mut self, _channel: usize, _grant: Option<Grant>) {}
+
+    fn calls(&mut self, channel: &mut usize, run: &ChannelCalls<'_>) -> Result<(), PeerError> {
+        self.seen.push(format!("{} calls on {channel}", run.calls));
+        Ok(())
+    }
+
+    fn describe(&mut self, _channel: &mut usize, _asker: (u32, u32), _units: u64) {}
+
+    fn discarded(&mut self, _channel: &mut usize, _units: u64) {}
+
+    fn reply(&mut self, _asker: (u32, u32), _value: &[u8]) -> Result<bool, PeerError> {
+        Ok(false)
+    }
+
+    fn failed(&mut self, _: (u32, u32), _: Code, _: &[u8]) -> Result<bool, PeerError> {
+        Ok(false)
+    }
+
+    fn attached(&mut self, channel: u64, _limit: u64, _schema_hash: u64, _codec: u8) {
+        self.seen.push(format!("attached {channel}"));
+    }
+
+    fn credited(&mut self, _: u64, _: u64, _: u64, _: bool) -> Result<(), PeerError> {
+        Ok(())
+    }
+
+    fn detached(&mut self, channel: u64, _: Code, _: u64) -> Result<(), PeerError> {
+        self.seen.push(format!("detached {channel}"));
+        Ok(())
+    }
+
+    fn has_room(&mut self) {}
+}
+
 fn output(peer: &mut Peer) -> Vec<u8> {
     let mut batch = Batch::new();
     peer.take_output(&mut batch);
@@ -39,10 +108,12 @@ fn feed(peer: &mut Peer, bytes: &[u8], chunk: usize) -> Result<Vec<String>, Peer
                 Event::Known => seen.push("known".into()),
                 Event::Claimed(claim, _) => seen.push(format!("{claim:?}")),
                 Event::Resumed(resumed) => seen.push(format!("{resumed:?}")),
-                Event::Batch(mut arrived) => {
-                    while let Some((frame, _)) = arrived.incoming.next_frame()? {
-                        seen.push(format!("{frame:?}"));
-                    }
+                Event::Batch(Arrived { dispatcher, sender, message }) => {
+                    dispatcher.receive(
+                        message,
+                        Time::START,
+                        &mut Listed { sender, seen: &mut seen },
+                    )?;
                 }
             }
         }
@@ -71,9 +142,17 @@ fn two_peers_open_a_session_however_their_bytes_are_torn() {
             let seen = talk(&mut dialer, &mut listener, chunk);
             assert_eq!(seen.len(), 2, "each side hears once that it is open: {seen:?}");
             let sender = dialer.sender().expect("it is open");
-            sender.outbox.append(|out| write::tell(out, 0, 1, |out| out.push(0x90)));
+            let channel = sender.open_channel().expect("there are some");
+            let (how, target, schema_hash, codec) = (0, &b"actor"[..], 1, 0);
+            let attach = Frame::Attach { channel, how, target, schema_hash, codec };
+            sender.outbox.append(|out| write::any(out, &attach));
             let seen = talk(&mut dialer, &mut listener, chunk);
-            assert!(seen.len() == 1 && seen[0].starts_with("Tell"), "{seen:?}");
+            assert_eq!(seen, ["open 0", "attached 0"]);
+            let sender = dialer.sender().expect("it is open");
+            let tell = |out: &mut Buffer| write::tell(out, channel, 1, |out| out.push(0x90));
+            sender.call(channel, tell).expect("it has credit");
+            let seen = talk(&mut dialer, &mut listener, chunk);
+            assert_eq!(seen, ["1 calls on 0"]);
         }
     }
 }
@@ -119,8 +198,8 @@ fn a_message_over_two_hops_ends_the_session() {
     }
     let error = feed(&mut listener, batch(2).as_slice(), 100).expect_err("a device");
     listener.fail(&error);
-    let told = feed(&mut dialer, &output(&mut listener), 100).expect("CLOSE is a frame");
-    assert!(told[0].starts_with("Close"), "{told:?}");
+    let told = feed(&mut dialer, &output(&mut listener), 100).expect_err("CLOSE");
+    assert!(matches!(told, PeerError::Link(LinkError::ClosedByPeer { .. })), "{told}");
 }
 
 #[test]

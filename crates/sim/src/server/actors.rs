@@ -1,9 +1,8 @@
 //! What actors do with the calls in their lanes, in their own time.
 
-use wigwag_link::frame::Frame;
 use wigwag_link::{Code, SendHalf, write};
 
-use super::{Answer, Inbound, Mail, Server};
+use super::{Answer, Mail, Server};
 use crate::check::Violation;
 use crate::setup::Mutant;
 use crate::world::Shared;
@@ -66,6 +65,7 @@ impl Server {
             sender.handled(lane.channel, 1);
             sender.freed(lane.channel, mail.units * times);
         }
+        lane.close_if_empty(sender);
         if mail.asker.is_some() && shared.random.chance(20) {
             self.held.push(mail);
         } else {
@@ -113,10 +113,8 @@ impl Server {
         lane.living = false;
         let (channel, accepted, code) = (lane.channel, lane.taken, Code::ACTOR_STOPPED);
         let mail = std::mem::take(&mut lane.mail);
-        sender.withdraw(channel);
-        self.inbound.insert(channel, Inbound::Refused(code));
-        let detached = Frame::Detached { channel, code, accepted };
-        sender.outbox.append(|out| write::any(out, &detached));
+        lane.grant = sender.end_channel(channel, code, accepted);
+        lane.close_if_empty(sender);
         shared.note(self.side, "stopped", channel, accepted);
         for asker in mail.into_iter().filter_map(|mail| mail.asker) {
             self.answer(asker, Answer::Error(code), sender);

@@ -26,21 +26,19 @@ impl World {
             let guilty = random.pick(&Side::BOTH);
             Side::BOTH.map(|side| {
                 let pair = &setup.pairs[at];
-                let (habits, limits) =
-                    (pair.habits[side as usize], pair.identities[side as usize].limits);
+                let habits = pair.habits[side as usize];
                 let mutant = mutant.filter(|_| side == guilty);
                 Node {
                     side,
                     habits,
                     first_id: ids_of(at).start,
                     client: None,
-                    server: Server::new(side, habits, limits, mutant, random.below(10)),
+                    server: Server::new(side, habits, mutant, random.below(10)),
                     client_turn: None,
                     server_turn: None,
                     place: Place::new(side),
                     session_id: 0,
-                    ticket: None,
-                    tickets: None,
+                    credentials: None,
                     trying: None,
                     redial: None,
                     tries: 0,
@@ -80,7 +78,10 @@ impl World {
                 takes_twice: mutant == Some(Mutant::NoDedup),
                 replies_lost_before: 0,
             };
-            Peer::new(self.setup.framing, identity, role, now).with_faults(faults)
+            // The application gets calls one by one, or as many at once as came.
+            let calls_max = if random.chance(30) { 1 } else { 64 };
+            let peer = Peer::new(self.setup.framing, identity, role, now);
+            peer.with_faults(faults).with_calls_max(calls_max)
         });
         self.lines.push(Connection::new(pair, wires, peers));
         self.lines.len() - 1

@@ -20,7 +20,7 @@ impl World {
         for pair in pairs {
             for side in Side::BOTH {
                 let theirs = &pair[side.other() as usize];
-                let read = theirs.place.receiver(lines).map(|receiver| receiver.recv_next());
+                let read = theirs.place.recv_next(lines);
                 let Some(sender) = pair[side as usize].place.sender(lines) else {
                     continue;
                 };
@@ -119,7 +119,7 @@ impl World {
         let mut fates = [Fates::default(); 2];
         for side in Side::BOTH {
             let theirs = &pairs[pair][side.other() as usize];
-            let read = theirs.place.receiver(lines).map_or(0, |receiver| receiver.recv_next());
+            let read = theirs.place.recv_next(lines).unwrap_or(0);
             let theirs_is_new = theirs.is_new;
             let Node { client, place, is_new, .. } = &mut pairs[pair][side as usize];
             let (Some(client), Some(sender), false) = (client, place.sender(lines), *is_new) else {

@@ -1,17 +1,20 @@
 //! One node of a pair: its session, wherever that is, and the application on top.
 
-use wigwag_link::batch::BatchHeader;
+use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
+use wigwag_link::credit::Grant;
+use wigwag_link::dispatch::{Application, Attach, Found};
 use wigwag_link::frame::Frame;
 use wigwag_link::opening::Resumed;
-use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, TicketVerifier};
-use wigwag_link::{LinkError, RecvHalf, SendHalf};
+use wigwag_link::recv_half::ChannelCalls;
+use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES, Ticket, TicketVerifier};
+use wigwag_link::{Code, LinkError, SendHalf};
 use wigwag_wire::{Reader, StateMachine, Time};
 
 use super::Shared;
 use super::connection::{Connection, End};
 use crate::check::Violation;
 use crate::client::Client;
-use crate::peer::{Event, PAIR1_WORD, PeerError, Session};
+use crate::peer::{Arrived, Event, PeerError, Session};
 use crate::random::mix;
 use crate::server::Server;
 use crate::setup::{Habits, Mutant, Side};
@@ -39,8 +42,7 @@ pub(super) struct Node {
     pub(super) place: Place,
     pub(super) session_id: u128,
     /// What lets the dialer come back, and the listener know it.
-    pub(super) ticket: Option<Ticket>,
-    pub(super) tickets: Option<TicketVerifier>,
+    pub(super) credentials: Option<Credentials>,
     /// The connection over which the dialer tries to come back, and when it tries again.
     pub(super) trying: Option<usize>,
     pub(super) redial: Option<Time>,
@@ -67,6 +69,12 @@ pub(super) enum Ending {
 impl From<Violation> for Ending {
     fn from(violation: Violation) -> Ending {
         Ending::Violation(violation)
+    }
+}
+
+impl From<LinkError> for Ending {
+    fn from(error: LinkError) -> Ending {
+        Ending::Peer(PeerError::Link(error))
     }
 }
 
@@ -115,11 +123,11 @@ impl Place {
         }
     }
 
-    /// The reading half.
-    pub(super) fn receiver<'a>(&'a self, lines: &'a [Connection]) -> Option<&'a RecvHalf> {
+    /// The number of the next frame that was not accepted.
+    pub(super) fn recv_next(&self, lines: &[Connection]) -> Option<u64> {
         match self.carried {
-            Some(at) => lines[at].ends[self.side as usize].peer.receiver(),
-            None => self.session.as_ref().map(|session| &session.receiver),
+            Some(at) => lines[at].ends[self.side as usize].peer.recv_next(),
+            None => self.session.as_ref().map(|session| session.dispatcher.recv_next()),
         }
     }
 }
@@ -137,16 +145,16 @@ impl Node {
         let Node { side, habits, client, server, .. } = self;
         let End { peer, input, .. } = end;
         while let Some(event) = peer.receive(input, now)? {
-            let mut arrived = match event {
+            let arrived = match event {
                 Event::Opened(opened) => {
                     shared.note(*side, "opened", 0, 0);
                     self.session_id = opened.session;
-                    match side {
+                    self.credentials = Some(match side {
                         Side::Dialer => {
-                            self.ticket = Some(Ticket::new(opened.session, opened.token))
+                            Credentials::Dialer(Ticket::new(opened.session, opened.token))
                         }
-                        Side::Listener => self.tickets = Some(TicketVerifier::new(opened.token)),
-                    }
+                        Side::Listener => Credentials::Listener(TicketVerifier::new(opened.token)),
+                    });
                     *client = Some(Client::new(*side, self.first_id, *habits, opened.peer.limits));
                     continue;
                 }
@@ -155,50 +163,14 @@ impl Node {
                 Event::Resumed(resumed) => return Ok(Some(Heard::Resumed(resumed))),
                 Event::Batch(arrived) => arrived,
             };
-            if let Some(tickets) = &mut self.tickets {
-                tickets.confirm();
-            }
-            let Some(client) = client else { continue };
-            if arrived.has_room {
-                client.has_room();
-            }
+            let (Some(client), Some(credentials)) = (client.as_mut(), &mut self.credentials) else {
+                continue;
+            };
             let forgets = half_ack && server.strikes(Mutant::HalfAck);
-            let mut frames = 0;
-            while let Some((frame, body)) =
-                arrived.incoming.next_frame().map_err(PeerError::Link)?
-            {
-                frames += 1;
-                if forgets && frames > 1 && matches!(frame, Frame::Tell { .. } | Frame::Ask { .. })
-                {
-                    continue;
-                }
-                let sender = &mut *arrived.sender;
-                match frame {
-                    Frame::Close { code, rule, detail } => {
-                        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                        let (rule, detail) = (text(rule), text(detail));
-                        return Err(PeerError::Link(LinkError::ClosedByPeer {
-                            code,
-                            rule,
-                            detail,
-                        })
-                        .into());
-                    }
-                    Frame::Ping { id, next_ms } => sender.ping_received(id, next_ms),
-                    Frame::Pong { id } => {
-                        if sender.pong_received(id, now) {
-                            client.has_room();
-                        }
-                    }
-                    Frame::Skipped { .. } => {}
-                    Frame::Attached { .. }
-                    | Frame::Credit { .. }
-                    | Frame::Detached { .. }
-                    | Frame::Reply { .. }
-                    | Frame::Error { .. } => client.receive(frame, sender, shared)?,
-                    _ => server.receive(frame, body, sender, shared)?,
-                }
-            }
+            let Arrived { dispatcher, sender, message } = arrived;
+            let mut halves =
+                Halves { client, server, credentials, sender, shared, forgets, frames: 0 };
+            dispatcher.receive(message, now, &mut halves)?;
         }
         self.ack_on_read(end, now);
         Ok(None)
@@ -206,7 +178,7 @@ impl Node {
 
     /// A planted error: the head of a batch has come, and it is acknowledged as if all of it had.
     fn ack_on_read(&mut self, end: &mut End, now: Time) {
-        let at = end.peer.framing().prefix_bytes() + PAIR1_WORD.len();
+        let at = end.peer.framing().prefix_bytes() + PAIR1_HEADER.len();
         let head =
             end.input.as_slice().get(at..).map(|rest| BatchHeader::decode(&mut Reader::new(rest)));
         let (Some(Ok(header)), Some(sender)) = (head, end.peer.sender()) else { return };
@@ -215,5 +187,111 @@ impl Node {
             self.acked_ahead = self.acked_ahead.max(ahead);
             sender.accepted(ahead, 1, now);
         }
+    }
+}
+
+/// Both halves of the application, as the session calls them while a batch is read.
+struct Halves<'a> {
+    client: &'a mut Client,
+    server: &'a mut Server,
+    credentials: &'a mut Credentials,
+    sender: &'a mut SendHalf,
+    shared: &'a mut Shared,
+    /// A planted error: calls behind the first frame are forgotten.
+    forgets: bool,
+    frames: usize,
+}
+
+impl Application for Halves<'_> {
+    type Actor = ();
+    /// The number of its lane.
+    type Channel = usize;
+    type SendHalf<'a>
+        = &'a mut SendHalf
+    where
+        Self: 'a;
+    type Error = Ending;
+
+    fn send_half(&mut self) -> &mut SendHalf {
+        self.sender
+    }
+
+    fn acknowledged(&mut self, has_room: bool, _is_settled: bool) {
+        if has_room {
+            self.client.has_room();
+        }
+    }
+
+    fn frame(&mut self, _frame: &Frame<'_>) -> Result<(), Ending> {
+        self.frames += 1;
+        Ok(())
+    }
+
+    fn token_confirmed(&mut self) {
+        self.credentials.confirm();
+    }
+
+    fn find(&mut self, attach: &Attach<'_>) -> Result<Found<()>, Code> {
+        if attach.target == b"nobody" {
+            return Err(Code::NO_SUCH_ACTOR);
+        }
+        Ok(Found { actor: (), schema_hash: 1, codec: 0 })
+    }
+
+    fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {
+        self.server.open(channel)
+    }
+
+    fn close(&mut self, lane: usize, grant: Option<Grant>) {
+        self.server.close(lane, grant, self.sender);
+    }
+
+    fn calls(&mut self, lane: &mut usize, run: &ChannelCalls<'_>) -> Result<(), Ending> {
+        self.frames += run.calls;
+        if self.forgets && self.frames > 1 {
+            return Ok(());
+        }
+        Ok(self.server.calls(*lane, run, self.sender, self.shared)?)
+    }
+
+    fn describe(&mut self, _lane: &mut usize, _asker: (u32, u32), _units: u64) {}
+
+    fn discarded(&mut self, _lane: &mut usize, _units: u64) {}
+
+    fn cancelled(&mut self, asker: (u64, u64)) {
+        self.server.cancelled(asker);
+    }
+
+    fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, Ending> {
+        self.frames += 1;
+        self.client.replied(asker, value, self.shared)?;
+        Ok(true)
+    }
+
+    fn failed(&mut self, asker: (u32, u32), code: Code, _text: &[u8]) -> Result<bool, Ending> {
+        self.client.failed(asker, code, self.shared)?;
+        Ok(true)
+    }
+
+    fn attached(&mut self, channel: u64, _limit: u64, _schema_hash: u64, _codec: u8) {
+        self.client.attached(channel);
+    }
+
+    fn credited(
+        &mut self,
+        channel: u64,
+        _limit: u64,
+        handled: u64,
+        has_risen: bool,
+    ) -> Result<(), Ending> {
+        Ok(self.client.credited(channel, handled, has_risen, self.shared)?)
+    }
+
+    fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), Ending> {
+        Ok(self.client.detached(channel, code, accepted, self.sender, self.shared)?)
+    }
+
+    fn has_room(&mut self) {
+        self.client.has_room();
     }
 }

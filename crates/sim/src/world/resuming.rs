@@ -82,7 +82,7 @@ impl World {
         for line in lines.iter_mut().filter(|line| line.pair == pair) {
             // A listener goes on listening: who comes back too late is told so.
             let is_first =
-                line.ends[side as usize].peer.receiver().is_some() || side == Side::Dialer;
+                line.ends[side as usize].peer.recv_next().is_some() || side == Side::Dialer;
             if is_first && !line.ends[side as usize].over {
                 line.let_go(side, now, &mut shared.random);
             }
@@ -98,14 +98,13 @@ impl World {
             return;
         }
         let peer = &mut lines[at].ends[Side::Dialer as usize].peer;
-        let (Some(ticket), Some(session), Some(nonces)) =
-            (&mut node.ticket, &node.place.session, peer.nonces())
+        let (Some(credentials), Some(session), Some(nonces)) =
+            (&mut node.credentials, &node.place.session, peer.nonces())
         else {
             return;
         };
-        let recv_next = session.receiver.recv_next().max(node.acked_ahead);
-        let claim = ticket.claim(recv_next, nonces);
-        let proof = ticket.prove(&claim, prove);
+        let recv_next = session.dispatcher.recv_next().max(node.acked_ahead);
+        let Ok((claim, proof)) = credentials.claim(recv_next, nonces, prove) else { return };
         peer.claim(&claim, &proof);
         if self.shared.random.chance(self.setup.weather.doubles) {
             // It waits no longer and tries again, while the claim is on its way.
@@ -113,24 +112,30 @@ impl World {
         }
     }
 
-    /// The claim of a dialer: which pair's session, and is it right?
+    /// The claim of a dialer: which pair's session is it, and is it proved? Gives the pair and the
+    /// dialer's new token.
     pub(super) fn check_claim(
-        &self,
+        &mut self,
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
-    ) -> Result<(usize, VerifiedClaim), LinkError> {
+    ) -> Result<(usize, u128), LinkError> {
         let kept = |pair: &[Node; 2]| {
             let node = &pair[Side::Listener as usize];
             node.session_id == claim.session && !node.over && !node.is_new
         };
-        let pair = self.pairs.iter().position(kept);
-        let unknown = LinkError::Misbehaved {
+        let unknown = || LinkError::Misbehaved {
             code: Code::SESSION_UNKNOWN,
             rule: "no session of that id is kept here",
         };
-        let pair = pair.ok_or_else(|| unknown.clone())?;
-        let tickets = self.pairs[pair][Side::Listener as usize].tickets.ok_or(unknown)?;
-        Ok((pair, tickets.check(claim, proof, prove)?))
+        let pair = self.pairs.iter().position(kept).ok_or_else(unknown)?;
+        let node = &mut self.pairs[pair][Side::Listener as usize];
+        let credentials = node.credentials.as_mut().ok_or_else(unknown)?;
+        let fresh = match node.mutant {
+            Some(Mutant::TokenKept) => credentials.token(),
+            _ => self.shared.random.draw_u128(),
+        };
+        credentials.check(claim, proof, prove, fresh)?;
+        Ok((pair, fresh))
     }
 
     /// The listener lets a dialer back in: first the old connection is shut off, then the number is
@@ -139,7 +144,8 @@ impl World {
         &mut self,
         at: usize,
         pair: usize,
-        proved: &VerifiedClaim,
+        claim: &Claim,
+        fresh: u128,
     ) -> Result<(), Violation> {
         let World { pairs, lines, shared, .. } = self;
         let now = shared.clock.now();
@@ -150,19 +156,13 @@ impl World {
         }
         let Some(mut session) = node.place.session.take() else { return Ok(()) };
         node.expires = None;
-        let claim = *proved.claim();
         node.restart_from(&mut session, claim.recv_next, shared)?;
-        let tickets = node.tickets.as_mut();
-        let fresh = match (node.mutant, &tickets) {
-            (Some(Mutant::TokenKept), Some(tickets)) => tickets.token(),
-            _ => shared.random.draw_u128(),
-        };
-        tickets.into_iter().for_each(|tickets| tickets.renew(proved, fresh));
-        let accepted = session.receiver.recv_next();
+        let accepted = session.dispatcher.recv_next();
         shared.note(Side::Listener, "let in", claim.epoch, accepted);
         let peer = &mut lines[at].ends[1].peer;
         node.plant(peer, &session);
-        peer.let_in(&claim, fresh, session);
+        let let_in = peer.let_in(claim, fresh, session);
+        let_in.map_err(|error| Violation::new("an honest claim can be met", error))?;
         node.place.carried = Some(at);
         Ok(())
     }
@@ -175,15 +175,15 @@ impl World {
         let node = &mut pairs[pair][Side::Dialer as usize];
         let tried = node.trying == Some(at);
         let session = if tried { node.place.session.take() } else { None };
-        let (Some(mut session), Some(ticket)) = (session, &mut node.ticket) else {
+        let (Some(mut session), Some(credentials)) = (session, &mut node.credentials) else {
             // A try that was left to itself: the token that it brings may be overtaken already.
             lines[at].let_go(Side::Dialer, now, &mut shared.random);
             return Ok(());
         };
-        must(ticket.token() != resumed.token, "each resume brings a new token", || {
+        must(credentials.token() != resumed.token, "each resume brings a new token", || {
             format!("connection {at}")
         })?;
-        ticket.renew(resumed.token);
+        credentials.renew(resumed.token);
         node.restart_from(&mut session, resumed.recv_next, shared)?;
         shared.note(Side::Dialer, "resumed", pair as u64, resumed.recv_next);
         let peer = &mut lines[at].ends[0].peer;
@@ -257,8 +257,7 @@ impl World {
         for pair in 0..self.pairs.len() {
             let node = &mut self.pairs[pair][side as usize];
             node.is_new = true;
-            let limits = self.setup.pairs[pair].identities[side as usize].limits;
-            node.server = Server::new(side, node.habits, limits, None, 0);
+            node.server = Server::new(side, node.habits, None, 0);
             self.end_session(pair, side);
             let World { lines, shared, .. } = self;
             for line in lines.iter_mut().filter(|line| line.pair == pair) {

@@ -113,7 +113,7 @@ impl LaneOwner for ChannelOwner {
             return;
         }
         // The peer may attach by this number again.
-        self.keep(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED));
+        self.keep(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED, 0));
         drop(sending);
         buffers::flush_soon(session);
     }

@@ -222,9 +222,16 @@ impl Application for Inbound<'_> {
         self.session.sending().attached(channel, Attached { schema_hash, codec });
     }
 
-    fn credited(&mut self, channel: u64, _limit: u64, handled: u64, has_risen: bool) {
+    fn credited(
+        &mut self,
+        channel: u64,
+        _limit: u64,
+        handled: u64,
+        has_risen: bool,
+    ) -> Result<(), LinkError> {
         let woken = self.session.sending().credited(channel, handled, has_risen);
         woken.into_iter().for_each(Waker::wake);
+        Ok(())
     }
 
     fn detached(&mut self, channel: u64, code: Code, _accepted: u64) -> Result<(), LinkError> {
