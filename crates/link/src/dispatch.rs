@@ -76,6 +76,12 @@ pub trait Application {
         Ok(())
     }
 
+    /// Calls come that are handed over together, before they are paid for.
+    #[inline(always)]
+    fn calls_arrived(&mut self, _run: &ChannelCalls<'_>) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
     /// The batch has ended, or was left at an error. What was put into channels has been
     /// [published](Self::publish).
     fn batch_ended(&mut self) {}
@@ -259,6 +265,7 @@ impl<C> Dispatcher<C> {
         app.acknowledged(has_room, is_settled);
         loop {
             while let Some(run) = incoming.next_calls(*calls_max) {
+                app.calls_arrived(&run)?;
                 channels.calls(&run, app)?;
             }
             if let Some(run) = incoming.next_replies() {

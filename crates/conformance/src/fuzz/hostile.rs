@@ -9,17 +9,19 @@ mod enemy;
 
 use std::time::Duration;
 
-use wigwag_link::batch::BatchHeader;
+use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESERVE};
 use wigwag_link::{LinkError, RecvHalf, write};
-use wigwag_sim::peer::{Event, Faults, PAIR1_WORD, PeerError};
+use wigwag_sim::peer::{Arrived, Event, Faults, PeerError};
 use wigwag_wire::read_buf::READ_BYTES;
 use wigwag_wire::{Buffer, ReadBuf, StateMachine, Time};
 
 pub use enemy::seeds;
 use enemy::{KINDS, fill_body};
 
-use crate::fuzz::session::{Broken, DIALER, End, LISTENER, Node, Profile, Road, Script, open_line};
+use crate::fuzz::session::{
+    Broken, DIALER, End, LISTENER, Node, Profile, Reading, Script, open_line,
+};
 use crate::fuzz::{Verdict, ensure};
 
 /// Steps of a script at most.
@@ -55,7 +57,7 @@ pub fn check(input: &[u8]) -> Verdict {
         now: Time::START,
         profile,
         end: if side == DIALER { dialer } else { listener },
-        node: Node::new(profile.limits, profile.limits),
+        node: Node::new(profile.limits),
         witness: RecvHalf::new(&profile.limits),
         written: ReadBuf::new(),
         next_seq: 0,
@@ -136,8 +138,8 @@ impl World {
     }
 
     fn arrive_message(&mut self, message: &[u8]) -> Verdict {
-        let (prefix, used) = self.profile.framing.prefix(PAIR1_WORD.len() + message.len());
-        let whole = [&prefix[..used], &PAIR1_WORD, message].concat();
+        let (prefix, used) = self.profile.framing.prefix(PAIR1_HEADER.len() + message.len());
+        let whole = [&prefix[..used], &PAIR1_HEADER, message].concat();
         self.arrive(&whole)
     }
 
@@ -148,11 +150,9 @@ impl World {
             let End { peer, input, .. } = &mut self.end;
             let broken = match peer.receive(input, self.now) {
                 Ok(None) => break,
-                Ok(Some(Event::Batch(mut arrived))) => {
-                    let short = self.profile.short_roads;
-                    let steps = usize::MAX;
-                    let road = Road { log: None, short, steps, now: self.now };
-                    self.node.read(&mut arrived.incoming, arrived.sender, road).err()
+                Ok(Some(Event::Batch(Arrived { dispatcher, sender, message }))) => {
+                    let mut reading = Reading::new(&mut self.node, sender, None, usize::MAX);
+                    dispatcher.receive(message, self.now, &mut reading).err()
                 }
                 Ok(Some(other)) => return Err(format!("{other:?} in an open session")),
                 Err(PeerError::Link(error)) => Some(Broken::Rule(error)),
@@ -162,13 +162,14 @@ impl World {
                 }
             };
             match broken {
-                None => {}
+                None | Some(Broken::Left) => {}
+                Some(Broken::Rule(LinkError::ClosedByPeer { .. })) => self.node.was_closed = true,
                 Some(Broken::Rule(error)) => self.error = Some(PeerError::Link(error)),
                 Some(Broken::Property(why)) => return Err(why),
             }
         }
         self.is_over = self.error.is_some() || self.node.was_closed;
-        self.next_seq = self.end.peer.receiver().map_or(0, RecvHalf::recv_next);
+        self.next_seq = self.end.peer.recv_next().unwrap_or(0);
         // What was announced and did not come has no memory.
         let (kept, claimed) = (self.end.input.len(), self.end.input.space().capacity());
         let most = 2 * READ_BYTES + kept;
@@ -243,7 +244,7 @@ impl World {
             let Some(message) = message.map_err(|error| format!("we write {error}"))? else {
                 return Ok(());
             };
-            let batch = message.get(PAIR1_WORD.len()..).unwrap_or_default();
+            let batch = message.get(PAIR1_HEADER.len()..).unwrap_or_default();
             let read = |receiver: &mut RecvHalf| -> Result<(), LinkError> {
                 let mut incoming = receiver.open(batch)?;
                 while incoming.next_frame()?.is_some() {}

@@ -16,14 +16,14 @@ mod seeds;
 
 use std::time::Duration;
 
-use wigwag_link::resume::{Ticket, TicketVerifier};
-use wigwag_link::{Identity, RecvHalf, SendHalf, features};
-use wigwag_sim::peer::{Event, Faults, Peer, PeerError, Role, Session};
+use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
+use wigwag_link::{Identity, LinkError, SendHalf, features};
+use wigwag_sim::peer::{Arrived, Event, Faults, Peer, PeerError, Role, Session};
 use wigwag_wire::{StateMachine, Time};
 
 pub(crate) use line::{DIALER, End, LISTENER, Line};
 pub(crate) use node::Node;
-pub(crate) use reading::{Broken, Road};
+pub(crate) use reading::{Broken, Reading};
 pub(crate) use script::{Profile, Script};
 pub use seeds::seeds;
 
@@ -59,11 +59,10 @@ struct World {
     places: [Place; 2],
     /// The connections that there were; the last one is the newest.
     lines: Vec<Line>,
-    ticket: Ticket,
-    tickets: TicketVerifier,
+    credentials: [Credentials; 2],
     tokens: u128,
-    /// The connection over which nothing has come since the listener has let the dialer in on it.
-    unconfirmed: Option<usize>,
+    /// The epoch of the last connection on which the listener has let the dialer in.
+    epoch: u64,
     /// Nothing can go on: a CLOSE was said or heard.
     is_over: bool,
 }
@@ -114,8 +113,10 @@ pub(crate) const LISTENS: Role = Role::Listener { token: TOKEN, ttl_ms: 60_000 }
 pub(crate) fn open_line(profile: &Profile, faults: Faults, piece: usize) -> Result<Line, String> {
     let now = Time::START;
     let roles = [Role::Dialer { session: SESSION }, LISTENS];
-    let peer =
-        |side: usize| Peer::new(profile.framing, identity(profile, side, 0), roles[side], now);
+    let peer = |side: usize| {
+        let peer = Peer::new(profile.framing, identity(profile, side, 0), roles[side], now);
+        peer.with_calls_max(profile.calls_max)
+    };
     let mut line = Line::new([peer(DIALER), peer(LISTENER).with_faults(faults)], now);
     let mut opened = [false; 2];
     for _ in 0..1000 {
@@ -132,27 +133,16 @@ pub(crate) fn open_line(profile: &Profile, faults: Faults, piece: usize) -> Resu
             }
         }
         if opened == [true; 2] {
-            line.ends.iter_mut().for_each(|end| with_runs(end, profile));
             return Ok(line);
         }
     }
     Err(format!("the session does not open: {opened:?}"))
 }
 
-/// The machine knows no features: where runs are on, its reading half is told so.
-fn with_runs(end: &mut End, profile: &Profile) {
-    if profile.runs
-        && let Some(mut session) = end.peer.leave()
-    {
-        session.receiver = RecvHalf::new(&profile.limits).with_features(features::OFFERED);
-        end.peer.carry(session);
-    }
-}
-
 impl World {
     fn open(profile: Profile, faults: Faults, piece: usize) -> Result<World, String> {
         let line = open_line(&profile, faults, piece)?;
-        let node = || Node::new(profile.limits, profile.limits);
+        let node = || Node::new(profile.limits);
         Ok(World {
             now: Time::START,
             profile,
@@ -160,10 +150,12 @@ impl World {
             nodes: [node(), node()],
             places: [Place::On(0), Place::On(0)],
             lines: vec![line],
-            ticket: Ticket::new(SESSION, TOKEN),
-            tickets: TicketVerifier::new(TOKEN),
+            credentials: [
+                Credentials::Dialer(Ticket::new(SESSION, TOKEN)),
+                Credentials::Listener(TicketVerifier::new(TOKEN)),
+            ],
             tokens: TOKEN,
-            unconfirmed: None,
+            epoch: 0,
             is_over: false,
         })
     }
@@ -284,7 +276,7 @@ impl World {
 
     /// What an end makes of the bytes that it has, up to the next event.
     fn receive(&mut self, line: usize, side: usize, steps: usize) -> Result<Option<Next>, String> {
-        let World { now, profile, nodes, lines, tickets, unconfirmed, is_over, .. } = self;
+        let World { now, nodes, lines, credentials, is_over, .. } = self;
         let [dialer, listener] = nodes;
         let (node, other) = match side {
             DIALER => (dialer, listener),
@@ -294,21 +286,24 @@ impl World {
         let event = end.peer.receive(&mut end.input, *now).map_err(|error| error.to_string())?;
         Ok(Some(match event {
             None => return Ok(None),
-            Some(Event::Batch(mut arrived)) => {
-                if side == LISTENER && *unconfirmed == Some(line) {
-                    *unconfirmed = None;
-                    tickets.confirm();
+            Some(Event::Batch(Arrived { dispatcher, sender, message })) => {
+                let mut reading = Reading::new(node, sender, Some(&other.said), steps);
+                let read = dispatcher.receive(message, *now, &mut reading);
+                if reading.is_confirmed {
+                    credentials[side].confirm();
                 }
-                let (log, short) = (Some(&other.said), profile.short_roads);
-                let road = Road { log, short, steps, now: *now };
-                let read = node.read(&mut arrived.incoming, arrived.sender, road);
-                let whole = read.map_err(|broken| format!("node {side}: {broken:?}"))?;
-                if node.was_closed {
-                    let (said, heard) = (other.said.next_seq(), node.heard.seq);
-                    ensure(said == heard || other.is_closing && whole, || "CLOSE".to_owned())?;
-                    *is_over = true;
+                match read {
+                    Ok(()) => Next::Nothing,
+                    Err(Broken::Left) => Next::Cut,
+                    Err(Broken::Rule(LinkError::ClosedByPeer { .. })) => {
+                        node.was_closed = true;
+                        let (said, heard) = (other.said.next_seq(), node.heard.seq);
+                        ensure(said == heard || other.is_closing, || "CLOSE".to_owned())?;
+                        *is_over = true;
+                        Next::Nothing
+                    }
+                    Err(broken) => return Err(format!("node {side}: {broken:?}")),
                 }
-                if whole { Next::Nothing } else { Next::Cut }
             }
             Some(Event::Known) => Next::Claim,
             Some(Event::Claimed(claim, proof)) => Next::LetIn(claim, proof),

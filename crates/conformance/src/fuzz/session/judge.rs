@@ -25,11 +25,8 @@ impl World {
     fn judge_numbers(&mut self, side: usize) -> Verdict {
         let heard = self.nodes[1 - side].heard.seq;
         let recv_next = match &mut self.places[1 - side] {
-            Place::On(line) => {
-                let receiver = self.lines[*line].ends[1 - side].peer.receiver();
-                receiver.map(|receiver| receiver.recv_next())
-            }
-            Place::Parked(session) => Some(session.receiver.recv_next()),
+            Place::On(line) => self.lines[*line].ends[1 - side].peer.recv_next(),
+            Place::Parked(session) => Some(session.dispatcher.recv_next()),
         };
         ensure(recv_next == Some(heard), || format!("{heard} were heard, not {recv_next:?}"))?;
         let (node, sender) = self.half(side)?;

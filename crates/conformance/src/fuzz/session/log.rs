@@ -1,7 +1,9 @@
 //! All that one end has published, and how far the other one has heard it.
 
 use wigwag_link::frame::{Frame, numbers};
-use wigwag_wire::Reader;
+use wigwag_link::outbox::Outbox;
+use wigwag_link::write;
+use wigwag_wire::{Buffer, Reader};
 
 use crate::fuzz::{Verdict, ensure};
 
@@ -43,6 +45,23 @@ impl Log {
             let (end, bytes_so_far) = (self.next_seq, self.bytes);
             self.frames.push(Said { bytes: frame.to_vec(), end, bytes_so_far });
         }
+    }
+
+    /// Adds what the session itself has published meanwhile: answers to ATTACH, DETACH and REVOKE,
+    /// errors for calls that reach nobody.
+    pub(crate) fn catch_up(&mut self, outbox: &Outbox) {
+        if outbox.next_seq() == self.next_seq {
+            return;
+        }
+        let mut seq = outbox.next_seq() - outbox.untaken_frames();
+        outbox.each_unsent(|kind, body| {
+            if seq >= self.next_seq {
+                let mut frame = Buffer::new();
+                write::frame(&mut frame, kind, |out| out.extend(body));
+                self.say(frame.as_slice());
+            }
+            seq += numbers(kind, body).unwrap_or(1);
+        });
     }
 
     /// The number of the next frame.

@@ -21,6 +21,8 @@ const TURN_CALLS_MAX: usize = 40;
 /// A channel that this node calls on.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outbound {
+    /// Neither ATTACHED nor DETACHED has come.
+    pub(super) is_pending: bool,
     /// ATTACHED has come, and DETACH was not said.
     pub(crate) is_open: bool,
     /// The highest limit that it was told.
@@ -57,7 +59,6 @@ pub(crate) struct Slot {
 /// One node.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(super) ours: Limits,
     theirs: Limits,
     /// What it has published.
     pub(crate) said: Log,
@@ -73,10 +74,9 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    /// A node that accepts `ours`, and whose peer accepts `theirs`.
-    pub(crate) fn new(ours: Limits, theirs: Limits) -> Node {
+    /// A node whose peer accepts `theirs`.
+    pub(crate) fn new(theirs: Limits) -> Node {
         Node {
-            ours,
             theirs,
             said: Log::default(),
             heard: Heard::default(),
@@ -97,6 +97,7 @@ impl Node {
     pub(crate) fn say(&mut self, sender: &mut SendHalf, frame: &Frame<'_>) {
         let mut bytes = Buffer::new();
         write::any(&mut bytes, frame);
+        self.said.catch_up(&sender.outbox);
         self.said.say(bytes.as_slice());
         sender.outbox.append(|out| out.extend(bytes.as_slice()));
     }
@@ -107,7 +108,8 @@ impl Node {
 
     /// Opens a channel.
     pub(crate) fn attach(&mut self, sender: &mut SendHalf) -> Verdict {
-        if !self.may_speak(sender) {
+        let pending = self.outbound.iter().flatten().filter(|open| open.is_pending).count();
+        if !self.may_speak(sender) || pending as u64 >= self.theirs.attach_pending_max {
             return Ok(());
         }
         let free = self.outbound.iter().position(Option::is_none);
@@ -117,7 +119,7 @@ impl Node {
         ensure(opened == expected, || format!("channel {expected:?} is free, got {opened:?}"))?;
         let Some(channel) = opened else { return Ok(()) };
         self.outbound.resize(self.outbound.len().max(place + 1), None);
-        self.outbound[place] = Some(Outbound::default());
+        self.outbound[place] = Some(Outbound { is_pending: true, ..Outbound::default() });
         let attach = Frame::Attach { channel, how: 0, target: b"actor", schema_hash: 7, codec: 0 };
         self.say(sender, &attach);
         Ok(())
@@ -128,7 +130,10 @@ impl Node {
         let speaks = self.may_speak(sender);
         let Some((channel, open)) = self.pick(which).filter(|_| speaks) else { return };
         open.is_open = false;
-        self.say(sender, &Frame::Detach { channel });
+        let mut bytes = Buffer::new();
+        write::any(&mut bytes, &Frame::Detach { channel });
+        self.said.say(bytes.as_slice());
+        sender.detach(channel);
     }
 
     /// One of the channels that are open.
@@ -278,6 +283,18 @@ impl Node {
         self.say(sender, &frame);
     }
 
+    /// A call was paid for: it waits in its lane, or is answered if its actor has stopped.
+    pub(super) fn accept(&mut self, sender: &mut SendHalf, place: usize, call: Call) {
+        let Some(open) = self.inbound[place].as_mut() else { return };
+        if open.is_open {
+            open.used += call.units;
+            open.lane.push_back(call);
+        } else if let Some((slot, generation)) = call.asker {
+            let code = Code::ACTOR_STOPPED;
+            self.say(sender, &Frame::Error { slot, generation, code, text: &[], data: &[] });
+        }
+    }
+
     /// All that waits in the lanes is handled.
     pub(crate) fn handle_all(&mut self, sender: &mut SendHalf) {
         for place in 0..self.inbound.len() {
@@ -296,25 +313,29 @@ impl Node {
         }
     }
 
-    /// Answers what waits, takes the grant away and says DETACHED.
-    pub(super) fn end_channel(&mut self, sender: &mut SendHalf, place: usize, code: Code) {
-        let (lane, accepted) = match self.inbound[place].as_mut() {
-            Some(open) => {
-                open.is_open = false;
-                (std::mem::take(&mut open.lane), open.handled)
-            }
-            None => return,
-        };
-        for Call { asker, .. } in lane {
+    /// Answers what waits and ends the channel.
+    fn end_channel(&mut self, sender: &mut SendHalf, place: usize, code: Code) {
+        let accepted = self.inbound[place].as_ref().map_or(0, |open| open.handled);
+        self.refuse_waiting(sender, place);
+        let channel = place as u64;
+        let mut bytes = Buffer::new();
+        write::any(&mut bytes, &Frame::Detached { channel, code, accepted });
+        self.said.say(bytes.as_slice());
+        let grant = sender.end_channel(channel, code, accepted);
+        grant.into_iter().for_each(|grant| sender.close_grant(grant));
+    }
+
+    /// The channel is closed: asks that wait are answered with that.
+    pub(super) fn refuse_waiting(&mut self, sender: &mut SendHalf, place: usize) {
+        let Some(open) = self.inbound[place].as_mut() else { return };
+        open.is_open = false;
+        for Call { asker, .. } in std::mem::take(&mut open.lane) {
             if let Some((slot, generation)) = asker {
                 let code = Code::ACTOR_STOPPED;
                 let gone = Frame::Error { slot, generation, code, text: &[], data: &[] };
                 self.say(sender, &gone);
             }
         }
-        let channel = place as u64;
-        sender.withdraw(channel);
-        self.say(sender, &Frame::Detached { channel, code, accepted });
     }
 
     /// Says that it is about to close.

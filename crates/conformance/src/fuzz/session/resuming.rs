@@ -36,7 +36,7 @@ impl World {
             session.sender.outbox.mark_torn();
         }
         // The last batch may have been left in the middle: what was given out of it is accepted.
-        session.sender.accepted(session.receiver.recv_next(), 0, self.now);
+        session.sender.accepted(session.dispatcher.recv_next(), 0, self.now);
         self.is_over |= session.sender.is_closed();
         let outbox = &session.sender.outbox;
         let (mut unsent, untaken) = (0, outbox.untaken_frames());
@@ -58,7 +58,9 @@ impl World {
         }
         let at = self.lines.len();
         let peer = |side: usize, role: Role| {
-            Peer::new(self.profile.framing, identity(&self.profile, side, at), role, self.now)
+            let identity = identity(&self.profile, side, at);
+            Peer::new(self.profile.framing, identity, role, self.now)
+                .with_calls_max(self.profile.calls_max)
         };
         let peers =
             [peer(DIALER, Role::Returning), peer(LISTENER, LISTENS).with_faults(self.faults)];
@@ -72,8 +74,10 @@ impl World {
         let (Place::Parked(session), Some(nonces)) = (&self.places[DIALER], peer.nonces()) else {
             return Err("a dialer comes back for a session that it has".to_owned());
         };
-        let claim = self.ticket.claim(session.receiver.recv_next(), nonces);
-        peer.claim(&claim, &self.ticket.prove(&claim, prove));
+        let recv_next = session.dispatcher.recv_next();
+        let claimed = self.credentials[DIALER].claim(recv_next, nonces, prove);
+        let (claim, proof) = claimed.map_err(|error| error.to_string())?;
+        peer.claim(&claim, &proof);
         Ok(())
     }
 
@@ -84,35 +88,37 @@ impl World {
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
     ) -> Verdict {
-        let overtaken = claim.epoch <= self.tickets.epoch();
-        let proved = match self.tickets.check(claim, proof, prove) {
-            Ok(proved) => proved,
+        let overtaken = claim.epoch <= self.epoch;
+        self.tokens += 1;
+        let token = self.tokens;
+        match self.credentials[LISTENER].check(claim, proof, prove, token) {
+            Ok(()) => {}
             Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, .. }) if overtaken => {
                 self.lines[line].ends[LISTENER].over = true;
                 return Ok(());
             }
             Err(error) => return Err(format!("claim {}: {error}", claim.epoch)),
-        };
+        }
         ensure(!overtaken, || format!("claim {} was let in late", claim.epoch))?;
+        self.epoch = claim.epoch;
         // First the old connection is shut off; only then is the number good that the dialer gets.
         if let Place::On(old) = self.places[LISTENER] {
             self.lost(old, LISTENER)?;
         }
-        self.tokens += 1;
-        self.tickets.renew(&proved, self.tokens);
-        let token = self.tokens;
         self.resume(line, LISTENER, claim.recv_next, |peer, session| {
-            peer.let_in(claim, token, session);
-        })?;
-        self.unconfirmed = Some(line);
-        Ok(())
+            peer.let_in(claim, token, session).map_err(|error| error.to_string())
+        })
     }
 
     /// The dialer was let in.
     pub(super) fn go_on(&mut self, line: usize, resumed: Resumed) -> Verdict {
-        ensure(resumed.token != self.ticket.token(), || "the token is an old one".to_owned())?;
-        self.ticket.renew(resumed.token);
-        self.resume(line, DIALER, resumed.recv_next, |peer, session| peer.carry(session))
+        let credentials = &mut self.credentials[DIALER];
+        ensure(resumed.token != credentials.token(), || "the token is an old one".to_owned())?;
+        credentials.renew(resumed.token);
+        self.resume(line, DIALER, resumed.recv_next, |peer, session| {
+            peer.carry(session);
+            Ok(())
+        })
     }
 
     /// The session of a node goes on over a connection.
@@ -121,7 +127,7 @@ impl World {
         line: usize,
         side: usize,
         recv_next: u64,
-        hand_over: impl FnOnce(&mut Peer, Box<Session>),
+        hand_over: impl FnOnce(&mut Peer, Box<Session>) -> Verdict,
     ) -> Verdict {
         let heard = self.nodes[1 - side].heard.seq;
         ensure(recv_next == heard, || format!("{recv_next} were accepted, and {heard} are told"))?;
@@ -131,7 +137,6 @@ impl World {
         };
         let resumed = session.sender.resume(recv_next, self.now);
         resumed.map_err(|error| format!("node {side} resumes from {recv_next}: {error}"))?;
-        hand_over(&mut self.lines[line].ends[side].peer, session);
-        Ok(())
+        hand_over(&mut self.lines[line].ends[side].peer, session)
     }
 }

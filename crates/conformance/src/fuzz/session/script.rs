@@ -61,8 +61,8 @@ pub(crate) struct Profile {
     pub(crate) limits: Limits,
     /// Runs are written and read.
     pub(crate) runs: bool,
-    /// Calls and replies are taken by the short roads, where there are any.
-    pub(crate) short_roads: bool,
+    /// Calls that a session hands over at once.
+    pub(crate) calls_max: usize,
     /// What a size in the script is multiplied with, so that it crosses `frame_max`.
     pub(crate) scale: usize,
 }
@@ -89,7 +89,7 @@ impl Profile {
             framing: if byte & 1 == 0 { Framing::Tcp } else { Framing::Ipc },
             limits: Limits { frame_max: limits.body_max(), ..limits },
             runs: byte & 2 != 0,
-            short_roads: byte & 6 != 0,
+            calls_max: if byte & 6 == 0 { 1 } else { 5 },
             scale,
         }
     }
