@@ -3,7 +3,7 @@
 use tokio::runtime::Handle;
 
 use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
-use crate::worker::Manner;
+use crate::runtime::worker::Manner;
 
 /// How to start an actor.
 #[derive(Clone, Debug)]

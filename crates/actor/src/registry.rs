@@ -11,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::control::{Watcher, Whom};
-use crate::handle::{Alive, Handle, fresh_number};
-use crate::interface::Interface;
+use crate::lifecycle::control::{Watcher, Whom};
+use crate::lifecycle::handle::{Alive, Handle, fresh_number};
 use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
+use crate::reference::interface::Interface;
 
 /// Why a name was not given, or does not lead to an actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl fmt::Display for NameError {
             NameError::Elsewhere => {
                 f.write_str("the actor lives in another process: register it there")
             }
-            NameError::TooManyWatchers => crate::life::TooManyWatchers.fmt(f),
+            NameError::TooManyWatchers => crate::runtime::life::TooManyWatchers.fmt(f),
         }
     }
 }

@@ -9,9 +9,9 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::handle::{Alive, Handle};
-use crate::interface::Interface;
+use crate::lifecycle::handle::{Alive, Handle};
 use crate::limits::STICKY_KEYS_MAX;
+use crate::reference::interface::Interface;
 
 /// Picks one of its members for each call. Clones share the members, and whose turn it is.
 pub struct Router<I: Interface>(Arc<Mutex<State<I>>>);

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wigwag_actor::answers::{Answers, Outcome, SHORT_BYTES_MAX};
+use wigwag_actor::reference::answers::{Answers, Outcome, SHORT_BYTES_MAX};
 use wigwag_link::receiver::ReplyRun;
 use wigwag_wire::run::ITEM_BYTES_MAX;
 
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
     use std::task::{Poll, Waker};
     use wigwag_actor::CallErrorKind;
-    use wigwag_actor::answers::Taken;
+    use wigwag_actor::reference::answers::Taken;
 
     /// A session's table with a ring of 64 that has sent so many asks, and its reading side.
     fn ring(sent: u64) -> (Asks, Arc<Ring>, Answering) {

@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use wigwag_actor::at_hand::{self, Borrower};
+use wigwag_actor::reference::at_hand::{self, Borrower};
 use wigwag_actor::turn;
 use wigwag_wire::Buffer;
 use wigwag_wire::run::Joiner;

@@ -1,11 +1,11 @@
 //! What the actor has taken and does not handle now: it comes back, or is put aside.
 
 use super::{Mailbox, refuse};
-use crate::chunk::Chunk;
 use crate::error::CallErrorKind;
 use crate::limits::STASH_CALLS_MAX;
-use crate::lists::Source;
-use crate::stash::{Stash, Stashed};
+use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::lists::Source;
+use crate::runtime::stash::{Stash, Stashed};
 
 impl<M> Mailbox<M> {
     /// Puts back calls that were taken and not handled, before all others of their queue.

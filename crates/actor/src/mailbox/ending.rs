@@ -5,12 +5,12 @@ use std::task::Waker;
 use wigwag_wire::call::Calls;
 
 use super::Mailbox;
-use crate::chunk::Chunk;
 use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
-use crate::lists::{Lists, Source, Whose};
-use crate::mails::Taking;
-use crate::queue::Queue;
+use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::lists::{Lists, Source, Whose};
+use crate::mailbox::mails::Taking;
 use crate::reply::Reply;
 
 impl<M> Mailbox<M> {

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Mailbox;
-use crate::control::{Control, announce};
-use crate::handle::Living;
-use crate::queue::Queue;
+use crate::lifecycle::control::{Control, announce};
+use crate::lifecycle::handle::Living;
+use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::backlog::since::Since;
 use crate::reason::Reason;
-use crate::since::Since;
-use crate::stash::Stash;
+use crate::runtime::stash::Stash;
 use crate::sync::Ordering;
 
 impl<M: Send + 'static> Living for Mailbox<M> {

@@ -3,14 +3,14 @@
 use std::task::Waker;
 
 use super::Mailbox;
-use crate::backlog::Pushed;
-use crate::control::Order;
 use crate::letters::Loss;
+use crate::lifecycle::control::Order;
 use crate::limits::URGENT_CALLS_MAX;
-use crate::lists::Source;
-use crate::mails::Asker;
-use crate::parked::Ticket;
-use crate::queue::Queue;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::parked::Ticket;
+use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::lists::Source;
+use crate::mailbox::mails::Asker;
 
 impl<M> Mailbox<M> {
     /// One urgent call of a local sender.

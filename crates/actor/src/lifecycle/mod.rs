@@ -1,0 +1,5 @@
+//! The life of an actor, whatever its type: control mail, watchers, handles and inspection.
+
+pub(crate) mod control;
+pub mod handle;
+pub mod inspect;

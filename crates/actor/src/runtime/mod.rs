@@ -1,0 +1,10 @@
+//! Actors as they run: from `spawn` to the end of their life.
+
+pub mod life;
+pub mod this;
+pub mod run;
+pub mod side_by_side;
+pub mod stash;
+pub mod state_machine;
+pub(crate) mod worker;
+pub(crate) mod spawn;

@@ -1,0 +1,84 @@
+//! How an actor does what control mail says.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::attended::{caught, is_known};
+use super::{Stage, Worker};
+use crate::lifecycle::control::Order;
+use crate::lifecycle::handle::Living;
+use crate::mailbox::Mailbox;
+use crate::reason::Reason;
+use crate::reference::interface::Actor;
+use crate::runtime::stash::Stash;
+use crate::runtime::this::{This, untie};
+
+impl<A: Actor> Worker<A> {
+    /// Does what control mail says; an error is the reason for which the actor ends.
+    pub(super) fn obey(&mut self) -> Result<(), Reason> {
+        let Some(actor) = &mut self.actor else { return Ok(()) };
+        let before = self.apart.as_ref().is_some_and(|apart| apart.suspended);
+        let mut suspended = before;
+        let mut unstashed = Stash::new();
+        let outcome = obey(actor, &self.mailbox, &mut suspended, &mut unstashed);
+        if suspended != before || !unstashed.is_empty() {
+            let apart = self.apart.get_or_insert_default();
+            apart.suspended = suspended;
+            apart.unstashed.append(&mut unstashed);
+        }
+        outcome
+    }
+
+    /// Obeys control mail until what runs side by side has ended; it may come back to the state.
+    pub(super) fn leave(&mut self, context: &Context<'_>) -> Poll<()> {
+        let Stage::Leaving(reason) = &self.stage else { return Poll::Ready(()) };
+        let reason = reason.clone();
+        let Some(side_by_side) = self.side_by_side() else { return Poll::Ready(()) };
+        if let Some(reason) = side_by_side.failed() {
+            self.end(reason);
+        } else if !side_by_side.is_running() {
+            self.end(reason);
+        } else if self.mailbox.control().register(context) {
+            if let Err(reason) = self.obey()
+                && !is_known(&reason)
+            {
+                self.end(reason);
+            }
+        } else {
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
+/// Does what control mail says; an error is the reason for which the actor ends.
+fn obey<A: Actor>(
+    actor: &mut A,
+    mailbox: &Arc<Mailbox<A::Message>>,
+    suspended: &mut bool,
+    unstashed: &mut Stash<A::Message>,
+) -> Result<(), Reason> {
+    let (control, this) = (mailbox.control(), This::new(mailbox.clone()));
+    while let Some(order) = control.take() {
+        match order {
+            Order::Stop(reason) => return Err(reason),
+            Order::Drain => mailbox.seal(),
+            Order::Urgent => {}
+            Order::Suspend => *suspended = true,
+            Order::Resume => *suspended = false,
+            Order::Unstash => unstashed.append(&mut mailbox.take_stash()),
+            Order::Summary(summary) => summary.say(|| actor.summary()),
+            Order::Down(down) => caught(|| actor.down(&this, down))?,
+            Order::Exit(exit) => {
+                untie(&**mailbox, &exit);
+                caught(|| actor.exited(&this, exit))??;
+            }
+            Order::Visit(visit) => {
+                let any: &mut dyn Any = actor;
+                caught(|| visit(any))?;
+            }
+        }
+    }
+    control.ended().map_or(Ok(()), Err)
+}
