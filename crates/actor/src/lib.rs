@@ -1,12 +1,18 @@
 //! Actors: state that only messages reach.
 //!
-//! Read in this order: [`interface`] says what an actor understands, [`call`] how it is called,
-//! [`reference`](mod@reference) where it may live, `mailbox` how mail waits, `worker` who delivers
-//! it. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
-//! comes in through a [`Lane`]. A reply may be a stream: [`items`] is its producer's end, `flow` what
-//! lies in between, [`streaming`] the consumer's end. What stands around actors is apart: [`urgent`],
-//! [`stash`], [`state_machine`], [`inspect`], [`replace`], [`timers`], [`pace`], [`registry`], [`groups`], [`router`] and
-//! [`letters`].
+//! The modules are listed from the bottom up; none uses one that comes after it.
+//!
+//! - [`turn`]: one poll of an actor, and what it has sent and not yet published.
+//! - [`reply`]: the answer to one call, or a stream of them.
+//! - `scheduler`: the jobs of a tokio runtime, of which each actor is one.
+//! - [`lifecycle`]: control mail, watchers, handles, inspection, whatever an actor's type is.
+//! - [`mailbox`]: where mail waits, with timers, urgent calls and calls put aside.
+//! - [`reference`](mod@reference): the one type for an actor of this process and of another one. An
+//!   actor elsewhere is a [`Route`], and mail from elsewhere comes in through a [`Lane`]. Nothing
+//!   here knows a socket.
+//! - [`call`]: tell, ask, and everything between: urgent calls, receipts, pipelines, streams.
+//! - [`runtime`]: an actor as it runs, from `spawn` to the end of its life.
+//! - [`registry`], [`groups`], [`router`], [`supervise`] and `testing` stand around actors.
 #![forbid(unsafe_code)]
 
 mod sync;
@@ -15,6 +21,7 @@ pub mod options;
 pub mod error;
 pub mod schema;
 pub mod reason;
+pub mod message;
 pub mod letters;
 pub mod turn;
 pub mod reply;
@@ -44,23 +51,29 @@ pub use error::{AskError, CallError, CallErrorKind, Refused, Unsent};
 pub use groups::{Change, ChangeKind, Changes, GroupError, Groups, Snapshot, Told};
 pub use here::Here;
 pub use letters::{DeadLetter, DeadLetters, Heard, Loss, Losses, dead_letters, losses};
-pub use lifecycle::handle::{Alive, Handle};
+pub use lifecycle::handle::Handle;
 pub use lifecycle::inspect::{Activity, Failure, Inspection};
+pub use lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 pub use mailbox::backlog::parked::{Parked, Ticket};
 pub use mailbox::timers::{Timer, TimerError};
+pub use message::Message;
 pub use options::{ActorOptions, Runs, WhenFull};
 pub use reason::Reason;
-pub use reference::interface::{Actor, Handled, Interface, Message};
-pub use reference::lane::{Exported, Lane, LaneOwner};
+pub use reference::Ref;
+pub use reference::alive::Alive;
+pub use reference::interface::Interface;
+pub use reference::lane::{Exported, Lane};
 pub use reference::replace::ReplaceError;
+pub use reference::route::{Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use reference::watch::Watch;
-pub use reference::{Attempt, Ref, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
 pub use registry::NameError;
 pub use reply::Reply;
 pub use reply::items::{NotSent, Unwanted, Yield};
 pub use reply::owed::Owed;
+pub use reply::owner::LaneOwner;
 pub use router::{Router, RouterError};
-pub use runtime::life::{Down, Exit, Life, Monitor, TooManyWatchers};
+pub use runtime::actor::{Actor, Handled};
+pub use runtime::life::Life;
 pub use runtime::stash::NotStashed;
 pub use runtime::state_machine::StateMachine;
 pub use runtime::this::This;

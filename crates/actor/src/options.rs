@@ -3,7 +3,6 @@
 use tokio::runtime::Handle;
 
 use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
-use crate::runtime::worker::Manner;
 
 /// How to start an actor.
 #[derive(Clone, Debug)]
@@ -59,6 +58,13 @@ pub enum Runs {
     On(Handle),
     /// On a thread of its own, which it may block.
     OwnThread,
+}
+
+/// How an actor runs, of what its options say.
+#[derive(Clone, Copy)]
+pub(crate) struct Manner {
+    pub(crate) side_by_side: usize,
+    pub(crate) spans: bool,
 }
 
 impl ActorOptions {

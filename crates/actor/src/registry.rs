@@ -12,8 +12,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
 use crate::lifecycle::control::{Watcher, Whom};
-use crate::lifecycle::handle::{Alive, Handle, fresh_number};
+use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
+use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
 
 /// Why a name was not given, or does not lead to an actor.
@@ -76,7 +77,7 @@ impl fmt::Display for NameError {
             NameError::Elsewhere => {
                 f.write_str("the actor lives in another process: register it there")
             }
-            NameError::TooManyWatchers => crate::runtime::life::TooManyWatchers.fmt(f),
+            NameError::TooManyWatchers => crate::lifecycle::monitor::TooManyWatchers.fmt(f),
         }
     }
 }

@@ -9,8 +9,9 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::lifecycle::handle::{Alive, Handle};
+use crate::lifecycle::handle::Handle;
 use crate::limits::STICKY_KEYS_MAX;
+use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
 
 /// Picks one of its members for each call. Clones share the members, and whose turn it is.

@@ -313,7 +313,7 @@ pub use wigwag_wire::{Decode, Encode, Fault, Header, HeaderError, ProtocolNumber
 pub mod __private {
     pub use crate::runtime::{MainOptions, run_main};
     pub use bytes::Bytes;
-    pub use wigwag_actor::reference::interface::one_by_one;
+    pub use wigwag_actor::runtime::actor::one_by_one;
     pub use wigwag_actor::runtime::run::SameCalls;
     pub use wigwag_actor::runtime::side_by_side::{Work, work};
     pub use wigwag_actor::runtime::this::this;

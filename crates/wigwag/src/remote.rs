@@ -6,9 +6,9 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_actor::call::pipeline::Asks;
 use wigwag_actor::reference::answers::Answers;
 use wigwag_actor::reference::at_hand::Borrower;
+use wigwag_actor::reference::route::Asks;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
     Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply, Ticket,

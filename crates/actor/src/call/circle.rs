@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
+use crate::lifecycle::current;
 use crate::lifecycle::handle::Living;
 use crate::limits::CIRCLE_MAX;
-use crate::runtime::this;
 use crate::turn;
 
 /// While it is there, an actor waits for another.
@@ -20,7 +20,7 @@ pub(crate) struct Circle;
 
 /// The actor of this turn, if it is in one of its handlers, begins to wait for `target`.
 pub(crate) fn begin(target: &Arc<dyn Living>) -> Result<Option<Waits>, Circle> {
-    let Some(own) = turn::holds_up_calls().then(this::own).flatten() else { return Ok(None) };
+    let Some(own) = turn::holds_up_calls().then(current::own).flatten() else { return Ok(None) };
     own.control().wait_for(Some(Arc::downgrade(target)));
     let waits = Waits(own);
     let mut next = Some(target.clone());

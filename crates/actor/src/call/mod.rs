@@ -28,8 +28,9 @@ use crate::call::block::block_on_until;
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
 use crate::mailbox::backlog::parked::Ticket;
+use crate::reference::Ref;
 use crate::reference::interface::Interface;
-use crate::reference::{Attempt, Ref};
+use crate::reference::route::Attempt;
 use crate::turn;
 
 /// A reply must be something that can arrive.

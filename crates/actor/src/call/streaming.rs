@@ -12,7 +12,8 @@ use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::handle::Living;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
-use crate::reference::{Attempt, Place, Ref, send};
+use crate::reference::route::Attempt;
+use crate::reference::{Place, Ref, send};
 use crate::reply::flow::Flow;
 use crate::turn;
 

@@ -19,9 +19,10 @@ use crate::error::{AskError, CallError, CallErrorKind, Refused};
 use crate::lifecycle::handle::Living;
 use crate::limits::ASK_WAIT_MAX;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mails::Asker;
 use crate::reference::interface::Interface;
-use crate::reference::{Attempt, Place, Ref};
+use crate::reference::route::Attempt;
+use crate::reference::{Place, Ref};
+use crate::reply::Asker;
 use crate::reply::one_shot::OneShot;
 use crate::turn;
 

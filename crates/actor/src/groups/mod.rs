@@ -19,8 +19,9 @@ pub use error::GroupError;
 
 use crate::call::Call;
 use crate::lifecycle::control::{Watcher, Whom};
-use crate::lifecycle::handle::{Alive, Handle, fresh_number};
+use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::limits::{CHANGES_MAX, MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
+use crate::reference::alive::Alive;
 use crate::reference::interface::Interface;
 
 /// A scope: groups of actors with interface `I`, apart from those of all other scopes. Clones are the

@@ -13,9 +13,9 @@ use std::task::{Context, Waker};
 
 use crate::lifecycle::handle::Living;
 use crate::lifecycle::inspect::{self, History, Summary};
+use crate::lifecycle::monitor::{Down, Exit};
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
-use crate::runtime::life::{Down, Exit};
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// What an actor is told.

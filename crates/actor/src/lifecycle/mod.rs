@@ -3,3 +3,5 @@
 pub(crate) mod control;
 pub mod handle;
 pub mod inspect;
+pub mod monitor;
+pub(crate) mod current;

@@ -5,7 +5,7 @@ use crate::error::CallErrorKind;
 use crate::limits::STASH_CALLS_MAX;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::lists::Source;
-use crate::runtime::stash::{Stash, Stashed};
+use crate::mailbox::stash::{Stash, Stashed};
 
 impl<M> Mailbox<M> {
     /// Puts back calls that were taken and not handled, before all others of their queue.

@@ -9,9 +9,9 @@ use std::sync::{Arc, Weak};
 use crate::letters::Origin;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::precedence::Precedence;
+use crate::mailbox::stash::Stash;
 use crate::mailbox::timers::Timers;
-use crate::reference::lane::LaneOwner;
-use crate::runtime::stash::Stash;
+use crate::reply::owner::LaneOwner;
 
 /// The queue of one session.
 pub(crate) struct LaneQueue<M> {

@@ -9,8 +9,8 @@ use crate::lifecycle::control::{Control, announce};
 use crate::lifecycle::handle::Living;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::since::Since;
+use crate::mailbox::stash::Stash;
 use crate::reason::Reason;
-use crate::runtime::stash::Stash;
 use crate::sync::Ordering;
 
 impl<M: Send + 'static> Living for Mailbox<M> {

@@ -7,10 +7,7 @@ use std::iter::Peekable;
 use std::sync::Arc;
 use std::vec::Drain;
 
-use crate::reply::LocalReply;
-
-/// Where a local asker waits; nobody does for a tell.
-pub(crate) type Asker = Option<Arc<dyn LocalReply>>;
+use crate::reply::{Asker, LocalReply};
 
 /// Calls in order.
 pub(crate) struct Mails<M> {

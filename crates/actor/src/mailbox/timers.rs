@@ -14,10 +14,9 @@ use tokio::runtime::Handle as Runtime;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::call::Call;
 use crate::lifecycle::control::Order;
 use crate::lifecycle::handle::Living;
-use crate::limits::{TIMER_DELAY_MAX, TIMER_PERIOD_MIN, TIMERS_MAX};
+use crate::limits::{TIMER_DELAY_MAX, TIMERS_MAX};
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
@@ -25,11 +24,9 @@ use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::lists::Source;
 use crate::options::WhenFull;
 use crate::reason::Reason;
-use crate::reference::interface::Interface;
-use crate::runtime::this::This;
 
 /// Makes the call of a timer anew each time.
-type Make<M> = Box<dyn FnMut() -> M + Send>;
+pub(crate) type Make<M> = Box<dyn FnMut() -> M + Send>;
 
 /// A timer of an actor. Dropping it changes nothing: the timer goes on.
 #[derive(Clone)]
@@ -79,46 +76,8 @@ impl fmt::Display for TimerError {
 
 impl std::error::Error for TimerError {}
 
-impl<I: Interface> This<I> {
-    /// Has the actor get a call after `delay`: `this.after(second, |me| me.tick())`. It arrives as any
-    /// call does, between two others, and waits its turn; nobody gets its reply. Delays of more than
-    /// ten years count as ten years. A timer does not keep its actor alive and ends with it; one that
-    /// drains forgets timers that are not due.
-    ///
-    /// # Errors
-    /// [`TimerError`].
-    pub fn after<R>(
-        &self,
-        delay: Duration,
-        call: impl FnOnce(&I::Ref) -> Call<'_, I, R>,
-    ) -> Result<Timer, TimerError> {
-        let reference = self.reference();
-        let message = call(&reference).into_message();
-        self.mailbox.timers()?.add(delay, What::Once(message))
-    }
-
-    /// The same again and again, first after one `period`, at least a millisecond. Of one timer at most
-    /// one call waits: periods in which the last one has not begun are left out. `call` runs in another
-    /// task each time; when it panics, the actor is stopped for that reason.
-    ///
-    /// # Errors
-    /// [`TimerError`].
-    pub fn every<R>(
-        &self,
-        period: Duration,
-        mut call: impl FnMut(&I::Ref) -> Call<'_, I, R> + Send + 'static,
-    ) -> Result<Timer, TimerError> {
-        let weak = Arc::downgrade(&self.mailbox);
-        let this = move || weak.upgrade().map(This::<I>::new);
-        let make = move || this().map(|this| call(&this.reference()).into_message());
-        let period = period.clamp(TIMER_PERIOD_MIN, TIMER_DELAY_MAX);
-        let what = What::Every { period, make: Some(Box::new(make)) };
-        self.mailbox.timers()?.add(period, what)
-    }
-}
-
 /// What a timer does when it is due.
-enum What<M> {
+pub(crate) enum What<M> {
     Once(M),
     /// `make` is out while it runs; it gives nothing when the actor is gone.
     Every {
@@ -171,7 +130,11 @@ impl<M: Send + 'static> Timers<M> {
         Timers { mailbox, state: Mutex::new(state), changed: Notify::new() }
     }
 
-    fn add(self: &Arc<Self>, delay: Duration, what: What<M>) -> Result<Timer, TimerError> {
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        delay: Duration,
+        what: What<M>,
+    ) -> Result<Timer, TimerError> {
         let runtime = Runtime::try_current().map_err(|_| TimerError::NoRuntime)?;
         let at = Instant::now() + delay.min(TIMER_DELAY_MAX);
         let queue = Arc::new(Queue::new(1, WhenFull::Refuse));

@@ -10,7 +10,7 @@ use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::lists::Source;
-use crate::mailbox::mails::Asker;
+use crate::reply::Asker;
 
 impl<M> Mailbox<M> {
     /// One urgent call of a local sender.

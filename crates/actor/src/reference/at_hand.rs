@@ -12,7 +12,7 @@ use wigwag_wire::Buffer;
 use wigwag_wire::run::{ITEM_BEGIN, ITEM_BYTES_MAX, end_item};
 use wigwag_wire::small::WINDOW_BYTES;
 
-use crate::reference::interface::Message;
+use crate::message::Message;
 
 /// Who may add calls: a route or a pipeline. No two of a process are the same, not even one after
 /// the other: what was lent to one that another thread has dropped is nobody's.

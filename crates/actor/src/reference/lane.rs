@@ -6,16 +6,13 @@
 
 use std::sync::Arc;
 
-use wigwag_wire::Buffer;
-use wigwag_wire::small::Value;
-
-use crate::error::CallErrorKind;
 use crate::limits::LANE_CALLS_MAX;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
 use crate::mailbox::lists::{LaneQueue, Source};
 use crate::mailbox::{Mailbox, refuse};
-use crate::reference::interface::Message;
+use crate::message::Message;
+use crate::reply::owner::LaneOwner;
 use crate::schema::Schema;
 
 /// An actor that others may reach, whatever its type.
@@ -28,34 +25,6 @@ pub trait Exported: Send + Sync {
 
     /// True when the actor has stopped.
     fn is_stopped(&self) -> bool;
-}
-
-/// A session, as the actor sees it: where replies go and who must know that places are free.
-pub trait LaneOwner: Send + Sync {
-    /// Places are free again: `units` of credit were taken out of the lane.
-    fn freed(&self, units: u64);
-
-    /// So many calls more have finished their handler.
-    fn handled(&self, calls: u64);
-
-    /// The actor has stopped.
-    fn stopped(&self);
-
-    /// Whether answers to asks that follow each other may be joined to runs.
-    fn joins(&self) -> bool;
-
-    /// Answers to several asks, as REPLY frames or runs of them that lie behind each other; they are
-    /// taken out.
-    fn replies(&self, frames: &mut Buffer, count: u64);
-
-    /// The answer to the ask in `slot`.
-    fn reply(&self, slot: u32, generation: u32, value: &dyn Value);
-
-    /// A tell was not understood: no such method, or other arguments.
-    fn undelivered(&self);
-
-    /// The ask in `slot` has no answer.
-    fn fail(&self, slot: u32, generation: u32, kind: CallErrorKind, detail: &str);
 }
 
 /// The way in for one session. Calls are accepted run by run and published together.

@@ -9,112 +9,25 @@ pub mod answers;
 pub mod at_hand;
 pub mod watch;
 pub mod replace;
+pub mod alive;
+pub mod route;
 pub(crate) mod stage;
 
 use std::sync::Arc;
-use std::task::{Poll, Waker};
+use std::task::Waker;
 
-use bytes::Bytes;
-
-use crate::call::Answerable;
-use crate::call::pipeline::{Asks, Pipeline};
 use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mails::Asker;
 use crate::reference::at_hand::Borrower;
 use crate::reference::interface::Interface;
-use crate::reference::lane::{Exported, Lane, LaneOwner, TypedLane};
-use crate::reference::watch::Watch;
+use crate::reference::lane::{Exported, Lane, TypedLane};
+use crate::reference::route::{Attempt, Route};
+use crate::reply::Asker;
+use crate::reply::owner::LaneOwner;
 use crate::schema::Schema;
 use crate::turn;
-
-/// What sending came to. The message is taken out of its `Option` only by `Sent`.
-#[derive(Debug)]
-pub enum Attempt<T> {
-    /// It is on its way.
-    Sent(T),
-    /// No room now; the sender is parked if it gave a waker.
-    Full,
-    /// It cannot be sent. In a box, so that all else fits two registers.
-    Failed(Box<CallError>),
-}
-
-/// The number of an outstanding ask at its route. One word, so that it is moved as one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Slot(u64);
-
-impl Slot {
-    /// Use number `generation` of the place `index`.
-    #[inline]
-    pub fn new(index: u32, generation: u32) -> Slot {
-        Slot(u64::from(index) << 32 | u64::from(generation))
-    }
-
-    /// The place in the route's table.
-    #[inline]
-    pub fn index(self) -> u32 {
-        (self.0 >> 32) as u32
-    }
-
-    /// Which use of the place.
-    #[inline]
-    pub fn generation(self) -> u32 {
-        self.0 as u32
-    }
-}
-
-/// Bytes of a reply that is small: two numbers, or a short text.
-pub const SMALL_REPLY_BYTES: usize = 24;
-
-/// Room for a small reply.
-pub type SmallReply = [u8; SMALL_REPLY_BYTES];
-
-/// An actor that lives elsewhere.
-pub trait Route<I: Interface>: Send + Sync {
-    /// Sends a tell. With a waker the sender is parked when there is no room.
-    fn tell(
-        &self,
-        message: &mut Option<I::Message>,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()>;
-
-    /// Sends an ask. `now`: the caller polls the reply next, so nothing need be woken for it.
-    fn ask(
-        &self,
-        message: &mut Option<I::Message>,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-        now: bool,
-    ) -> Attempt<Slot>;
-
-    /// The encoded reply to the ask in `slot`, if it has come and is small: it goes to `into`, and
-    /// its length is given. Once; the slot is somebody else's then.
-    fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize>;
-
-    /// The encoded reply to the ask in `slot`, once; flushes what waits if it is not there.
-    fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>>;
-
-    /// A way for many asks at once, up to `most`, and for how many there is room.
-    fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError>;
-
-    /// Nobody waits for the reply in `slot` any more.
-    fn cancel(&self, slot: Slot);
-
-    /// A parked sender gives up.
-    fn leave(&self, ticket: &mut Ticket);
-
-    /// Who is called, for errors.
-    fn target(&self) -> &Arc<str>;
-
-    /// Who this is when it borrows the run at hand.
-    fn borrower(&self) -> Borrower;
-
-    /// Whether looking for an answer before sleeping pays here.
-    fn watch(&self) -> &Watch;
-}
 
 /// A reference to an actor with interface `I`. Clones reach the same actor.
 pub struct Ref<I: Interface> {
@@ -264,15 +177,6 @@ impl<I: Interface> Ref<I> {
             (Place::Remote(_, one), Place::Remote(_, other)) => one == other,
             _ => false,
         }
-    }
-
-    /// A way for many asks at once, up to `most`; see [`Pipeline`]. To another process it has 2,097,152
-    /// places at most; the session holds 65,536 more for other pipelines, and for asks without one.
-    ///
-    /// # Errors
-    /// `Overloaded` when the session has no room for any; whatever a call would meet.
-    pub fn pipeline<R: Answerable, C>(&self, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
-        Pipeline::new(self, most)
     }
 
     /// Adds a tell to those that the turn has sent to this actor just before, if it has.

@@ -7,28 +7,17 @@
 //! once; everything else that is done here takes it back before.
 
 use std::any::Any;
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 use std::task::Waker;
 
 use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mails::{Asker, Mails};
+use crate::mailbox::mails::Mails;
+use crate::reference::Local;
 use crate::reference::interface::Interface;
-use crate::reference::{Attempt, Local};
-
-thread_local! {
-    static AT_HAND: Cell<Option<Box<dyn Publish>>> = const { Cell::new(None) };
-    static STAGES: RefCell<Stages> =
-        const { RefCell::new(Stages { recent: None, stages: Vec::new() }) };
-}
-
-/// What this thread's turn has for all mailboxes.
-struct Stages {
-    /// The actor that was sent to last, directly.
-    recent: Option<u64>,
-    stages: Vec<Box<dyn Publish>>,
-}
+use crate::reference::route::Attempt;
+use crate::reply::Asker;
+use crate::turn::staged::{AT_HAND, Publish, STAGES, Stages};
 
 /// What one turn has for one mailbox.
 struct Stage<I: Interface> {
@@ -37,14 +26,6 @@ struct Stage<I: Interface> {
     mails: Mails<I::Message>,
     /// Places that are ours and not used yet.
     room: usize,
-}
-
-/// A stage whose messages are of any type.
-trait Publish: Any {
-    fn publish(&mut self);
-
-    /// Where the actor lives, which the stage keeps alive.
-    fn address(&self) -> usize;
 }
 
 /// The stage as what it is, if it is one for that actor.
@@ -66,25 +47,18 @@ impl<I: Interface> Publish for Stage<I> {
     }
 }
 
-impl Stages {
-    /// Takes back what is at hand.
-    fn settle(&mut self) {
-        self.stages.extend(AT_HAND.take());
+/// The stage for `local`; there is one from the second message on.
+fn find<I: Interface>(stages: &mut Stages, local: &Local<I>) -> Option<Box<dyn Publish>> {
+    stages.settle();
+    let found = stages.take(Arc::as_ptr(&local.mailbox).addr());
+    if found.is_some() {
+        return found;
     }
-
-    /// The stage for `local`; there is one from the second message on.
-    fn find<I: Interface>(&mut self, local: &Local<I>) -> Option<Box<dyn Publish>> {
-        self.settle();
-        let wanted = Arc::as_ptr(&local.mailbox).addr();
-        if let Some(at) = self.stages.iter().position(|one| one.address() == wanted) {
-            return Some(self.stages.swap_remove(at));
-        }
-        let number = local.mailbox.number();
-        if self.recent.replace(number) != Some(number) {
-            return None;
-        }
-        Some(Box::new(Stage { local: local.clone(), mails: Mails::default(), room: 0 }))
+    let number = local.mailbox.number();
+    if stages.recent.replace(number) != Some(number) {
+        return None;
     }
+    Some(Box::new(Stage { local: local.clone(), mails: Mails::default(), room: 0 }))
 }
 
 impl<I: Interface> Stage<I> {
@@ -129,7 +103,7 @@ pub(crate) fn push<I: Interface>(
         let Ok(mut stages) = stages.try_borrow_mut() else {
             return false;
         };
-        let Some(mut found) = stages.find(local) else {
+        let Some(mut found) = find(&mut stages, local) else {
             return false;
         };
         let staged = of(&mut *found, local).is_some_and(|stage| {
@@ -157,26 +131,7 @@ pub(crate) fn publish_to<I: Interface>(local: &Local<I>) {
     let staged = STAGES.with(|stages| {
         let mut stages = stages.try_borrow_mut().ok()?;
         stages.settle();
-        let wanted = Arc::as_ptr(&local.mailbox).addr();
-        let at = stages.stages.iter().position(|one| one.address() == wanted)?;
-        Some(stages.stages.swap_remove(at))
+        stages.take(Arc::as_ptr(&local.mailbox).addr())
     });
     staged.into_iter().for_each(|mut stage| stage.publish());
-}
-
-/// Publishes everything of this thread; the end of a turn.
-pub(crate) fn publish_all() {
-    STAGES.with(|stages| {
-        let Ok(mut stages) = stages.try_borrow_mut() else {
-            return;
-        };
-        stages.recent = None;
-        stages.settle();
-        if stages.stages.is_empty() {
-            return;
-        }
-        let mut done = std::mem::take(&mut stages.stages);
-        drop(stages);
-        done.iter_mut().for_each(|stage| stage.publish());
-    });
 }

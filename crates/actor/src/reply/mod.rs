@@ -5,6 +5,7 @@
 
 pub(crate) mod one_shot;
 pub mod owed;
+pub mod owner;
 pub(crate) mod flow;
 pub mod items;
 
@@ -19,8 +20,8 @@ use wigwag_wire::{Buffer, Encode, call};
 
 use crate::error::CallErrorKind;
 use crate::limits::IDLE_REPLY_BYTES_MAX;
-use crate::reference::lane::LaneOwner;
 use crate::reply::one_shot::OneShot;
+use crate::reply::owner::LaneOwner;
 
 /// A local asker's place, without its type.
 pub(crate) trait LocalReply: Any + Send + Sync {
@@ -39,6 +40,9 @@ pub(crate) trait LocalReply: Any + Send + Sync {
 
     fn fail(&self, kind: CallErrorKind, detail: Option<&str>);
 }
+
+/// Where a local asker waits; nobody does for a tell.
+pub(crate) type Asker = Option<Arc<dyn LocalReply>>;
 
 impl<R: Send + 'static> LocalReply for OneShot<R> {
     fn is_awaited(&self) -> bool {

@@ -1,10 +1,9 @@
 //! The life of an actor: what happens at its start and its end, and when others end.
 
-use std::fmt;
 use std::future::{Future, ready};
 use std::sync::Arc;
 
-use crate::lifecycle::handle::{Handle, Living};
+use crate::lifecycle::monitor::{Down, Exit};
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
 use crate::runtime::this::This;
@@ -55,55 +54,3 @@ pub trait Life: Interface {
         if exit.reason.is_wanted() { Ok(()) } else { Err(Reason::Linked(Arc::new(exit.reason))) }
     }
 }
-
-/// The number of a monitor; no two of a process are the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Monitor(pub(crate) u64);
-
-/// A monitored actor has ended.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Down {
-    /// Which monitor it was.
-    pub monitor: Monitor,
-    /// Who has ended.
-    pub actor: Handle,
-    /// Why.
-    pub reason: Reason,
-}
-
-impl Down {
-    pub(crate) fn new(number: u64, actor: &Arc<dyn Living>, reason: &Reason) -> Down {
-        let actor = Handle::new(actor.clone());
-        Down { monitor: Monitor(number), actor, reason: reason.clone() }
-    }
-}
-
-/// A linked actor has ended.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Exit {
-    /// Who has ended.
-    pub actor: Handle,
-    /// Why.
-    pub reason: Reason,
-}
-
-impl Exit {
-    pub(crate) fn new(actor: &Arc<dyn Living>, reason: &Reason) -> Exit {
-        Exit { actor: Handle::new(actor.clone()), reason: reason.clone() }
-    }
-}
-
-/// More watchers or links than an actor may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TooManyWatchers;
-
-impl fmt::Display for TooManyWatchers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let most = crate::limits::WATCHERS_MAX;
-        write!(f, "the actor is watched by {most} others already: let one watch for all of them")
-    }
-}
-
-impl std::error::Error for TooManyWatchers {}

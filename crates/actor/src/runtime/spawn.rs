@@ -9,13 +9,13 @@ use tokio::sync::oneshot;
 
 use crate::lifecycle::handle::Living;
 use crate::mailbox::Mailbox;
-use crate::options::{ActorOptions, Runs};
+use crate::options::{ActorOptions, Manner, Runs};
 use crate::reason::Reason;
-use crate::reference::interface::Actor;
 use crate::reference::{Local, Ref};
-use crate::runtime::worker::{Begun, Manner, Worker};
+use crate::runtime::actor::Actor;
+use crate::runtime::of_actor::OfActor;
+use crate::runtime::worker::{Begun, Worker};
 use crate::scheduler::{AtHand, Crew, Live};
-use crate::turn::OfActor;
 
 /// Starts `actor`; it may be sent to before it has begun.
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {

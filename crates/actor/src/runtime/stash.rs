@@ -5,51 +5,18 @@
 //! before mail that waits. What is kept lies in the mailbox, which has a place for it from the first
 //! call on; what is to be handled again lies with the worker.
 
-use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt;
 
 use crate::call::Call;
 use crate::error::CallErrorKind;
-use crate::letters::{Loss, Origin};
 use crate::lifecycle::control::Order;
 use crate::lifecycle::handle::Living;
 use crate::limits::STASH_CALLS_MAX;
+use crate::mailbox::stash::Stashed;
 use crate::reference::interface::Interface;
-use crate::reply::Reply;
 use crate::reply::owed::Owed;
 use crate::runtime::this::This;
-
-/// A call that was put aside. Dropped, it was not handled: its asker hears so.
-pub(crate) struct Stashed<M> {
-    pub(crate) call: Option<(M, Reply<'static>)>,
-    pub(crate) origin: Origin<M>,
-}
-
-impl<M> Stashed<M> {
-    /// The call, to be handled; `None` when its asker has gone away meanwhile.
-    pub(crate) fn begin(mut self) -> Option<(M, Reply<'static>, Origin<M>)> {
-        let (message, mut reply) = self.call.take()?;
-        if reply.is_called_off() {
-            reply.end();
-            return None;
-        }
-        Some((message, reply, self.origin))
-    }
-}
-
-impl<M> Drop for Stashed<M> {
-    fn drop(&mut self) {
-        let Some((message, mut reply)) = self.call.take() else { return };
-        match reply.is_wanted() {
-            true => reply.fail(CallErrorKind::ActorStopped, ""),
-            false => self.origin.lost(Loss::Ended, &message),
-        }
-    }
-}
-
-/// The calls that an actor has put aside.
-pub(crate) type Stash<M> = VecDeque<Stashed<M>>;
 
 /// A call that was not put aside, and who waits for its answer.
 pub struct NotStashed<M, R> {

@@ -1,6 +1,5 @@
 //! An actor, as it sees itself.
 
-use std::cell::RefCell;
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
@@ -10,44 +9,15 @@ use tokio::task::AbortHandle;
 
 use crate::error::{CallError, CallErrorKind};
 use crate::lifecycle::control::{Order, Watcher, Whom};
-use crate::lifecycle::handle::{Handle, Living, fresh_number, visit_state};
+use crate::lifecycle::current::own;
+use crate::lifecycle::handle::{Handle, Living, fresh_number};
+use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
+use crate::reference::alive::visit_state;
 use crate::reference::interface::Interface;
 use crate::reference::{Local, Ref};
-use crate::runtime::life::{Down, Exit, Monitor, TooManyWatchers};
 use crate::turn::{self, in_turns};
-
-/// The mailbox of the actor that this thread polls.
-pub(crate) type Own = Arc<dyn Living>;
-
-thread_local! {
-    static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
-}
-
-/// The actor that this thread polls.
-pub(crate) fn own() -> Option<Own> {
-    OWN.with(|place| place.borrow().clone())
-}
-
-/// While it is there, this thread polls the actor that `own` belongs to.
-pub(crate) struct Entered<'a> {
-    own: &'a mut Option<Own>,
-    before: Option<Own>,
-}
-
-/// The actor takes its thread.
-pub(crate) fn enter(own: &mut Option<Own>) -> Entered<'_> {
-    let before = OWN.with(|place| std::mem::replace(&mut *place.borrow_mut(), own.take()));
-    Entered { own, before }
-}
-
-impl Drop for Entered<'_> {
-    fn drop(&mut self) {
-        let before = self.before.take();
-        *self.own = OWN.with(|place| std::mem::replace(&mut *place.borrow_mut(), before));
-    }
-}
 
 /// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
 /// argument of the call.

@@ -39,7 +39,7 @@ use runner::Runner;
 pub(crate) use standing::After;
 pub(crate) use standing::Standing;
 
-use crate::mailbox::mails::Asker;
+use crate::reply::Asker;
 
 /// What a crew runs.
 pub(crate) trait Live: Future<Output = ()> + Unpin + Send + 'static {

@@ -5,14 +5,11 @@
 //! whether the poll is ready, pending or unwinding; so no message waits in a thread that the actor
 //! has left, and the order of an actor's messages is the order of its turns.
 
+pub(crate) mod staged;
+
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll};
-
-use crate::reference::stage;
-use crate::runtime::this::{self, Own};
-use crate::scheduler::{AtHand, Live};
+use std::pin::pin;
 
 /// What must be done when the outermost turn of this thread ends.
 pub type AtEnd = fn();
@@ -93,11 +90,11 @@ impl Drop for Turn {
         IN_HANDLER.set(self.handler_before);
         let depth = DEPTH.get() - 1;
         if depth == 0 {
-            stage::publish_all();
+            staged::publish_all();
             // Still inside while publishing: what publishing itself sends is published as well.
             while let Some(publish) = AT_END.take() {
                 publish();
-                stage::publish_all();
+                staged::publish_all();
             }
         }
         DEPTH.set(depth);
@@ -112,39 +109,6 @@ pub async fn in_turns<F: Future>(future: F) -> F::Output {
         future.as_mut().poll(context)
     })
     .await
-}
-
-/// Runs the actor that a mailbox belongs to in turns. By hand, because an `async` block would hold
-/// its future twice.
-pub(crate) struct OfActor<F> {
-    own: Option<Own>,
-    future: F,
-}
-
-impl<F> OfActor<F> {
-    pub(crate) fn new(own: Own, future: F) -> OfActor<F> {
-        OfActor { own: Some(own), future }
-    }
-}
-
-impl<F: Future + Unpin> Future for OfActor<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = &mut *self;
-        // The turn is over first: what it publishes is the actor's still.
-        let _entered = this::enter(&mut this.own);
-        let _turn = open(true);
-        Pin::new(&mut this.future).poll(context)
-    }
-}
-
-impl<F: Live> Live for OfActor<F> {
-    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut AtHand<'_>) -> Poll<()> {
-        let _entered = this::enter(&mut self.own);
-        let _turn = open(true);
-        self.future.poll_call(context, call)
-    }
 }
 
 #[cfg(test)]

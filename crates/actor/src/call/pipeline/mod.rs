@@ -19,37 +19,9 @@ use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;
 use crate::reference::at_hand::{self, Borrower};
 use crate::reference::interface::Interface;
-use crate::reference::{Attempt, Place, Ref, send};
+use crate::reference::route::{Asks, Attempt};
+use crate::reference::{Place, Ref, send};
 use crate::reply::one_shot::OneShot;
-
-/// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
-/// no answer yet.
-pub trait Asks<I: Interface>: Send {
-    /// Sends ask `number`; they are counted from 0 on. With a waker the sender is parked when there
-    /// is no room.
-    fn ask(
-        &mut self,
-        number: u64,
-        message: &mut Option<I::Message>,
-        ticket: &mut Ticket,
-        waker: Option<&Waker>,
-    ) -> Attempt<()>;
-
-    /// Moves the answers that have come, from that of ask `next` on, to `into`, which is empty; at
-    /// least one. Flushes what waits if there is none. An error is that of ask `next` alone.
-    fn poll_answers(
-        &mut self,
-        next: u64,
-        into: &mut Answers,
-        waker: &Waker,
-    ) -> Poll<Result<(), CallError>>;
-
-    /// The asker goes away, after so many asks.
-    fn leave(&mut self, asked: u64);
-
-    /// Who this is when it borrows the run at hand.
-    fn borrower(&self) -> Borrower;
-}
 
 /// Many asks of one actor under way at once.
 ///
@@ -74,6 +46,17 @@ pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
 enum Way<I: Interface, R> {
     Here(VecDeque<Arc<OneShot<R>>>),
     There { asks: Box<dyn Asks<I>>, borrower: Borrower, answers: Answers },
+}
+
+impl<I: Interface> Ref<I> {
+    /// A way for many asks at once, up to `most`; see [`Pipeline`]. To another process it has 2,097,152
+    /// places at most; the session holds 65,536 more for other pipelines, and for asks without one.
+    ///
+    /// # Errors
+    /// `Overloaded` when the session has no room for any; whatever a call would meet.
+    pub fn pipeline<R: Answerable, C>(&self, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
+        Pipeline::new(self, most)
+    }
 }
 
 impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {

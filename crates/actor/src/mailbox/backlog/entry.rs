@@ -7,8 +7,9 @@ use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
-use crate::mailbox::mails::{Asker, Mails};
+use crate::mailbox::mails::Mails;
 use crate::options::WhenFull;
+use crate::reply::Asker;
 
 impl<M> Backlog<M> {
     /// True when the mailbox must list the queue.

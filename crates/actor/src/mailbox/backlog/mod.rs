@@ -18,8 +18,8 @@ use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::chunks::Chunks;
 use crate::mailbox::backlog::parked::{Parked, Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
-use crate::mailbox::mails::Asker;
 use crate::options::WhenFull;
+use crate::reply::Asker;
 
 /// What a push came to.
 pub(crate) enum Pushed {

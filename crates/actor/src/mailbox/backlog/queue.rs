@@ -14,8 +14,8 @@ use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
-use crate::mailbox::mails::Asker;
 use crate::options::WhenFull;
+use crate::reply::Asker;
 use crate::sync::{Mutex, MutexGuard};
 
 /// One queue.

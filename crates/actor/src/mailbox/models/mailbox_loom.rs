@@ -19,12 +19,11 @@ use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::mailbox::lists::Source;
-use crate::mailbox::mails::Asker;
 use crate::mailbox::{Mailbox, Next};
+use crate::message::Message;
 use crate::options::WhenFull;
 use crate::reason::Reason;
-use crate::reference::interface::Message;
-use crate::reply::LocalReply;
+use crate::reply::{Asker, LocalReply};
 use crate::schema::Schema;
 
 /// Times that a thread is interrupted where it need not wait: loom's own advice, and what keeps all

@@ -18,12 +18,12 @@ use crate::lifecycle::handle::Living;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mails::{Asker, Mails};
+use crate::mailbox::mails::Mails;
 use crate::mailbox::{Mailbox, Next, Taken};
+use crate::message::Message;
 use crate::options::WhenFull;
 use crate::reason::Reason;
-use crate::reference::interface::Message;
-use crate::reply::LocalReply;
+use crate::reply::{Asker, LocalReply};
 use crate::schema::Schema;
 
 /// Histories of each kind.

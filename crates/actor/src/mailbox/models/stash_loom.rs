@@ -8,9 +8,9 @@ use crate::error::CallErrorKind;
 use crate::lifecycle::handle::Living;
 use crate::mailbox::Mailbox;
 use crate::mailbox::models::mailbox_loom::{Heard, Number, mailbox, model};
+use crate::mailbox::stash::Stashed;
 use crate::reason::Reason;
 use crate::reply::{Reply, ReplySlot};
-use crate::runtime::stash::Stashed;
 
 fn asked(mailbox: &Mailbox<Number>, number: u8, heard: &Arc<Heard>) -> Option<Stashed<Number>> {
     let reply = Reply::new(ReplySlot::Local(heard.clone()), None);

@@ -7,12 +7,12 @@ use crate::lifecycle::handle::Living;
 use crate::limits::URGENT_CALLS_MAX;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mails::Asker;
 use crate::mailbox::models::mailbox_loom::{
     Heard, Number, handle, holder, mailbox, model, push, wait,
 };
 use crate::mailbox::{Mailbox, Next};
 use crate::reason::Reason;
+use crate::reply::Asker;
 
 fn push_urgent(mailbox: &Mailbox<Number>, number: u8, asker: Asker) -> Pushed {
     mailbox.push_urgent(&mut Some(Number(number)), asker, &mut Ticket::default(), None)

@@ -8,11 +8,11 @@ use crate::lifecycle::control::Control;
 use crate::lifecycle::handle::Living;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::lists::{Source, Whose};
-use crate::mailbox::mails::Asker;
 use crate::mailbox::{Mailbox, refuse};
+use crate::message::Message;
 use crate::reason::Reason;
-use crate::reference::interface::{self, Actor, Message};
-use crate::reply::{Gathered, Reply, ReplySlot};
+use crate::reply::{Asker, Gathered, Reply, ReplySlot};
+use crate::runtime::actor::{Actor, Handled};
 #[cfg(feature = "testing")]
 use crate::runtime::run::one_by_one::OneByOne;
 use crate::runtime::run::spans::{Spanned, Spans};
@@ -200,14 +200,12 @@ pub(crate) fn handle_one<A: Actor>(
     }));
     let left = || Unhandled::none(mailbox.origin_of(&Source::Local));
     match handled {
-        Ok(interface::Handled::Done) => {
+        Ok(Handled::Done) => {
             reply.end();
             None
         }
-        Ok(interface::Handled::Later(message)) => {
-            Some(End::Later(message, reply.take_owned(), left()))
-        }
-        Ok(interface::Handled::SideBySide(message)) => {
+        Ok(Handled::Later(message)) => Some(End::Later(message, reply.take_owned(), left())),
+        Ok(Handled::SideBySide(message)) => {
             let (owner, left) = (None, left());
             let (reply, origin) = (reply.take_owned(), left.origin);
             Some(End::SideBySide(Call { message, reply, owner, origin }, left))
@@ -221,14 +219,14 @@ pub(crate) fn handle_one<A: Actor>(
 }
 
 /// Why a run stands still, or why its actor ends.
-type Handled<M> = Result<Pause<M>, Reason>;
+type PauseResult<M> = Result<Pause<M>, Reason>;
 
 fn handle_run<A: Actor>(
     actor: &mut A,
     mut run: Run<'_, A, impl run::Source<A>>,
     control: &Control,
     reply: &mut Reply<'_>,
-) -> (Handled<A::Message>, Left<A::Message>) {
+) -> (PauseResult<A::Message>, Left<A::Message>) {
     let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
     // Here, because the turn may end next.
     reply.hand_over();

@@ -22,9 +22,9 @@ use crate::mailbox::backlog::chunk::Frames;
 use crate::mailbox::lists::Whose;
 use crate::mailbox::mails::{Mails, Taking};
 use crate::mailbox::{refuse_askers, refuse_calls};
-use crate::reference::interface::{Actor, Handled};
-use crate::reference::lane::LaneOwner;
+use crate::reply::owner::LaneOwner;
 use crate::reply::{LocalReply, Reply, ReplySlot};
+use crate::runtime::actor::{Actor, Handled};
 
 /// Why a run stands still.
 pub(crate) enum Pause<M> {

@@ -7,8 +7,8 @@
 use crate::lifecycle::control::Control;
 use crate::mailbox::lists::Whose;
 use crate::mailbox::mails::Taking;
-use crate::reference::interface::{Actor, Handled};
 use crate::reply::{Reply, ReplySlot};
+use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::run::{Left, Pause, Source, is_gone};
 
 /// Calls of local senders.

@@ -10,8 +10,10 @@ use wigwag_wire::Reader;
 use crate::lifecycle::control::Control;
 use crate::mailbox::lists::Whose;
 use crate::mailbox::mails::Taking;
-use crate::reference::interface::{Actor, Handled, Interface, Message};
+use crate::message::Message;
+use crate::reference::interface::Interface;
 use crate::reply::{Reply, ReplySlot};
+use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::run::{Arrived, Left, Pause, Source, is_gone};
 use crate::schema::Schema;
 
@@ -26,7 +28,7 @@ impl Spans {
     /// The span of a call of that method.
     pub(crate) fn of(self, method: u32) -> Span {
         let (actor, method) = (self.schema.name, self.schema.method_name(method));
-        tracing::info_span!("call", actor, method, number = self.number)
+        tracing::info_span!(target: "wigwag_actor::spans", "call", actor, method, number = self.number)
     }
 }
 

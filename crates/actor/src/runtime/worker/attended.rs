@@ -13,8 +13,8 @@ use crate::lifecycle::control::Control;
 use crate::lifecycle::handle::Living;
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
-use crate::reference::interface::Actor;
 use crate::reply::{Reply, ending};
+use crate::runtime::actor::Actor;
 use crate::runtime::run::handling::{End, Unhandled, handle_chunk};
 use crate::runtime::run::spans::{self, Spans};
 

@@ -4,11 +4,11 @@ use super::Worker;
 use super::attended::{caught, finish};
 use crate::error::CallErrorKind;
 use crate::lifecycle::handle::Living;
-use crate::reference::interface::{Actor, Handled};
+use crate::mailbox::stash::Stashed;
+use crate::runtime::actor::{Actor, Handled};
 use crate::runtime::run::handling::{End, Unhandled, handle_chunk};
 use crate::runtime::run::spans;
 use crate::runtime::side_by_side::Call;
-use crate::runtime::stash::Stashed;
 
 impl<A: Actor> Worker<A> {
     /// Handles a call that had been put aside, unless control mail goes before it. False when there is

@@ -21,14 +21,16 @@ use std::task::{Context, Poll, ready};
 use attended::{attended, is_known, report};
 
 use crate::lifecycle::handle::Living;
+use crate::mailbox::stash::Stash;
 use crate::mailbox::{Mailbox, Next};
+use crate::options::Manner;
 use crate::reason::Reason;
-use crate::reference::interface::{Actor, Interface};
+use crate::reference::interface::Interface;
 use crate::reply::{Gathered, ending};
+use crate::runtime::actor::Actor;
 use crate::runtime::run::handling::{Unhandled, handle_one};
 use crate::runtime::run::spans::Spans;
 use crate::runtime::side_by_side::{Call, SideBySide};
-use crate::runtime::stash::Stash;
 use crate::runtime::this::This;
 use crate::scheduler::{AtHand, turn_runs_max};
 
@@ -43,13 +45,6 @@ pub(crate) struct Worker<A: Actor> {
     begun: Option<Begun>,
     /// What few actors have.
     apart: Option<Box<Apart<A::Message>>>,
-}
-
-/// How an actor runs, of what its options say.
-#[derive(Clone, Copy)]
-pub(crate) struct Manner {
-    pub(crate) side_by_side: usize,
-    pub(crate) spans: bool,
 }
 
 /// What few actors have.

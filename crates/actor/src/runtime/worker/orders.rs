@@ -9,9 +9,9 @@ use super::{Stage, Worker};
 use crate::lifecycle::control::Order;
 use crate::lifecycle::handle::Living;
 use crate::mailbox::Mailbox;
+use crate::mailbox::stash::Stash;
 use crate::reason::Reason;
-use crate::reference::interface::Actor;
-use crate::runtime::stash::Stash;
+use crate::runtime::actor::Actor;
 use crate::runtime::this::{This, untie};
 
 impl<A: Actor> Worker<A> {

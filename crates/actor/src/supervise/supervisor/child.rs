@@ -18,7 +18,7 @@ use crate::limits::{CHILD_SHUTDOWN, CHILD_START};
 use crate::mailbox::Mailbox;
 use crate::options::ActorOptions;
 use crate::reason::Reason;
-use crate::reference::interface::Actor;
+use crate::runtime::actor::Actor;
 use crate::runtime::spawn::{Seat, open, run};
 use crate::runtime::this::This;
 

@@ -11,9 +11,9 @@ use super::message::{News, SupervisorError};
 use super::{Strategy, Supervisor};
 use crate::here::Here;
 use crate::lifecycle::handle::Handle;
+use crate::lifecycle::monitor::Down;
 use crate::reason::Reason;
 use crate::reply::Reply;
-use crate::runtime::life::Down;
 use crate::runtime::this::This;
 
 type Answer<T> = Here<Result<T, SupervisorError>>;

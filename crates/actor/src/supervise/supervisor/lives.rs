@@ -11,10 +11,11 @@ use tokio::sync::oneshot;
 use super::child::{Boss, Verdict};
 use super::message::News;
 use crate::lifecycle::handle::Living;
+use crate::options::Manner;
 use crate::reason::Reason;
-use crate::reference::interface::Actor;
+use crate::runtime::actor::Actor;
 use crate::runtime::spawn::Seat;
-use crate::runtime::worker::{Begun, Manner, Worker};
+use crate::runtime::worker::{Begun, Worker};
 use crate::scheduler::{AtHand, Live};
 
 /// The result of a start, for whoever waits for it.

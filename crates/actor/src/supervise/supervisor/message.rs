@@ -14,9 +14,10 @@ use crate::error::AskError;
 use crate::here::Here;
 use crate::lifecycle::handle::Handle;
 use crate::limits::CHILDREN_MAX;
+use crate::message::Message;
 use crate::reason::Reason;
 use crate::reference::Ref;
-use crate::reference::interface::{Actor, Message};
+use crate::runtime::actor::Actor;
 use crate::schema::FIRST_METHOD;
 
 /// What callers ask of a supervisor; the methods of [`SupervisorRef`] make them.

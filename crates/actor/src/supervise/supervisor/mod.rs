@@ -26,11 +26,13 @@ use self::kid::{Kid, State};
 use self::message::News;
 use self::restarts::{BackOff, Intensity};
 use crate::here::Here;
+use crate::lifecycle::monitor::Down;
 use crate::limits::{CHILDREN_MAX, RESTARTS_MOST, RESTARTS_WITHIN};
 use crate::reason::Reason;
-use crate::reference::interface::{Actor, Handled, Interface};
+use crate::reference::interface::Interface;
 use crate::reply::Reply;
-use crate::runtime::life::{Down, Life};
+use crate::runtime::actor::{Actor, Handled};
+use crate::runtime::life::Life;
 use crate::runtime::this::This;
 use crate::schema::Schema;
 
