@@ -65,7 +65,7 @@ pub use reference::interface::Interface;
 pub use reference::lane::{Exported, Lane};
 pub use reference::replace::ReplaceError;
 pub use reference::route::{Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
-pub use reference::watch::Watch;
+pub use reference::spin::SpinPolicy;
 pub use registry::NameError;
 pub use reply::Reply;
 pub use reply::items::{NotSent, Unwanted, Yield};

@@ -62,7 +62,7 @@ pub enum Runs {
 
 /// How an actor runs, of what its options say.
 #[derive(Clone, Copy)]
-pub(crate) struct Manner {
+pub(crate) struct RunConfig {
     pub(crate) side_by_side: usize,
     pub(crate) spans: bool,
 }
@@ -96,8 +96,8 @@ impl ActorOptions {
         self
     }
 
-    pub(crate) fn manner(&self) -> Manner {
-        Manner { side_by_side: self.side_by_side, spans: self.spans }
+    pub(crate) fn run_config(&self) -> RunConfig {
+        RunConfig { side_by_side: self.side_by_side, spans: self.spans }
     }
 
     /// The same options for an actor that runs on `runtime`.

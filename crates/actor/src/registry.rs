@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::lifecycle::control::{Watcher, Whom};
+use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
 use crate::reference::alive::Alive;
@@ -135,9 +135,11 @@ where
     }
     // Under the lock: the end finds the name, or the name finds the end.
     let freed = name.to_owned();
-    let watcher =
-        Watcher { number: watch, whom: Whom::Frees(Box::new(move || free(&freed, watch))) };
-    match handle.living().control().watch(watcher) {
+    let watcher = Watcher {
+        number: watch,
+        kind: WatcherKind::Cleanup(Box::new(move || free(&freed, watch))),
+    };
+    match handle.actor_cell().control().watch(watcher) {
         Ok(None) => {}
         Ok(Some(_)) => return Err(NameError::Ended),
         Err(_) => return Err(NameError::TooManyWatchers),
@@ -163,7 +165,7 @@ fn free(name: &str, watch: u64) {
 /// Takes a name back; the actor that had it is given. `None`: nobody had it.
 pub fn unregister(name: &str) -> Option<Handle> {
     let entry = names().remove(name)?;
-    entry.handle.living().control().unwatch(entry.watch);
+    entry.handle.actor_cell().control().unwatch(entry.watch);
     Some(entry.handle).filter(|handle| !handle.is_ended())
 }
 
@@ -213,6 +215,6 @@ pub async fn wait_for<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
 /// All names of living actors, sorted.
 pub fn registered() -> Vec<String> {
     let names = names();
-    let living = names.iter().filter(|(_, entry)| !entry.handle.is_ended());
-    living.map(|(name, _)| name.to_string()).collect()
+    let actor_cell = names.iter().filter(|(_, entry)| !entry.handle.is_ended());
+    actor_cell.map(|(name, _)| name.to_string()).collect()
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
-use wigwag_actor::limits::ANSWER_WATCH;
+use wigwag_actor::limits::ANSWER_SPIN_MAX;
 use wigwag_actor::{Interface, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_link::resume::{Ticket, Tickets};
@@ -115,7 +115,7 @@ impl Node {
             strangers: Strangers::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
-            watch: Mutex::new(ANSWER_WATCH),
+            watch: Mutex::new(ANSWER_SPIN_MAX),
         };
         let node = Node { inner: Arc::new(inner) };
         runtime::remember(&node.inner);

@@ -9,18 +9,18 @@ use std::time::Duration;
 
 use wigwag_wire::{DecodeError, Reader};
 
-use crate::call::circle::{self, Circle, Waits};
-use crate::call::{Answerable, Limit, refused};
+use crate::call::cycle::{self, CallCycle, WaitGuard};
+use crate::call::{Answerable, TimeLimit, refused};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::{Attempt, SMALL_REPLY_BYTES, Slot};
-use crate::reference::watch::Watching;
-use crate::reference::{Local, Place, Ref, send, stage};
+use crate::reference::spin::Spin;
+use crate::reference::{LocalRef, Place, Ref, local_batch, send};
 use crate::reply::LocalReply;
-use crate::reply::one_shot::{OneShot, Outcome};
-use crate::scheduler::{self, AtHand, AtOnce};
+use crate::reply::one_shot::{OneShot, ReplyOutcome};
+use crate::scheduler::{self, DirectCall, InlineRun};
 use crate::turn;
 
 /// An ask: waits for room, then for the reply.
@@ -29,23 +29,23 @@ pub struct Ask<'a, I: Interface, R: Answerable> {
     target: &'a Ref<I>,
     message: Option<I::Message>,
     ticket: Ticket,
-    limit: Limit,
+    limit: TimeLimit,
     answer: Option<Answer<'a, I, R>>,
-    watching: Option<Watching<'a>>,
+    spin: Option<Spin<'a>>,
     /// Says that the actor that asks waits.
-    waits: Option<Waits>,
+    waits: Option<WaitGuard>,
 }
 
 impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     #[inline]
-    pub(crate) fn new(target: &'a Ref<I>, message: I::Message, limit: Limit) -> Ask<'a, I, R> {
+    pub(crate) fn new(target: &'a Ref<I>, message: I::Message, limit: TimeLimit) -> Ask<'a, I, R> {
         Ask {
             target,
             message: Some(message),
             ticket: Ticket::default(),
             limit,
             answer: None,
-            watching: None,
+            spin: None,
             waits: None,
         }
     }
@@ -112,22 +112,22 @@ impl<'a, I: Interface, R: Answerable> Ask<'a, I, R> {
     }
 
     /// The first poll in a handler: an ask that would wait for itself is refused.
-    fn check_circle(&mut self) -> Result<(), CallError> {
+    fn check_cycle(&mut self) -> Result<(), CallError> {
         let Place::Local(local) = &self.target.place else { return Ok(()) };
-        let target: Arc<dyn Living> = local.mailbox.clone();
-        match circle::begin(&target) {
+        let target: Arc<dyn AnyActor> = local.mailbox.clone();
+        match cycle::begin_wait(&target) {
             Ok(waits) => {
                 self.waits = waits;
                 Ok(())
             }
-            Err(Circle) => Err(CallError::new(CallErrorKind::CallCycle, self.target.target())),
+            Err(CallCycle) => Err(CallError::new(CallErrorKind::CallCycle, self.target.target())),
         }
     }
 
     /// An answer from elsewhere is looked for before the thread sleeps.
-    fn watch(&self) -> Option<Watching<'a>> {
+    fn begin_spin(&self) -> Option<Spin<'a>> {
         match &self.target.place {
-            Place::Remote(route, _) => route.watch().begin(),
+            Place::Remote(route, _) => route.spin_policy().begin(),
             Place::Local(_) => None,
         }
     }
@@ -152,14 +152,14 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
         if this.answer.is_none() {
             if turn::is_handler()
                 && this.waits.is_none()
-                && let Err(error) = this.check_circle()
+                && let Err(error) = this.check_cycle()
             {
                 let refused = refused(this.message.take(), error);
                 return Poll::Ready(Err(AskError::Refused(refused)));
             }
             match ready!(this.poll_send_now(context)) {
                 Ok(answer) => {
-                    this.watching = this.watch();
+                    this.spin = this.begin_spin();
                     this.answer = Some(answer);
                 }
                 Err(error) => {
@@ -172,12 +172,12 @@ impl<I: Interface, R: Answerable> Future for Ask<'_, I, R> {
             return Poll::Pending;
         };
         if let Poll::Ready(outcome) = answer.poll_reply(context.waker()) {
-            if let Some(watching) = this.watching.take() {
-                watching.found();
+            if let Some(spin) = this.spin.take() {
+                spin.found();
             }
             return Poll::Ready(outcome.map_err(AskError::Failed));
         }
-        this.watching.take_if(|watching| !watching.again(context));
+        this.spin.take_if(|spin| !spin.again(context));
         this.limit.poll(context).map(|kind| {
             this.answer = None;
             Err(AskError::Failed(CallError::new(kind, this.target.target())))
@@ -198,39 +198,39 @@ impl<I: Interface, R: Answerable> Drop for Ask<'_, I, R> {
 #[must_use = "dropping an answer cancels the ask"]
 pub struct Answer<'a, I: Interface, R: Answerable> {
     target: &'a Ref<I>,
-    place: Waiting<R>,
+    place: AnswerPlace<R>,
     reply: PhantomData<fn() -> R>,
 }
 
-enum Waiting<R> {
-    Here(Arc<OneShot<R>>),
-    There(Slot),
-    Over,
+enum AnswerPlace<R> {
+    Local(Arc<OneShot<R>>),
+    Remote(Slot),
+    Done,
 }
 
 impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     /// The answer that comes to `place`, of an actor of this process.
-    pub(crate) fn here(target: &'a Ref<I>, place: Arc<OneShot<R>>) -> Answer<'a, I, R> {
-        Answer { target, place: Waiting::Here(place), reply: PhantomData }
+    pub(crate) fn local(target: &'a Ref<I>, place: Arc<OneShot<R>>) -> Answer<'a, I, R> {
+        Answer { target, place: AnswerPlace::Local(place), reply: PhantomData }
     }
 
     /// Sends the ask to an actor of this process, or, if the actor sleeps, has it answer at once.
     #[inline(always)]
     fn ask_now(
         target: &'a Ref<I>,
-        local: &Local<I>,
+        local: &LocalRef<I>,
         message: &mut Option<I::Message>,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<Answer<'a, I, R>> {
-        stage::publish_to(local);
+        local_batch::publish_to(local);
         let place = OneShot::fresh();
         let mut asker = Some(place.clone() as Arc<dyn LocalReply>);
         let sent = match local.push_or_find_asleep(message, &mut asker, ticket, waker) {
             Ok(sent) => sent,
             Err(actor) => {
-                if let Some(actor) = AtOnce::begin(actor) {
-                    actor.run(&mut AtHand { message, asker: &mut asker });
+                if let Some(actor) = InlineRun::begin(actor) {
+                    actor.run(&mut DirectCall { message, asker: &mut asker });
                 }
                 match message {
                     Some(_) => local.push(message, asker, ticket, waker),
@@ -239,7 +239,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
             }
         };
         match sent {
-            Attempt::Sent(()) => Attempt::Sent(Answer::here(target, place)),
+            Attempt::Sent(()) => Attempt::Sent(Answer::local(target, place)),
             Attempt::Full => Attempt::Full,
             Attempt::Failed(error) => Attempt::Failed(error),
         }
@@ -258,7 +258,7 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     ) -> Attempt<Answer<'a, I, R>> {
         let sent = match &target.place {
             Place::Remote(route, _) => match route.ask(message, ticket, waker, now) {
-                Attempt::Sent(slot) => Attempt::Sent(Waiting::There(slot)),
+                Attempt::Sent(slot) => Attempt::Sent(AnswerPlace::Remote(slot)),
                 Attempt::Full => Attempt::Full,
                 Attempt::Failed(error) => Attempt::Failed(error),
             },
@@ -266,13 +266,13 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
                 let place = OneShot::fresh();
                 let asker = Some(place.clone() as Arc<dyn LocalReply>);
                 let pushed = if now {
-                    stage::publish_to(local);
+                    local_batch::publish_to(local);
                     local.push(message, asker, ticket, waker)
                 } else {
                     send(local, message, asker, ticket, waker)
                 };
                 match pushed {
-                    Attempt::Sent(()) => Attempt::Sent(Waiting::Here(place)),
+                    Attempt::Sent(()) => Attempt::Sent(AnswerPlace::Local(place)),
                     Attempt::Full => Attempt::Full,
                     Attempt::Failed(error) => Attempt::Failed(error),
                 }
@@ -288,9 +288,9 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     /// Nobody waits for the answer any more, and the call is to be handled all the same.
     pub(crate) fn disown(mut self) {
         // An actor of another process is not told of anybody who goes away.
-        if let Waiting::Here(place) = &self.place {
+        if let AnswerPlace::Local(place) = &self.place {
             place.disown();
-            self.place = Waiting::Over;
+            self.place = AnswerPlace::Done;
         }
     }
 
@@ -298,10 +298,12 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     /// stays out of the way.
     #[inline(always)]
     fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
-        if let (Waiting::There(slot), Place::Remote(route, _)) = (&self.place, &self.target.place) {
+        if let (AnswerPlace::Remote(slot), Place::Remote(route, _)) =
+            (&self.place, &self.target.place)
+        {
             let mut small = [0; SMALL_REPLY_BYTES];
             if let Some(length) = route.take_reply(*slot, &mut small) {
-                self.place = Waiting::Over;
+                self.place = AnswerPlace::Done;
                 return Poll::Ready(match R::decode(&mut Reader::new(&small[..length])) {
                     Ok(value) => Ok(value),
                     Err(why) => Err(bad_reply(route.target(), &why)),
@@ -315,26 +317,29 @@ impl<'a, I: Interface, R: Answerable> Answer<'a, I, R> {
     fn poll_slowly(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
         // Most often the answer is there at once, and who has given it is done with the place.
         let outcome = match (&self.place, &self.target.place) {
-            (Waiting::Here(place), _) if Arc::strong_count(place) == 1 => {
-                let Waiting::Here(place) = std::mem::replace(&mut self.place, Waiting::Over) else {
+            (AnswerPlace::Local(place), _) if Arc::strong_count(place) == 1 => {
+                let AnswerPlace::Local(place) =
+                    std::mem::replace(&mut self.place, AnswerPlace::Done)
+                else {
                     unreachable!("matched above")
                 };
-                return Poll::Ready(here(self.target, OneShot::take(place)));
+                return Poll::Ready(local_outcome(self.target, OneShot::take(place)));
             }
-            (Waiting::Here(place), _) => match place.poll(waker) {
+            (AnswerPlace::Local(place), _) => match place.poll(waker) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(outcome) => here(self.target, outcome),
+                Poll::Ready(outcome) => local_outcome(self.target, outcome),
             },
-            (Waiting::There(slot), Place::Remote(route, _)) => match route.poll_reply(*slot, waker)
-            {
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes))
-                    .map_err(|why| bad_reply(route.target(), &why)),
-                Poll::Ready(Err(error)) => Err(error),
-            },
+            (AnswerPlace::Remote(slot), Place::Remote(route, _)) => {
+                match route.poll_reply(*slot, waker) {
+                    Poll::Pending => return Poll::Pending,
+                    Poll::Ready(Ok(bytes)) => R::decode(&mut Reader::new(&bytes))
+                        .map_err(|why| bad_reply(route.target(), &why)),
+                    Poll::Ready(Err(error)) => Err(error),
+                }
+            }
             _ => return Poll::Pending,
         };
-        self.place = Waiting::Over;
+        self.place = AnswerPlace::Done;
         Poll::Ready(outcome)
     }
 }
@@ -354,16 +359,19 @@ impl<I: Interface, R: Answerable> Drop for Answer<'_, I, R> {
     #[inline]
     fn drop(&mut self) {
         match (&self.place, &self.target.place) {
-            (Waiting::Over, _) => {}
-            (Waiting::Here(place), _) => place.abandon(),
-            (Waiting::There(slot), Place::Remote(route, _)) => route.cancel(*slot),
-            (Waiting::There(_), Place::Local(_)) => {}
+            (AnswerPlace::Done, _) => {}
+            (AnswerPlace::Local(place), _) => place.abandon(),
+            (AnswerPlace::Remote(slot), Place::Remote(route, _)) => route.cancel(*slot),
+            (AnswerPlace::Remote(_), Place::Local(_)) => {}
         }
     }
 }
 
 /// What an actor of this process has answered.
-fn here<I: Interface, R>(target: &Ref<I>, outcome: Outcome<R>) -> Result<R, CallError> {
+fn local_outcome<I: Interface, R>(
+    target: &Ref<I>,
+    outcome: ReplyOutcome<R>,
+) -> Result<R, CallError> {
     outcome.map_err(|(kind, detail)| CallError { kind, target: target.target().clone(), detail })
 }
 

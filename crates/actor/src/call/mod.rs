@@ -10,7 +10,7 @@ pub mod receipt;
 pub mod pipeline;
 pub mod streaming;
 pub mod pace;
-mod circle;
+mod cycle;
 pub(crate) mod block;
 
 use std::future::Future;
@@ -100,7 +100,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
             target: self.target,
             message: Some(self.message),
             ticket: Ticket::default(),
-            limit: Limit::new(self.timeout),
+            limit: TimeLimit::new(self.timeout),
         }
     }
 
@@ -140,7 +140,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// default limit; a runtime must have its timers enabled.
     #[inline]
     pub fn ask(self) -> Ask<'a, I, R> {
-        Ask::new(self.target, self.message, Limit::of_ask(self.timeout))
+        Ask::new(self.target, self.message, TimeLimit::of_ask(self.timeout))
     }
 
     /// Sends the message if there is room now; the reply is awaited later. Many answers may be
@@ -208,7 +208,7 @@ pub struct Tell<'a, I: Interface> {
     target: &'a Ref<I>,
     message: Option<I::Message>,
     ticket: Ticket,
-    limit: Limit,
+    limit: TimeLimit,
 }
 
 // Nothing in it is pinned in place: the timer lies in a box of its own.
@@ -264,7 +264,7 @@ impl<I: Interface> Drop for Tell<'_, I> {
 
 /// How long a call may wait. The timer is made when the first wait begins, so a call that finds
 /// room pays nothing for it.
-pub(crate) struct Limit {
+pub(crate) struct TimeLimit {
     /// What the caller has set; the longest there is stands for none.
     limit: Option<Duration>,
     /// It waits for an answer.
@@ -272,7 +272,7 @@ pub(crate) struct Limit {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl Drop for Limit {
+impl Drop for TimeLimit {
     /// Nearly no call has waited: it pays for one comparison.
     #[inline(always)]
     fn drop(&mut self) {
@@ -287,16 +287,16 @@ fn forget_timer(timer: Pin<Box<Sleep>>) {
     drop(timer);
 }
 
-impl Limit {
+impl TimeLimit {
     #[inline]
-    pub(crate) fn new(limit: Option<Duration>) -> Limit {
-        Limit { limit, asks: false, timer: None }
+    pub(crate) fn new(limit: Option<Duration>) -> TimeLimit {
+        TimeLimit { limit, asks: false, timer: None }
     }
 
     /// That of an ask.
     #[inline]
-    pub(crate) fn of_ask(limit: Option<Duration>) -> Limit {
-        Limit { limit, asks: true, timer: None }
+    pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
+        TimeLimit { limit, asks: true, timer: None }
     }
 
     /// `Ready` when the time is over, with the error that says so.

@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::call::ask::{Answer, Ask};
-use crate::call::{Answerable, Call, Limit};
+use crate::call::{Answerable, Call, TimeLimit};
 use crate::error::{CallErrorKind, Refused};
 use crate::reference::interface::Interface;
 
@@ -72,7 +72,8 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// Dropped while it waits for room, the message is not sent. Dropping the receipt changes
     /// nothing: the message is handled all the same.
     pub async fn receipt(self) -> Result<Receipt<'a, I, R>, Refused<I::Message>> {
-        let answer = Ask::new(self.target, self.message, Limit::new(self.timeout)).sent().await?;
+        let answer =
+            Ask::new(self.target, self.message, TimeLimit::new(self.timeout)).sent().await?;
         Ok(Receipt { answer: Some(answer) })
     }
 }

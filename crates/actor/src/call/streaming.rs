@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crate::call::Limit;
-use crate::call::circle::{self, Circle};
+use crate::call::TimeLimit;
+use crate::call::cycle::{self, CallCycle};
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
@@ -42,7 +42,7 @@ pub struct Streaming<I: Interface, T: Send + 'static> {
     flow: Arc<Flow<T>>,
     timeout: Option<Duration>,
     /// Of the wait under way.
-    limit: Limit,
+    limit: TimeLimit,
     over: bool,
 }
 
@@ -55,7 +55,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
             ticket: Ticket::default(),
             flow: Arc::new(Flow::new()),
             timeout: None,
-            limit: Limit::new(None),
+            limit: TimeLimit::new(None),
             over: false,
         }
     }
@@ -72,7 +72,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     /// handler: [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), and then `Overloaded`.
     pub fn timeout(mut self, limit: Duration) -> Streaming<I, T> {
         self.timeout = Some(limit);
-        self.limit = Limit::new(self.timeout);
+        self.limit = TimeLimit::new(self.timeout);
         self
     }
 
@@ -89,7 +89,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     /// With a time limit and outside a tokio runtime, when it has to wait.
     #[expect(clippy::should_implement_trait, reason = "it is that of streams, which wait")]
     pub fn next(&mut self) -> impl Future<Output = Option<Result<T, CallError>>> + Send {
-        self.limit = Limit::new(self.timeout);
+        self.limit = TimeLimit::new(self.timeout);
         poll_fn(|context| self.poll_next(context))
     }
 
@@ -100,7 +100,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         }
         if self.message.is_some() {
             match self.send(context) {
-                Ok(true) => self.limit = Limit::new(self.timeout),
+                Ok(true) => self.limit = TimeLimit::new(self.timeout),
                 Ok(false) => return self.wait(context),
                 Err(error) => return self.end(Some(error)),
             }
@@ -108,7 +108,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         match self.flow.poll_next(context.waker()) {
             Poll::Pending => self.wait(context),
             Poll::Ready(Some(Ok(item))) => {
-                self.limit = Limit::new(self.timeout);
+                self.limit = TimeLimit::new(self.timeout);
                 Poll::Ready(Some(Ok(item)))
             }
             Poll::Ready(Some(Err((kind, detail)))) => {
@@ -131,8 +131,8 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
         };
         if turn::is_handler() && !self.ticket.is_parked() {
             // Who answers need not be the actor's handler, so it is looked at now and not held to.
-            let target: Arc<dyn Living> = local.mailbox.clone();
-            if let Err(Circle) = circle::begin(&target) {
+            let target: Arc<dyn AnyActor> = local.mailbox.clone();
+            if let Err(CallCycle) = cycle::begin_wait(&target) {
                 return Err(CallError::new(CallErrorKind::CallCycle, self.target.target()));
             }
         }
@@ -153,7 +153,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
 
     fn end(&mut self, error: Option<CallError>) -> Poll<Option<Result<T, CallError>>> {
         self.over = true;
-        self.limit = Limit::new(None);
+        self.limit = TimeLimit::new(None);
         self.let_go();
         Poll::Ready(error.map(Err))
     }

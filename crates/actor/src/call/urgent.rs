@@ -13,10 +13,10 @@ use std::time::{Duration, Instant};
 
 use crate::call::ask::Answer;
 use crate::call::block::block_on_until;
-use crate::call::circle::{self, Circle, Waits};
-use crate::call::{Answerable, Call, Limit, full, refused};
+use crate::call::cycle::{self, CallCycle, WaitGuard};
+use crate::call::{Answerable, Call, TimeLimit, full, refused};
 use crate::error::{AskError, CallError, CallErrorKind, Refused};
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::limits::ASK_WAIT_MAX;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::interface::Interface;
@@ -89,7 +89,7 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
             target: self.0.target,
             message: Some(self.0.message),
             ticket: Ticket::default(),
-            limit: Limit::new(self.0.timeout),
+            limit: TimeLimit::new(self.0.timeout),
         }
     }
 
@@ -113,7 +113,7 @@ impl<'a, I: Interface, R> Urgent<'a, I, R> {
 impl<'a, I: Interface, R: Answerable> Urgent<'a, I, R> {
     /// As [`Call::ask`].
     pub fn ask(self) -> UrgentAsk<'a, I, R> {
-        let limit = Limit::of_ask(self.0.timeout);
+        let limit = TimeLimit::of_ask(self.0.timeout);
         let mut sends = self.tell();
         sends.limit = limit;
         UrgentAsk { sends, answer: None, waits: None }
@@ -150,7 +150,7 @@ pub struct UrgentTell<'a, I: Interface> {
     target: &'a Ref<I>,
     message: Option<I::Message>,
     ticket: Ticket,
-    limit: Limit,
+    limit: TimeLimit,
 }
 
 // Nothing in it is pinned in place: the timer lies in a box of its own.
@@ -200,22 +200,22 @@ pub struct UrgentAsk<'a, I: Interface, R: Answerable> {
     sends: UrgentTell<'a, I>,
     answer: Option<Answer<'a, I, R>>,
     /// Says that the actor that asks waits.
-    waits: Option<Waits>,
+    waits: Option<WaitGuard>,
 }
 
 impl<I: Interface, R: Answerable> Unpin for UrgentAsk<'_, I, R> {}
 
 impl<I: Interface, R: Answerable> UrgentAsk<'_, I, R> {
     /// The first poll in a handler: an ask that would wait for itself is refused.
-    fn check_circle(&mut self) -> Result<(), Refused<I::Message>> {
+    fn check_cycle(&mut self) -> Result<(), Refused<I::Message>> {
         let Place::Local(local) = &self.sends.target.place else { return Ok(()) };
-        let target: Arc<dyn Living> = local.mailbox.clone();
-        match circle::begin(&target) {
+        let target: Arc<dyn AnyActor> = local.mailbox.clone();
+        match cycle::begin_wait(&target) {
             Ok(waits) => {
                 self.waits = waits;
                 Ok(())
             }
-            Err(Circle) => Err(self.sends.give_up(CallErrorKind::CallCycle)),
+            Err(CallCycle) => Err(self.sends.give_up(CallErrorKind::CallCycle)),
         }
     }
 
@@ -235,7 +235,7 @@ impl<I: Interface, R: Answerable> Future for UrgentAsk<'_, I, R> {
         if this.answer.is_none() {
             if turn::is_handler()
                 && this.waits.is_none()
-                && let Err(refused) = this.check_circle()
+                && let Err(refused) = this.check_cycle()
             {
                 return Poll::Ready(Err(AskError::Refused(refused)));
             }
@@ -265,7 +265,7 @@ fn send<'a, I: Interface, R: Answerable>(
 ) -> Attempt<Answer<'a, I, R>> {
     let place = Arc::new(OneShot::new());
     match push(target, message, Some(place.clone()), ticket, waker) {
-        Attempt::Sent(()) => Attempt::Sent(Answer::here(target, place)),
+        Attempt::Sent(()) => Attempt::Sent(Answer::local(target, place)),
         Attempt::Full => Attempt::Full,
         Attempt::Failed(error) => Attempt::Failed(error),
     }

@@ -18,7 +18,7 @@ pub use changes::{Change, ChangeKind, Changes, Snapshot};
 pub use error::GroupError;
 
 use crate::call::Call;
-use crate::lifecycle::control::{Watcher, Whom};
+use crate::lifecycle::control::{Watcher, WatcherKind};
 use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::limits::{CHANGES_MAX, MEMBERSHIPS_MAX, SUBSCRIPTIONS_MAX};
 use crate::reference::alive::Alive;
@@ -26,7 +26,7 @@ use crate::reference::interface::Interface;
 
 /// A scope: groups of actors with interface `I`, apart from those of all other scopes. Clones are the
 /// same scope.
-pub struct Groups<I: Interface>(Arc<Mutex<State<I>>>);
+pub struct Groups<I: Interface>(Arc<Mutex<GroupsState<I>>>);
 
 /// What became of a call to all members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,19 +37,19 @@ pub struct Told {
     pub refused: usize,
 }
 
-struct Member<I: Interface> {
+struct GroupMember<I: Interface> {
     handle: Handle,
     reference: I::Ref,
 }
 
-impl<I: Interface> Clone for Member<I> {
-    fn clone(&self) -> Member<I> {
-        Member { handle: self.handle.clone(), reference: self.reference.clone() }
+impl<I: Interface> Clone for GroupMember<I> {
+    fn clone(&self) -> GroupMember<I> {
+        GroupMember { handle: self.handle.clone(), reference: self.reference.clone() }
     }
 }
 
 /// An actor that is in groups.
-struct Joined {
+struct Membership {
     /// The scope's number among its watchers.
     watch: u64,
     /// Its groups, and how often it is in each.
@@ -62,10 +62,10 @@ struct Subscription<I: Interface> {
     to: mpsc::Sender<Change<I>>,
 }
 
-struct State<I: Interface> {
+struct GroupsState<I: Interface> {
     /// No group is empty. Members in the order in which they joined.
-    groups: BTreeMap<Arc<str>, Vec<Member<I>>>,
-    actors: HashMap<u64, Joined>,
+    groups: BTreeMap<Arc<str>, Vec<GroupMember<I>>>,
+    actors: HashMap<u64, Membership>,
     memberships: usize,
     subscriptions: Vec<Subscription<I>>,
 }
@@ -73,7 +73,7 @@ struct State<I: Interface> {
 impl<I: Interface> Groups<I> {
     /// A scope without groups.
     pub fn new() -> Groups<I> {
-        let state = State {
+        let state = GroupsState {
             groups: BTreeMap::new(),
             actors: HashMap::new(),
             memberships: 0,
@@ -201,7 +201,7 @@ impl<I: Interface> Groups<I> {
 
     fn changes(
         &self,
-        state: &mut State<I>,
+        state: &mut GroupsState<I>,
         group: Option<Arc<str>>,
     ) -> Result<Changes<I>, GroupError> {
         state.subscriptions.retain(|one| !one.to.is_closed());
@@ -214,7 +214,7 @@ impl<I: Interface> Groups<I> {
     }
 
     /// Has the actor taken out at its end.
-    fn watch(&self, state: &mut State<I>, handle: &Handle) -> Result<(), GroupError> {
+    fn watch(&self, state: &mut GroupsState<I>, handle: &Handle) -> Result<(), GroupError> {
         let (watch, number) = (fresh_number(), handle.number());
         let scope = Arc::downgrade(&self.0);
         let free = move || {
@@ -222,13 +222,13 @@ impl<I: Interface> Groups<I> {
                 Groups(scope).ended(number);
             }
         };
-        let watcher = Watcher { number: watch, whom: Whom::Frees(Box::new(free)) };
-        match handle.living().control().watch(watcher) {
+        let watcher = Watcher { number: watch, kind: WatcherKind::Cleanup(Box::new(free)) };
+        match handle.actor_cell().control().watch(watcher) {
             Ok(None) => {}
             Ok(Some(_)) => return Err(GroupError::Ended),
             Err(_) => return Err(GroupError::TooManyWatchers),
         }
-        state.actors.insert(number, Joined { watch, groups: BTreeMap::new() });
+        state.actors.insert(number, Membership { watch, groups: BTreeMap::new() });
         Ok(())
     }
 
@@ -239,7 +239,7 @@ impl<I: Interface> Groups<I> {
         let mut gone = Vec::new();
         for (group, times) in joined.groups {
             let Some(members) = state.groups.get_mut(&group) else { continue };
-            let is_it = |member: &mut Member<I>| member.handle.number() == number;
+            let is_it = |member: &mut GroupMember<I>| member.handle.number() == number;
             let left: Vec<_> = members.extract_if(.., is_it).collect();
             if members.is_empty() {
                 state.groups.remove(&group);
@@ -252,24 +252,24 @@ impl<I: Interface> Groups<I> {
         drop(state);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<I>> {
+    fn lock(&self) -> MutexGuard<'_, GroupsState<I>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn members<I: Interface>(actors: &[I::Ref]) -> Result<Vec<Member<I>>, GroupError> {
+fn members<I: Interface>(actors: &[I::Ref]) -> Result<Vec<GroupMember<I>>, GroupError> {
     let member = |actor: &I::Ref| {
         let handle = Alive::<I>::handle(actor).map_err(|_| GroupError::Elsewhere)?;
         if handle.is_ended() {
             return Err(GroupError::Ended);
         }
-        Ok(Member { handle, reference: actor.clone() })
+        Ok(GroupMember { handle, reference: actor.clone() })
     };
     actors.iter().map(member).collect()
 }
 
-impl<I: Interface> State<I> {
+impl<I: Interface> GroupsState<I> {
     /// All that have not left, also those whose end is under way: it will be told.
     fn all(&self, group: &str) -> Vec<I::Ref> {
         let members = self.groups.get(group).into_iter().flatten();
@@ -283,7 +283,7 @@ impl<I: Interface> State<I> {
     }
 
     /// Takes one membership out, the latest.
-    fn take(&mut self, group: &Arc<str>, handle: &Handle) -> Option<Member<I>> {
+    fn take(&mut self, group: &Arc<str>, handle: &Handle) -> Option<GroupMember<I>> {
         let members = self.groups.get_mut(group)?;
         let at = members.iter().rposition(|member| member.handle == *handle)?;
         let left = members.remove(at);
@@ -307,7 +307,7 @@ impl<I: Interface> State<I> {
 
     fn unwatch(&mut self, handle: &Handle) {
         if let Some(joined) = self.actors.remove(&handle.number()) {
-            handle.living().control().unwatch(joined.watch);
+            handle.actor_cell().control().unwatch(joined.watch);
         }
     }
 

@@ -11,15 +11,15 @@ use std::fmt;
 use std::sync::{Arc, PoisonError, Weak};
 use std::task::{Context, Waker};
 
-use crate::lifecycle::handle::Living;
-use crate::lifecycle::inspect::{self, History, Summary};
+use crate::lifecycle::handle::AnyActor;
+use crate::lifecycle::inspect::{self, History, SummaryRequest};
 use crate::lifecycle::monitor::{Down, Exit};
 use crate::limits::WATCHERS_MAX;
 use crate::reason::Reason;
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 
 /// What an actor is told.
-pub(crate) enum Order {
+pub(crate) enum ControlMessage {
     /// Ends after the call at hand.
     Stop(Reason),
     /// Ends after the calls that wait; no new ones are let in.
@@ -33,7 +33,7 @@ pub(crate) enum Order {
     /// Handles the calls again that it has put aside.
     Unstash,
     /// Says what there is to say of itself.
-    Summary(Summary),
+    Summary(SummaryRequest),
     /// Somebody that it watches has ended.
     Down(Down),
     /// Somebody that it is linked to has ended.
@@ -48,91 +48,91 @@ pub(crate) type Visit = Box<dyn FnOnce(&mut dyn Any) + Send>;
 /// Who hears of the end of an actor.
 pub(crate) struct Watcher {
     pub(crate) number: u64,
-    pub(crate) whom: Whom,
+    pub(crate) kind: WatcherKind,
 }
 
 /// How he hears of it.
-pub(crate) enum Whom {
+pub(crate) enum WatcherKind {
     /// An actor: as control mail.
-    Watches(Weak<dyn Living>),
+    Monitor(Weak<dyn AnyActor>),
     /// An actor that is linked to this one.
-    Linked(Weak<dyn Living>),
+    Link(Weak<dyn AnyActor>),
     /// Somebody who waits for it.
-    Waits(Waker),
+    Waker(Waker),
     /// A table in which the actor stands: it is taken out before anybody else hears.
-    Frees(Box<dyn FnOnce() + Send>),
+    Cleanup(Box<dyn FnOnce() + Send>),
 }
 
 /// Orders, watchers, and the end.
 pub(crate) struct Control {
     /// There are orders, or the end has come.
     mark: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<ControlState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ControlState {
     /// The actor, while an `async` handler of it waits for something else.
     actor: Option<Waker>,
-    standing: Standing,
+    phase: Phase,
 }
 
 /// How things stand with the actor.
 #[derive(Default)]
-enum Standing {
+enum Phase {
     /// No order was ever given and nobody ever watched, so there is nothing to keep. Most actors of
     /// many stay so, and end so.
     #[default]
     Quiet,
     /// It lives.
-    Known(Box<Known>),
+    Details(Box<Details>),
     Ended(Reason),
 }
 
 /// Orders, watchers, and whom the actor waits for.
 #[derive(Default)]
-struct Known {
-    orders: VecDeque<Order>,
+struct Details {
+    orders: VecDeque<ControlMessage>,
     watchers: Vec<Watcher>,
     /// Whose answer a handler of this actor waits for.
-    waits_for: Option<Weak<dyn Living>>,
+    waits_for: Option<Weak<dyn AnyActor>>,
     suspended: bool,
     /// From the first failure of a life on.
     history: Option<Box<History>>,
 }
 
-impl State {
+impl ControlState {
     /// Orders and watchers, to be added to; the reason when the actor has ended.
-    fn known(&mut self) -> Result<&mut Known, &Reason> {
-        if let Standing::Quiet = self.standing {
-            self.standing = Standing::Known(Box::default());
+    fn details(&mut self) -> Result<&mut Details, &Reason> {
+        if let Phase::Quiet = self.phase {
+            self.phase = Phase::Details(Box::default());
         }
-        match &mut self.standing {
-            Standing::Known(known) => Ok(known),
-            Standing::Ended(reason) => Err(reason),
-            Standing::Quiet => unreachable!("changed above"),
+        match &mut self.phase {
+            Phase::Details(details) => Ok(details),
+            Phase::Ended(reason) => Err(reason),
+            Phase::Quiet => unreachable!("changed above"),
         }
     }
 
     /// Orders and watchers, if there are any.
-    fn if_known(&mut self) -> Option<&mut Known> {
-        match &mut self.standing {
-            Standing::Known(known) => Some(known),
-            Standing::Quiet | Standing::Ended(_) => None,
+    fn details_if_any(&mut self) -> Option<&mut Details> {
+        match &mut self.phase {
+            Phase::Details(details) => Some(details),
+            Phase::Quiet | Phase::Ended(_) => None,
         }
     }
 
     fn ended(&self) -> Option<&Reason> {
-        match &self.standing {
-            Standing::Ended(reason) => Some(reason),
-            Standing::Quiet | Standing::Known(_) => None,
+        match &self.phase {
+            Phase::Ended(reason) => Some(reason),
+            Phase::Quiet | Phase::Details(_) => None,
         }
     }
 }
 
 impl Control {
     pub(crate) fn new() -> Control {
-        Control { mark: AtomicBool::new(false), state: Mutex::new(State::default()) }
+        Control { mark: AtomicBool::new(false), state: Mutex::new(ControlState::default()) }
     }
 
     /// There is something that goes before calls.
@@ -150,20 +150,20 @@ impl Control {
     }
 
     /// Puts an order behind the others. False: the actor has ended. The caller wakes the actor.
-    pub(crate) fn order(&self, order: Order) -> bool {
+    pub(crate) fn order(&self, order: ControlMessage) -> bool {
         let mut state = self.lock();
-        let Ok(known) = state.known() else { return false };
+        let Ok(details) = state.details() else { return false };
         let says_it_again = matches!(
-            (&order, known.orders.back()),
-            (Order::Stop(_), Some(Order::Stop(_)))
-                | (Order::Drain, Some(Order::Drain))
-                | (Order::Urgent, Some(Order::Urgent))
-                | (Order::Unstash, Some(Order::Unstash))
-                | (Order::Suspend, Some(Order::Suspend))
-                | (Order::Resume, Some(Order::Resume))
+            (&order, details.orders.back()),
+            (ControlMessage::Stop(_), Some(ControlMessage::Stop(_)))
+                | (ControlMessage::Drain, Some(ControlMessage::Drain))
+                | (ControlMessage::Urgent, Some(ControlMessage::Urgent))
+                | (ControlMessage::Unstash, Some(ControlMessage::Unstash))
+                | (ControlMessage::Suspend, Some(ControlMessage::Suspend))
+                | (ControlMessage::Resume, Some(ControlMessage::Resume))
         );
         if !says_it_again {
-            known.orders.push_back(order);
+            details.orders.push_back(order);
         }
         self.mark.store(true, Ordering::Release);
         let actor = state.actor.take();
@@ -173,16 +173,16 @@ impl Control {
     }
 
     /// The next order.
-    pub(crate) fn take(&self) -> Option<Order> {
+    pub(crate) fn take(&self) -> Option<ControlMessage> {
         let mut state = self.lock();
-        let known = state.if_known()?;
-        let order = known.orders.pop_front();
+        let details = state.details_if_any()?;
+        let order = details.orders.pop_front();
         match order {
-            Some(Order::Suspend) => known.suspended = true,
-            Some(Order::Resume) => known.suspended = false,
+            Some(ControlMessage::Suspend) => details.suspended = true,
+            Some(ControlMessage::Resume) => details.suspended = false,
             _ => {}
         }
-        if known.orders.is_empty() {
+        if details.orders.is_empty() {
             self.mark.store(false, Ordering::Release);
         }
         order
@@ -200,18 +200,19 @@ impl Control {
     /// Adds a watcher, or says why the actor has ended. It comes back when there are too many.
     pub(crate) fn watch(&self, watcher: Watcher) -> Result<Option<Reason>, Watcher> {
         let mut state = self.lock();
-        let watchers = match state.known() {
-            Ok(known) => &mut known.watchers,
+        let watchers = match state.details() {
+            Ok(details) => &mut details.watchers,
             Err(reason) => return Ok(Some(reason.clone())),
         };
         if watchers.len() >= WATCHERS_MAX {
             return Err(watcher);
         }
         // A number that may have come before: who monitors gives a new one each time.
-        let may_be_known = !matches!(watcher.whom, Whom::Watches(_) | Whom::Frees(_));
-        let mut known = watchers.iter_mut().filter(|_| may_be_known);
-        match known.find(|known| known.number == watcher.number) {
-            Some(known) => *known = watcher,
+        let is_replaceable =
+            !matches!(watcher.kind, WatcherKind::Monitor(_) | WatcherKind::Cleanup(_));
+        let mut details = watchers.iter_mut().filter(|_| is_replaceable);
+        match details.find(|details| details.number == watcher.number) {
+            Some(details) => *details = watcher,
             None => watchers.push(watcher),
         }
         Ok(None)
@@ -220,53 +221,55 @@ impl Control {
     /// Takes a watcher away; false when there was none.
     pub(crate) fn unwatch(&self, number: u64) -> bool {
         let mut state = self.lock();
-        let Some(known) = state.if_known() else { return false };
-        let at = known.watchers.iter().position(|watcher| watcher.number == number);
-        at.map(|at| known.watchers.swap_remove(at)).is_some()
+        let Some(details) = state.details_if_any() else { return false };
+        let at = details.watchers.iter().position(|watcher| watcher.number == number);
+        at.map(|at| details.watchers.swap_remove(at)).is_some()
     }
 
     /// Takes away notices that have come and were not looked at.
-    pub(crate) fn forget(&self, is_it: impl Fn(&Order) -> bool) {
-        if let Some(known) = self.lock().if_known() {
-            known.orders.retain(|order| !is_it(order));
+    pub(crate) fn forget(&self, is_it: impl Fn(&ControlMessage) -> bool) {
+        if let Some(details) = self.lock().details_if_any() {
+            details.orders.retain(|order| !is_it(order));
         }
     }
 
     /// A handler of this actor waits for an answer of that one, or does no longer.
-    pub(crate) fn wait_for(&self, actor: Option<Weak<dyn Living>>) {
-        if let Ok(known) = self.lock().known() {
-            known.waits_for = actor;
+    pub(crate) fn wait_for(&self, actor: Option<Weak<dyn AnyActor>>) {
+        if let Ok(details) = self.lock().details() {
+            details.waits_for = actor;
         }
     }
 
-    pub(crate) fn waited_for(&self) -> Option<Arc<dyn Living>> {
-        self.lock().if_known()?.waits_for.as_ref()?.upgrade()
+    pub(crate) fn waited_for(&self) -> Option<Arc<dyn AnyActor>> {
+        self.lock().details_if_any()?.waits_for.as_ref()?.upgrade()
     }
 
     /// A life has ended as nobody wanted, and another may follow.
     pub(crate) fn failed(&self, reason: &Reason) {
-        if let Ok(known) = self.lock().known() {
-            known.history.get_or_insert_default().failed(reason.clone());
+        if let Ok(details) = self.lock().details() {
+            details.history.get_or_insert_default().failed(reason.clone());
         }
     }
 
     /// Another life begins; what the one before was told to leave undone is done again.
     pub(crate) fn restarted(&self) {
-        if let Ok(known) = self.lock().known() {
-            known.suspended = false;
-            known.history.get_or_insert_default().restarts += 1;
+        if let Ok(details) = self.lock().details() {
+            details.suspended = false;
+            details.history.get_or_insert_default().restarts += 1;
         }
     }
 
     /// What is known for whoever looks at the actor.
-    pub(crate) fn known(&self) -> inspect::Known {
+    pub(crate) fn inspected(&self) -> inspect::InspectedState {
         let mut state = self.lock();
-        let Some(known) = state.if_known() else { return inspect::Known::default() };
-        let (restarts, failures) = match &known.history {
+        let Some(details) = state.details_if_any() else {
+            return inspect::InspectedState::default();
+        };
+        let (restarts, failures) = match &details.history {
             Some(history) => (history.restarts, history.failures.iter().cloned().collect()),
             None => (0, Vec::new()),
         };
-        inspect::Known { suspended: known.suspended, restarts, failures }
+        inspect::InspectedState { suspended: details.suspended, restarts, failures }
     }
 
     pub(crate) fn ended(&self) -> Option<Reason> {
@@ -283,19 +286,19 @@ impl Control {
         if state.ended().is_some() {
             return None;
         }
-        let before = std::mem::replace(&mut state.standing, Standing::Ended(reason.clone()));
+        let before = std::mem::replace(&mut state.phase, Phase::Ended(reason.clone()));
         self.mark.store(true, Ordering::Release);
         let actor = state.actor.take();
         drop(state);
         actor.into_iter().for_each(Waker::wake);
         // Outside the lock: what was not looked at is dropped here, and it may hold anything.
         match before {
-            Standing::Known(known) => Some(known.watchers),
-            Standing::Quiet | Standing::Ended(_) => Some(Vec::new()),
+            Phase::Details(details) => Some(details.watchers),
+            Phase::Quiet | Phase::Ended(_) => Some(Vec::new()),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ControlState> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -308,21 +311,25 @@ impl fmt::Debug for Control {
 }
 
 /// Tells each watcher, once, why the actor has ended.
-pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn Living>, reason: &Reason) {
-    let frees = |watcher: &Watcher| matches!(watcher.whom, Whom::Frees(_));
-    let (tables, watchers): (Vec<_>, Vec<_>) = watchers.into_iter().partition(frees);
+pub(crate) fn announce(watchers: Vec<Watcher>, actor: &Arc<dyn AnyActor>, reason: &Reason) {
+    let is_cleanup = |watcher: &Watcher| matches!(watcher.kind, WatcherKind::Cleanup(_));
+    let (tables, watchers): (Vec<_>, Vec<_>) = watchers.into_iter().partition(is_cleanup);
     for watcher in tables.into_iter().chain(watchers) {
-        match watcher.whom {
-            Whom::Frees(free) => free(),
-            Whom::Waits(waker) => waker.wake(),
-            Whom::Watches(whom) => {
-                if let Some(whom) = whom.upgrade() {
-                    whom.order(Order::Down(Down::new(watcher.number, actor, reason)));
+        match watcher.kind {
+            WatcherKind::Cleanup(cleanup) => cleanup(),
+            WatcherKind::Waker(waker) => waker.wake(),
+            WatcherKind::Monitor(watcher_actor) => {
+                if let Some(watcher_actor) = watcher_actor.upgrade() {
+                    watcher_actor.order(ControlMessage::Down(Down::new(
+                        watcher.number,
+                        actor,
+                        reason,
+                    )));
                 }
             }
-            Whom::Linked(whom) => {
-                if let Some(whom) = whom.upgrade() {
-                    whom.order(Order::Exit(Exit::new(actor, reason)));
+            WatcherKind::Link(watcher_actor) => {
+                if let Some(watcher_actor) = watcher_actor.upgrade() {
+                    watcher_actor.order(ControlMessage::Exit(Exit::new(actor, reason)));
                 }
             }
         }

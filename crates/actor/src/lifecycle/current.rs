@@ -3,35 +3,37 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 
 /// The mailbox of the actor that this thread polls.
-pub(crate) type Own = Arc<dyn Living>;
+pub(crate) type CurrentActor = Arc<dyn AnyActor>;
 
 thread_local! {
-    static OWN: RefCell<Option<Own>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<CurrentActor>> = const { RefCell::new(None) };
 }
 
 /// The actor that this thread polls.
-pub(crate) fn own() -> Option<Own> {
-    OWN.with(|place| place.borrow().clone())
+pub(crate) fn current_actor() -> Option<CurrentActor> {
+    CURRENT.with(|place| place.borrow().clone())
 }
 
-/// While it is there, this thread polls the actor that `own` belongs to.
-pub(crate) struct Entered<'a> {
-    own: &'a mut Option<Own>,
-    before: Option<Own>,
+/// While it is there, this thread polls the actor that `current_actor` belongs to.
+pub(crate) struct EnterGuard<'a> {
+    current_actor: &'a mut Option<CurrentActor>,
+    before: Option<CurrentActor>,
 }
 
 /// The actor takes its thread.
-pub(crate) fn enter(own: &mut Option<Own>) -> Entered<'_> {
-    let before = OWN.with(|place| std::mem::replace(&mut *place.borrow_mut(), own.take()));
-    Entered { own, before }
+pub(crate) fn enter(current_actor: &mut Option<CurrentActor>) -> EnterGuard<'_> {
+    let before =
+        CURRENT.with(|place| std::mem::replace(&mut *place.borrow_mut(), current_actor.take()));
+    EnterGuard { current_actor, before }
 }
 
-impl Drop for Entered<'_> {
+impl Drop for EnterGuard<'_> {
     fn drop(&mut self) {
         let before = self.before.take();
-        *self.own = OWN.with(|place| std::mem::replace(&mut *place.borrow_mut(), before));
+        *self.current_actor =
+            CURRENT.with(|place| std::mem::replace(&mut *place.borrow_mut(), before));
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use crate::lifecycle::control::{Control, Order, Watcher, Whom};
+use crate::lifecycle::control::{Control, ControlMessage, Watcher, WatcherKind};
 use crate::reason::Reason;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -19,7 +19,7 @@ pub(crate) fn fresh_number() -> u64 {
 }
 
 /// An actor of this process, whatever its messages.
-pub(crate) trait Living: Send + Sync {
+pub(crate) trait AnyActor: Send + Sync {
     /// The mailbox as what it is.
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 
@@ -51,7 +51,7 @@ pub(crate) trait Living: Send + Sync {
     fn end(self: Arc<Self>, reason: Reason);
 
     /// Gives an order; false when the actor has ended.
-    fn order(&self, order: Order) -> bool {
+    fn order(&self, order: ControlMessage) -> bool {
         let given = self.control().order(order);
         self.wake();
         given
@@ -60,14 +60,14 @@ pub(crate) trait Living: Send + Sync {
 
 /// An actor of this process, whatever its type. It does not keep the actor alive.
 #[derive(Clone)]
-pub struct Handle(Arc<dyn Living>);
+pub struct Handle(Arc<dyn AnyActor>);
 
 impl Handle {
-    pub(crate) fn new(living: Arc<dyn Living>) -> Handle {
-        Handle(living)
+    pub(crate) fn new(actor_cell: Arc<dyn AnyActor>) -> Handle {
+        Handle(actor_cell)
     }
 
-    pub(crate) fn living(&self) -> &Arc<dyn Living> {
+    pub(crate) fn actor_cell(&self) -> &Arc<dyn AnyActor> {
         &self.0
     }
 
@@ -89,15 +89,15 @@ impl Handle {
 
     /// The same, for a reason of your own.
     pub fn stop_with(&self, reason: Reason) -> bool {
-        self.0.order(Order::Stop(reason))
+        self.0.order(ControlMessage::Stop(reason))
     }
 
     /// Has the actor end when it has handled what waits; nothing new is let in. False when it has
     /// ended already.
     pub fn drain(&self) -> bool {
         // What this turn has sent and not published yet was sent before: it must not be shut out.
-        crate::turn::staged::publish_all();
-        self.0.order(Order::Drain)
+        crate::turn::local_batches::publish_all();
+        self.0.order(ControlMessage::Drain)
     }
 
     /// Ends the actor now, without its `stopped` hook. Whoever waits for it or watches it hears so at
@@ -111,12 +111,12 @@ impl Handle {
 
     /// Lets calls wait until [`resume`](Handle::resume); control mail is handled still.
     pub fn suspend(&self) -> bool {
-        self.0.order(Order::Suspend)
+        self.0.order(ControlMessage::Suspend)
     }
 
     /// Has calls handled again.
     pub fn resume(&self) -> bool {
-        self.0.order(Order::Resume)
+        self.0.order(ControlMessage::Resume)
     }
 
     /// True when the actor has ended.
@@ -142,21 +142,21 @@ impl Handle {
 
     /// Waits until the actor has ended, and says why. Any number may wait.
     pub async fn ended(&self) -> Reason {
-        let waiting = Waits { handle: self, number: fresh_number() };
+        let waiting = EndWaiter { handle: self, number: fresh_number() };
         poll_fn(|context| waiting.poll(context.waker())).await
     }
 }
 
 /// Somebody who waits for an end; dropped, he is forgotten.
-struct Waits<'a> {
+struct EndWaiter<'a> {
     handle: &'a Handle,
     number: u64,
 }
 
-impl Waits<'_> {
+impl EndWaiter<'_> {
     fn poll(&self, waker: &Waker) -> Poll<Reason> {
         let control = self.handle.0.control();
-        let watcher = Watcher { number: self.number, whom: Whom::Waits(waker.clone()) };
+        let watcher = Watcher { number: self.number, kind: WatcherKind::Waker(waker.clone()) };
         match control.watch(watcher) {
             Ok(None) => Poll::Pending,
             Ok(Some(reason)) => Poll::Ready(reason),
@@ -169,7 +169,7 @@ impl Waits<'_> {
     }
 }
 
-impl Drop for Waits<'_> {
+impl Drop for EndWaiter<'_> {
     fn drop(&mut self) {
         self.handle.0.control().unwatch(self.number);
     }

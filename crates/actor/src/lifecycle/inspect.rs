@@ -13,8 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use crate::lifecycle::control::Order;
-use crate::lifecycle::handle::{Handle, Living, fresh_number};
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::limits::{FAILURES_KEPT, SUMMARY_BYTES_MAX};
 use crate::reason::Reason;
 
@@ -96,25 +96,25 @@ impl History {
 
 /// What control mail knows of its actor.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct InspectedState {
     pub(crate) suspended: bool,
     pub(crate) restarts: u64,
     pub(crate) failures: Vec<Failure>,
 }
 
 /// The order to say what there is to say of oneself.
-pub(crate) struct Summary {
+pub(crate) struct SummaryRequest {
     number: u64,
-    tells: oneshot::Sender<(Instant, Option<String>)>,
+    sender: oneshot::Sender<(Instant, Option<String>)>,
 }
 
-impl Summary {
+impl SummaryRequest {
     /// Says it. A summary only looks, so one that panics is not said and nothing more.
-    pub(crate) fn say(self, summary: impl FnOnce() -> String) {
+    pub(crate) fn answer(self, summary: impl FnOnce() -> String) {
         let begun = Instant::now();
-        let said = catch_unwind(AssertUnwindSafe(summary)).ok().map(shortened);
+        let answer = catch_unwind(AssertUnwindSafe(summary)).ok().map(shortened);
         // Whoever asked may have gone.
-        let _ = self.tells.send((begun, said));
+        let _ = self.sender.send((begun, answer));
     }
 }
 
@@ -127,18 +127,17 @@ fn shortened(mut text: String) -> String {
 
 /// Takes the order back when nobody waits for it any more, so that none pile up before an actor that
 /// is stuck.
-struct Asked<'a> {
-    actor: &'a dyn Living,
+struct PendingSummary<'a> {
+    actor: &'a dyn AnyActor,
     number: u64,
-    told: Option<oneshot::Receiver<(Instant, Option<String>)>>,
+    receiver: Option<oneshot::Receiver<(Instant, Option<String>)>>,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingSummary<'_> {
     fn drop(&mut self) {
         // First, so that nobody is woken under the lock.
-        self.told = None;
-        let is_it =
-            |order: &Order| matches!(order, Order::Summary(one) if one.number == self.number);
+        self.receiver = None;
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Summary(one) if one.number == self.number);
         self.actor.control().forget(is_it);
     }
 }
@@ -163,44 +162,44 @@ impl Handle {
     /// # Panics
     /// Outside a tokio runtime.
     pub async fn inspect(&self, within: Duration) -> Inspection {
-        let living = &**self.living();
+        let actor_cell = &**self.actor_cell();
         // Before it is asked: that wakes it.
-        let known = living.control().known();
+        let state = actor_cell.control().inspected();
         let activity = match self.reason() {
             Some(reason) => Activity::Ended(reason),
-            None if known.suspended => Activity::Suspended,
-            None if living.is_idle() => Activity::Idle,
+            None if state.suspended => Activity::Suspended,
+            None if actor_cell.is_idle() => Activity::Idle,
             None => Activity::Busy,
         };
-        let (waiting, stashed) = (living.waiting(), living.stashed());
-        let (dropped, waiting_for) = (living.dropped(), living.waiting_for());
-        let asked = Instant::now();
-        let said = summary(living, within).await;
+        let (waiting, stashed) = (actor_cell.waiting(), actor_cell.stashed());
+        let (dropped, waiting_for) = (actor_cell.dropped(), actor_cell.waiting_for());
+        let pending = Instant::now();
+        let answer = summary(actor_cell, within).await;
         Inspection {
-            number: living.number(),
-            actor: living.target().clone(),
+            number: actor_cell.number(),
+            actor: actor_cell.target().clone(),
             activity,
             waiting,
             waiting_for,
             stashed,
             dropped,
-            restarts: known.restarts,
-            failures: known.failures,
-            answered_in: said.as_ref().map(|(begun, _)| begun.duration_since(asked)),
-            summary: said.and_then(|(_, said)| said),
+            restarts: state.restarts,
+            failures: state.failures,
+            answered_in: answer.as_ref().map(|(begun, _)| begun.duration_since(pending)),
+            summary: answer.and_then(|(_, answer)| answer),
         }
     }
 }
 
-async fn summary(actor: &dyn Living, within: Duration) -> Option<(Instant, Option<String>)> {
-    let (tells, told) = oneshot::channel();
+async fn summary(actor: &dyn AnyActor, within: Duration) -> Option<(Instant, Option<String>)> {
+    let (sender, receiver) = oneshot::channel();
     let number = fresh_number();
-    let mut asked = Asked { actor, number, told: Some(told) };
-    if !actor.order(Order::Summary(Summary { number, tells })) {
+    let mut pending = PendingSummary { actor, number, receiver: Some(receiver) };
+    if !actor.order(ControlMessage::Summary(SummaryRequest { number, sender })) {
         return None;
     }
-    let told = asked.told.as_mut()?;
-    timeout(within, told).await.ok()?.ok()
+    let receiver = pending.receiver.as_mut()?;
+    timeout(within, receiver).await.ok()?.ok()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::lifecycle::handle::{Handle, Living};
+use crate::lifecycle::handle::{AnyActor, Handle};
 use crate::reason::Reason;
 
 /// The number of a monitor; no two of a process are the same.
@@ -23,7 +23,7 @@ pub struct Down {
 }
 
 impl Down {
-    pub(crate) fn new(number: u64, actor: &Arc<dyn Living>, reason: &Reason) -> Down {
+    pub(crate) fn new(number: u64, actor: &Arc<dyn AnyActor>, reason: &Reason) -> Down {
         let actor = Handle::new(actor.clone());
         Down { monitor: Monitor(number), actor, reason: reason.clone() }
     }
@@ -40,7 +40,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    pub(crate) fn new(actor: &Arc<dyn Living>, reason: &Reason) -> Exit {
+    pub(crate) fn new(actor: &Arc<dyn AnyActor>, reason: &Reason) -> Exit {
         Exit { actor: Handle::new(actor.clone()), reason: reason.clone() }
     }
 }

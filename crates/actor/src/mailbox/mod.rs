@@ -6,34 +6,34 @@
 //! which a sender may have to wake the actor. Control mail lies apart (`control`), and before it.
 
 pub mod backlog;
-pub(crate) mod lists;
-pub(crate) mod mails;
+pub(crate) mod ready_queues;
+pub(crate) mod mail_batch;
 #[cfg(all(test, any(wigwag_loom, wigwag_shuttle)))]
 mod models;
-mod names;
+mod actor_type;
 mod precedence;
 pub(crate) mod stash;
 pub mod timers;
-mod aside;
-mod ending;
-mod living;
+mod returning;
+mod closing;
+mod any_actor;
 mod urgent;
 
 use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-pub(crate) use ending::{refuse, refuse_askers, refuse_calls};
+pub(crate) use closing::{refuse, refuse_askers, refuse_calls};
 
 use crate::letters::{Loss, Origin};
 use crate::lifecycle::control::Control;
 use crate::lifecycle::handle::fresh_number;
+use crate::mailbox::actor_type::ActorType;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
-use crate::mailbox::lists::{LaneQueue, Lists, Source, Whose};
-use crate::mailbox::mails::Mails;
-use crate::mailbox::names::Named;
+use crate::mailbox::mail_batch::MailBatch;
+use crate::mailbox::ready_queues::{LaneQueue, Provenance, ReadyQueues, Source};
 use crate::mailbox::timers::{TimerError, Timers};
 use crate::message::Message;
 use crate::options::WhenFull;
@@ -46,36 +46,36 @@ use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 pub(crate) struct Mailbox<M> {
     number: u64,
     /// The actor's type, for errors.
-    named: Arc<Named>,
+    actor_type: Arc<ActorType>,
     method: fn(&M) -> u32,
     control: Control,
     /// Local references; without one the actor ends when the mail does.
     references: AtomicUsize,
     /// It handles a call though its waker lies here.
     handles: AtomicBool,
-    state: Mutex<State<M>>,
+    state: Mutex<MailboxState<M>>,
 }
 
 /// What the actor does next.
-pub(crate) enum Next<M> {
+pub(crate) enum NextMail<M> {
     /// There is control mail.
     Orders,
     /// This call of a local sender. `only`: nothing else waits, and whatever comes next wakes the actor,
     /// so that it may sleep when it [rests](Mailbox::rests).
     Call { message: M, asker: Asker, only: bool },
     /// These calls.
-    Calls(Taken<M>),
+    Calls(TakenCalls<M>),
     /// Nothing any more: nobody can send, and all was handled.
     Over,
 }
 
 /// A chunk for the actor, and the queue that it came from and returns to.
-pub(crate) type Taken<M> = (Chunk<M>, Source<M>);
+pub(crate) type TakenCalls<M> = (Chunk<M>, Source<M>);
 
-struct State<M> {
+struct MailboxState<M> {
     /// What local senders have sent, and they themselves while they wait for room.
     local: Backlog<M>,
-    lists: Lists<M>,
+    ready: ReadyQueues<M>,
     actor: Option<Waker>,
     /// No mail is let in any more: the actor ends when what is in was handled.
     sealed: bool,
@@ -91,12 +91,13 @@ impl<M> Mailbox<M> {
         M: Message,
     {
         let local = Backlog::new(capacity, when_full);
-        let lists = Lists::Alone(false);
+        let ready = ReadyQueues::LocalOnly(false);
         let (sealed, closed, own_thread, succeeded) = (false, false, false, false);
-        let state = State { local, lists, actor: None, sealed, closed, own_thread, succeeded };
+        let state =
+            MailboxState { local, ready, actor: None, sealed, closed, own_thread, succeeded };
         Mailbox {
             number: fresh_number(),
-            named: names::shared(schema),
+            actor_type: actor_type::shared(schema),
             method: M::method,
             control: Control::new(),
             references: AtomicUsize::new(0),
@@ -110,7 +111,7 @@ impl<M> Mailbox<M> {
     }
 
     pub(crate) fn target(&self) -> &Arc<str> {
-        &self.named.target
+        &self.actor_type.target
     }
 
     /// One call of a local sender.
@@ -144,7 +145,7 @@ impl<M> Mailbox<M> {
     #[inline]
     fn push_locked(
         &self,
-        mut state: MutexGuard<'_, State<M>>,
+        mut state: MutexGuard<'_, MailboxState<M>>,
         message: &mut Option<M>,
         asker: Asker,
         ticket: &mut Ticket,
@@ -168,7 +169,7 @@ impl<M> Mailbox<M> {
 
     /// What a turn of a local sender has staged; gives the places that it may fill next, of the
     /// `want` that it asks for. Those that it leased and did not use go back.
-    pub(crate) fn publish(&self, mails: &mut Mails<M>, unused: usize, want: usize) -> usize {
+    pub(crate) fn publish(&self, mails: &mut MailBatch<M>, unused: usize, want: usize) -> usize {
         if mails.is_empty() && unused == 0 && want == 0 {
             return 0;
         }
@@ -193,7 +194,7 @@ impl<M> Mailbox<M> {
     /// The queue has got its first mail: the actor must hear of it.
     pub(crate) fn list(&self, queue: Source<M>) {
         let mut state = self.lock();
-        state.lists.push_last(queue);
+        state.ready.push_last(queue);
         let actor = state.actor.take();
         drop(state);
         actor.into_iter().for_each(Waker::wake);
@@ -210,25 +211,25 @@ impl<M> Mailbox<M> {
             lane.owner.stopped();
             return lane;
         }
-        state.lists.add(&lane);
+        state.ready.add(&lane);
         lane
     }
 
-    /// What the actor does next. `at_hand`: calls have been begun, so it is not over yet.
-    pub(crate) fn poll_next(&self, context: &Context<'_>, at_hand: bool) -> Poll<Next<M>> {
+    /// What the actor does next. `has_running`: calls have been begun, so it is not over yet.
+    pub(crate) fn poll_next(&self, context: &Context<'_>, has_running: bool) -> Poll<NextMail<M>> {
         loop {
             if self.control.is_marked() {
-                return Poll::Ready(Next::Orders);
+                return Poll::Ready(NextMail::Orders);
             }
             let mut state = self.lock();
-            let Some(source) = state.lists.pop() else {
+            let Some(source) = state.ready.pop() else {
                 // Whoever sets the mark looks for the actor's waker next, under this lock.
                 if self.control.is_marked() {
                     continue;
                 }
                 let is_last = self.references.load(Ordering::Acquire) == 0 || state.sealed;
-                if is_last && !at_hand {
-                    return Poll::Ready(Next::Over);
+                if is_last && !has_running {
+                    return Poll::Ready(NextMail::Over);
                 }
                 state.register(context);
                 return Poll::Pending;
@@ -236,31 +237,31 @@ impl<M> Mailbox<M> {
             let Some(queue) = source.queue() else {
                 // Who sends one thing at a time is served without moving a chunk back and forth.
                 if let Some((message, asker, more)) = state.local.take_first() {
-                    let only = !more && !at_hand && self.is_only(&state);
+                    let only = !more && !has_running && self.is_only(&state);
                     if only {
                         state.register(context);
                         self.handles.store(true, Ordering::Relaxed);
                     }
                     took_local(state, more);
-                    return Poll::Ready(Next::Call { message, asker, only });
+                    return Poll::Ready(NextMail::Call { message, asker, only });
                 }
                 let Some((chunk, more)) = state.local.take() else { continue };
                 took_local(state, more);
-                return Poll::Ready(Next::Calls((chunk, source)));
+                return Poll::Ready(NextMail::Calls((chunk, source)));
             };
             drop(state);
             if let Some((chunk, more)) = queue.take() {
                 if more {
-                    self.lock().lists.push_last(source.clone());
+                    self.lock().ready.push_last(source.clone());
                 }
-                return Poll::Ready(Next::Calls((chunk, source)));
+                return Poll::Ready(NextMail::Calls((chunk, source)));
             }
         }
     }
 
     /// No mail waits, and the actor would not end for want of references.
-    fn is_only(&self, state: &State<M>) -> bool {
-        !state.lists.has_mail() && !state.sealed && self.references.load(Ordering::Acquire) > 0
+    fn is_only(&self, state: &MailboxState<M>) -> bool {
+        !state.ready.has_mail() && !state.sealed && self.references.load(Ordering::Acquire) > 0
     }
 
     /// A call is handled that has not lain here.
@@ -286,7 +287,7 @@ impl<M> Mailbox<M> {
 
     /// For those who hear of lost calls.
     pub(crate) fn origin(&self) -> Origin<M> {
-        Origin { number: self.number, schema: self.named.schema, method: self.method }
+        Origin { number: self.number, schema: self.actor_type.schema, method: self.method }
     }
 
     /// The same for the calls of one queue; what a timer had made is missed by nobody.
@@ -294,8 +295,8 @@ impl<M> Mailbox<M> {
         if source.is_timer() { None } else { Some(self.origin()) }
     }
 
-    pub(crate) fn whose<'a>(&self, source: &'a Source<M>) -> Whose<'a, M> {
-        Whose { owner: source.owner(), origin: self.origin_of(source) }
+    pub(crate) fn provenance<'a>(&self, source: &'a Source<M>) -> Provenance<'a, M> {
+        Provenance { owner: source.owner(), origin: self.origin_of(source) }
     }
 
     /// There is one local reference more.
@@ -318,17 +319,17 @@ impl<M> Mailbox<M> {
         actor.into_iter().for_each(Waker::wake);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<M>> {
+    fn lock(&self) -> MutexGuard<'_, MailboxState<M>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<M> State<M> {
+impl<M> MailboxState<M> {
     /// The actor, if it sleeps and a call by the holder of `ticket` would be the next one.
     #[inline]
     fn asleep(&self, ticket: &Ticket) -> Option<&Waker> {
-        let is_next = !self.lists.has_mail() && self.local.has_room(ticket);
+        let is_next = !self.ready.has_mail() && self.local.has_room(ticket);
         let takes_calls = !self.sealed && !self.closed && !self.own_thread;
         self.actor.as_ref().filter(|_| is_next && takes_calls)
     }
@@ -344,7 +345,7 @@ impl<M> State<M> {
     #[inline]
     fn list(&mut self, pushed: &Pushed) -> Option<Waker> {
         let Pushed::In { list: true } = pushed else { return None };
-        self.lists.push_last(Source::Local);
+        self.ready.push_last(Source::Local);
         self.actor.take()
     }
 }
@@ -352,9 +353,9 @@ impl<M> State<M> {
 /// The actor has taken something out of the local queue: lists it again if there is `more`, and wakes
 /// the senders who find room now.
 #[inline]
-fn took_local<M>(mut state: MutexGuard<'_, State<M>>, more: bool) {
+fn took_local<M>(mut state: MutexGuard<'_, MailboxState<M>>, more: bool) {
     if more {
-        state.lists.push_last(Source::Local);
+        state.ready.push_last(Source::Local);
     }
     let senders = state.local.wakers();
     drop(state);
@@ -369,7 +370,7 @@ impl<M: Send + 'static> Mailbox<M> {
             return Err(TimerError::Ended);
         }
         let new = || Arc::new(Timers::new(Arc::downgrade(self)));
-        Ok(state.lists.timers_or(new))
+        Ok(state.ready.timers_or(new))
     }
 }
 

@@ -12,12 +12,12 @@ use crate::limits::URGENT_RUNS_MAX;
 pub(crate) struct Precedence {
     /// Runs of urgent mail since other mail had a turn that was not broken off for some.
     row: usize,
-    at_hand: AtHand,
+    current: CurrentRun,
 }
 
 /// What the actor has taken last.
 #[derive(Debug, Default, PartialEq, Eq)]
-enum AtHand {
+enum CurrentRun {
     #[default]
     Ordinary,
     Urgent,
@@ -33,22 +33,22 @@ impl Precedence {
 
     /// True when the calls at hand, if there are some, are broken off for urgent mail.
     pub(crate) fn breaks_off(&self) -> bool {
-        self.at_hand == AtHand::Ordinary
+        self.current == CurrentRun::Ordinary
     }
 
     /// The actor takes a run of urgent mail.
     pub(crate) fn take_urgent(&mut self) {
         self.row = self.row.saturating_add(1);
-        self.at_hand = AtHand::Urgent;
+        self.current = CurrentRun::Urgent;
     }
 
     /// The actor takes a run of other mail.
     pub(crate) fn take_ordinary(&mut self) {
         let granted = !self.goes_first();
-        if granted || self.at_hand != AtHand::Urgent {
+        if granted || self.current != CurrentRun::Urgent {
             self.row = 0;
         }
-        self.at_hand = if granted { AtHand::Granted } else { AtHand::Ordinary };
+        self.current = if granted { CurrentRun::Granted } else { CurrentRun::Ordinary };
     }
 }
 

@@ -14,23 +14,23 @@ use tokio::runtime::Handle as Runtime;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
-use crate::lifecycle::control::Order;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
 use crate::limits::{TIMER_DELAY_MAX, TIMERS_MAX};
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::mailbox::backlog::queue::Queue;
-use crate::mailbox::lists::Source;
+use crate::mailbox::ready_queues::Source;
 use crate::options::WhenFull;
 use crate::reason::Reason;
 
 /// Makes the call of a timer anew each time.
-pub(crate) type Make<M> = Box<dyn FnMut() -> M + Send>;
+pub(crate) type MakeMessage<M> = Box<dyn FnMut() -> M + Send>;
 
 /// A timer of an actor. Dropping it changes nothing: the timer goes on.
 #[derive(Clone)]
-pub struct Timer(Arc<dyn Cancel>);
+pub struct Timer(Arc<dyn Cancellable>);
 
 impl Timer {
     /// Takes the timer back. True: nothing of it arrives any more, not even what was due already and
@@ -77,33 +77,33 @@ impl fmt::Display for TimerError {
 impl std::error::Error for TimerError {}
 
 /// What a timer does when it is due.
-pub(crate) enum What<M> {
+pub(crate) enum TimerCall<M> {
     Once(M),
     /// `make` is out while it runs; it gives nothing when the actor is gone.
     Every {
         period: Duration,
-        make: Option<Make<Option<M>>>,
+        make: Option<MakeMessage<Option<M>>>,
     },
     /// Nothing: its only call is due and waits, or has begun.
     Due,
 }
 
-struct Armed<M> {
+struct ArmedTimer<M> {
     at: Instant,
     queue: Arc<Queue<M>>,
-    what: What<M>,
+    timer_call: TimerCall<M>,
 }
 
 /// The timers of one actor.
 pub(crate) struct Timers<M> {
     mailbox: Weak<Mailbox<M>>,
-    state: Mutex<State<M>>,
+    state: Mutex<TimersState<M>>,
     /// The first timer is another one, or there will be none.
     changed: Notify,
 }
 
-struct State<M> {
-    armed: HashMap<u64, Armed<M>>,
+struct TimersState<M> {
+    armed: HashMap<u64, ArmedTimer<M>>,
     /// Those that are not due, in order; of the same time, in the order in which they were set.
     order: BTreeSet<(Instant, u64)>,
     last: u64,
@@ -119,7 +119,7 @@ const SWEEP_MIN: usize = 16;
 
 impl<M: Send + 'static> Timers<M> {
     pub(crate) fn new(mailbox: Weak<Mailbox<M>>) -> Timers<M> {
-        let state = State {
+        let state = TimersState {
             armed: HashMap::new(),
             order: BTreeSet::new(),
             last: 0,
@@ -133,7 +133,7 @@ impl<M: Send + 'static> Timers<M> {
     pub(crate) fn add(
         self: &Arc<Self>,
         delay: Duration,
-        what: What<M>,
+        timer_call: TimerCall<M>,
     ) -> Result<Timer, TimerError> {
         let runtime = Runtime::try_current().map_err(|_| TimerError::NoRuntime)?;
         let at = Instant::now() + delay.min(TIMER_DELAY_MAX);
@@ -148,7 +148,7 @@ impl<M: Send + 'static> Timers<M> {
         }
         state.last += 1;
         let number = state.last;
-        state.armed.insert(number, Armed { at, queue: queue.clone(), what });
+        state.armed.insert(number, ArmedTimer { at, queue: queue.clone(), timer_call });
         state.order.insert((at, number));
         let first = state.order.first() == Some(&(at, number));
         let drives = !std::mem::replace(&mut state.driven, true);
@@ -158,7 +158,7 @@ impl<M: Send + 'static> Timers<M> {
         } else if first {
             self.changed.notify_one();
         }
-        Ok(Timer(Arc::new(Set { timers: Arc::downgrade(self), number, queue })))
+        Ok(Timer(Arc::new(TimerEntry { timers: Arc::downgrade(self), number, queue })))
     }
 
     /// Forgets all that is not due.
@@ -183,7 +183,7 @@ impl<M: Send + 'static> Timers<M> {
             match made {
                 Ok(message) => self.made(number, message, make, &mailbox),
                 Err(payload) => {
-                    mailbox.order(Order::Stop(Reason::panicked(&*payload)));
+                    mailbox.order(ControlMessage::Stop(Reason::panicked(&*payload)));
                 }
             }
         }
@@ -194,7 +194,7 @@ impl<M: Send + 'static> Timers<M> {
         &self,
         now: Instant,
         mailbox: &Mailbox<M>,
-    ) -> Option<(u64, Option<Make<Option<M>>>)> {
+    ) -> Option<(u64, Option<MakeMessage<Option<M>>>)> {
         let mut state = self.lock();
         let (at, number) = *state.order.first()?;
         if at > now {
@@ -202,8 +202,8 @@ impl<M: Send + 'static> Timers<M> {
         }
         state.order.pop_first();
         let armed = state.armed.get_mut(&number)?;
-        match &mut armed.what {
-            What::Every { period, make } => {
+        match &mut armed.timer_call {
+            TimerCall::Every { period, make } => {
                 // In step with the first one; periods that nobody saw are left out.
                 let missed = (now - at).as_nanos() / period.as_nanos();
                 let periods = u32::try_from(missed).unwrap_or(u32::MAX).saturating_add(1);
@@ -214,7 +214,7 @@ impl<M: Send + 'static> Timers<M> {
                 Some((number, make))
             }
             once => {
-                if let What::Once(message) = std::mem::replace(once, What::Due) {
+                if let TimerCall::Once(message) = std::mem::replace(once, TimerCall::Due) {
                     push(mailbox, message, &armed.queue);
                 }
                 Some((number, None))
@@ -227,7 +227,7 @@ impl<M: Send + 'static> Timers<M> {
         &self,
         number: u64,
         message: Option<M>,
-        made_by: Make<Option<M>>,
+        made_by: MakeMessage<Option<M>>,
         mailbox: &Mailbox<M>,
     ) {
         let mut state = self.lock();
@@ -235,7 +235,7 @@ impl<M: Send + 'static> Timers<M> {
             drop(state);
             return;
         };
-        if let What::Every { make, .. } = &mut armed.what {
+        if let TimerCall::Every { make, .. } = &mut armed.timer_call {
             *make = Some(made_by);
         }
         if let Some(message) = message {
@@ -243,7 +243,7 @@ impl<M: Send + 'static> Timers<M> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<M>> {
+    fn lock(&self) -> MutexGuard<'_, TimersState<M>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -257,11 +257,13 @@ fn push<M>(mailbox: &Mailbox<M>, message: M, queue: &Arc<Queue<M>>) {
     }
 }
 
-impl<M> State<M> {
+impl<M> TimersState<M> {
     /// Forgets, now and then, those whose only call has begun.
     fn sweep(&mut self) {
         if self.armed.len() >= self.sweep_at.min(TIMERS_MAX) {
-            self.armed.retain(|_, one| !matches!(one.what, What::Due) || one.queue.waiting() > 0);
+            self.armed.retain(|_, one| {
+                !matches!(one.timer_call, TimerCall::Due) || one.queue.waiting() > 0
+            });
             self.sweep_at = (2 * self.armed.len()).max(SWEEP_MIN);
         }
     }
@@ -298,17 +300,17 @@ impl<M: Send + 'static> Drop for Driver<M> {
 }
 
 /// What a timer can do without the type of its message.
-trait Cancel: Send + Sync {
+trait Cancellable: Send + Sync {
     fn cancel(&self) -> bool;
 }
 
-struct Set<M> {
+struct TimerEntry<M> {
     timers: Weak<Timers<M>>,
     number: u64,
     queue: Arc<Queue<M>>,
 }
 
-impl<M: Send + 'static> Cancel for Set<M> {
+impl<M: Send + 'static> Cancellable for TimerEntry<M> {
     fn cancel(&self) -> bool {
         let Some(timers) = self.timers.upgrade() else { return false };
         let mut state = timers.lock();
@@ -318,7 +320,7 @@ impl<M: Send + 'static> Cancel for Set<M> {
         }
         let waited = self.queue.withdraw();
         drop(state);
-        let goes_on = armed.is_some_and(|armed| !matches!(armed.what, What::Due));
+        let goes_on = armed.is_some_and(|armed| !matches!(armed.timer_call, TimerCall::Due));
         goes_on || waited.is_some()
     }
 }

@@ -5,7 +5,7 @@ use std::future::Future;
 use tokio::sync::oneshot;
 
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::control::Order;
+use crate::lifecycle::control::ControlMessage;
 use crate::lifecycle::handle::Handle;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
@@ -89,13 +89,13 @@ pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
     visit: impl FnOnce(&mut I) -> T + Send + 'static,
 ) -> Result<T, CallError> {
     let (tells, told) = oneshot::channel();
-    let order = Order::Visit(Box::new(|actor| {
+    let order = ControlMessage::Visit(Box::new(|actor| {
         if let Some(actor) = actor.downcast_mut() {
             // Whoever asked may have gone.
             let _ = tells.send(visit(actor));
         }
     }));
-    let given = handle.living().order(order);
+    let given = handle.actor_cell().order(order);
     told.await.map_err(|_| {
         let kind = match handle.reason() {
             // A supervised actor has another life before it by now.

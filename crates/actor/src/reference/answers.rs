@@ -11,7 +11,7 @@ use wigwag_wire::Buffer;
 use crate::error::CallErrorKind;
 
 /// What an ask came to: an encoded value, or why there is none and what there is to say about it.
-pub type Outcome = Result<Bytes, (CallErrorKind, Box<str>)>;
+pub type AnswerOutcome = Result<Bytes, (CallErrorKind, Box<str>)>;
 
 /// Bytes of a value that lies among the others; a longer one lies aside.
 pub const SHORT_BYTES_MAX: usize = 64;
@@ -26,16 +26,16 @@ pub struct Answers {
     /// The front of what was not taken.
     at: usize,
     /// Those that are long or no values, in their order.
-    aside: VecDeque<Outcome>,
+    aside: VecDeque<AnswerOutcome>,
 }
 
 /// One answer.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Taken<'a> {
+pub enum TakenAnswer<'a> {
     /// A short value.
     Short(&'a [u8]),
     /// Anything else.
-    Aside(Outcome),
+    Aside(AnswerOutcome),
 }
 
 impl Answers {
@@ -78,7 +78,7 @@ impl Answers {
     }
 
     /// Lays down what is no short value.
-    pub fn push_aside(&mut self, outcome: Outcome) {
+    pub fn push_aside(&mut self, outcome: AnswerOutcome) {
         self.bytes.push(ASIDE);
         self.aside.push_back(outcome);
     }
@@ -99,12 +99,12 @@ impl Answers {
     }
 
     /// Takes the next one.
-    pub fn take(&mut self) -> Option<Taken<'_>> {
+    pub fn take(&mut self) -> Option<TakenAnswer<'_>> {
         if self.bytes.as_slice().get(self.at) == Some(&ASIDE) {
             self.at += 1;
-            return self.aside.pop_front().map(Taken::Aside);
+            return self.aside.pop_front().map(TakenAnswer::Aside);
         }
-        self.take_short().map(Taken::Short)
+        self.take_short().map(TakenAnswer::Short)
     }
 
     /// Takes all that `other` has behind its own; the two may exchange their memory.
@@ -153,12 +153,12 @@ impl<'a> Front<'a> {
 mod tests {
     use super::*;
 
-    fn all(answers: &mut Answers) -> Vec<Outcome> {
+    fn all(answers: &mut Answers) -> Vec<AnswerOutcome> {
         let mut all = Vec::new();
         while let Some(taken) = answers.take() {
             all.push(match taken {
-                Taken::Short(value) => Ok(Bytes::copy_from_slice(value)),
-                Taken::Aside(outcome) => outcome,
+                TakenAnswer::Short(value) => Ok(Bytes::copy_from_slice(value)),
+                TakenAnswer::Aside(outcome) => outcome,
             });
         }
         all
@@ -175,7 +175,7 @@ mod tests {
         answers.push_all(&[2, 5, 6, 0, 1, 7]);
         answers.push_aside(Err((CallErrorKind::Panicked, "so".into())));
         answers.push(b"last");
-        let mut expected: Vec<Outcome> = (0..300).map(|length| Ok(of(length))).collect();
+        let mut expected: Vec<AnswerOutcome> = (0..300).map(|length| Ok(of(length))).collect();
         expected.extend([vec![5, 6], vec![], vec![7]].map(|value| Ok(value.into())));
         expected.push(Err((CallErrorKind::Panicked, "so".into())));
         expected.push(Ok("last".into()));
@@ -188,7 +188,7 @@ mod tests {
         let (mut one, mut other) = (Answers::default(), Answers::default());
         one.push(&of(9));
         one.push(&of(70));
-        assert_eq!(one.take(), Some(Taken::Short(&of(9))));
+        assert_eq!(one.take(), Some(TakenAnswer::Short(&of(9))));
         other.push(&of(3));
         other.push(&of(200));
         one.take_from(&mut other);
@@ -200,7 +200,7 @@ mod tests {
         // What was taken already stays where it is.
         one.push(&of(1));
         (6..8).for_each(|length| other.push(&of(length)));
-        assert_eq!(other.take(), Some(Taken::Short(&of(6))));
+        assert_eq!(other.take(), Some(TakenAnswer::Short(&of(6))));
         one.take_from(&mut other);
         assert_eq!(all(&mut one), [Ok(of(1)), Ok(of(7))]);
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::limits::LANE_CALLS_MAX;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
-use crate::mailbox::lists::{LaneQueue, Source};
+use crate::mailbox::ready_queues::{LaneQueue, Source};
 use crate::mailbox::{Mailbox, refuse};
 use crate::message::Message;
 use crate::reply::owner::LaneOwner;
@@ -88,7 +88,7 @@ impl<M: Message> Lane for TypedLane<M> {
             Pushed::Closed => {
                 for chunk in self.staged.drain(..) {
                     self.lane.owner.freed(chunk.units());
-                    refuse(chunk, self.mailbox.whose(&Source::Lane(self.lane.clone())));
+                    refuse(chunk, self.mailbox.provenance(&Source::Lane(self.lane.clone())));
                 }
             }
         }

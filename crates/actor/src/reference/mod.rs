@@ -6,12 +6,12 @@
 pub mod interface;
 pub mod lane;
 pub mod answers;
-pub mod at_hand;
-pub mod watch;
+pub mod run_writer;
+pub mod spin;
 pub mod replace;
 pub mod alive;
 pub mod route;
-pub(crate) mod stage;
+pub(crate) mod local_batch;
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -20,10 +20,10 @@ use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::reference::at_hand::Borrower;
 use crate::reference::interface::Interface;
 use crate::reference::lane::{Exported, Lane, TypedLane};
 use crate::reference::route::{Attempt, Route};
+use crate::reference::run_writer::RunOwner;
 use crate::reply::Asker;
 use crate::reply::owner::LaneOwner;
 use crate::schema::Schema;
@@ -35,32 +35,32 @@ pub struct Ref<I: Interface> {
 }
 
 pub(crate) enum Place<I: Interface> {
-    Local(Local<I>),
+    Local(LocalRef<I>),
     /// Its route, and the route as one who borrows the run at hand.
-    Remote(Arc<dyn Route<I>>, Borrower),
+    Remote(Arc<dyn Route<I>>, RunOwner),
 }
 
 /// A local reference to an actor; the last one lets the actor end.
-pub(crate) struct Local<I: Interface> {
+pub(crate) struct LocalRef<I: Interface> {
     pub(crate) mailbox: Arc<Mailbox<I::Message>>,
 }
 
-impl<I: Interface> Drop for Local<I> {
+impl<I: Interface> Drop for LocalRef<I> {
     fn drop(&mut self) {
         self.mailbox.release();
     }
 }
 
-impl<I: Interface> Clone for Local<I> {
-    fn clone(&self) -> Local<I> {
-        Local::new(self.mailbox.clone())
+impl<I: Interface> Clone for LocalRef<I> {
+    fn clone(&self) -> LocalRef<I> {
+        LocalRef::new(self.mailbox.clone())
     }
 }
 
-impl<I: Interface> Local<I> {
-    pub(crate) fn new(mailbox: Arc<Mailbox<I::Message>>) -> Local<I> {
+impl<I: Interface> LocalRef<I> {
+    pub(crate) fn new(mailbox: Arc<Mailbox<I::Message>>) -> LocalRef<I> {
         mailbox.refer();
-        Local { mailbox }
+        LocalRef { mailbox }
     }
 
     pub(crate) fn push(
@@ -125,14 +125,14 @@ impl<I: Interface> Local<I> {
 /// Sends to an actor of this process: with the others of the turn, or by itself outside of one.
 #[inline]
 pub(crate) fn send<I: Interface>(
-    local: &Local<I>,
+    local: &LocalRef<I>,
     message: &mut Option<I::Message>,
     asker: Asker,
     ticket: &mut Ticket,
     waker: Option<&Waker>,
 ) -> Attempt<()> {
     if turn::is_open() {
-        return stage::push(local, message, asker, ticket, waker);
+        return local_batch::push(local, message, asker, ticket, waker);
     }
     local.push(message, asker, ticket, waker)
 }
@@ -140,11 +140,11 @@ pub(crate) fn send<I: Interface>(
 impl<I: Interface> Ref<I> {
     /// A reference to an actor that lives elsewhere.
     pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
-        let borrower = route.borrower();
-        Ref { place: Place::Remote(route, borrower) }
+        let run_owner = route.run_owner();
+        Ref { place: Place::Remote(route, run_owner) }
     }
 
-    pub(crate) fn local(local: Local<I>) -> Ref<I> {
+    pub(crate) fn local(local: LocalRef<I>) -> Ref<I> {
         Ref { place: Place::Local(local) }
     }
 
@@ -186,8 +186,8 @@ impl<I: Interface> Ref<I> {
     #[inline(always)]
     pub(crate) fn add(&self, message: I::Message) -> Result<(), I::Message> {
         match &self.place {
-            Place::Local(local) => stage::add(local, message),
-            Place::Remote(_, borrower) if at_hand::add(*borrower, &message) => Ok(()),
+            Place::Local(local) => local_batch::add(local, message),
+            Place::Remote(_, run_owner) if run_writer::add(*run_owner, &message) => Ok(()),
             Place::Remote(..) => Err(message),
         }
     }
@@ -213,7 +213,7 @@ impl<I: Interface> Ref<I> {
     }
 }
 
-impl<I: Interface> Exported for Local<I> {
+impl<I: Interface> Exported for LocalRef<I> {
     fn schema(&self) -> &'static Schema {
         I::SCHEMA
     }
@@ -231,7 +231,7 @@ impl<I: Interface> Clone for Ref<I> {
     fn clone(&self) -> Ref<I> {
         let place = match &self.place {
             Place::Local(local) => Place::Local(local.clone()),
-            Place::Remote(route, borrower) => Place::Remote(route.clone(), *borrower),
+            Place::Remote(route, run_owner) => Place::Remote(route.clone(), *run_owner),
         };
         Ref { place }
     }

@@ -8,9 +8,9 @@ use bytes::Bytes;
 use crate::error::CallError;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;
-use crate::reference::at_hand::Borrower;
 use crate::reference::interface::Interface;
-use crate::reference::watch::Watch;
+use crate::reference::run_writer::RunOwner;
+use crate::reference::spin::SpinPolicy;
 
 /// What sending came to. The message is taken out of its `Option` only by `Sent`.
 #[derive(Debug)]
@@ -92,10 +92,10 @@ pub trait Route<I: Interface>: Send + Sync {
     fn target(&self) -> &Arc<str>;
 
     /// Who this is when it borrows the run at hand.
-    fn borrower(&self) -> Borrower;
+    fn run_owner(&self) -> RunOwner;
 
     /// Whether looking for an answer before sleeping pays here.
-    fn watch(&self) -> &Watch;
+    fn spin_policy(&self) -> &SpinPolicy;
 }
 
 /// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
@@ -124,5 +124,5 @@ pub trait Asks<I: Interface>: Send {
     fn leave(&mut self, asked: u64);
 
     /// Who this is when it borrows the run at hand.
-    fn borrower(&self) -> Borrower;
+    fn run_owner(&self) -> RunOwner;
 }

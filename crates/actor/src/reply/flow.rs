@@ -13,13 +13,13 @@ use crate::limits::{ITEMS_AHEAD, ITEMS_AHEAD_MAX};
 use crate::reply::LocalReply;
 
 /// How a stream has ended: cleanly, or why not.
-type End = Result<(), (CallErrorKind, Option<Box<str>>)>;
+type StreamEnd = Result<(), (CallErrorKind, Option<Box<str>>)>;
 
 /// What comes next out of a stream; nothing after its end.
-pub(crate) type Next<T> = Option<Result<T, (CallErrorKind, Option<Box<str>>)>>;
+pub(crate) type NextItem<T> = Option<Result<T, (CallErrorKind, Option<Box<str>>)>>;
 
 /// What became of an item.
-pub(crate) enum Laid<T> {
+pub(crate) enum Offered<T> {
     In,
     /// The consumer has to take some first.
     Full(T),
@@ -27,11 +27,11 @@ pub(crate) enum Laid<T> {
     Unwanted(T),
 }
 
-struct State<T> {
+struct FlowState<T> {
     items: VecDeque<T>,
     /// How many may lie there.
     ahead: usize,
-    end: Option<End>,
+    end: Option<StreamEnd>,
     /// The consumer has gone, or has heard of the end.
     over: bool,
     consumer: Option<Waker>,
@@ -39,11 +39,11 @@ struct State<T> {
 }
 
 /// Filled by one producer, emptied by one consumer.
-pub(crate) struct Flow<T>(Mutex<State<T>>);
+pub(crate) struct Flow<T>(Mutex<FlowState<T>>);
 
 impl<T> Flow<T> {
     pub(crate) fn new() -> Flow<T> {
-        Flow(Mutex::new(State {
+        Flow(Mutex::new(FlowState {
             items: VecDeque::new(),
             ahead: ITEMS_AHEAD,
             end: None,
@@ -66,22 +66,22 @@ impl<T> Flow<T> {
 
     /// Lays an item down if there is credit; otherwise `waker` is woken when there is, or when the
     /// consumer has gone.
-    pub(crate) fn lay(&self, item: T, waker: Option<&Waker>) -> Laid<T> {
+    pub(crate) fn offer(&self, item: T, waker: Option<&Waker>) -> Offered<T> {
         let mut state = self.lock();
         if !state.is_wanted() {
-            return Laid::Unwanted(item);
+            return Offered::Unwanted(item);
         }
         if state.items.len() >= state.ahead {
             if let Some(waker) = waker {
                 state.producer = Some(waker.clone());
             }
-            return Laid::Full(item);
+            return Offered::Full(item);
         }
         state.items.push_back(item);
         let consumer = state.consumer.take();
         drop(state);
         wake(consumer);
-        Laid::In
+        Offered::In
     }
 
     /// True while somebody takes the items.
@@ -100,7 +100,7 @@ impl<T> Flow<T> {
     }
 
     /// The stream ends behind its items; only the first end counts.
-    pub(crate) fn end(&self, end: End) {
+    pub(crate) fn end(&self, end: StreamEnd) {
         let mut state = self.lock();
         if !state.is_wanted() {
             return;
@@ -112,7 +112,7 @@ impl<T> Flow<T> {
     }
 
     /// Takes the next item, or the end.
-    pub(crate) fn poll_next(&self, waker: &Waker) -> Poll<Next<T>> {
+    pub(crate) fn poll_next(&self, waker: &Waker) -> Poll<NextItem<T>> {
         let mut state = self.lock();
         if let Some(item) = state.items.pop_front() {
             // Whoever waits is woken once for many items; a consumer that waits has taken them all.
@@ -145,13 +145,13 @@ impl<T> Flow<T> {
         drop(left);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
+    fn lock(&self) -> MutexGuard<'_, FlowState<T>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<T> State<T> {
+impl<T> FlowState<T> {
     fn is_wanted(&self) -> bool {
         !self.over && self.end.is_none()
     }
@@ -179,17 +179,17 @@ mod tests {
 
     use super::*;
 
-    fn take<T>(flow: &Flow<T>) -> Poll<Next<T>> {
+    fn take<T>(flow: &Flow<T>) -> Poll<NextItem<T>> {
         flow.poll_next(Waker::noop())
     }
 
     #[test]
     fn only_the_first_end_counts_and_it_stands_behind_the_items() {
         let flow = Flow::new();
-        assert!(matches!(flow.lay(7, None), Laid::In));
+        assert!(matches!(flow.offer(7, None), Offered::In));
         flow.end(Ok(()));
         flow.fail(CallErrorKind::ReplyDropped, None);
-        assert!(matches!(flow.lay(8, None), Laid::Unwanted(8)));
+        assert!(matches!(flow.offer(8, None), Offered::Unwanted(8)));
         assert!(matches!(take(&flow), Poll::Ready(Some(Ok(7)))));
         assert!(matches!(take(&flow), Poll::Ready(None)));
         assert!(matches!(take(&flow), Poll::Ready(None)));
@@ -212,8 +212,8 @@ mod tests {
             assert_eq!(flow.lock().ahead, ahead);
         }
         flow.set_ahead(2);
-        assert!(matches!((flow.lay(1, None), flow.lay(2, None)), (Laid::In, Laid::In)));
-        assert!(matches!(flow.lay(3, None), Laid::Full(3)));
+        assert!(matches!((flow.offer(1, None), flow.offer(2, None)), (Offered::In, Offered::In)));
+        assert!(matches!(flow.offer(3, None), Offered::Full(3)));
         assert_eq!(flow.credit(), 0);
         assert!(matches!(take(&flow), Poll::Ready(Some(Ok(1)))));
         assert_eq!(flow.credit(), 1);
@@ -222,9 +222,9 @@ mod tests {
     #[test]
     fn what_lies_there_goes_with_the_consumer() {
         let (flow, item) = (Flow::new(), Arc::new(()));
-        assert!(matches!(flow.lay(item.clone(), None), Laid::In));
+        assert!(matches!(flow.offer(item.clone(), None), Offered::In));
         flow.abandon();
         assert_eq!(Arc::strong_count(&item), 1);
-        assert!(matches!(flow.lay(item, None), Laid::Unwanted(_)));
+        assert!(matches!(flow.offer(item, None), Offered::Unwanted(_)));
     }
 }

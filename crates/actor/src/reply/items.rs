@@ -8,7 +8,7 @@ use std::task::Poll;
 
 use crate::error::CallErrorKind;
 use crate::reply::Reply;
-use crate::reply::flow::{Flow, Laid};
+use crate::reply::flow::{Flow, Offered};
 
 /// The items that a handler owes, one after the other: a parameter `items: Yield<T>` of a handler that
 /// returns nothing makes the reply of the call a stream of `T`, which the caller takes from a
@@ -78,10 +78,10 @@ impl<T: Send + 'static> Yield<T> {
         poll_fn(|context| {
             // Nobody polls again what was ready.
             let Some(item) = left.take() else { return Poll::Pending };
-            match flow.lay(item, Some(context.waker())) {
-                Laid::In => Poll::Ready(Ok(())),
-                Laid::Unwanted(item) => Poll::Ready(Err(Unwanted(item))),
-                Laid::Full(item) => {
+            match flow.offer(item, Some(context.waker())) {
+                Offered::In => Poll::Ready(Ok(())),
+                Offered::Unwanted(item) => Poll::Ready(Err(Unwanted(item))),
+                Offered::Full(item) => {
                     left = Some(item);
                     Poll::Pending
                 }
@@ -96,10 +96,10 @@ impl<T: Send + 'static> Yield<T> {
     /// The item, and whether it is worth trying again.
     pub fn try_send(&mut self, item: T) -> Result<(), NotSent<T>> {
         let Some(flow) = &self.flow else { return Err(NotSent::Unwanted(item)) };
-        match flow.lay(item, None) {
-            Laid::In => Ok(()),
-            Laid::Full(item) => Err(NotSent::NoCredit(item)),
-            Laid::Unwanted(item) => Err(NotSent::Unwanted(item)),
+        match flow.offer(item, None) {
+            Offered::In => Ok(()),
+            Offered::Full(item) => Err(NotSent::NoCredit(item)),
+            Offered::Unwanted(item) => Err(NotSent::Unwanted(item)),
         }
     }
 

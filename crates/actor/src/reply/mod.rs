@@ -85,7 +85,7 @@ impl From<Option<(u32, u32)>> for ReplySlot {
     }
 }
 
-enum Way<'r> {
+enum ReplyPath<'r> {
     Borrowed(&'r Arc<dyn LaneOwner>),
     Owned(Arc<dyn LaneOwner>),
     None,
@@ -94,7 +94,7 @@ enum Way<'r> {
 /// Short answers of one run, on their way to the session together: what lies between an actor and
 /// its session is paid once for all of them.
 #[derive(Default)]
-pub(crate) struct Gathered {
+pub(crate) struct ReplyBatch {
     frames: Buffer,
     count: u64,
     joiner: Joiner,
@@ -102,10 +102,10 @@ pub(crate) struct Gathered {
     joins: bool,
 }
 
-impl Gathered {
+impl ReplyBatch {
     /// Takes an answer in, if it is short whatever its value is.
     #[inline(always)]
-    fn take_in<R: Encode>(&mut self, asker: (u32, u32), value: &R) -> bool {
+    fn add<R: Encode>(&mut self, asker: (u32, u32), value: &R) -> bool {
         if R::SMALL_BYTES <= ITEM_BYTES_MAX {
             let small = |window: &mut Window, place| Some(value.encode_small(window, place));
             if self.joiner.reply(&mut self.frames, asker, small) {
@@ -136,48 +136,48 @@ impl Gathered {
 /// The answer that a handler owes. Dropped unsent, it tells the asker so.
 pub struct Reply<'r> {
     slot: ReplySlot,
-    way: Way<'r>,
-    gathered: Gathered,
+    path: ReplyPath<'r>,
+    batch: ReplyBatch,
 }
 
 impl<'r> Reply<'r> {
     #[inline]
-    pub(crate) fn new(slot: ReplySlot, way: Option<&'r Arc<dyn LaneOwner>>) -> Reply<'r> {
-        let way = way.map_or(Way::None, Way::Borrowed);
-        Reply { slot, way, gathered: Gathered::default() }
+    pub(crate) fn new(slot: ReplySlot, path: Option<&'r Arc<dyn LaneOwner>>) -> Reply<'r> {
+        let path = path.map_or(ReplyPath::None, ReplyPath::Borrowed);
+        Reply { slot, path, batch: ReplyBatch::default() }
     }
 
     /// For the calls of a run. Who asks for this hands over what was gathered before the actor's
     /// turn may end.
-    pub(crate) fn of_run(way: Option<&'r Arc<dyn LaneOwner>>, gathered: Gathered) -> Reply<'r> {
-        let mut reply = Reply::new(ReplySlot::Nobody, way);
-        reply.gathered = gathered;
-        reply.gathered.joins = way.is_some_and(|owner| owner.joins());
+    pub(crate) fn of_run(path: Option<&'r Arc<dyn LaneOwner>>, batch: ReplyBatch) -> Reply<'r> {
+        let mut reply = Reply::new(ReplySlot::Nobody, path);
+        reply.batch = batch;
+        reply.batch.joins = path.is_some_and(|owner| owner.joins());
         reply
     }
 
     /// Gives the answers that were gathered to the session.
     #[inline]
     pub(crate) fn hand_over(&mut self) {
-        if self.gathered.count > 0 {
+        if self.batch.count > 0 {
             self.hand_over_now();
         }
     }
 
     #[inline(never)]
     fn hand_over_now(&mut self) {
-        let count = std::mem::take(&mut self.gathered.count);
-        self.gathered.joiner.close(&mut self.gathered.frames);
-        match &self.way {
-            Way::Borrowed(owner) => owner.replies(&mut self.gathered.frames, count),
-            Way::Owned(_) | Way::None => {}
+        let count = std::mem::take(&mut self.batch.count);
+        self.batch.joiner.close(&mut self.batch.frames);
+        match &self.path {
+            ReplyPath::Borrowed(owner) => owner.replies(&mut self.batch.frames, count),
+            ReplyPath::Owned(_) | ReplyPath::None => {}
         }
     }
 
     /// The end of a run: its empty memory, for the next one.
-    pub(crate) fn into_gathered(mut self) -> Gathered {
+    pub(crate) fn into_batch(mut self) -> ReplyBatch {
         self.hand_over();
-        std::mem::take(&mut self.gathered)
+        std::mem::take(&mut self.batch)
     }
 
     /// True when somebody waits: false for a tell.
@@ -230,8 +230,9 @@ impl<'r> Reply<'r> {
         if !R::TRAVELS && self.is_elsewhere() {
             return self.fail(CallErrorKind::OnlyHere, "the reply does not travel");
         }
-        if let (ReplySlot::Remote { slot, generation }, Way::Borrowed(_)) = (&self.slot, &self.way)
-            && self.gathered.take_in((*slot, *generation), &value)
+        if let (ReplySlot::Remote { slot, generation }, ReplyPath::Borrowed(_)) =
+            (&self.slot, &self.path)
+            && self.batch.add((*slot, *generation), &value)
         {
             self.slot = ReplySlot::Nobody;
             return;
@@ -269,8 +270,8 @@ impl<'r> Reply<'r> {
     /// The same reply, free to outlive the turn.
     pub fn take_owned(&mut self) -> Reply<'static> {
         let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
-        let way = self.owner().map_or(Way::None, |owner| Way::Owned(owner.clone()));
-        Reply { slot, way, gathered: Gathered::default() }
+        let path = self.owner().map_or(ReplyPath::None, |owner| ReplyPath::Owned(owner.clone()));
+        Reply { slot, path, batch: ReplyBatch::default() }
     }
 
     /// The place of an asker of this process.
@@ -282,10 +283,10 @@ impl<'r> Reply<'r> {
     }
 
     fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
-        match &self.way {
-            Way::Borrowed(owner) => Some(owner),
-            Way::Owned(owner) => Some(owner),
-            Way::None => None,
+        match &self.path {
+            ReplyPath::Borrowed(owner) => Some(owner),
+            ReplyPath::Owned(owner) => Some(owner),
+            ReplyPath::None => None,
         }
     }
 
@@ -310,14 +311,14 @@ thread_local! {
 
 /// Drops a handler or a state whose actor has ended: who is owed something hears that, and not that
 /// nothing was said.
-pub(crate) fn ending(drop: impl FnOnce()) {
-    struct Before(bool);
-    impl Drop for Before {
+pub(crate) fn while_ending(drop: impl FnOnce()) {
+    struct RestoreEnding(bool);
+    impl Drop for RestoreEnding {
         fn drop(&mut self) {
             ENDING.set(self.0);
         }
     }
-    let _before = Before(ENDING.replace(true));
+    let _before = RestoreEnding(ENDING.replace(true));
     drop();
 }
 
@@ -349,12 +350,12 @@ mod tests {
     #[test]
     fn answers_are_joined_whatever_slots_they_go_to() {
         for first in [1, (1 << 21) - 100, u32::MAX - 300] {
-            let mut gathered = Gathered { joins: true, ..Gathered::default() };
+            let mut batch = ReplyBatch { joins: true, ..ReplyBatch::default() };
             for slot in first..first + 200 {
-                assert!(gathered.take_in((slot, u32::MAX), &7_u64));
+                assert!(batch.add((slot, u32::MAX), &7_u64));
             }
-            gathered.joiner.close(&mut gathered.frames);
-            let mut reader = Reader::new(gathered.frames.as_slice());
+            batch.joiner.close(&mut batch.frames);
+            let mut reader = Reader::new(batch.frames.as_slice());
             let mut frame = || {
                 let (kind, length) = (reader.u8().unwrap(), varint::take(&mut reader).unwrap());
                 (kind, reader.take(length as usize).unwrap())
@@ -374,16 +375,16 @@ mod tests {
 
     #[test]
     fn a_sleeping_actor_keeps_the_room_of_one_answer_and_not_of_a_burst() {
-        let mut gathered = Gathered::default();
-        call::small_reply(&mut gathered.frames, (1, 1), &7_u64).expect("it is short");
-        gathered.frames.clear();
-        gathered.rest();
-        assert!(gathered.frames.capacity() > 0);
+        let mut batch = ReplyBatch::default();
+        call::small_reply(&mut batch.frames, (1, 1), &7_u64).expect("it is short");
+        batch.frames.clear();
+        batch.rest();
+        assert!(batch.frames.capacity() > 0);
         for slot in 0..64 {
-            call::small_reply(&mut gathered.frames, (slot, 1), &7_u64).expect("it is short");
+            call::small_reply(&mut batch.frames, (slot, 1), &7_u64).expect("it is short");
         }
-        gathered.frames.clear();
-        gathered.rest();
-        assert_eq!(gathered.frames.capacity(), 0);
+        batch.frames.clear();
+        batch.rest();
+        assert_eq!(batch.frames.capacity(), 0);
     }
 }

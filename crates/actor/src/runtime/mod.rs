@@ -7,7 +7,7 @@ pub mod run;
 pub mod side_by_side;
 pub mod stash;
 mod timers;
-mod of_actor;
+mod actor_scope;
 pub mod state_machine;
 pub(crate) mod worker;
 pub(crate) mod spawn;

@@ -22,7 +22,7 @@ use crate::letters::{Loss, Origin};
 use crate::limits::SIDE_BY_SIDE_MAX;
 use crate::reason::Reason;
 use crate::reply::owner::LaneOwner;
-use crate::reply::{Reply, ending};
+use crate::reply::{Reply, while_ending};
 use crate::runtime::actor::Actor;
 use crate::runtime::run::spans::{self, Spans};
 use crate::sync::{Mutex, MutexGuard};
@@ -45,7 +45,7 @@ where
 }
 
 /// A call that was taken out of the mailbox and not begun.
-pub(crate) struct Call<M> {
+pub(crate) struct PendingCall<M> {
     pub(crate) message: M,
     pub(crate) reply: Reply<'static>,
     /// The session that it came from, which counts the calls that have ended.
@@ -54,10 +54,10 @@ pub(crate) struct Call<M> {
     pub(crate) origin: Option<Origin<M>>,
 }
 
-impl<M> Call<M> {
+impl<M> PendingCall<M> {
     /// It would wait for the call that waits for it.
     #[cold]
-    fn refuse_circle(mut self) {
+    fn refuse_cycle(mut self) {
         let why = "the call before it, of the same key, waits for it";
         self.reply.fail(CallErrorKind::CallCycle, why);
     }
@@ -74,15 +74,15 @@ impl<M> Call<M> {
 pub(crate) struct SideBySide<M> {
     /// Calls that run and wait at most.
     most: usize,
-    places: Vec<Place>,
+    slots: Vec<WorkSlot>,
     free: Vec<usize>,
     /// The keys of which a call runs.
-    keys: HashMap<u64, Serial<M>>,
+    keys: HashMap<u64, SerialCalls<M>>,
     waiting: usize,
     /// Keys of which a call has ended while others wait: they come next.
     due: VecDeque<u64>,
     hashing: RandomState,
-    bells: Arc<Bells>,
+    woken_slots: Arc<WokenSlots>,
     /// Places that were woken, while they are gone through.
     woken: Vec<usize>,
     failed: Option<Reason>,
@@ -91,15 +91,15 @@ pub(crate) struct SideBySide<M> {
 }
 
 /// The calls of one key.
-struct Serial<M> {
+struct SerialCalls<M> {
     /// The place of the one that runs, or that ran last.
     at: usize,
     /// Those that wait for it.
-    waiting: VecDeque<Call<M>>,
+    waiting: VecDeque<PendingCall<M>>,
 }
 
 /// Room for a call that runs.
-struct Place {
+struct WorkSlot {
     running: Option<Running>,
     waker: Waker,
 }
@@ -114,13 +114,13 @@ impl<M> SideBySide<M> {
     pub(crate) fn new(most: usize, spans: Option<Spans>) -> SideBySide<M> {
         SideBySide {
             most: most.clamp(1, SIDE_BY_SIDE_MAX),
-            places: Vec::new(),
+            slots: Vec::new(),
             free: Vec::new(),
             keys: HashMap::new(),
             waiting: 0,
             due: VecDeque::new(),
             hashing: RandomState::new(),
-            bells: Arc::default(),
+            woken_slots: Arc::default(),
             woken: Vec::new(),
             failed: None,
             spans,
@@ -128,7 +128,7 @@ impl<M> SideBySide<M> {
     }
 
     fn running(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.slots.len() - self.free.len()
     }
 
     /// Something was begun and has not ended.
@@ -152,22 +152,22 @@ impl<M> SideBySide<M> {
 
     /// Begins a call, or keeps it until those of its key before it have ended. The caller sees to
     /// the limit.
-    pub(crate) fn take<A>(&mut self, actor: &mut A, call: Call<M>) -> Result<(), Reason>
+    pub(crate) fn take<A>(&mut self, actor: &mut A, call: PendingCall<M>) -> Result<(), Reason>
     where
         A: Actor<Message = M>,
     {
         let key = A::serial_key(&call.message, &self.hashing);
         if let Some(key) = key {
             if let Some(serial) = self.keys.get_mut(&key) {
-                if self.places.get(serial.at).is_some_and(|place| is_asked_by(place, key, &call)) {
-                    call.refuse_circle();
+                if self.slots.get(serial.at).is_some_and(|place| is_asked_by(place, key, &call)) {
+                    call.refuse_cycle();
                 } else {
                     serial.waiting.push_back(call);
                     self.waiting += 1;
                 }
                 return Ok(());
             }
-            self.keys.insert(key, Serial { at: 0, waiting: VecDeque::new() });
+            self.keys.insert(key, SerialCalls { at: 0, waiting: VecDeque::new() });
         }
         self.begin(actor, call, key)
     }
@@ -190,11 +190,16 @@ impl<M> SideBySide<M> {
     }
 
     /// Runs the first part of a call; a panic in it is the error, and its asker has heard of it.
-    fn begin<A>(&mut self, actor: &mut A, call: Call<M>, key: Option<u64>) -> Result<(), Reason>
+    fn begin<A>(
+        &mut self,
+        actor: &mut A,
+        call: PendingCall<M>,
+        key: Option<u64>,
+    ) -> Result<(), Reason>
     where
         A: Actor<Message = M>,
     {
-        let Call { message, reply, owner, .. } = call;
+        let PendingCall { message, reply, owner, .. } = call;
         let span = spans::span::<A>(self.spans, &message);
         let first = || span.in_scope(|| actor.handle_side_by_side(message, reply));
         let work = catch_unwind(AssertUnwindSafe(first));
@@ -210,23 +215,24 @@ impl<M> SideBySide<M> {
     }
 
     fn run(&mut self, running: Running) {
-        let at = self.free.pop().unwrap_or(self.places.len());
-        if at == self.places.len() {
-            let waker = Waker::from(Arc::new(Bell { at, bells: self.bells.clone() }));
-            self.places.push(Place { running: None, waker });
+        let at = self.free.pop().unwrap_or(self.slots.len());
+        if at == self.slots.len() {
+            let waker =
+                Waker::from(Arc::new(SlotWaker { at, woken_slots: self.woken_slots.clone() }));
+            self.slots.push(WorkSlot { running: None, waker });
         }
         if let Some(serial) = running.key.and_then(|key| self.keys.get_mut(&key)) {
             serial.at = at;
         }
-        self.places[at].running = Some(running);
+        self.slots[at].running = Some(running);
         // Without a wake: the actor looks again before it sleeps.
-        self.bells.lock().ring(at);
+        self.woken_slots.lock().wake_slot(at);
     }
 
     /// Polls what was woken. True when there was something.
     pub(crate) fn poll(&mut self, context: &Context<'_>) -> bool {
         let mut woken = mem::take(&mut self.woken);
-        self.bells.lock().take(&mut woken, context.waker());
+        self.woken_slots.lock().take(&mut woken, context.waker());
         let any = !woken.is_empty();
         for at in woken.drain(..) {
             self.poll_one(at);
@@ -236,10 +242,12 @@ impl<M> SideBySide<M> {
     }
 
     fn poll_one(&mut self, at: usize) {
-        let Some(Place { running: Some(running), waker }) = self.places.get_mut(at) else { return };
+        let Some(WorkSlot { running: Some(running), waker }) = self.slots.get_mut(at) else {
+            return;
+        };
         let outcome = {
             // It holds up nobody's mailbox, so it may be asked in a circle.
-            let _apart = turn::apart();
+            let _guard = turn::side_by_side();
             let mut context = Context::from_waker(waker);
             catch_unwind(AssertUnwindSafe(|| running.work.as_mut().poll(&mut context)))
         };
@@ -248,7 +256,7 @@ impl<M> SideBySide<M> {
             Ok(Poll::Ready(())) => running.owner.iter().for_each(|owner| owner.handled(1)),
             Err(payload) => self.failed = Some(Reason::panicked(&*payload)),
         }
-        let ended = self.places[at].running.take();
+        let ended = self.slots[at].running.take();
         self.free.push(at);
         self.leave(ended.and_then(|ended| ended.key));
     }
@@ -268,20 +276,20 @@ impl<M> SideBySide<M> {
         self.waiting = 0;
         let keys = mem::take(&mut self.keys);
         let waiting = keys.into_values().flat_map(|serial| serial.waiting);
-        ending(|| waiting.for_each(Call::refuse));
+        while_ending(|| waiting.for_each(PendingCall::refuse));
     }
 
     /// Lets go of everything.
     pub(crate) fn clear(&mut self) {
         self.refuse_waiting();
         self.free.clear();
-        let places = mem::take(&mut self.places);
-        ending(|| drop(places));
+        let slots = mem::take(&mut self.slots);
+        while_ending(|| drop(slots));
     }
 }
 
 /// True when the call of that key that runs in `place` awaits the answer to `call`, by itself.
-fn is_asked_by<M>(place: &Place, key: u64, call: &Call<M>) -> bool {
+fn is_asked_by<M>(place: &WorkSlot, key: u64, call: &PendingCall<M>) -> bool {
     let runs = place.running.as_ref().is_some_and(|running| running.key == Some(key));
     runs && call.reply.is_awaited_by(&place.waker)
 }
@@ -294,38 +302,38 @@ impl<M> Drop for SideBySide<M> {
 
 /// Which places were woken.
 #[derive(Default)]
-struct Bells(Mutex<Rung>);
+struct WokenSlots(Mutex<Woken>);
 
 #[derive(Default)]
-struct Rung {
+struct Woken {
     /// Each at most once.
-    places: Vec<usize>,
-    is_rung: Vec<bool>,
+    slots: Vec<usize>,
+    is_woken: Vec<bool>,
     actor: Option<Waker>,
 }
 
-impl Bells {
-    fn lock(&self) -> MutexGuard<'_, Rung> {
+impl WokenSlots {
+    fn lock(&self) -> MutexGuard<'_, Woken> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Rung {
+impl Woken {
     /// Notes that `at` is to be polled.
-    fn ring(&mut self, at: usize) {
-        if self.is_rung.len() <= at {
-            self.is_rung.resize(at + 1, false);
+    fn wake_slot(&mut self, at: usize) {
+        if self.is_woken.len() <= at {
+            self.is_woken.resize(at + 1, false);
         }
-        if !mem::replace(&mut self.is_rung[at], true) {
-            self.places.push(at);
+        if !mem::replace(&mut self.is_woken[at], true) {
+            self.slots.push(at);
         }
     }
 
     /// Gives what was rung into an empty list; the actor is woken by the next one.
     fn take(&mut self, into: &mut Vec<usize>, actor: &Waker) {
-        mem::swap(&mut self.places, into);
-        into.iter().for_each(|at| self.is_rung[*at] = false);
+        mem::swap(&mut self.slots, into);
+        into.iter().for_each(|at| self.is_woken[*at] = false);
         if !self.actor.as_ref().is_some_and(|old| old.will_wake(actor)) {
             self.actor = Some(actor.clone());
         }
@@ -333,21 +341,21 @@ impl Rung {
 }
 
 /// The waker of one place.
-struct Bell {
+struct SlotWaker {
     at: usize,
-    bells: Arc<Bells>,
+    woken_slots: Arc<WokenSlots>,
 }
 
-impl Wake for Bell {
+impl Wake for SlotWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        let mut rung = self.bells.lock();
-        rung.ring(self.at);
-        let actor = rung.actor.take();
-        drop(rung);
+        let mut woken = self.woken_slots.lock();
+        woken.wake_slot(self.at);
+        let actor = woken.actor.take();
+        drop(woken);
         actor.into_iter().for_each(Waker::wake);
     }
 }

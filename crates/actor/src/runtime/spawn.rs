@@ -7,35 +7,35 @@ use std::task::{Context, Poll};
 
 use tokio::sync::oneshot;
 
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
-use crate::options::{ActorOptions, Manner, Runs};
+use crate::options::{ActorOptions, RunConfig, Runs};
 use crate::reason::Reason;
-use crate::reference::{Local, Ref};
+use crate::reference::{LocalRef, Ref};
 use crate::runtime::actor::Actor;
-use crate::runtime::of_actor::OfActor;
-use crate::runtime::worker::{Begun, Worker};
-use crate::scheduler::{AtHand, Crew, Live};
+use crate::runtime::actor_scope::ActorScope;
+use crate::runtime::worker::{OnStarted, Worker};
+use crate::scheduler::{ActorTask, DirectCall, Scheduler};
 
 /// Starts `actor`; it may be sent to before it has begun.
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
     let (reference, mailbox) = open::<A>(options);
-    let life = Life::new(actor, mailbox.clone(), None, options.manner());
-    let crew = match &options.runs {
-        Runs::Here => Crew::here(),
-        Runs::On(runtime) => Crew::of(runtime),
+    let task = ActorFuture::new(actor, mailbox.clone(), None, options.run_config());
+    let scheduler = match &options.runs {
+        Runs::Here => Scheduler::current(),
+        Runs::On(runtime) => Scheduler::of_runtime(runtime),
         Runs::OwnThread => {
-            run(options, mailbox, life);
+            run(options, mailbox, task);
             return reference;
         }
     };
-    if life.worker.is_idle() {
+    if task.worker.is_idle() {
         // Nobody has sent anything yet. Without a runtime the mailbox is closed already.
-        if let Some(waker) = crew.keep(OfActor::new(mailbox.clone(), life)) {
+        if let Some(waker) = scheduler.add_idle(ActorScope::new(mailbox.clone(), task)) {
             mailbox.sleeps(waker);
         }
     } else {
-        crew.run(OfActor::new(mailbox, life));
+        scheduler.spawn(ActorScope::new(mailbox, task));
     }
     reference
 }
@@ -44,17 +44,17 @@ pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
 pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<Ref<A>, Reason> {
     let (reference, mailbox) = open::<A>(options);
     let (begins, beginning) = oneshot::channel();
-    let seat = mailbox.clone();
-    let begun: Begun = Box::new(move |outcome| {
+    let exit_guard = mailbox.clone();
+    let begun: OnStarted = Box::new(move |outcome| {
         // Whoever hears that a start has failed finds the actor's names free.
         if let Err(reason) = &outcome {
-            seat.end(reason.clone());
+            exit_guard.end(reason.clone());
         }
         // Whoever waited may have gone.
         let _ = begins.send(outcome);
     });
-    let life = Life::new(actor, mailbox.clone(), Some(begun), options.manner());
-    run(options, mailbox, life);
+    let task = ActorFuture::new(actor, mailbox.clone(), Some(begun), options.run_config());
+    run(options, mailbox, task);
     match beginning.await {
         Ok(outcome) => outcome.map(|()| reference),
         Err(_) => Err(Reason::RuntimeGone),
@@ -65,19 +65,19 @@ pub(crate) async fn start<A: Actor>(actor: A, options: &ActorOptions) -> Result<
 pub(crate) fn open<A: Actor>(options: &ActorOptions) -> (Ref<A>, Arc<Mailbox<A::Message>>) {
     let mailbox = Mailbox::new(A::SCHEMA, options.mailbox_calls.max(1), options.when_full);
     let mailbox = Arc::new(mailbox);
-    (Ref::local(Local::new(mailbox.clone())), mailbox)
+    (Ref::local(LocalRef::new(mailbox.clone())), mailbox)
 }
 
-/// Runs `life`, that of the actor with this mailbox, where the options say.
-pub(crate) fn run<M, F>(options: &ActorOptions, mailbox: Arc<Mailbox<M>>, life: F)
+/// Runs `task`, that of the actor with this mailbox, where the options say.
+pub(crate) fn run<M, F>(options: &ActorOptions, mailbox: Arc<Mailbox<M>>, task: F)
 where
     M: Send + 'static,
-    F: Live,
+    F: ActorTask,
 {
-    let life = OfActor::new(mailbox.clone(), life);
+    let task = ActorScope::new(mailbox.clone(), task);
     match &options.runs {
-        Runs::Here => Crew::here().run(life),
-        Runs::On(runtime) => Crew::of(runtime).run(life),
+        Runs::Here => Scheduler::current().spawn(task),
+        Runs::On(runtime) => Scheduler::of_runtime(runtime).spawn(task),
         Runs::OwnThread => {
             mailbox.has_own_thread();
             let thread = std::thread::Builder::new().name(mailbox.target().to_string());
@@ -85,7 +85,7 @@ where
                 let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
                 // Without one the life is dropped, which says so to everybody.
                 if let Ok(runtime) = runtime {
-                    runtime.block_on(life);
+                    runtime.block_on(task);
                 }
             };
             if let Err(why) = thread.spawn(body) {
@@ -97,42 +97,42 @@ where
 
 /// The mailbox of an actor that runs. However that ends, by itself or with its runtime,
 /// everybody hears of it.
-pub(crate) struct Seat<M: Send + 'static>(pub(crate) Arc<Mailbox<M>>);
+pub(crate) struct ExitGuard<M: Send + 'static>(pub(crate) Arc<Mailbox<M>>);
 
-impl<M: Send + 'static> Drop for Seat<M> {
+impl<M: Send + 'static> Drop for ExitGuard<M> {
     fn drop(&mut self) {
         self.0.clone().end(Reason::RuntimeGone);
     }
 }
 
 /// An actor that has one life.
-struct Life<A: Actor> {
+struct ActorFuture<A: Actor> {
     worker: Worker<A>,
-    seat: Seat<A::Message>,
+    exit_guard: ExitGuard<A::Message>,
 }
 
-impl<A: Actor> Life<A> {
+impl<A: Actor> ActorFuture<A> {
     fn new(
         actor: A,
         mailbox: Arc<Mailbox<A::Message>>,
-        begun: Option<Begun>,
-        manner: Manner,
-    ) -> Life<A> {
-        let worker = Worker::new(actor, mailbox.clone(), begun, manner);
-        Life { worker, seat: Seat(mailbox) }
+        begun: Option<OnStarted>,
+        run_config: RunConfig,
+    ) -> ActorFuture<A> {
+        let worker = Worker::new(actor, mailbox.clone(), begun, run_config);
+        ActorFuture { worker, exit_guard: ExitGuard(mailbox) }
     }
 }
 
-impl<A: Actor> Future for Life<A> {
+impl<A: Actor> Future for ActorFuture<A> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        Pin::new(&mut self.worker).poll(context).map(|reason| self.seat.0.clone().end(reason))
+        Pin::new(&mut self.worker).poll(context).map(|reason| self.exit_guard.0.clone().end(reason))
     }
 }
 
-impl<A: Actor> Live for Life<A> {
-    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut AtHand<'_>) -> Poll<()> {
-        self.worker.poll_call(context, call).map(|reason| self.seat.0.clone().end(reason))
+impl<A: Actor> ActorTask for ActorFuture<A> {
+    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut DirectCall<'_>) -> Poll<()> {
+        self.worker.poll_call(context, call).map(|reason| self.exit_guard.0.clone().end(reason))
     }
 }

@@ -10,8 +10,8 @@ use std::fmt;
 
 use crate::call::Call;
 use crate::error::CallErrorKind;
-use crate::lifecycle::control::Order;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
 use crate::limits::STASH_CALLS_MAX;
 use crate::mailbox::stash::Stashed;
 use crate::reference::interface::Interface;
@@ -98,7 +98,7 @@ impl<I: Interface> This<I> {
     pub fn unstash_all(&self) -> usize {
         let calls = self.mailbox.stashed();
         if calls > 0 {
-            self.mailbox.order(Order::Unstash);
+            self.mailbox.order(ControlMessage::Unstash);
         }
         calls
     }

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use tokio::task::AbortHandle;
 
 use crate::error::{CallError, CallErrorKind};
-use crate::lifecycle::control::{Order, Watcher, Whom};
-use crate::lifecycle::current::own;
-use crate::lifecycle::handle::{Handle, Living, fresh_number};
+use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::current::current_actor;
+use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
 use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
 use crate::reference::alive::visit_state;
 use crate::reference::interface::Interface;
-use crate::reference::{Local, Ref};
+use crate::reference::{LocalRef, Ref};
 use crate::turn::{self, in_turns};
 
 /// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
@@ -33,7 +33,7 @@ impl<I: Interface> This<I> {
     /// The actor whose handler or hook runs on this thread; `None` outside of one, and in one of an
     /// actor with another interface.
     pub fn current() -> Option<This<I>> {
-        Some(This { mailbox: own()?.as_any().downcast().ok()? })
+        Some(This { mailbox: current_actor()?.as_any().downcast().ok()? })
     }
 
     pub(crate) fn mailbox(&self) -> &Arc<Mailbox<I::Message>> {
@@ -43,7 +43,7 @@ impl<I: Interface> This<I> {
     /// A reference to the actor itself. As long as there is one, the actor does not end for want of
     /// references: an actor that keeps one must be stopped.
     pub fn reference(&self) -> I::Ref {
-        Ref::local(Local::new(self.mailbox.clone())).into()
+        Ref::local(LocalRef::new(self.mailbox.clone())).into()
     }
 
     /// The actor without its type.
@@ -53,7 +53,7 @@ impl<I: Interface> This<I> {
 
     /// Ends the actor after this call, for that reason.
     pub fn stop(&self, reason: Reason) {
-        self.mailbox.order(Order::Stop(reason));
+        self.mailbox.order(ControlMessage::Stop(reason));
     }
 
     /// Waits for something beside the actor's calls, and has `then` done with the actor's state and
@@ -86,7 +86,7 @@ impl<I: Interface> This<I> {
                 _ = ended => return,
             };
             let Some(mailbox) = mailbox.upgrade() else { return };
-            mailbox.order(Order::Visit(Box::new(|actor| {
+            mailbox.order(ControlMessage::Visit(Box::new(|actor| {
                 if let Some(actor) = actor.downcast_mut() {
                     then(actor, outcome);
                 }
@@ -110,9 +110,9 @@ impl<I: Interface> This<I> {
         &self,
         visit: impl FnOnce(&mut I) -> T + Send + 'static,
     ) -> Result<T, CallError> {
-        let own = turn::holds_up_calls().then(own).flatten();
+        let own = turn::holds_up_calls().then(current_actor).flatten();
         if own.is_some_and(|own| own.number() == self.number()) {
-            return Err(CallError::new(CallErrorKind::CallCycle, Living::target(&*self.mailbox)));
+            return Err(CallError::new(CallErrorKind::CallCycle, AnyActor::target(&*self.mailbox)));
         }
         visit_state(self.handle(), visit).await
     }
@@ -124,12 +124,16 @@ impl<I: Interface> This<I> {
     /// When too many watch it.
     pub fn monitor(&self, actor: &Handle) -> Result<Monitor, TooManyWatchers> {
         let number = fresh_number();
-        let whom: Arc<dyn Living> = self.mailbox.clone();
-        let watcher = Watcher { number, whom: Whom::Watches(Arc::downgrade(&whom)) };
-        match actor.living().control().watch(watcher) {
+        let whom: Arc<dyn AnyActor> = self.mailbox.clone();
+        let watcher = Watcher { number, kind: WatcherKind::Monitor(Arc::downgrade(&whom)) };
+        match actor.actor_cell().control().watch(watcher) {
             Ok(None) => {}
             Ok(Some(reason)) => {
-                self.mailbox.order(Order::Down(Down::new(number, actor.living(), &reason)));
+                self.mailbox.order(ControlMessage::Down(Down::new(
+                    number,
+                    actor.actor_cell(),
+                    &reason,
+                )));
             }
             Err(_) => return Err(TooManyWatchers),
         }
@@ -138,8 +142,8 @@ impl<I: Interface> This<I> {
 
     /// Takes a monitor back: nothing of it comes any more, not even what had come already.
     pub fn demonitor(&self, monitor: Monitor, actor: &Handle) {
-        actor.living().control().unwatch(monitor.0);
-        let is_it = |order: &Order| matches!(order, Order::Down(down) if down.monitor == monitor);
+        actor.actor_cell().control().unwatch(monitor.0);
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Down(down) if down.monitor == monitor);
         self.mailbox.control().forget(is_it);
     }
 
@@ -154,20 +158,22 @@ impl<I: Interface> This<I> {
         if own == other {
             return Ok(());
         }
-        let this: Arc<dyn Living> = self.mailbox.clone();
-        let ours =
-            Watcher { number: link(other), whom: Whom::Linked(Arc::downgrade(actor.living())) };
-        let theirs = Watcher { number: link(own), whom: Whom::Linked(Arc::downgrade(&this)) };
-        match actor.living().control().watch(theirs) {
+        let this: Arc<dyn AnyActor> = self.mailbox.clone();
+        let ours = Watcher {
+            number: link(other),
+            kind: WatcherKind::Link(Arc::downgrade(actor.actor_cell())),
+        };
+        let theirs = Watcher { number: link(own), kind: WatcherKind::Link(Arc::downgrade(&this)) };
+        match actor.actor_cell().control().watch(theirs) {
             Ok(None) => {}
             Ok(Some(reason)) => {
-                self.mailbox.order(Order::Exit(Exit::new(actor.living(), &reason)));
+                self.mailbox.order(ControlMessage::Exit(Exit::new(actor.actor_cell(), &reason)));
                 return Ok(());
             }
             Err(_) => return Err(TooManyWatchers),
         }
         if self.mailbox.control().watch(ours).is_err() {
-            actor.living().control().unwatch(link(own));
+            actor.actor_cell().control().unwatch(link(own));
             return Err(TooManyWatchers);
         }
         Ok(())
@@ -175,14 +181,14 @@ impl<I: Interface> This<I> {
 
     /// Unties them; nothing of the link comes any more.
     pub fn unlink(&self, actor: &Handle) {
-        actor.living().control().unwatch(link(self.number()));
+        actor.actor_cell().control().unwatch(link(self.number()));
         self.mailbox.control().unwatch(link(actor.number()));
-        let is_it = |order: &Order| matches!(order, Order::Exit(exit) if exit.actor == *actor);
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Exit(exit) if exit.actor == *actor);
         self.mailbox.control().forget(is_it);
     }
 
     fn number(&self) -> u64 {
-        Living::number(&*self.mailbox)
+        AnyActor::number(&*self.mailbox)
     }
 }
 
@@ -196,7 +202,7 @@ pub fn this<I: Interface>() -> This<I> {
 }
 
 /// Unties what is left of a link whose other end is gone.
-pub(crate) fn untie(own: &dyn Living, exit: &Exit) {
+pub(crate) fn untie(own: &dyn AnyActor, exit: &Exit) {
     own.control().unwatch(link(exit.actor.number()));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::call::Call;
 use crate::limits::{TIMER_DELAY_MAX, TIMER_PERIOD_MIN};
-use crate::mailbox::timers::{Timer, TimerError, What};
+use crate::mailbox::timers::{Timer, TimerCall, TimerError};
 use crate::reference::interface::Interface;
 use crate::runtime::this::This;
 
@@ -24,7 +24,7 @@ impl<I: Interface> This<I> {
     ) -> Result<Timer, TimerError> {
         let reference = self.reference();
         let message = call(&reference).into_message();
-        self.mailbox.timers()?.add(delay, What::Once(message))
+        self.mailbox.timers()?.add(delay, TimerCall::Once(message))
     }
 
     /// The same again and again, first after one `period`, at least a millisecond. Of one timer at most
@@ -42,7 +42,7 @@ impl<I: Interface> This<I> {
         let this = move || weak.upgrade().map(This::<I>::new);
         let make = move || this().map(|this| call(&this.reference()).into_message());
         let period = period.clamp(TIMER_PERIOD_MIN, TIMER_DELAY_MAX);
-        let what = What::Every { period, make: Some(Box::new(make)) };
-        self.mailbox.timers()?.add(period, what)
+        let timer_call = TimerCall::Every { period, make: Some(Box::new(make)) };
+        self.mailbox.timers()?.add(period, timer_call)
     }
 }

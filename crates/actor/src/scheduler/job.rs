@@ -4,13 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-use super::at_once::may_run;
-use super::short::Short;
-use super::standing::{After, Standing};
-use super::{AtHand, Crew, Live, local};
+use super::inline::may_run_inline;
+use super::run_length::RunLength;
+use super::task_state::{AfterRun, TaskState};
+use super::{ActorTask, DirectCall, Scheduler, worker_local};
 
 /// A job, whatever it runs.
-pub(super) trait Run: Send + Sync {
+pub(super) trait Runnable: Send + Sync {
     /// Has it run, as far as it comes. The caller had it in line or was the one who woke it.
     fn run(self: Arc<Self>);
 
@@ -20,108 +20,115 @@ pub(super) trait Run: Send + Sync {
     /// It never runs again; its life ends here, or where it runs just now.
     fn cancel(&self);
 
-    /// The same for one that has begun already, with a [call at hand](Live::poll_call).
-    fn go_on(self: Arc<Self>, call: &mut AtHand<'_>);
+    /// The same for one that has begun already, with a [call at hand](ActorTask::poll_call).
+    fn run_with(self: Arc<Self>, call: &mut DirectCall<'_>);
 
-    fn crew(&self) -> &Arc<Crew>;
+    fn scheduler(&self) -> &Arc<Scheduler>;
 }
 
 pub(super) struct Job<L> {
-    standing: Standing,
-    short: Short,
+    state: TaskState,
+    run_length: RunLength,
     /// Its place in the crew's table.
     at: u32,
-    crew: Arc<Crew>,
+    scheduler: Arc<Scheduler>,
     /// Only whoever runs it, or drops it, locks this: nobody ever waits.
-    life: Mutex<Option<Alive<L>>>,
+    future: Mutex<Option<PolledTask<L>>>,
 }
 
 /// A life that has not ended.
-struct Alive<L> {
-    life: L,
+struct PolledTask<L> {
+    future: L,
     /// What wakes it, from its first run on: it keeps the job, until the life is dropped.
     waker: Option<Waker>,
 }
 
-impl<L: Live> Job<L> {
-    pub(super) fn new(life: L, standing: Standing, at: u32, crew: Arc<Crew>) -> Job<L> {
-        let alive = Alive { life, waker: None };
-        Job { standing, short: Short::unknown(), at, crew, life: Mutex::new(Some(alive)) }
+impl<L: ActorTask> Job<L> {
+    pub(super) fn new(future: L, state: TaskState, at: u32, scheduler: Arc<Scheduler>) -> Job<L> {
+        let task = PolledTask { future, waker: None };
+        Job {
+            state,
+            run_length: RunLength::unknown(),
+            at,
+            scheduler,
+            future: Mutex::new(Some(task)),
+        }
     }
 
     /// Polls its life; true when that has ended.
-    fn poll(self: &Arc<Self>, call: &mut AtHand<'_>) -> bool {
-        let mut alive = self.life.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(Alive { life, waker }) = &mut *alive else { return true };
+    fn poll(self: &Arc<Self>, call: &mut DirectCall<'_>) -> bool {
+        let mut task = self.future.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(PolledTask { future, waker }) = &mut *task else { return true };
         let waker = waker.get_or_insert_with(|| Waker::from(self.clone()));
-        let poll = || life.poll_call(&mut Context::from_waker(waker), call);
+        let poll = || future.poll_call(&mut Context::from_waker(waker), call);
         // A panic that got this far has been reported by the panic hook.
         !matches!(catch_unwind(AssertUnwindSafe(poll)), Ok(Poll::Pending))
     }
 
     /// Drops its life, outside of the lock: what it holds may wake anybody.
-    fn drop_life(&self) {
-        let life = self.life.lock().unwrap_or_else(PoisonError::into_inner).take();
+    fn drop_task(&self) {
+        let future = self.future.lock().unwrap_or_else(PoisonError::into_inner).take();
         // The same holds for a panic in a destructor.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(life)));
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(future)));
     }
 }
 
-impl<L: Live> Run for Job<L> {
+impl<L: ActorTask> Runnable for Job<L> {
     fn run(self: Arc<Self>) {
-        if self.standing.begin() {
-            self.go_on(&mut AtHand { message: &mut (), asker: &mut None });
+        if self.state.begin() {
+            self.run_with(&mut DirectCall { message: &mut (), asker: &mut None });
         }
     }
 
     fn is_likely_short(&self) -> bool {
-        self.short.is_likely()
+        self.run_length.is_likely()
     }
 
-    fn go_on(self: Arc<Self>, call: &mut AtHand<'_>) {
-        let measured = self.short.begin();
+    fn run_with(self: Arc<Self>, call: &mut DirectCall<'_>) {
+        let measured = self.run_length.begin();
         if self.poll(call) {
-            self.standing.cancel();
-            self.drop_life();
-            drop(self.crew.remove(self.at));
+            self.state.cancel();
+            self.drop_task();
+            drop(self.scheduler.remove(self.at));
             return;
         }
-        self.short.end(measured);
-        match self.standing.end() {
-            After::Sleeps => {}
-            After::Again => local::again(self),
-            After::Cancelled => self.drop_life(),
+        self.run_length.end(measured);
+        match self.state.end() {
+            AfterRun::Sleeps => {}
+            AfterRun::Again => worker_local::reenqueue(self),
+            AfterRun::Cancelled => self.drop_task(),
         }
     }
 
     fn cancel(&self) {
-        if self.standing.cancel() {
-            self.drop_life();
+        if self.state.cancel() {
+            self.drop_task();
         }
     }
 
-    fn crew(&self) -> &Arc<Crew> {
-        &self.crew
+    fn scheduler(&self) -> &Arc<Scheduler> {
+        &self.scheduler
     }
 }
 
-impl<L: Live> Wake for Job<L> {
+impl<L: ActorTask> Wake for Job<L> {
     fn wake(self: Arc<Self>) {
-        if local::catches() {
+        if worker_local::is_capturing() {
             // What is counted comes last: it is one run less that is taken for short.
-            let may_begin =
-                may_run(&self.crew) && self.standing.is_asleep() && self.short.is_likely();
-            if may_begin && self.standing.begin_asleep() {
-                local::give(self);
+            let may_begin = may_run_inline(&self.scheduler)
+                && self.state.is_asleep()
+                && self.run_length.is_likely();
+            if may_begin && self.state.begin_asleep() {
+                worker_local::store_captured(self);
             }
-        } else if self.standing.wake() {
-            local::line_up(self);
+        } else if self.state.wake() {
+            worker_local::enqueue(self);
         }
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.standing.wake() {
-            local::line_up(self.clone());
+        if self.state.wake() {
+            worker_local::enqueue(self.clone());
         }
     }
 }

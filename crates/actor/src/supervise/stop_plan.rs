@@ -36,11 +36,11 @@ use crate::reason::Reason;
 #[derive(Debug, Default)]
 #[must_use = "a plan does nothing until it is run"]
 pub struct StopPlan {
-    stages: Vec<Stage>,
+    stages: Vec<StopStage>,
 }
 
 #[derive(Debug)]
-struct Stage {
+struct StopStage {
     name: Arc<str>,
     limit: Duration,
     drains: bool,
@@ -96,7 +96,7 @@ impl StopPlan {
         actors: impl IntoIterator<Item = Handle>,
     ) -> StopPlan {
         let (name, actors) = (name.into(), actors.into_iter().collect());
-        self.stages.push(Stage { name, limit, drains, actors });
+        self.stages.push(StopStage { name, limit, drains, actors });
         self
     }
 

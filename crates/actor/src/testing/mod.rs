@@ -46,7 +46,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use crate::scheduler::{AllInLine, Crew};
+use crate::scheduler::{QueuedOnly, Scheduler};
 
 pub use seeds::{SEED_VARIABLE, seeds};
 
@@ -73,8 +73,8 @@ pub fn run<F: Future>(seed: u64, body: F) -> F::Output {
         .event_interval(1)
         .build()
         .expect("there is room for a runtime");
-    let _all_in_line = AllInLine::begin();
-    Crew::make_drawn(runtime.handle(), seed);
+    let _queued_only = QueuedOnly::begin();
+    Scheduler::start_random(runtime.handle(), seed);
     let ended = runtime.block_on(async { timeout(VIRTUAL_TIME_MAX, body).await });
     let Ok(output) = ended else {
         panic!(

@@ -5,7 +5,7 @@
 //! whether the poll is ready, pending or unwinding; so no message waits in a thread that the actor
 //! has left, and the order of an actor's messages is the order of its turns.
 
-pub(crate) mod staged;
+pub(crate) mod local_batches;
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -17,7 +17,7 @@ pub type AtEnd = fn();
 thread_local! {
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     static IN_HANDLER: Cell<bool> = const { Cell::new(false) };
-    static APART: Cell<bool> = const { Cell::new(false) };
+    static SIDE_BY_SIDE: Cell<bool> = const { Cell::new(false) };
     static AT_END: Cell<Option<AtEnd>> = const { Cell::new(None) };
 }
 
@@ -34,20 +34,20 @@ pub fn is_handler() -> bool {
 
 /// The same, but for what runs side by side with the actor's other calls.
 pub(crate) fn holds_up_calls() -> bool {
-    IN_HANDLER.get() && !APART.get()
+    IN_HANDLER.get() && !SIDE_BY_SIDE.get()
 }
 
 /// While it is there, the thread polls what holds up no call of its actor.
-pub(crate) struct Apart(bool);
+pub(crate) struct SideBySideGuard(bool);
 
 /// An actor polls what runs side by side with its calls.
-pub(crate) fn apart() -> Apart {
-    Apart(APART.replace(true))
+pub(crate) fn side_by_side() -> SideBySideGuard {
+    SideBySideGuard(SIDE_BY_SIDE.replace(true))
 }
 
-impl Drop for Apart {
+impl Drop for SideBySideGuard {
     fn drop(&mut self) {
-        APART.set(self.0);
+        SIDE_BY_SIDE.set(self.0);
     }
 }
 
@@ -90,11 +90,11 @@ impl Drop for Turn {
         IN_HANDLER.set(self.handler_before);
         let depth = DEPTH.get() - 1;
         if depth == 0 {
-            staged::publish_all();
+            local_batches::publish_all();
             // Still inside while publishing: what publishing itself sends is published as well.
             while let Some(publish) = AT_END.take() {
                 publish();
-                staged::publish_all();
+                local_batches::publish_all();
             }
         }
         DEPTH.set(depth);

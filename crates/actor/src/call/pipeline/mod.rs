@@ -4,22 +4,22 @@
 //! one actor does not need as many futures: a pipeline numbers its asks, keeps beside each what the
 //! caller gave it, and takes the answers that have come all at once.
 
-mod beside;
-mod taking;
+mod paged_queue;
+mod receiving;
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-use crate::call::pipeline::beside::Beside;
-use crate::call::{Answerable, Call, Limit, full, refused};
+use crate::call::pipeline::paged_queue::PagedQueue;
+use crate::call::{Answerable, Call, TimeLimit, full, refused};
 use crate::error::{CallError, CallErrorKind, Refused, Unsent};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;
-use crate::reference::at_hand::{self, Borrower};
 use crate::reference::interface::Interface;
 use crate::reference::route::{Asks, Attempt};
+use crate::reference::run_writer::{self, RunOwner};
 use crate::reference::{Place, Ref, send};
 use crate::reply::one_shot::OneShot;
 
@@ -32,9 +32,9 @@ use crate::reply::one_shot::OneShot;
 /// they are answered is thrown away.
 pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
     target: Ref<I>,
-    way: Way<I, R>,
+    state: PipelineState<I, R>,
     /// What the caller gave beside each ask whose answer he has not taken.
-    contexts: Beside<C>,
+    contexts: PagedQueue<C>,
     most: usize,
     /// Asks that were sent. Here and not where they are sent from: a pipeline may go to another
     /// thread while the first one's turn still holds some.
@@ -43,9 +43,9 @@ pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
     taken: u64,
 }
 
-enum Way<I: Interface, R> {
-    Here(VecDeque<Arc<OneShot<R>>>),
-    There { asks: Box<dyn Asks<I>>, borrower: Borrower, answers: Answers },
+enum PipelineState<I: Interface, R> {
+    Local(VecDeque<Arc<OneShot<R>>>),
+    Remote { asks: Box<dyn Asks<I>>, run_owner: RunOwner, answers: Answers },
 }
 
 impl<I: Interface> Ref<I> {
@@ -62,18 +62,18 @@ impl<I: Interface> Ref<I> {
 impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     pub(crate) fn new(target: &Ref<I>, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
         let most = most.max(1);
-        let (way, most) = match &target.place {
-            Place::Local(_) => (Way::Here(VecDeque::new()), most),
+        let (state, most) = match &target.place {
+            Place::Local(_) => (PipelineState::Local(VecDeque::new()), most),
             Place::Remote(route, _) => {
                 let (asks, most) = route.clone().pipeline(most)?;
-                let borrower = asks.borrower();
-                (Way::There { asks, borrower, answers: Answers::default() }, most)
+                let run_owner = asks.run_owner();
+                (PipelineState::Remote { asks, run_owner, answers: Answers::default() }, most)
             }
         };
         Ok(Pipeline {
             target: target.clone(),
-            way,
-            contexts: Beside::new(),
+            state,
+            contexts: PagedQueue::new(),
             most,
             asked: 0,
             taken: 0,
@@ -114,10 +114,10 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         call: Call<'_, I, R>,
         context: C,
     ) -> Result<(), Unsent<I::Message, C>> {
-        if let Way::There { borrower, .. } = &self.way
+        if let PipelineState::Remote { run_owner, .. } = &self.state
             && !self.is_full()
             && self.target.is_same(call.target)
-            && at_hand::add(*borrower, &call.message)
+            && run_writer::add(*run_owner, &call.message)
         {
             self.note(context);
             return Ok(());
@@ -163,7 +163,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         call: Call<'_, I, R>,
         context: C,
     ) -> Result<(), Unsent<I::Message, C>> {
-        let limit = Limit::new(call.timeout);
+        let limit = TimeLimit::new(call.timeout);
         match self.try_push(call, context) {
             Err(Unsent { refused: Refused { message, error }, context })
                 if error.kind == CallErrorKind::Full && !self.is_full() =>
@@ -178,10 +178,10 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         &mut self,
         message: I::Message,
         context: C,
-        mut limit: Limit,
+        mut limit: TimeLimit,
     ) -> Result<(), Unsent<I::Message, C>> {
         let mut message = Some(message);
-        let mut waiting = Waiting { target: self.target.clone(), ticket: Ticket::default() };
+        let mut waiting = ParkedPush { target: self.target.clone(), ticket: Ticket::default() };
         let sent = poll_fn(|polling| {
             match self.send(&mut message, &mut waiting.ticket, Some(polling.waker())) {
                 Attempt::Sent(()) => Poll::Ready(Ok(())),
@@ -228,9 +228,9 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         if self.is_full() {
             return Attempt::Full;
         }
-        match (&mut self.way, &self.target.place) {
-            (Way::There { asks, .. }, _) => asks.ask(self.asked, message, ticket, waker),
-            (Way::Here(places), Place::Local(local)) => {
+        match (&mut self.state, &self.target.place) {
+            (PipelineState::Remote { asks, .. }, _) => asks.ask(self.asked, message, ticket, waker),
+            (PipelineState::Local(places), Place::Local(local)) => {
                 let place = Arc::new(OneShot::new());
                 let attempt = send(local, message, Some(place.clone()), ticket, waker);
                 if let Attempt::Sent(()) = attempt {
@@ -238,27 +238,27 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
                 }
                 attempt
             }
-            (Way::Here(_), Place::Remote(..)) => Attempt::Full,
+            (PipelineState::Local(_), Place::Remote(..)) => Attempt::Full,
         }
     }
 }
 
 impl<I: Interface, R: Answerable, C> Drop for Pipeline<I, R, C> {
     fn drop(&mut self) {
-        match &mut self.way {
-            Way::Here(places) => places.iter().for_each(|place| place.abandon()),
-            Way::There { asks, .. } => asks.leave(self.asked),
+        match &mut self.state {
+            PipelineState::Local(places) => places.iter().for_each(|place| place.abandon()),
+            PipelineState::Remote { asks, .. } => asks.leave(self.asked),
         }
     }
 }
 
 /// A sender that is parked, if it is; dropped, it gives up.
-struct Waiting<I: Interface> {
+struct ParkedPush<I: Interface> {
     target: Ref<I>,
     ticket: Ticket,
 }
 
-impl<I: Interface> Drop for Waiting<I> {
+impl<I: Interface> Drop for ParkedPush<I> {
     fn drop(&mut self) {
         if self.ticket.is_parked() {
             self.target.leave(&mut self.ticket);

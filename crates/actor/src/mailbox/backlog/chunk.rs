@@ -3,7 +3,7 @@
 use wigwag_wire::call::Calls;
 
 use crate::limits::SPARE_BYTES_MAX;
-use crate::mailbox::mails::Mails;
+use crate::mailbox::mail_batch::MailBatch;
 
 /// Calls of a session as they came.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Frames {
 /// Up to [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls of one sender group, in order; of a
 /// session [`LANE_CALLS_MAX`](crate::limits::LANE_CALLS_MAX).
 pub(crate) enum Chunk<M> {
-    Mails(Mails<M>),
+    Mails(MailBatch<M>),
     Frames(Frames),
 }
 

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::limits::SPARE_CHUNKS_MAX;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::since::Since;
-use crate::mailbox::mails::Mails;
+use crate::mailbox::mail_batch::MailBatch;
 
 /// Chunks with calls, the oldest first, and behind them those that will be filled again.
 pub(crate) struct Chunks<M> {
@@ -77,11 +77,11 @@ impl<M> Chunks<M> {
     }
 
     /// An empty one for local calls.
-    pub(crate) fn empty_mails(&mut self) -> Mails<M> {
+    pub(crate) fn empty_mails(&mut self) -> MailBatch<M> {
         let spare = if self.all.len() > self.filled { self.all.pop_back() } else { None };
         match spare {
             Some((_, Chunk::Mails(mails))) => mails,
-            _ => Mails::of_one(),
+            _ => MailBatch::of_one(),
         }
     }
 

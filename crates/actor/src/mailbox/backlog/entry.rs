@@ -7,7 +7,7 @@ use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::since::Since;
-use crate::mailbox::mails::Mails;
+use crate::mailbox::mail_batch::MailBatch;
 use crate::options::WhenFull;
 use crate::reply::Asker;
 
@@ -85,7 +85,7 @@ impl<M> Backlog<M> {
     /// to `want` new ones. When the actor has stopped, the mails stay with the caller.
     pub(crate) fn publish_staged(
         &mut self,
-        mails: &mut Mails<M>,
+        mails: &mut MailBatch<M>,
         unused: usize,
         want: usize,
     ) -> (Pushed, usize, Option<Wakers>) {
@@ -148,7 +148,7 @@ mod tests {
         assert!(queue.borrow_mut().take().is_some() && queue.borrow_mut().take().is_some());
         let mut leased = 0;
         while let (_, more @ 1.., _) =
-            queue.borrow_mut().publish_staged(&mut Mails::default(), 0, RUN_CALLS_MAX)
+            queue.borrow_mut().publish_staged(&mut MailBatch::default(), 0, RUN_CALLS_MAX)
         {
             leased += more;
         }
@@ -158,7 +158,7 @@ mod tests {
         }
         assert!(matches!(push(&mut Ticket::default()), Pushed::Full));
         // What was not used comes back.
-        let _ = queue.borrow_mut().publish_staged(&mut Mails::default(), leased, 0);
+        let _ = queue.borrow_mut().publish_staged(&mut MailBatch::default(), leased, 0);
         assert!(matches!(push(&mut Ticket::default()), Pushed::In { .. }));
     }
 }

@@ -68,12 +68,12 @@ pub(crate) struct Backlog<M> {
     /// Calls that may wait; a lane is bounded by credit instead, which its owner checks.
     capacity: usize,
     /// From the first call on that found no room.
-    crowd: Option<Box<Crowd>>,
+    crowd: Option<Box<ParkedSenders>>,
 }
 
 /// What there is to remember of calls without room.
 #[derive(Default)]
-struct Crowd {
+struct ParkedSenders {
     parked: Parked,
     /// Calls that were dropped.
     dropped: u64,
@@ -95,7 +95,7 @@ impl<M> Backlog<M> {
         }
     }
 
-    fn crowd(&mut self) -> &mut Crowd {
+    fn crowd(&mut self) -> &mut ParkedSenders {
         self.crowd.get_or_insert_default()
     }
 

@@ -8,20 +8,20 @@ use loom::thread;
 
 use crate::mailbox::backlog::parked::Ticket;
 use crate::mailbox::models::mailbox_loom::{Number, handle, mailbox, model, push};
-use crate::mailbox::{Mailbox, Next};
-use crate::scheduler::{After, Standing};
+use crate::mailbox::{Mailbox, NextMail};
+use crate::scheduler::{AfterRun, TaskState};
 
 /// An actor as a job: whoever wakes it runs it, as a runner does that had waited for it.
 struct Table {
     mailbox: Arc<Mailbox<Number>>,
-    standing: Standing,
+    task: TaskState,
     /// Locked while the actor runs: never by two.
     heard: Mutex<Vec<u8>>,
 }
 
 impl Wake for Table {
     fn wake(self: Arc<Table>) {
-        if self.standing.wake() {
+        if self.task.wake() {
             self.run();
         }
     }
@@ -31,18 +31,18 @@ impl Table {
     /// Asleep, after it has found nothing.
     fn asleep(references: usize) -> Arc<Table> {
         let mailbox = mailbox(8, references);
-        let standing = Standing::asleep();
-        let table = Arc::new(Table { mailbox, standing, heard: Mutex::new(Vec::new()) });
-        assert!(table.standing.begin_asleep());
+        let task = TaskState::asleep();
+        let table = Arc::new(Table { mailbox, task, heard: Mutex::new(Vec::new()) });
+        assert!(table.task.begin_asleep());
         table.work();
-        assert_eq!(table.standing.end(), After::Sleeps);
+        assert_eq!(table.task.end(), AfterRun::Sleeps);
         table
     }
 
     fn run(self: &Arc<Table>) {
-        while self.standing.begin() {
+        while self.task.begin() {
             self.work();
-            if self.standing.end() != After::Again {
+            if self.task.end() != AfterRun::Again {
                 return;
             }
         }
@@ -53,16 +53,16 @@ impl Table {
         let waker = Waker::from(self.clone());
         loop {
             match self.mailbox.poll_next(&Context::from_waker(&waker), false) {
-                Poll::Ready(Next::Call { message, only, .. }) => {
+                Poll::Ready(NextMail::Call { message, only, .. }) => {
                     heard.push(message.0);
                     if only {
                         return self.mailbox.rests();
                     }
                 }
-                Poll::Ready(Next::Calls((chunk, source))) => {
+                Poll::Ready(NextMail::Calls((chunk, source))) => {
                     heard.extend(handle(&self.mailbox, chunk, &source));
                 }
-                Poll::Ready(Next::Over | Next::Orders) => panic!("nobody ends it"),
+                Poll::Ready(NextMail::Over | NextMail::Orders) => panic!("nobody ends it"),
                 Poll::Pending => return,
             }
         }
@@ -73,11 +73,11 @@ impl Table {
         let (mut message, mut ticket) = (Some(Number(number)), Ticket::default());
         let asleep =
             self.mailbox.push_or_find_asleep(&mut message, &mut None, &mut ticket, None).err();
-        if asleep.is_some() && self.standing.begin_asleep() {
+        if asleep.is_some() && self.task.begin_asleep() {
             self.mailbox.works();
             self.heard.try_lock().expect("it runs once at a time").extend(message.map(|it| it.0));
             self.mailbox.rests();
-            if self.standing.end() == After::Again {
+            if self.task.end() == AfterRun::Again {
                 self.run();
             }
         } else if let Some(Number(number)) = message {

@@ -13,13 +13,13 @@ use loom::thread::{self, JoinHandle};
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
 use crate::error::CallErrorKind;
-use crate::lifecycle::control::{Control, Order, Watcher, Whom};
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::control::{Control, ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::lists::Source;
-use crate::mailbox::{Mailbox, Next};
+use crate::mailbox::ready_queues::Source;
+use crate::mailbox::{Mailbox, NextMail};
 use crate::message::Message;
 use crate::options::WhenFull;
 use crate::reason::Reason;
@@ -161,18 +161,18 @@ fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
     wait(|context| {
         loop {
             match mailbox.poll_next(context, false) {
-                Poll::Ready(Next::Call { message, only, .. }) => {
+                Poll::Ready(NextMail::Call { message, only, .. }) => {
                     heard.push(message.0);
                     if only {
                         mailbox.rests();
                         return Poll::Pending;
                     }
                 }
-                Poll::Ready(Next::Calls((chunk, source))) => {
+                Poll::Ready(NextMail::Calls((chunk, source))) => {
                     heard.extend(handle(mailbox, chunk, &source));
                 }
-                Poll::Ready(Next::Over) => return Poll::Ready(()),
-                Poll::Ready(Next::Orders) => panic!("nobody gives orders"),
+                Poll::Ready(NextMail::Over) => return Poll::Ready(()),
+                Poll::Ready(NextMail::Orders) => panic!("nobody gives orders"),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -212,10 +212,10 @@ fn loom_a_sleeping_actor_hears_of_an_order() {
         let mailbox = mailbox(8, 1);
         let giver = {
             let mailbox = mailbox.clone();
-            thread::spawn(move || assert!(mailbox.order(Order::Stop(Reason::Shutdown))))
+            thread::spawn(move || assert!(mailbox.order(ControlMessage::Stop(Reason::Shutdown))))
         };
-        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), Next::Orders));
-        assert!(matches!(mailbox.control().take(), Some(Order::Stop(_))));
+        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), NextMail::Orders));
+        assert!(matches!(mailbox.control().take(), Some(ControlMessage::Stop(_))));
         assert!(mailbox.control().take().is_none());
         giver.join().unwrap();
     });
@@ -227,11 +227,11 @@ fn loom_an_actor_in_an_async_handler_hears_of_an_order() {
         let control = Arc::new(Control::new());
         let giver = {
             let control = control.clone();
-            thread::spawn(move || assert!(control.order(Order::Stop(Reason::Shutdown))))
+            thread::spawn(move || assert!(control.order(ControlMessage::Stop(Reason::Shutdown))))
         };
         let registered = |context: &mut Context<'_>| control.register(context);
         wait(|context| if registered(context) { Poll::Ready(()) } else { Poll::Pending });
-        assert!(matches!(control.take(), Some(Order::Stop(_))));
+        assert!(matches!(control.take(), Some(ControlMessage::Stop(_))));
         giver.join().unwrap();
     });
 }
@@ -290,8 +290,9 @@ fn loom_what_is_put_back_while_the_actor_is_killed_is_answered_once() {
         let heard = Heard::new();
         push(&mailbox, 1, None);
         push(&mailbox, 2, heard.asker());
-        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), Next::Call { .. }));
-        let Next::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false)) else {
+        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), NextMail::Call { .. }));
+        let NextMail::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false))
+        else {
             panic!("there is a call");
         };
         let killer = {
@@ -313,7 +314,7 @@ fn loom_a_watcher_hears_of_the_end_once() {
             let mailbox = mailbox.clone();
             thread::spawn(move || mailbox.end(reason))
         });
-        let watcher = Watcher { number: 1, whom: Whom::Waits(Waker::from(heard.clone())) };
+        let watcher = Watcher { number: 1, kind: WatcherKind::Waker(Waker::from(heard.clone())) };
         let Ok(told) = mailbox.control().watch(watcher) else { panic!("there are few watchers") };
         enders.into_iter().for_each(|ender| ender.join().unwrap());
         assert_eq!(heard.times() + u32::from(told.is_some()), 1);

@@ -13,13 +13,13 @@ use shuttle::thread::{self, JoinHandle};
 use wigwag_wire::{Buffer, DecodeError, Reader};
 
 use crate::error::CallErrorKind;
-use crate::lifecycle::control::Order;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mails::Mails;
-use crate::mailbox::{Mailbox, Next, Taken};
+use crate::mailbox::mail_batch::MailBatch;
+use crate::mailbox::{Mailbox, NextMail, TakenCalls};
 use crate::message::Message;
 use crate::options::WhenFull;
 use crate::reason::Reason;
@@ -171,7 +171,7 @@ impl Sender {
     /// In turns, which lease places and move what they have in at once. Every letter is awaited, so
     /// that whoever loses one says so.
     fn in_turns(&self) {
-        let (mut mails, mut number) = (Mails::default(), 0);
+        let (mut mails, mut number) = (MailBatch::default(), 0);
         while number < EACH {
             let leased = self.mailbox.publish(&mut mails, 0, EACH - number);
             if leased == 0 && self.mailbox.is_closed() {
@@ -223,7 +223,7 @@ impl Reads<'_> {
     }
 
     /// Handles some of a chunk and puts the rest back, as one who is broken off.
-    fn some(&mut self, (chunk, source): Taken<Letter>) {
+    fn some(&mut self, (chunk, source): TakenCalls<Letter>) {
         let Chunk::Mails(mut mails) = chunk else { panic!("mails of local senders") };
         let end = thread_rng().gen_range(0..=mails.len());
         for _ in 0..end {
@@ -241,21 +241,21 @@ impl Reads<'_> {
         wait(|context| {
             loop {
                 match self.mailbox.poll_next(context, false) {
-                    Poll::Ready(Next::Call { message, only, .. }) => {
+                    Poll::Ready(NextMail::Call { message, only, .. }) => {
                         self.one(message);
                         if only {
                             self.mailbox.rests();
                             return Poll::Pending;
                         }
                     }
-                    Poll::Ready(Next::Calls(taken)) => self.some(taken),
-                    Poll::Ready(Next::Over) => return Poll::Ready(()),
-                    Poll::Ready(Next::Orders) if self.mailbox.control().ended().is_some() => {
+                    Poll::Ready(NextMail::Calls(taken)) => self.some(taken),
+                    Poll::Ready(NextMail::Over) => return Poll::Ready(()),
+                    Poll::Ready(NextMail::Orders) if self.mailbox.control().ended().is_some() => {
                         return Poll::Ready(());
                     }
-                    Poll::Ready(Next::Orders) => {
+                    Poll::Ready(NextMail::Orders) => {
                         while let Some(order) = self.mailbox.control().take() {
-                            assert!(matches!(order, Order::Urgent));
+                            assert!(matches!(order, ControlMessage::Urgent));
                         }
                     }
                     Poll::Pending => return Poll::Pending,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use loom::thread;
 
 use crate::error::CallErrorKind;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
 use crate::mailbox::models::mailbox_loom::{Heard, Number, mailbox, model};
 use crate::mailbox::stash::Stashed;

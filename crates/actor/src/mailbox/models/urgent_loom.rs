@@ -2,15 +2,15 @@
 
 use std::task::Poll;
 
-use crate::lifecycle::control::Order;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
 use crate::limits::URGENT_CALLS_MAX;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
 use crate::mailbox::models::mailbox_loom::{
     Heard, Number, handle, holder, mailbox, model, push, wait,
 };
-use crate::mailbox::{Mailbox, Next};
+use crate::mailbox::{Mailbox, NextMail};
 use crate::reason::Reason;
 use crate::reply::Asker;
 
@@ -33,7 +33,7 @@ fn send_urgent(mailbox: &Mailbox<Number>, number: u8) {
 /// Obeys; there are no orders but those that urgent calls give.
 fn obey(mailbox: &Mailbox<Number>) {
     while let Some(order) = mailbox.control().take() {
-        assert!(matches!(order, Order::Urgent));
+        assert!(matches!(order, ControlMessage::Urgent));
     }
 }
 
@@ -43,13 +43,13 @@ fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
     let mut heard = Vec::new();
     loop {
         match wait(|context| mailbox.poll_next(context, false)) {
-            Next::Call { message, .. } => heard.push(message.0),
-            Next::Calls((chunk, source)) if mailbox.control().is_marked() => {
+            NextMail::Call { message, .. } => heard.push(message.0),
+            NextMail::Calls((chunk, source)) if mailbox.control().is_marked() => {
                 mailbox.put_back(chunk, &source);
             }
-            Next::Calls((chunk, source)) => heard.extend(handle(mailbox, chunk, &source)),
-            Next::Over => return heard,
-            Next::Orders => obey(mailbox),
+            NextMail::Calls((chunk, source)) => heard.extend(handle(mailbox, chunk, &source)),
+            NextMail::Over => return heard,
+            NextMail::Orders => obey(mailbox),
         }
     }
 }
@@ -104,8 +104,9 @@ fn loom_a_run_that_is_broken_off_is_behind_what_broke_it_off() {
     model(|| {
         let mailbox = mailbox(8, 1);
         (0..3).for_each(|number| drop(push(&mailbox, number, None)));
-        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), Next::Call { .. }));
-        let Next::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false)) else {
+        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), NextMail::Call { .. }));
+        let NextMail::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false))
+        else {
             panic!("there is a run");
         };
         let urgent = holder(&mailbox, |mailbox| drop(push_urgent(mailbox, 9, None)));

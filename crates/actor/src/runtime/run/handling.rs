@@ -5,31 +5,31 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::error::CallErrorKind;
 use crate::letters::Origin;
 use crate::lifecycle::control::Control;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::chunk::Chunk;
-use crate::mailbox::lists::{Source, Whose};
+use crate::mailbox::ready_queues::{Provenance, Source};
 use crate::mailbox::{Mailbox, refuse};
 use crate::message::Message;
 use crate::reason::Reason;
-use crate::reply::{Asker, Gathered, Reply, ReplySlot};
+use crate::reply::{Asker, Reply, ReplyBatch, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
 #[cfg(feature = "testing")]
 use crate::runtime::run::one_by_one::OneByOne;
 use crate::runtime::run::spans::{Spanned, Spans};
-use crate::runtime::run::{self, Arrived, Left, Pause, Run, is_gone};
-use crate::runtime::side_by_side::Call;
+use crate::runtime::run::{self, ChunkRun, EncodedCalls, Remaining, RunPause, is_gone};
+use crate::runtime::side_by_side::PendingCall;
 #[cfg(feature = "testing")]
-use crate::scheduler::is_all_in_line;
+use crate::scheduler::is_queued_only;
 
 /// Why the handling of a chunk ended, with the calls that were not begun.
-pub(crate) enum End<M> {
+pub(crate) enum ChunkEnd<M> {
     Done,
     /// There is control mail.
     Orders(Unhandled<M>),
     /// This call has an `async` handler.
     Later(M, Reply<'static>, Unhandled<M>),
     /// The handler of this call runs side by side with others.
-    SideBySide(Call<M>, Unhandled<M>),
+    SideBySide(PendingCall<M>, Unhandled<M>),
     /// A handler has ended the actor.
     Failed(Reason, Unhandled<M>),
 }
@@ -54,8 +54,8 @@ impl<M> Unhandled<M> {
         Unhandled { chunk: None, source: Source::Local, origin }
     }
 
-    fn whose(&self) -> Whose<'_, M> {
-        Whose { owner: self.source.owner(), origin: self.origin }
+    fn provenance(&self) -> Provenance<'_, M> {
+        Provenance { owner: self.source.owner(), origin: self.origin }
     }
 
     /// Puts them back before all others of their queue.
@@ -73,13 +73,13 @@ impl<M> Unhandled<M> {
     }
 
     /// The chunk was gone through and `left` is what was not begun.
-    fn keep(&mut self, mut chunk: Chunk<M>, left: Left<M>, mailbox: &Mailbox<M>) {
+    fn keep(&mut self, mut chunk: Chunk<M>, left: Remaining<M>, mailbox: &Mailbox<M>) {
         self.chunk = match left {
-            Left::Mails(mails) => {
+            Remaining::Mails(mails) => {
                 mailbox.give_back(chunk, &self.source);
                 Some(Chunk::Mails(mails))
             }
-            Left::Frames(left) => {
+            Remaining::Frames(left) => {
                 if let Chunk::Frames(frames) = &mut chunk {
                     frames.skip = frames.calls - left.min(frames.calls);
                 }
@@ -92,7 +92,7 @@ impl<M> Unhandled<M> {
 impl<M> Drop for Unhandled<M> {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            refuse(chunk, self.whose());
+            refuse(chunk, self.provenance());
         }
     }
 }
@@ -103,47 +103,51 @@ pub(crate) fn handle_chunk<A: Actor>(
     actor: &mut A,
     mut calls: Unhandled<A::Message>,
     mailbox: &Mailbox<A::Message>,
-    gathered: &mut Option<Box<Gathered>>,
+    replies: &mut Option<Box<ReplyBatch>>,
     spans: Option<Spans>,
-) -> End<A::Message> {
+) -> ChunkEnd<A::Message> {
     if calls.source.is_timer() && mailbox.control().is_marked() {
         // What control mail does may cancel the timer.
-        return End::Orders(calls);
+        return ChunkEnd::Orders(calls);
     }
-    let Some(mut chunk) = calls.chunk.take() else { return End::Done };
-    let (whose, control) = (calls.whose(), mailbox.control());
-    let owner = whose.owner;
+    let Some(mut chunk) = calls.chunk.take() else { return ChunkEnd::Done };
+    let (provenance, control) = (calls.provenance(), mailbox.control());
+    let owner = provenance.owner;
     // The call of a timer begins now or never: no control mail goes before it.
     let none = calls.source.is_timer().then(Control::new);
     let control = none.as_ref().unwrap_or(control);
-    let memory = gathered.as_deref_mut().map(std::mem::take).unwrap_or_default();
+    let memory = replies.as_deref_mut().map(std::mem::take).unwrap_or_default();
     let mut reply = Reply::of_run(owner, memory);
     let (pause, left) = match (&mut chunk, owner) {
         (Chunk::Frames(frames), Some(owner)) => {
             owner.freed(std::mem::take(&mut frames.units));
             let count = frames.calls - frames.skip;
-            let calls = Arrived::new(frames, owner);
+            let calls = EncodedCalls::new(frames, owner);
             match spans {
-                None => handle_run(actor, Run::new(calls, count, whose), control, &mut reply),
+                None => {
+                    handle_run(actor, ChunkRun::new(calls, count, provenance), control, &mut reply)
+                }
                 Some(spans) => {
-                    let run = Run::new(Spanned { calls, spans }, count, whose);
+                    let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
                     handle_run(actor, run, control, &mut reply)
                 }
             }
         }
-        (Chunk::Frames(_), None) => (Ok(Pause::End), Left::Frames(0)),
+        (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames(0)),
         (Chunk::Mails(mails), _) => {
             let count = mails.len();
             let calls = mails.drain();
             match spans {
                 #[cfg(feature = "testing")]
-                None if is_all_in_line() => {
-                    let run = Run::new(OneByOne(calls), count, whose);
+                None if is_queued_only() => {
+                    let run = ChunkRun::new(OneByOne(calls), count, provenance);
                     handle_run(actor, run, control, &mut reply)
                 }
-                None => handle_run(actor, Run::new(calls, count, whose), control, &mut reply),
+                None => {
+                    handle_run(actor, ChunkRun::new(calls, count, provenance), control, &mut reply)
+                }
                 Some(spans) => {
-                    let run = Run::new(Spanned { calls, spans }, count, whose);
+                    let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
                     handle_run(actor, run, control, &mut reply)
                 }
             }
@@ -154,27 +158,27 @@ pub(crate) fn handle_chunk<A: Actor>(
         reply.fail(CallErrorKind::Panicked, "");
     }
     let owned = match pause {
-        Ok(Pause::Later(_) | Pause::SideBySide(_)) => Some(reply.take_owned()),
+        Ok(RunPause::Later(_) | RunPause::SideBySide(_)) => Some(reply.take_owned()),
         _ => None,
     };
     if owner.is_some() {
-        **gathered.get_or_insert_default() = reply.into_gathered();
+        **replies.get_or_insert_default() = reply.into_batch();
     } else {
         drop(reply);
     }
-    if let Ok(Pause::End) = pause {
+    if let Ok(RunPause::End) = pause {
         mailbox.give_back(chunk, &calls.source);
-        return End::Done;
+        return ChunkEnd::Done;
     }
     calls.keep(chunk, left, mailbox);
     match (pause, owned) {
-        (Ok(Pause::Later(message)), Some(reply)) => End::Later(message, reply, calls),
-        (Ok(Pause::SideBySide(message)), Some(reply)) => {
+        (Ok(RunPause::Later(message)), Some(reply)) => ChunkEnd::Later(message, reply, calls),
+        (Ok(RunPause::SideBySide(message)), Some(reply)) => {
             let (owner, origin) = (calls.source.owner().cloned(), calls.origin);
-            End::SideBySide(Call { message, reply, owner, origin }, calls)
+            ChunkEnd::SideBySide(PendingCall { message, reply, owner, origin }, calls)
         }
-        (Ok(_), _) => End::Orders(calls),
-        (Err(reason), _) => End::Failed(reason, calls),
+        (Ok(_), _) => ChunkEnd::Orders(calls),
+        (Err(reason), _) => ChunkEnd::Failed(reason, calls),
     }
 }
 
@@ -186,7 +190,7 @@ pub(crate) fn handle_one<A: Actor>(
     asker: Asker,
     mailbox: &Mailbox<A::Message>,
     spans: Option<Spans>,
-) -> Option<End<A::Message>> {
+) -> Option<ChunkEnd<A::Message>> {
     let slot = match asker {
         Some(asker) if is_gone(&asker) => return None,
         Some(asker) => ReplySlot::Local(asker),
@@ -204,35 +208,35 @@ pub(crate) fn handle_one<A: Actor>(
             reply.end();
             None
         }
-        Ok(Handled::Later(message)) => Some(End::Later(message, reply.take_owned(), left())),
+        Ok(Handled::Later(message)) => Some(ChunkEnd::Later(message, reply.take_owned(), left())),
         Ok(Handled::SideBySide(message)) => {
             let (owner, left) = (None, left());
             let (reply, origin) = (reply.take_owned(), left.origin);
-            Some(End::SideBySide(Call { message, reply, owner, origin }, left))
+            Some(ChunkEnd::SideBySide(PendingCall { message, reply, owner, origin }, left))
         }
         Err(payload) => {
             mailbox.failed();
             reply.fail(CallErrorKind::Panicked, "");
-            Some(End::Failed(Reason::panicked(&*payload), left()))
+            Some(ChunkEnd::Failed(Reason::panicked(&*payload), left()))
         }
     }
 }
 
 /// Why a run stands still, or why its actor ends.
-type PauseResult<M> = Result<Pause<M>, Reason>;
+type PauseResult<M> = Result<RunPause<M>, Reason>;
 
 fn handle_run<A: Actor>(
     actor: &mut A,
-    mut run: Run<'_, A, impl run::Source<A>>,
+    mut run: ChunkRun<'_, A, impl run::CallSource<A>>,
     control: &Control,
     reply: &mut Reply<'_>,
-) -> (PauseResult<A::Message>, Left<A::Message>) {
+) -> (PauseResult<A::Message>, Remaining<A::Message>) {
     let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
     // Here, because the turn may end next.
     reply.hand_over();
     match pause {
         Ok(pause) => {
-            let broke_off = matches!(pause, Pause::Later(_) | Pause::SideBySide(_));
+            let broke_off = matches!(pause, RunPause::Later(_) | RunPause::SideBySide(_));
             (Ok(pause), run.finish(broke_off))
         }
         Err(payload) => (Err(Reason::panicked(&*payload)), run.finish(true)),

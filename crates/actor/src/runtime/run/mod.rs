@@ -19,15 +19,15 @@ use wigwag_wire::{DecodeError, Reader};
 use crate::error::CallErrorKind;
 use crate::lifecycle::control::Control;
 use crate::mailbox::backlog::chunk::Frames;
-use crate::mailbox::lists::Whose;
-use crate::mailbox::mails::{Mails, Taking};
+use crate::mailbox::mail_batch::{MailBatch, MailDrain};
+use crate::mailbox::ready_queues::Provenance;
 use crate::mailbox::{refuse_askers, refuse_calls};
 use crate::reply::owner::LaneOwner;
 use crate::reply::{LocalReply, Reply, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
 
 /// Why a run stands still.
-pub(crate) enum Pause<M> {
+pub(crate) enum RunPause<M> {
     /// No call is left.
     End,
     /// This call has an `async` handler.
@@ -39,30 +39,30 @@ pub(crate) enum Pause<M> {
 }
 
 /// Calls that were not begun, to be put back.
-pub(crate) enum Left<M> {
-    Mails(Mails<M>),
+pub(crate) enum Remaining<M> {
+    Mails(MailBatch<M>),
     /// The last so many of the frames that the run was made from.
     Frames(usize),
 }
 
 /// Where the calls come from.
-pub(crate) trait Source<A: Actor> {
+pub(crate) trait CallSource<A: Actor> {
     /// Handles one call after the other, as far as it goes.
     fn handle(
         &mut self,
         actor: &mut A,
         reply: &mut Reply<'_>,
         control: &Control,
-    ) -> Pause<A::Message>;
+    ) -> RunPause<A::Message>;
 
     /// Calls that were not begun.
     fn left(&self) -> usize;
 
     /// Takes out the calls that were not begun.
-    fn keep(&mut self) -> Left<A::Message>;
+    fn keep(&mut self) -> Remaining<A::Message>;
 
     /// Tells those who wait for an answer that there will be none.
-    fn refuse(&mut self, whose: Whose<'_, A::Message>);
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>);
 }
 
 /// Nobody but the mailbox holds the asker's place: what he asked for is not begun, unless he has asked
@@ -72,18 +72,18 @@ pub(crate) fn is_gone(asker: &Arc<dyn LocalReply>) -> bool {
     Arc::strong_count(asker) == 1 && asker.is_called_off()
 }
 
-impl<A: Actor> Source<A> for Taking<'_, A::Message> {
+impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
     fn handle(
         &mut self,
         actor: &mut A,
         reply: &mut Reply<'_>,
         control: &Control,
-    ) -> Pause<A::Message> {
+    ) -> RunPause<A::Message> {
         loop {
             if control.is_marked() {
-                return Pause::Orders;
+                return RunPause::Orders;
             }
-            let Some((message, asker)) = self.next() else { return Pause::End };
+            let Some((message, asker)) = self.next() else { return RunPause::End };
             // A tell finds the reply as the call before left it: nobody waits.
             if let Some(asker) = asker {
                 if is_gone(&asker) {
@@ -93,35 +93,35 @@ impl<A: Actor> Source<A> for Taking<'_, A::Message> {
             }
             match actor.handle(message, reply) {
                 Handled::Done => {}
-                Handled::Later(message) => return Pause::Later(message),
-                Handled::SideBySide(message) => return Pause::SideBySide(message),
+                Handled::Later(message) => return RunPause::Later(message),
+                Handled::SideBySide(message) => return RunPause::SideBySide(message),
             }
             reply.end();
         }
     }
 
     fn left(&self) -> usize {
-        Taking::left(self)
+        MailDrain::left(self)
     }
 
-    fn keep(&mut self) -> Left<A::Message> {
-        Left::Mails(self.collect())
+    fn keep(&mut self) -> Remaining<A::Message> {
+        Remaining::Mails(self.collect())
     }
 
-    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
-        refuse_askers(self, whose.origin);
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        refuse_askers(self, provenance.origin);
     }
 }
 
 /// Calls of a session.
-pub(crate) struct Arrived<'a> {
+pub(crate) struct EncodedCalls<'a> {
     calls: Calls<'a>,
     owner: &'a Arc<dyn LaneOwner>,
 }
 
-impl<'a> Arrived<'a> {
-    pub(crate) fn new(frames: &'a Frames, owner: &'a Arc<dyn LaneOwner>) -> Arrived<'a> {
-        Arrived { calls: frames.left(), owner }
+impl<'a> EncodedCalls<'a> {
+    pub(crate) fn new(frames: &'a Frames, owner: &'a Arc<dyn LaneOwner>) -> EncodedCalls<'a> {
+        EncodedCalls { calls: frames.left(), owner }
     }
 
     /// The next call.
@@ -130,7 +130,7 @@ impl<'a> Arrived<'a> {
     }
 
     #[cold]
-    pub(crate) fn not_understood<A: Actor>(
+    pub(crate) fn reply_not_understood<A: Actor>(
         &self,
         method: u32,
         error: Option<DecodeError>,
@@ -153,23 +153,23 @@ impl<'a> Arrived<'a> {
     }
 }
 
-impl<A: Actor> Source<A> for Arrived<'_> {
+impl<A: Actor> CallSource<A> for EncodedCalls<'_> {
     fn handle(
         &mut self,
         actor: &mut A,
         reply: &mut Reply<'_>,
         control: &Control,
-    ) -> Pause<A::Message> {
+    ) -> RunPause<A::Message> {
         loop {
             if control.is_marked() {
-                return Pause::Orders;
+                return RunPause::Orders;
             }
             // Nearly all calls of a busy session come in runs: they are asked for first.
             let (method, handled) = if let Some(run) = self.calls.run() {
                 let method = run.method();
                 (method, actor.handle_run(method, &mut SameCalls { run, control }, reply))
             } else {
-                let Some(call) = self.calls.next() else { return Pause::End };
+                let Some(call) = self.calls.next() else { return RunPause::End };
                 // A tell finds the reply as the call before left it: nobody waits.
                 if let Some((slot, generation)) = call.asker {
                     reply.renew(ReplySlot::Remote { slot, generation });
@@ -179,10 +179,10 @@ impl<A: Actor> Source<A> for Arrived<'_> {
             };
             match handled {
                 Ok(Some(Handled::Done)) => {}
-                Ok(Some(Handled::Later(message))) => return Pause::Later(message),
-                Ok(Some(Handled::SideBySide(message))) => return Pause::SideBySide(message),
-                Ok(None) => self.not_understood::<A>(method, None, reply),
-                Err(error) => self.not_understood::<A>(method, Some(error), reply),
+                Ok(Some(Handled::Later(message))) => return RunPause::Later(message),
+                Ok(Some(Handled::SideBySide(message))) => return RunPause::SideBySide(message),
+                Ok(None) => self.reply_not_understood::<A>(method, None, reply),
+                Err(error) => self.reply_not_understood::<A>(method, Some(error), reply),
             }
             reply.end();
         }
@@ -192,12 +192,12 @@ impl<A: Actor> Source<A> for Arrived<'_> {
         self.calls.clone().count()
     }
 
-    fn keep(&mut self) -> Left<A::Message> {
-        Left::Frames(std::mem::take(&mut self.calls).count())
+    fn keep(&mut self) -> Remaining<A::Message> {
+        Remaining::Frames(std::mem::take(&mut self.calls).count())
     }
 
-    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
-        refuse_calls(std::mem::take(&mut self.calls), whose);
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        refuse_calls(std::mem::take(&mut self.calls), provenance);
     }
 }
 
@@ -298,27 +298,31 @@ impl<'a> SameCalls<'_, 'a> {
 }
 
 /// A source whose end is seen to.
-pub(crate) struct Run<'a, A: Actor, S: Source<A>> {
+pub(crate) struct ChunkRun<'a, A: Actor, S: CallSource<A>> {
     pub(crate) source: S,
     calls: usize,
     /// The call that was taken out last, until its handler has ended.
     unfinished: usize,
-    whose: Whose<'a, A::Message>,
+    provenance: Provenance<'a, A::Message>,
     /// Nobody need be told any more.
     finished: bool,
     actor: std::marker::PhantomData<fn(A)>,
 }
 
-impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
+impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
     /// A run of so many calls.
-    pub(crate) fn new(source: S, calls: usize, whose: Whose<'a, A::Message>) -> Run<'a, A, S> {
+    pub(crate) fn new(
+        source: S,
+        calls: usize,
+        provenance: Provenance<'a, A::Message>,
+    ) -> ChunkRun<'a, A, S> {
         let actor = std::marker::PhantomData;
-        Run { source, calls, unfinished: 1, whose, finished: false, actor }
+        ChunkRun { source, calls, unfinished: 1, provenance, finished: false, actor }
     }
 
     /// The handlers of the calls that were taken out have ended, but for one that `broke_off`. What
     /// is left is given out.
-    pub(crate) fn finish(mut self, broke_off: bool) -> Left<A::Message> {
+    pub(crate) fn finish(mut self, broke_off: bool) -> Remaining<A::Message> {
         self.unfinished = usize::from(broke_off);
         self.count();
         self.finished = true;
@@ -329,16 +333,16 @@ impl<'a, A: Actor, S: Source<A>> Run<'a, A, S> {
         if self.finished {
             return;
         }
-        if let Some(owner) = self.whose.owner {
+        if let Some(owner) = self.provenance.owner {
             let begun = self.calls - self.source.left().min(self.calls);
             owner.handled(begun.saturating_sub(self.unfinished) as u64);
         }
     }
 }
 
-impl<A: Actor, S: Source<A>> Drop for Run<'_, A, S> {
+impl<A: Actor, S: CallSource<A>> Drop for ChunkRun<'_, A, S> {
     fn drop(&mut self) {
         self.count();
-        self.source.refuse(self.whose);
+        self.source.refuse(self.provenance);
     }
 }

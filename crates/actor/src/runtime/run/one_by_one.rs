@@ -5,49 +5,49 @@
 //! back, as it is when control mail comes.
 
 use crate::lifecycle::control::Control;
-use crate::mailbox::lists::Whose;
-use crate::mailbox::mails::Taking;
+use crate::mailbox::mail_batch::MailDrain;
+use crate::mailbox::ready_queues::Provenance;
 use crate::reply::{Reply, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
-use crate::runtime::run::{Left, Pause, Source, is_gone};
+use crate::runtime::run::{CallSource, Remaining, RunPause, is_gone};
 
 /// Calls of local senders.
 pub(crate) struct OneByOne<S>(pub(crate) S);
 
-impl<A: Actor> Source<A> for OneByOne<Taking<'_, A::Message>> {
+impl<A: Actor> CallSource<A> for OneByOne<MailDrain<'_, A::Message>> {
     fn handle(
         &mut self,
         actor: &mut A,
         reply: &mut Reply<'_>,
         control: &Control,
-    ) -> Pause<A::Message> {
+    ) -> RunPause<A::Message> {
         if control.is_marked() {
-            return Pause::Orders;
+            return RunPause::Orders;
         }
-        let Some((message, asker)) = self.0.next() else { return Pause::End };
+        let Some((message, asker)) = self.0.next() else { return RunPause::End };
         if let Some(asker) = asker {
             if is_gone(&asker) {
-                return Pause::Orders;
+                return RunPause::Orders;
             }
             reply.renew(ReplySlot::Local(asker));
         }
         match actor.handle(message, reply) {
             Handled::Done => reply.end(),
-            Handled::Later(message) => return Pause::Later(message),
-            Handled::SideBySide(message) => return Pause::SideBySide(message),
+            Handled::Later(message) => return RunPause::Later(message),
+            Handled::SideBySide(message) => return RunPause::SideBySide(message),
         }
-        if self.0.left() > 0 { Pause::Orders } else { Pause::End }
+        if self.0.left() > 0 { RunPause::Orders } else { RunPause::End }
     }
 
     fn left(&self) -> usize {
         self.0.left()
     }
 
-    fn keep(&mut self) -> Left<A::Message> {
-        Source::<A>::keep(&mut self.0)
+    fn keep(&mut self) -> Remaining<A::Message> {
+        CallSource::<A>::keep(&mut self.0)
     }
 
-    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
-        Source::<A>::refuse(&mut self.0, whose);
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        CallSource::<A>::refuse(&mut self.0, provenance);
     }
 }

@@ -8,13 +8,13 @@ use tracing::Span;
 use wigwag_wire::Reader;
 
 use crate::lifecycle::control::Control;
-use crate::mailbox::lists::Whose;
-use crate::mailbox::mails::Taking;
+use crate::mailbox::mail_batch::MailDrain;
+use crate::mailbox::ready_queues::Provenance;
 use crate::message::Message;
 use crate::reference::interface::Interface;
 use crate::reply::{Reply, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
-use crate::runtime::run::{Arrived, Left, Pause, Source, is_gone};
+use crate::runtime::run::{CallSource, EncodedCalls, Remaining, RunPause, is_gone};
 use crate::schema::Schema;
 
 /// Whose calls they are.
@@ -43,15 +43,15 @@ pub(crate) struct Spanned<S> {
     pub(crate) spans: Spans,
 }
 
-impl<A: Actor> Source<A> for Spanned<Taking<'_, A::Message>> {
+impl<A: Actor> CallSource<A> for Spanned<MailDrain<'_, A::Message>> {
     fn handle(
         &mut self,
         actor: &mut A,
         reply: &mut Reply<'_>,
         control: &Control,
-    ) -> Pause<A::Message> {
+    ) -> RunPause<A::Message> {
         while !control.is_marked() {
-            let Some((message, asker)) = self.calls.next() else { return Pause::End };
+            let Some((message, asker)) = self.calls.next() else { return RunPause::End };
             if let Some(asker) = asker {
                 if is_gone(&asker) {
                     continue;
@@ -61,60 +61,60 @@ impl<A: Actor> Source<A> for Spanned<Taking<'_, A::Message>> {
             let handled = self.spans.of(message.method()).in_scope(|| actor.handle(message, reply));
             match handled {
                 Handled::Done => reply.end(),
-                Handled::Later(message) => return Pause::Later(message),
-                Handled::SideBySide(message) => return Pause::SideBySide(message),
+                Handled::Later(message) => return RunPause::Later(message),
+                Handled::SideBySide(message) => return RunPause::SideBySide(message),
             }
         }
-        Pause::Orders
+        RunPause::Orders
     }
 
     fn left(&self) -> usize {
         self.calls.left()
     }
 
-    fn keep(&mut self) -> Left<A::Message> {
-        Source::<A>::keep(&mut self.calls)
+    fn keep(&mut self) -> Remaining<A::Message> {
+        CallSource::<A>::keep(&mut self.calls)
     }
 
-    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
-        Source::<A>::refuse(&mut self.calls, whose);
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        CallSource::<A>::refuse(&mut self.calls, provenance);
     }
 }
 
-impl<A: Actor> Source<A> for Spanned<Arrived<'_>> {
+impl<A: Actor> CallSource<A> for Spanned<EncodedCalls<'_>> {
     fn handle(
         &mut self,
         actor: &mut A,
         reply: &mut Reply<'_>,
         control: &Control,
-    ) -> Pause<A::Message> {
+    ) -> RunPause<A::Message> {
         while !control.is_marked() {
-            let Some(call) = self.calls.next() else { return Pause::End };
+            let Some(call) = self.calls.next() else { return RunPause::End };
             if let Some((slot, generation)) = call.asker {
                 reply.renew(ReplySlot::Remote { slot, generation });
             }
             let (span, mut arguments) = (self.spans.of(call.method), Reader::new(call.arguments));
             match span.in_scope(|| actor.handle_encoded(call.method, &mut arguments, reply)) {
                 Ok(Some(Handled::Done)) => {}
-                Ok(Some(Handled::Later(message))) => return Pause::Later(message),
-                Ok(Some(Handled::SideBySide(message))) => return Pause::SideBySide(message),
-                Ok(None) => self.calls.not_understood::<A>(call.method, None, reply),
-                Err(error) => self.calls.not_understood::<A>(call.method, Some(error), reply),
+                Ok(Some(Handled::Later(message))) => return RunPause::Later(message),
+                Ok(Some(Handled::SideBySide(message))) => return RunPause::SideBySide(message),
+                Ok(None) => self.calls.reply_not_understood::<A>(call.method, None, reply),
+                Err(error) => self.calls.reply_not_understood::<A>(call.method, Some(error), reply),
             }
             reply.end();
         }
-        Pause::Orders
+        RunPause::Orders
     }
 
     fn left(&self) -> usize {
-        Source::<A>::left(&self.calls)
+        CallSource::<A>::left(&self.calls)
     }
 
-    fn keep(&mut self) -> Left<A::Message> {
-        Source::<A>::keep(&mut self.calls)
+    fn keep(&mut self) -> Remaining<A::Message> {
+        CallSource::<A>::keep(&mut self.calls)
     }
 
-    fn refuse(&mut self, whose: Whose<'_, A::Message>) {
-        Source::<A>::refuse(&mut self.calls, whose);
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        CallSource::<A>::refuse(&mut self.calls, provenance);
     }
 }

@@ -1,25 +1,25 @@
 //! The calls that an actor handles: those of a chunk, those put aside, those that waited for others.
 
 use super::Worker;
-use super::attended::{caught, finish};
+use super::guarded::{caught, finish};
 use crate::error::CallErrorKind;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::stash::Stashed;
 use crate::runtime::actor::{Actor, Handled};
-use crate::runtime::run::handling::{End, Unhandled, handle_chunk};
+use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
 use crate::runtime::run::spans;
-use crate::runtime::side_by_side::Call;
+use crate::runtime::side_by_side::PendingCall;
 
 impl<A: Actor> Worker<A> {
     /// Handles a call that had been put aside, unless control mail goes before it. False when there is
     /// none.
     pub(super) fn handle_unstashed(&mut self) -> bool {
         let spans = self.spans();
-        let (Some(actor), Some(apart)) = (&mut self.actor, &mut self.apart) else { return false };
-        if apart.unstashed.is_empty() || self.mailbox.control().is_marked() {
+        let (Some(actor), Some(extras)) = (&mut self.actor, &mut self.extras) else { return false };
+        if extras.unstashed.is_empty() || self.mailbox.control().is_marked() {
             return false;
         }
-        let unstashed = apart.unstashed.pop_front();
+        let unstashed = extras.unstashed.pop_front();
         let Some((message, mut reply, origin)) = unstashed.and_then(Stashed::begin) else {
             return true;
         };
@@ -34,7 +34,7 @@ impl<A: Actor> Worker<A> {
             Ok(Handled::SideBySide(message)) => {
                 // Its session has counted it when it was put aside.
                 self.take(
-                    Call { message, reply, owner: None, origin: Some(origin) },
+                    PendingCall { message, reply, owner: None, origin: Some(origin) },
                     Unhandled::none(None),
                 );
             }
@@ -51,25 +51,25 @@ impl<A: Actor> Worker<A> {
     pub(super) fn handle(&mut self, calls: Unhandled<A::Message>) {
         let (spans, mut calls) = (self.spans(), Some(calls));
         while let (Some(actor), Some(some)) = (&mut self.actor, calls.take()) {
-            let end = handle_chunk(actor, some, &self.mailbox, &mut self.gathered, spans);
+            let end = handle_chunk(actor, some, &self.mailbox, &mut self.replies, spans);
             calls = self.follow_up(end);
         }
     }
 
     /// Does what the end of a run asks for; gives the calls that are to be handled next.
-    pub(super) fn follow_up(&mut self, end: End<A::Message>) -> Option<Unhandled<A::Message>> {
+    pub(super) fn follow_up(&mut self, end: ChunkEnd<A::Message>) -> Option<Unhandled<A::Message>> {
         match end {
-            End::Done => {}
-            End::Orders(left) => left.put_back(&self.mailbox),
-            End::Failed(reason, left) => {
+            ChunkEnd::Done => {}
+            ChunkEnd::Orders(left) => left.put_back(&self.mailbox),
+            ChunkEnd::Failed(reason, left) => {
                 left.put_back(&self.mailbox);
                 self.end(reason);
             }
-            End::Later(message, reply, left) => {
+            ChunkEnd::Later(message, reply, left) => {
                 let (later, spans) = ((message, reply, left), self.spans());
                 self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
             }
-            End::SideBySide(call, left) => return self.take(call, left),
+            ChunkEnd::SideBySide(call, left) => return self.take(call, left),
         }
         None
     }
@@ -78,11 +78,11 @@ impl<A: Actor> Worker<A> {
     /// must wait.
     pub(super) fn take(
         &mut self,
-        call: Call<A::Message>,
+        call: PendingCall<A::Message>,
         left: Unhandled<A::Message>,
     ) -> Option<Unhandled<A::Message>> {
         let actor = self.actor.as_mut()?;
-        let side_by_side = self.apart.as_mut()?.side_by_side.as_mut()?;
+        let side_by_side = self.extras.as_mut()?.side_by_side.as_mut()?;
         if let Err(reason) = side_by_side.take(actor, call) {
             left.put_back(&self.mailbox);
             self.end(reason);
@@ -101,8 +101,8 @@ impl<A: Actor> Worker<A> {
         if self.mailbox.control().is_marked() {
             return false;
         }
-        let (Some(actor), Some(apart)) = (&mut self.actor, &mut self.apart) else { return false };
-        let Some(side_by_side) = &mut apart.side_by_side else { return false };
+        let (Some(actor), Some(extras)) = (&mut self.actor, &mut self.extras) else { return false };
+        let Some(side_by_side) = &mut extras.side_by_side else { return false };
         match side_by_side.begin_due(actor) {
             Ok(begun) => begun,
             Err(reason) => {

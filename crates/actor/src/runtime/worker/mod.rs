@@ -9,46 +9,46 @@
 //! is there only meanwhile, with the actor inside. Handlers that run side by side (`side_by_side`) do
 //! not hold the actor; they are polled before it goes on.
 
-mod attended;
+mod guarded;
 mod calls;
-mod orders;
+mod control;
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use attended::{attended, is_known, report};
+use guarded::{guarded, is_known, report};
 
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::stash::Stash;
-use crate::mailbox::{Mailbox, Next};
-use crate::options::Manner;
+use crate::mailbox::{Mailbox, NextMail};
+use crate::options::RunConfig;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
-use crate::reply::{Gathered, ending};
+use crate::reply::{ReplyBatch, while_ending};
 use crate::runtime::actor::Actor;
 use crate::runtime::run::handling::{Unhandled, handle_one};
 use crate::runtime::run::spans::Spans;
-use crate::runtime::side_by_side::{Call, SideBySide};
+use crate::runtime::side_by_side::{PendingCall, SideBySide};
 use crate::runtime::this::This;
-use crate::scheduler::{AtHand, turn_runs_max};
+use crate::scheduler::{DirectCall, turn_runs_max};
 
 /// One life of an actor: from the state that it begins with to the reason for its end.
 pub(crate) struct Worker<A: Actor> {
     mailbox: Arc<Mailbox<A::Message>>,
     /// Away while something runs that may wait.
     actor: Option<A>,
-    stage: Stage<A>,
+    state: WorkerState<A>,
     /// Memory for the answers of a run, once there were some.
-    gathered: Option<Box<Gathered>>,
-    begun: Option<Begun>,
+    replies: Option<Box<ReplyBatch>>,
+    on_started: Option<OnStarted>,
     /// What few actors have.
-    apart: Option<Box<Apart<A::Message>>>,
+    extras: Option<Box<WorkerExtras<A::Message>>>,
 }
 
 /// What few actors have.
-struct Apart<M> {
+struct WorkerExtras<M> {
     suspended: bool,
     /// Calls that it had put aside, to be handled next.
     unstashed: Stash<M>,
@@ -57,19 +57,19 @@ struct Apart<M> {
     side_by_side: Option<SideBySide<M>>,
 }
 
-impl<M> Default for Apart<M> {
-    fn default() -> Apart<M> {
-        Apart { suspended: false, unstashed: Stash::new(), spans: None, side_by_side: None }
+impl<M> Default for WorkerExtras<M> {
+    fn default() -> WorkerExtras<M> {
+        WorkerExtras { suspended: false, unstashed: Stash::new(), spans: None, side_by_side: None }
     }
 }
 
-enum Stage<A: Actor> {
+enum WorkerState<A: Actor> {
     /// The hook of the start was not run yet.
     New,
     /// Nothing is half done.
     Ready,
     /// Something runs that may wait.
-    Busy(Work<A>),
+    Busy(BoxedWork<A>),
     /// It takes no calls any more; those that run side by side end first.
     Leaving(Reason),
     /// The hook of the end runs.
@@ -78,34 +78,34 @@ enum Stage<A: Actor> {
 }
 
 /// Something that may wait, with the actor inside.
-type Work<A> = Pin<Box<dyn Future<Output = (A, Step<<A as Interface>::Message>)> + Send>>;
+type BoxedWork<A> = Pin<Box<dyn Future<Output = (A, WorkStep<<A as Interface>::Message>)> + Send>>;
 
 /// What comes after something that may have waited.
-enum Step<M> {
-    Begun(Result<(), Reason>),
+enum WorkStep<M> {
+    Started(Result<(), Reason>),
     GoOn,
     /// This call runs side by side with others; the rest of its chunk is left.
-    SideBySide(Box<(Call<M>, Unhandled<M>)>),
+    SideBySide(Box<(PendingCall<M>, Unhandled<M>)>),
     End(Reason),
 }
 
 /// Who is told how the start went.
-pub(crate) type Begun = Box<dyn FnOnce(Result<(), Reason>) + Send>;
+pub(crate) type OnStarted = Box<dyn FnOnce(Result<(), Reason>) + Send>;
 
 impl<A: Actor> Worker<A> {
     pub(crate) fn new(
         actor: A,
         mailbox: Arc<Mailbox<A::Message>>,
-        begun: Option<Begun>,
-        manner: Manner,
+        on_started: Option<OnStarted>,
+        run_config: RunConfig,
     ) -> Worker<A> {
-        let (actor, stage) = (Some(actor), Stage::New);
+        let (actor, state) = (Some(actor), WorkerState::New);
         let number = mailbox.number();
-        let spans = manner.spans.then_some(Spans { schema: A::SCHEMA, number });
-        let side_by_side = A::SIDE_BY_SIDE.then(|| SideBySide::new(manner.side_by_side, spans));
-        let apart = (A::SIDE_BY_SIDE || manner.spans)
-            .then(|| Box::new(Apart { spans, side_by_side, ..Apart::default() }));
-        Worker { mailbox, actor, stage, gathered: None, begun, apart }
+        let spans = run_config.spans.then_some(Spans { schema: A::SCHEMA, number });
+        let side_by_side = A::SIDE_BY_SIDE.then(|| SideBySide::new(run_config.side_by_side, spans));
+        let extras = (A::SIDE_BY_SIDE || run_config.spans)
+            .then(|| Box::new(WorkerExtras { spans, side_by_side, ..WorkerExtras::default() }));
+        Worker { mailbox, actor, state, replies: None, on_started, extras }
     }
 
     /// What runs side by side; at no cost where nothing can.
@@ -113,58 +113,58 @@ impl<A: Actor> Worker<A> {
         if !A::SIDE_BY_SIDE {
             return None;
         }
-        self.apart.as_mut()?.side_by_side.as_mut()
+        self.extras.as_mut()?.side_by_side.as_mut()
     }
 
     fn spans(&self) -> Option<Spans> {
-        self.apart.as_ref()?.spans
+        self.extras.as_ref()?.spans
     }
 
     /// True when there is nothing to do before the first mail comes.
     pub(crate) fn is_idle(&self) -> bool {
-        !A::HAS_HOOKS && self.begun.is_none()
+        !A::HAS_HOOKS && self.on_started.is_none()
     }
 
     /// Has `work` done with the actor inside.
     fn do_boxed<F>(&mut self, work: impl FnOnce(A, Arc<Mailbox<A::Message>>) -> F)
     where
-        F: Future<Output = (A, Step<A::Message>)> + Send + 'static,
+        F: Future<Output = (A, WorkStep<A::Message>)> + Send + 'static,
     {
         if let Some(actor) = self.actor.take() {
-            self.stage = Stage::Busy(Box::pin(work(actor, self.mailbox.clone())));
+            self.state = WorkerState::Busy(Box::pin(work(actor, self.mailbox.clone())));
         }
     }
 
     /// Runs the hook of the start; calls wait meanwhile.
     fn begin(&mut self) {
         if !A::HAS_HOOKS {
-            return self.follow(Step::Begun(Ok(())));
+            return self.follow(WorkStep::Started(Ok(())));
         }
         self.do_boxed(async |mut actor: A, mailbox| {
             let this = This::new(mailbox.clone());
-            let started = attended(mailbox.control(), actor.started(&this)).await;
-            (actor, Step::Begun(started.and_then(|started| started)))
+            let started = guarded(mailbox.control(), actor.started(&this)).await;
+            (actor, WorkStep::Started(started.and_then(|started| started)))
         });
     }
 
-    fn follow(&mut self, step: Step<A::Message>) {
-        self.stage = Stage::Ready;
+    fn follow(&mut self, step: WorkStep<A::Message>) {
+        self.state = WorkerState::Ready;
         match step {
-            Step::GoOn => {}
-            Step::SideBySide(calls) => {
+            WorkStep::GoOn => {}
+            WorkStep::SideBySide(calls) => {
                 let (call, left) = *calls;
                 if let Some(left) = self.take(call, left) {
                     self.handle(left);
                 }
             }
-            Step::End(reason) => self.end(reason),
-            Step::Begun(outcome) => {
+            WorkStep::End(reason) => self.end(reason),
+            WorkStep::Started(outcome) => {
                 if let Err(reason) = &outcome {
                     self.actor = None;
-                    self.stage = Stage::Over(Some(reason.clone()));
+                    self.state = WorkerState::Over(Some(reason.clone()));
                 }
-                if let Some(begun) = self.begun.take() {
-                    begun(outcome);
+                if let Some(on_started) = self.on_started.take() {
+                    on_started(outcome);
                 }
             }
         }
@@ -175,13 +175,13 @@ impl<A: Actor> Worker<A> {
     fn end(&mut self, reason: Reason) {
         // The next life, if there is one, does not know why these were put aside.
         self.mailbox.take_stash().clear();
-        if let Some(apart) = &mut self.apart {
-            apart.unstashed.clear();
+        if let Some(extras) = &mut self.extras {
+            extras.unstashed.clear();
         }
         if let Some(side_by_side) = self.side_by_side() {
             side_by_side.refuse_waiting();
             if is_known(&reason) && side_by_side.is_running() {
-                self.stage = Stage::Leaving(reason);
+                self.state = WorkerState::Leaving(reason);
                 return;
             }
             side_by_side.clear();
@@ -193,18 +193,18 @@ impl<A: Actor> Worker<A> {
     fn finish_life(&mut self, reason: Reason) {
         report(&self.mailbox, &reason);
         let Some(mut actor) = self.actor.take() else {
-            self.stage = Stage::Over(Some(reason));
+            self.state = WorkerState::Over(Some(reason));
             return;
         };
         if !A::HAS_HOOKS || !is_known(&reason) {
-            self.stage = Stage::Over(Some(reason));
-            return ending(|| drop(actor));
+            self.state = WorkerState::Over(Some(reason));
+            return while_ending(|| drop(actor));
         }
         let mailbox = self.mailbox.clone();
-        self.stage = Stage::Ending(Box::pin(async move {
+        self.state = WorkerState::Ending(Box::pin(async move {
             let this = This::new(mailbox.clone());
-            let stopped = attended(mailbox.control(), actor.stopped(&this, &reason)).await;
-            ending(|| drop(actor));
+            let stopped = guarded(mailbox.control(), actor.stopped(&this, &reason)).await;
+            while_ending(|| drop(actor));
             // Killed meanwhile, or panicked: it did not end in good order.
             stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason)
         }));
@@ -212,15 +212,15 @@ impl<A: Actor> Worker<A> {
 
     /// Does what comes next; `Pending` when there is nothing to do.
     fn next(&mut self, context: &Context<'_>) -> Poll<()> {
-        let suspended = self.apart.as_ref().is_some_and(|apart| apart.suspended);
-        let (mut at_hand, mut is_full) = (false, false);
+        let suspended = self.extras.as_ref().is_some_and(|extras| extras.suspended);
+        let (mut has_running, mut is_full) = (false, false);
         if let Some(side_by_side) = self.side_by_side() {
             if let Some(reason) = side_by_side.failed() {
                 self.end(reason);
                 return Poll::Ready(());
             }
-            (at_hand, is_full) = (!side_by_side.is_idle(), side_by_side.is_full());
-            if at_hand && !suspended && self.begin_due() {
+            (has_running, is_full) = (!side_by_side.is_idle(), side_by_side.is_full());
+            if has_running && !suspended && self.begin_due() {
                 return Poll::Ready(());
             }
         }
@@ -228,22 +228,22 @@ impl<A: Actor> Worker<A> {
             return Poll::Ready(());
         }
         let next = match suspended || is_full {
-            false => self.mailbox.poll_next(context, at_hand),
-            true if self.mailbox.control().register(context) => Poll::Ready(Next::Orders),
+            false => self.mailbox.poll_next(context, has_running),
+            true if self.mailbox.control().register(context) => Poll::Ready(NextMail::Orders),
             true => Poll::Pending,
         };
         match next {
             Poll::Pending => return self.rest(),
-            Poll::Ready(Next::Orders) => {
-                if let Err(reason) = self.obey() {
+            Poll::Ready(NextMail::Orders) => {
+                if let Err(reason) = self.handle_control() {
                     self.end(reason);
                 }
             }
-            Poll::Ready(Next::Over) => {
+            Poll::Ready(NextMail::Over) => {
                 let sealed = self.mailbox.is_sealed();
                 self.end(if sealed { Reason::Shutdown } else { Reason::Normal });
             }
-            Poll::Ready(Next::Call { message, asker, only }) => {
+            Poll::Ready(NextMail::Call { message, asker, only }) => {
                 let spans = self.spans();
                 let end = handle_one(&mut self.actor, message, asker, &self.mailbox, spans);
                 if only {
@@ -257,19 +257,19 @@ impl<A: Actor> Worker<A> {
                     None => {}
                 }
             }
-            Poll::Ready(Next::Calls((chunk, queue))) => {
+            Poll::Ready(NextMail::Calls((chunk, queue))) => {
                 self.handle(Unhandled::new(chunk, queue, &self.mailbox));
             }
         }
         Poll::Ready(())
     }
 
-    /// A poll with a [call at hand](crate::scheduler::Live::poll_call), given to it where it slept and no mail
+    /// A poll with a [call at hand](crate::scheduler::ActorTask::poll_call), given to it where it slept and no mail
     /// waited. Its waker lies in the mailbox, so that whatever comes meanwhile wakes it.
     pub(crate) fn poll_call(
         &mut self,
         context: &mut Context<'_>,
-        call: &mut AtHand<'_>,
+        call: &mut DirectCall<'_>,
     ) -> Poll<Reason> {
         if let Some(message) = call.message.downcast_mut::<Option<A::Message>>()
             && self.takes_calls()
@@ -293,18 +293,18 @@ impl<A: Actor> Worker<A> {
 
     /// True when nothing goes before a call that comes now.
     fn takes_calls(&mut self) -> bool {
-        if !matches!(self.stage, Stage::Ready) || self.mailbox.control().is_marked() {
+        if !matches!(self.state, WorkerState::Ready) || self.mailbox.control().is_marked() {
             return false;
         }
-        self.apart.as_ref().is_none_or(|apart| {
-            let is_full = apart.side_by_side.as_ref().is_some_and(SideBySide::is_full);
-            !apart.suspended && apart.unstashed.is_empty() && !is_full
+        self.extras.as_ref().is_none_or(|extras| {
+            let is_full = extras.side_by_side.as_ref().is_some_and(SideBySide::is_full);
+            !extras.suspended && extras.unstashed.is_empty() && !is_full
         })
     }
 
     /// Sleeps until it is woken.
     fn rest(&mut self) -> Poll<()> {
-        self.gathered.iter_mut().for_each(|gathered| gathered.rest());
+        self.replies.iter_mut().for_each(|replies| replies.rest());
         Poll::Pending
     }
 }
@@ -321,20 +321,20 @@ impl<A: Actor> Future for Worker<A> {
             if let Some(side_by_side) = this.side_by_side() {
                 side_by_side.poll(context);
             }
-            match &mut this.stage {
-                Stage::New => this.begin(),
-                Stage::Ready => ready!(this.next(context)),
-                Stage::Leaving(_) => ready!(this.leave(context)),
-                Stage::Busy(work) => {
+            match &mut this.state {
+                WorkerState::New => this.begin(),
+                WorkerState::Ready => ready!(this.next(context)),
+                WorkerState::Leaving(_) => ready!(this.leave(context)),
+                WorkerState::Busy(work) => {
                     let (actor, step) = ready!(work.as_mut().poll(context));
                     this.actor = Some(actor);
                     this.follow(step);
                 }
-                Stage::Ending(hook) => {
+                WorkerState::Ending(hook) => {
                     let reason = ready!(hook.as_mut().poll(context));
-                    this.stage = Stage::Over(Some(reason));
+                    this.state = WorkerState::Over(Some(reason));
                 }
-                Stage::Over(reason) => {
+                WorkerState::Over(reason) => {
                     return reason.take().map_or(Poll::Pending, Poll::Ready);
                 }
             }

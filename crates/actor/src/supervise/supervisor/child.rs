@@ -10,16 +10,16 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
 use super::Supervisor;
-use super::lives::Lives;
-use super::message::{AnyReference, News, SupervisorMessage};
-use crate::lifecycle::control::Order;
-use crate::lifecycle::handle::{Handle, Living};
+use super::message::{AnyReference, ChildEvent, SupervisorMessage};
+use super::task::ChildTask;
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::{AnyActor, Handle};
 use crate::limits::{CHILD_SHUTDOWN, CHILD_START};
 use crate::mailbox::Mailbox;
 use crate::options::ActorOptions;
 use crate::reason::Reason;
 use crate::runtime::actor::Actor;
-use crate::runtime::spawn::{Seat, open, run};
+use crate::runtime::spawn::{ExitGuard, open, run};
 use crate::runtime::this::This;
 
 /// When a child that has ended is started again.
@@ -41,7 +41,7 @@ pub enum Shutdown {
     /// It is asked to stop, and killed when it has not after this time.
     Within(Duration),
     /// It is killed.
-    AtOnce,
+    InlineRun,
     /// It is asked to stop and waited for: right for a supervisor, whose own children have their
     /// times.
     Patient,
@@ -54,7 +54,7 @@ pub struct Child {
     pub(crate) shutdown: Shutdown,
     pub(crate) start_within: Duration,
     options: ActorOptions,
-    make: Box<dyn Make>,
+    make: Box<dyn ChildFactory>,
 }
 
 impl Child {
@@ -67,7 +67,7 @@ impl Child {
             shutdown: Shutdown::Within(CHILD_SHUTDOWN),
             start_within: CHILD_START,
             options: ActorOptions::default(),
-            make: Box::new(Maker(Arc::new(make))),
+            make: Box::new(TypedFactory(Arc::new(make))),
         }
     }
 
@@ -99,9 +99,9 @@ impl Child {
         self
     }
 
-    /// Starts the task. Its first start is reported through what is given; later ones to `boss`.
-    pub(super) fn start(&self, boss: &Boss, number: u64) -> Started {
-        self.make.start(boss.clone(), number, &self.options)
+    /// Starts the task. Its first start is reported through what is given; later ones to `supervisor`.
+    pub(super) fn start(&self, supervisor: &SupervisorLink, number: u64) -> StartedChild {
+        self.make.start(supervisor.clone(), number, &self.options)
     }
 }
 
@@ -114,7 +114,7 @@ impl fmt::Debug for Child {
 }
 
 /// A child whose task has begun.
-pub(super) struct Started {
+pub(super) struct StartedChild {
     pub(crate) handle: Handle,
     /// Makes copies of its reference; it keeps the child from ending for want of one.
     pub(crate) reference: Box<dyn Fn() -> AnyReference + Send>,
@@ -131,21 +131,21 @@ pub(super) enum Verdict {
 
 /// The way from a child to its supervisor, which it does not keep alive.
 #[derive(Clone)]
-pub(super) struct Boss {
+pub(super) struct SupervisorLink {
     pub(crate) mailbox: Weak<Mailbox<SupervisorMessage>>,
     /// True when the supervisor is ending and answers no more.
     pub(crate) ending: watch::Receiver<bool>,
 }
 
-impl Boss {
+impl SupervisorLink {
     /// Tells the supervisor, if it is there still.
-    pub(super) fn tell(&self, news: News) {
+    pub(super) fn tell(&self, event: ChildEvent) {
         let Some(mailbox) = self.mailbox.upgrade() else { return };
-        mailbox.order(Order::Visit(Box::new(move |actor| {
+        mailbox.order(ControlMessage::Visit(Box::new(move |actor| {
             if let (Some(supervisor), Some(this)) =
                 (actor.downcast_mut::<Supervisor>(), This::current())
             {
-                supervisor.hear(&this, news);
+                supervisor.child_event(&this, event);
             }
         })));
     }
@@ -153,7 +153,7 @@ impl Boss {
     /// What the supervisor makes of the end of a child.
     pub(super) async fn verdict(mut self, child: u64, reason: Reason, in_start: bool) -> Verdict {
         let (verdict, judged) = oneshot::channel();
-        self.tell(News::Ended { child, reason, in_start, verdict });
+        self.tell(ChildEvent::Ended { child, reason, in_start, verdict });
         tokio::select! {
             // As in `This::later`.
             biased;
@@ -164,23 +164,37 @@ impl Boss {
 }
 
 /// Makes states of one type.
-trait Make: Send + Sync {
-    fn start(&self, boss: Boss, number: u64, options: &ActorOptions) -> Started;
+trait ChildFactory: Send + Sync {
+    fn start(
+        &self,
+        supervisor: SupervisorLink,
+        number: u64,
+        options: &ActorOptions,
+    ) -> StartedChild;
 }
 
-struct Maker<F>(Arc<F>);
+struct TypedFactory<F>(Arc<F>);
 
-impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> Make for Maker<F> {
-    fn start(&self, boss: Boss, number: u64, options: &ActorOptions) -> Started {
+impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildFactory for TypedFactory<F> {
+    fn start(
+        &self,
+        supervisor: SupervisorLink,
+        number: u64,
+        options: &ActorOptions,
+    ) -> StartedChild {
         let (reference, mailbox) = open::<A>(options);
         mailbox.set_succeeded();
         let handle = Handle::new(mailbox.clone());
         let (begins, begun) = oneshot::channel();
-        let seat = Seat(mailbox.clone());
-        let (make, manner) = (self.0.clone(), options.manner());
-        run(options, mailbox, Lives::new(make, seat, boss, number, begins, manner));
+        let exit_guard = ExitGuard(mailbox.clone());
+        let (make, run_config) = (self.0.clone(), options.run_config());
+        run(
+            options,
+            mailbox,
+            ChildTask::new(make, exit_guard, supervisor, number, begins, run_config),
+        );
         let reference: A::Ref = reference.into();
         let copy = move || -> AnyReference { Box::new(reference.clone()) };
-        Started { handle, reference: Box::new(copy), begun }
+        StartedChild { handle, reference: Box::new(copy), begun }
     }
 }

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::Supervisor;
-use super::child::Boss;
-use super::kid::{State, Why};
-use super::message::News;
+use super::child::SupervisorLink;
+use super::entry::{EntryState, StopCause};
+use super::message::ChildEvent;
 use crate::lifecycle::handle::fresh_number;
 use crate::runtime::this::This;
 
@@ -14,14 +14,14 @@ use crate::runtime::this::This;
 pub(super) struct Group {
     /// The first of them.
     from: usize,
-    stage: Stage,
+    phase: GroupPhase,
     /// Before the first start; known by its number.
     pause: Duration,
     number: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum GroupPhase {
     Stopping,
     Pausing,
     Starting,
@@ -41,40 +41,49 @@ impl Supervisor {
     pub(super) fn gather(&mut self, this: &This<Supervisor>, from: usize, pause: Duration) {
         // One that fails while its group is started joins another round of it.
         let from = self.group.as_ref().map_or(from, |group| group.from.min(from));
-        self.group = Some(Group { from, stage: Stage::Stopping, pause, number: fresh_number() });
+        self.group =
+            Some(Group { from, phase: GroupPhase::Stopping, pause, number: fresh_number() });
         self.go_on(this);
     }
 
     /// Takes the next step of the group, if there is one and it waits for nothing.
     pub(super) fn go_on(&mut self, this: &This<Supervisor>) {
         let Some(group) = &mut self.group else { return };
-        let from = group.from.min(self.kids.len());
-        if group.stage == Stage::Stopping {
-            let last = self.kids[from..].iter().rposition(|kid| {
-                matches!(kid.state, State::Starting { .. } | State::Running | State::Stopping(_))
+        let from = group.from.min(self.children.len());
+        if group.phase == GroupPhase::Stopping {
+            let last = self.children[from..].iter().rposition(|entry| {
+                matches!(
+                    entry.state,
+                    EntryState::Starting { .. } | EntryState::Running | EntryState::Stopping(_)
+                )
             });
             if let Some(last) = last.map(|last| from + last) {
-                if !matches!(self.kids[last].state, State::Stopping(_)) {
-                    let boss = self.boss(this);
-                    self.kids[last].stop(boss, Why::Group);
+                if !matches!(self.children[last].state, EntryState::Stopping(_)) {
+                    let supervisor = self.supervisor(this);
+                    self.children[last].stop(supervisor, StopCause::Group);
                 }
                 return;
             }
             if !group.pause.is_zero() {
-                group.stage = Stage::Pausing;
+                group.phase = GroupPhase::Pausing;
                 let (number, pause) = (group.number, group.pause);
-                ring(self.boss(this), number, pause);
+                wake_later(self.supervisor(this), number, pause);
                 return;
             }
-            group.stage = Stage::Starting;
+            group.phase = GroupPhase::Starting;
         }
-        if group.stage == Stage::Pausing {
+        if group.phase == GroupPhase::Pausing {
             return;
         }
-        if self.kids[from..].iter().any(|kid| matches!(kid.state, State::Starting { .. })) {
+        if self.children[from..]
+            .iter()
+            .any(|entry| matches!(entry.state, EntryState::Starting { .. }))
+        {
             return;
         }
-        let next = self.kids[from..].iter().position(|kid| matches!(kid.state, State::Waiting(_)));
+        let next = self.children[from..]
+            .iter()
+            .position(|entry| matches!(entry.state, EntryState::Waiting(_)));
         match next {
             Some(next) => self.start_again(this, from + next),
             None => self.group = None,
@@ -91,17 +100,17 @@ impl Supervisor {
         let Some(group) = self.group.as_mut().filter(|group| group.number == number) else {
             return false;
         };
-        if epoch == 0 && group.stage == Stage::Pausing {
-            group.stage = Stage::Starting;
+        if epoch == 0 && group.phase == GroupPhase::Pausing {
+            group.phase = GroupPhase::Starting;
             self.go_on(this);
         }
         true
     }
 }
 
-fn ring(boss: Boss, number: u64, after: Duration) {
+fn wake_later(supervisor: SupervisorLink, number: u64, after: Duration) {
     tokio::spawn(async move {
         tokio::time::sleep(after).await;
-        boss.tell(News::Due { number, epoch: 0 });
+        supervisor.tell(ChildEvent::Due { number, epoch: 0 });
     });
 }

@@ -37,7 +37,7 @@ pub enum SupervisorMessage {
 }
 
 /// What children and clocks say, as control mail: it goes before what callers ask.
-pub(super) enum News {
+pub(super) enum ChildEvent {
     /// The first start of an address has come to its end.
     Began { child: u64, outcome: Result<(), Reason> },
     /// A child has started again.
@@ -161,7 +161,7 @@ impl<M> From<AskError<M>> for SupervisorError {
     }
 }
 
-type Outcome<T> = Here<Result<T, SupervisorError>>;
+pub(super) type SupervisorReply<T> = Here<Result<T, SupervisorError>>;
 /// A reference of whatever type.
 pub(crate) type AnyReference = Box<dyn Any + Send>;
 
@@ -170,7 +170,7 @@ impl SupervisorRef {
         &self,
         message: SupervisorMessage,
     ) -> Result<T, SupervisorError> {
-        let call: Call<'_, _, Outcome<T>> = Call::new(&self.0, message);
+        let call: Call<'_, _, SupervisorReply<T>> = Call::new(&self.0, message);
         call.ask().await?.0
     }
 

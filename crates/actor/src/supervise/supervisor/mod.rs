@@ -1,13 +1,13 @@
 //! Supervisors: actors that start others, and start them again when they fail.
 //!
-//! Read `child` for what a child is, `message` for what callers see, `kids` for the children of one
+//! Read `child` for what a child is, `message` for what callers see, `children` for the children of one
 //! supervisor and what happens to each, `group` for those that live and die together.
 
 mod child;
 mod group;
-mod kid;
-mod kids;
-mod lives;
+mod entry;
+mod children;
+mod task;
 mod message;
 mod restarts;
 
@@ -20,10 +20,10 @@ use tokio::sync::watch;
 pub use child::{Child, Restart, Shutdown};
 pub use message::{ChildInfo, ChildState, SupervisorError, SupervisorMessage, SupervisorRef};
 
-use self::child::Boss;
+use self::child::SupervisorLink;
+use self::entry::{ChildEntry, EntryState};
 use self::group::Group;
-use self::kid::{Kid, State};
-use self::message::News;
+use self::message::ChildEvent;
 use self::restarts::{BackOff, Intensity};
 use crate::here::Here;
 use crate::lifecycle::monitor::Down;
@@ -61,7 +61,7 @@ pub struct Supervisor {
     back_off: BackOff,
     /// Children to be started first.
     first: Vec<Child>,
-    kids: Vec<Kid>,
+    children: Vec<ChildEntry>,
     group: Option<Group>,
     ending: watch::Sender<bool>,
 }
@@ -74,7 +74,7 @@ impl Supervisor {
             intensity: Intensity::new(RESTARTS_MOST, RESTARTS_WITHIN),
             back_off: BackOff { first: Duration::ZERO, most: Duration::ZERO },
             first: Vec::new(),
-            kids: Vec::new(),
+            children: Vec::new(),
             group: None,
             ending: watch::Sender::new(false),
         }
@@ -105,44 +105,44 @@ impl Supervisor {
     }
 
     /// What a child or a clock says.
-    fn hear(&mut self, this: &This<Supervisor>, news: News) {
-        match news {
-            News::Began { child, outcome } => self.began(this, child, outcome, true),
-            News::Started { child } => self.began(this, child, Ok(()), false),
-            News::Ended { child, reason, in_start, verdict } => {
+    fn child_event(&mut self, this: &This<Supervisor>, event: ChildEvent) {
+        match event {
+            ChildEvent::Began { child, outcome } => self.began(this, child, outcome, true),
+            ChildEvent::Started { child } => self.began(this, child, Ok(()), false),
+            ChildEvent::Ended { child, reason, in_start, verdict } => {
                 self.ended(this, child, &reason, in_start, verdict);
             }
-            News::Due { number, epoch } => self.due(this, number, epoch),
+            ChildEvent::Due { number, epoch } => self.due(this, number, epoch),
         }
     }
 
-    fn boss(&self, this: &This<Supervisor>) -> Boss {
-        Boss { mailbox: Arc::downgrade(this.mailbox()), ending: self.ending.subscribe() }
+    fn supervisor(&self, this: &This<Supervisor>) -> SupervisorLink {
+        SupervisorLink { mailbox: Arc::downgrade(this.mailbox()), ending: self.ending.subscribe() }
     }
 
     /// Starts the children that it was made with.
     async fn start_first(&mut self, this: &This<Supervisor>) -> Result<(), Reason> {
-        let boss = self.boss(this);
+        let supervisor = self.supervisor(this);
         for child in std::mem::take(&mut self.first) {
             let name = child.name.clone();
             let failed =
                 |why: &dyn std::fmt::Display| Reason::failed(format!("child `{name}`: {why}"));
             self.check_new(&child.name).map_err(|error| failed(&error))?;
             let limit = child.start_within;
-            let (kid, begun) = Kid::start(child, &boss, this);
+            let (entry, begun) = ChildEntry::start(child, &supervisor, this);
             // Among the others from now on: when this is killed while it waits, all of them end.
-            self.kids.push(kid);
+            self.children.push(entry);
             let why = match tokio::time::timeout(limit, begun).await {
                 Ok(Ok(Ok(()))) => {
-                    self.kids.last_mut().into_iter().for_each(Kid::has_started);
+                    self.children.last_mut().into_iter().for_each(ChildEntry::has_started);
                     continue;
                 }
                 Ok(Ok(Err(reason))) => failed(&reason),
                 Ok(Err(_)) => failed(&Reason::Killed),
                 Err(_) => failed(&format_args!("it did not start within {limit:?}")),
             };
-            if let Some(kid) = self.kids.pop() {
-                kid.handle.kill();
+            if let Some(entry) = self.children.pop() {
+                entry.handle.kill();
             }
             return Err(why);
         }
@@ -152,12 +152,12 @@ impl Supervisor {
     /// Stops all children, the last first.
     async fn stop_all(&mut self) {
         self.ending.send_replace(true);
-        while let Some(kid) = self.kids.last_mut() {
+        while let Some(entry) = self.children.last_mut() {
             // Whoever waits for a verdict, or for the end of this child, is let go.
-            drop(kid.set(State::Ended));
-            let (handle, shutdown) = (kid.handle.clone(), kid.child.shutdown);
+            drop(entry.set(EntryState::Ended));
+            let (handle, shutdown) = (entry.handle.clone(), entry.child.shutdown);
             match shutdown {
-                Shutdown::AtOnce => {
+                Shutdown::InlineRun => {
                     handle.kill();
                 }
                 Shutdown::Patient => {
@@ -172,15 +172,15 @@ impl Supervisor {
                 }
             }
             // Not before: when this is killed while it waits, the child is killed with it.
-            self.kids.pop();
+            self.children.pop();
         }
     }
 
     fn check_new(&self, name: &Arc<str>) -> Result<(), SupervisorError> {
-        if self.kids.iter().any(|kid| kid.child.name == *name) {
+        if self.children.iter().any(|entry| entry.child.name == *name) {
             return Err(SupervisorError::NameTaken(name.clone()));
         }
-        if self.kids.len() >= CHILDREN_MAX {
+        if self.children.len() >= CHILDREN_MAX {
             return Err(SupervisorError::TooManyChildren);
         }
         Ok(())
@@ -190,8 +190,8 @@ impl Supervisor {
 impl Drop for Supervisor {
     /// No orphans, however it ends.
     fn drop(&mut self) {
-        for kid in self.kids.iter().rev() {
-            kid.handle.kill();
+        for entry in self.children.iter().rev() {
+            entry.handle.kill();
         }
     }
 }
@@ -216,7 +216,7 @@ impl Life for Supervisor {
     }
 
     fn down(&mut self, this: &This<Supervisor>, down: Down) {
-        self.kid_is_gone(this, &down);
+        self.child_is_gone(this, &down);
     }
 }
 
@@ -233,12 +233,12 @@ impl Actor for Supervisor {
             SupervisorMessage::Restart(name) => self.restart(&this, &name, reply),
             SupervisorMessage::Delete(name) => reply.send(Here(self.delete(&name))),
             SupervisorMessage::Children => {
-                let children: Vec<ChildInfo> = self.kids.iter().map(Kid::info).collect();
+                let children: Vec<ChildInfo> = self.children.iter().map(ChildEntry::info).collect();
                 reply.send(Here(Ok::<_, SupervisorError>(children)));
             }
             SupervisorMessage::Find(name) => {
-                let found = self.kids.iter().find(|kid| kid.child.name == name);
-                let found = found.map(|kid| (kid.reference)());
+                let found = self.children.iter().find(|entry| entry.child.name == name);
+                let found = found.map(|entry| (entry.reference)());
                 reply.send(Here(Ok::<_, SupervisorError>(found)));
             }
         }

@@ -6,20 +6,20 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::Supervisor;
-use super::child::{Boss, Child, Shutdown, Started, Verdict};
-use super::message::{AnyReference, ChildInfo, ChildState, News};
+use super::child::{Child, Shutdown, StartedChild, SupervisorLink, Verdict};
+use super::message::{AnyReference, ChildEvent, ChildInfo, ChildState};
 use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::runtime::this::This;
 
 /// A child.
-pub(super) struct Kid {
+pub(super) struct ChildEntry {
     pub(super) number: u64,
     pub(super) child: Child,
     pub(super) handle: Handle,
     pub(super) reference: Box<dyn Fn() -> AnyReference + Send>,
-    pub(super) state: State,
+    pub(super) state: EntryState,
     /// Counts the changes of `state`, so that a clock that was set for an earlier one is known.
     pub(super) epoch: u64,
     /// Failures in a row, without a long enough run between two of them.
@@ -32,7 +32,7 @@ pub(super) struct Kid {
 }
 
 /// What a child is doing.
-pub(super) enum State {
+pub(super) enum EntryState {
     /// Its `started` hook runs; somebody may wait for it. `anew`: with an address of its own, whose
     /// start is reported by its own road.
     Starting {
@@ -41,33 +41,33 @@ pub(super) enum State {
     },
     Running,
     /// It was asked to stop.
-    Stopping(Why),
+    Stopping(StopCause),
     /// It will be started again: by a verdict if its task is there, or anew.
     Waiting(Option<oneshot::Sender<Verdict>>),
     Ended,
 }
 
 /// Why a child was asked to stop.
-pub(super) enum Why {
+pub(super) enum StopCause {
     /// Somebody wanted it to, and waits.
     Wanted(Reply<'static>),
     /// Another has failed.
     Group,
 }
 
-impl Kid {
+impl ChildEntry {
     /// Starts a child, monitored; how its start went comes through what is given.
     pub(super) fn start(
         child: Child,
-        boss: &Boss,
+        supervisor: &SupervisorLink,
         this: &This<Supervisor>,
-    ) -> (Kid, oneshot::Receiver<Result<(), Reason>>) {
+    ) -> (ChildEntry, oneshot::Receiver<Result<(), Reason>>) {
         let number = fresh_number();
-        let Started { handle, reference, begun } = child.start(boss, number);
+        let StartedChild { handle, reference, begun } = child.start(supervisor, number);
         // A mailbox that was made this moment is watched by nobody else.
         let _ = this.monitor(&handle);
-        let state = State::Starting { asker: None, anew: true };
-        let kid = Kid {
+        let state = EntryState::Starting { asker: None, anew: true };
+        let entry = ChildEntry {
             number,
             child,
             handle,
@@ -79,7 +79,7 @@ impl Kid {
             restarts: 0,
             is_new: true,
         };
-        (kid, begun)
+        (entry, begun)
     }
 
     pub(super) fn info(&self) -> ChildInfo {
@@ -87,11 +87,11 @@ impl Kid {
             name: self.child.name.clone(),
             handle: self.handle.clone(),
             state: match self.state {
-                State::Starting { .. } => ChildState::Starting,
-                State::Running => ChildState::Running,
-                State::Stopping(_) => ChildState::Stopping,
-                State::Waiting(_) => ChildState::Waiting,
-                State::Ended => ChildState::Ended,
+                EntryState::Starting { .. } => ChildState::Starting,
+                EntryState::Running => ChildState::Running,
+                EntryState::Stopping(_) => ChildState::Stopping,
+                EntryState::Waiting(_) => ChildState::Waiting,
+                EntryState::Ended => ChildState::Ended,
             },
             restart: self.child.restart,
             restarts: self.restarts,
@@ -105,9 +105,9 @@ impl Kid {
     }
 
     /// A start has gone well; gives the state before it.
-    pub(super) fn run(&mut self) -> State {
+    pub(super) fn run(&mut self) -> EntryState {
         self.runs_since = Some(Instant::now());
-        self.set(State::Running)
+        self.set(EntryState::Running)
     }
 
     /// Counts a failure; gives how many there were in a row. A life longer than `recovery` ends the
@@ -118,25 +118,25 @@ impl Kid {
         self.failures
     }
 
-    pub(super) fn set(&mut self, state: State) -> State {
+    pub(super) fn set(&mut self, state: EntryState) -> EntryState {
         self.epoch += 1;
         std::mem::replace(&mut self.state, state)
     }
 
     /// Has `Due` said when the time is over, unless the state has changed by then.
-    pub(super) fn set_clock(&self, boss: Boss, after: Duration) {
+    pub(super) fn set_clock(&self, supervisor: SupervisorLink, after: Duration) {
         let (number, epoch) = (self.number, self.epoch);
         tokio::spawn(async move {
             tokio::time::sleep(after).await;
-            boss.tell(News::Due { number, epoch });
+            supervisor.tell(ChildEvent::Due { number, epoch });
         });
     }
 
     /// Asks it to stop, or kills it.
-    pub(super) fn stop(&mut self, boss: Boss, why: Why) {
-        self.set(State::Stopping(why));
+    pub(super) fn stop(&mut self, supervisor: SupervisorLink, why: StopCause) {
+        self.set(EntryState::Stopping(why));
         match self.child.shutdown {
-            Shutdown::AtOnce => {
+            Shutdown::InlineRun => {
                 self.handle.kill();
             }
             Shutdown::Patient => {
@@ -144,7 +144,7 @@ impl Kid {
             }
             Shutdown::Within(limit) => {
                 self.handle.stop();
-                self.set_clock(boss, limit);
+                self.set_clock(supervisor, limit);
             }
         }
     }

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::Mailbox;
 use crate::lifecycle::control::{Control, announce};
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::since::Since;
 use crate::mailbox::stash::Stash;
 use crate::reason::Reason;
 use crate::sync::Ordering;
 
-impl<M: Send + 'static> Living for Mailbox<M> {
+impl<M: Send + 'static> AnyActor for Mailbox<M> {
     fn as_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync> {
         self
     }
@@ -23,7 +23,7 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     }
 
     fn target(&self) -> &Arc<str> {
-        &self.named.target
+        &self.actor_type.target
     }
 
     fn control(&self) -> &Control {
@@ -36,9 +36,9 @@ impl<M: Send + 'static> Living for Mailbox<M> {
 
     fn waiting(&self) -> usize {
         let state = self.lock();
-        let lanes = state.lists.lanes();
-        let timers = state.lists.due().filter(|queue| queue.waiting() > 0).count();
-        let urgent = state.lists.urgent().cloned();
+        let lanes = state.ready.lanes();
+        let timers = state.ready.due().filter(|queue| queue.waiting() > 0).count();
+        let urgent = state.ready.urgent().cloned();
         let local = state.local.waiting();
         drop(state);
         let lanes = lanes.iter().map(|lane| &lane.queue);
@@ -47,8 +47,8 @@ impl<M: Send + 'static> Living for Mailbox<M> {
 
     fn waiting_for(&self) -> Option<Duration> {
         let state = self.lock();
-        let (lanes, urgent) = (state.lists.lanes(), state.lists.urgent().cloned());
-        let due = state.lists.due().filter_map(Queue::since).map(Since::elapsed).max();
+        let (lanes, urgent) = (state.ready.lanes(), state.ready.urgent().cloned());
+        let due = state.ready.due().filter_map(Queue::since).map(Since::elapsed).max();
         let local = state.local.since();
         drop(state);
         let queues = lanes.iter().map(|lane| &lane.queue).chain(urgent.as_deref());
@@ -58,16 +58,16 @@ impl<M: Send + 'static> Living for Mailbox<M> {
     fn is_idle(&self) -> bool {
         let state = self.lock();
         let handles = self.handles.load(Ordering::Relaxed);
-        state.actor.is_some() && !state.lists.has_mail() && !handles
+        state.actor.is_some() && !state.ready.has_mail() && !handles
     }
 
     fn stashed(&self) -> usize {
-        self.lock().lists.stash().map_or(0, Stash::len)
+        self.lock().ready.stash().map_or(0, Stash::len)
     }
 
     fn dropped(&self) -> u64 {
         let state = self.lock();
-        let (local, urgent) = (state.local.dropped(), state.lists.urgent().cloned());
+        let (local, urgent) = (state.local.dropped(), state.ready.urgent().cloned());
         drop(state);
         local + urgent.map_or(0, |queue| queue.dropped())
     }
@@ -78,7 +78,7 @@ impl<M: Send + 'static> Living for Mailbox<M> {
         let Some(watchers) = self.control.end(&reason) else { return };
         self.close();
         self.wake();
-        let this: Arc<dyn Living> = self;
+        let this: Arc<dyn AnyActor> = self;
         announce(watchers, &this, &reason);
     }
 }

@@ -8,33 +8,35 @@
 use std::sync::Arc;
 
 use crate::lifecycle::current;
-use crate::lifecycle::handle::Living;
-use crate::limits::CIRCLE_MAX;
+use crate::lifecycle::handle::AnyActor;
+use crate::limits::CYCLE_ACTORS_MAX;
 use crate::turn;
 
 /// While it is there, an actor waits for another.
-pub(crate) struct Waits(Arc<dyn Living>);
+pub(crate) struct WaitGuard(Arc<dyn AnyActor>);
 
 /// The asks would stand in a circle.
-pub(crate) struct Circle;
+pub(crate) struct CallCycle;
 
 /// The actor of this turn, if it is in one of its handlers, begins to wait for `target`.
-pub(crate) fn begin(target: &Arc<dyn Living>) -> Result<Option<Waits>, Circle> {
-    let Some(own) = turn::holds_up_calls().then(current::own).flatten() else { return Ok(None) };
+pub(crate) fn begin_wait(target: &Arc<dyn AnyActor>) -> Result<Option<WaitGuard>, CallCycle> {
+    let Some(own) = turn::holds_up_calls().then(current::current_actor).flatten() else {
+        return Ok(None);
+    };
     own.control().wait_for(Some(Arc::downgrade(target)));
-    let waits = Waits(own);
+    let guard = WaitGuard(own);
     let mut next = Some(target.clone());
-    for _ in 0..CIRCLE_MAX {
+    for _ in 0..CYCLE_ACTORS_MAX {
         let Some(at) = next else { break };
-        if at.number() == waits.0.number() {
-            return Err(Circle);
+        if at.number() == guard.0.number() {
+            return Err(CallCycle);
         }
         next = at.control().waited_for();
     }
-    Ok(Some(waits))
+    Ok(Some(guard))
 }
 
-impl Drop for Waits {
+impl Drop for WaitGuard {
     fn drop(&mut self) {
         self.0.control().wait_for(None);
     }

@@ -4,7 +4,7 @@ use super::{Mailbox, refuse};
 use crate::error::CallErrorKind;
 use crate::limits::STASH_CALLS_MAX;
 use crate::mailbox::backlog::chunk::Chunk;
-use crate::mailbox::lists::Source;
+use crate::mailbox::ready_queues::Source;
 use crate::mailbox::stash::{Stash, Stashed};
 
 impl<M> Mailbox<M> {
@@ -22,11 +22,11 @@ impl<M> Mailbox<M> {
             }
         };
         match put {
-            Ok(true) => state.lists.push_first(source.clone()),
+            Ok(true) => state.ready.push_first(source.clone()),
             Ok(false) => {}
             Err(chunk) => {
                 drop(state);
-                refuse(chunk, self.whose(source));
+                refuse(chunk, self.provenance(source));
             }
         }
     }
@@ -46,7 +46,7 @@ impl<M> Mailbox<M> {
         if state.closed {
             return Err(CallErrorKind::ActorStopped);
         }
-        let stash = state.lists.stash_mut();
+        let stash = state.ready.stash_mut();
         if stash.len() >= STASH_CALLS_MAX {
             return Err(CallErrorKind::Full);
         }
@@ -55,6 +55,6 @@ impl<M> Mailbox<M> {
     }
 
     pub(crate) fn take_stash(&self) -> Stash<M> {
-        self.lock().lists.take_stash()
+        self.lock().ready.take_stash()
     }
 }

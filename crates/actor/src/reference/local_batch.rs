@@ -12,31 +12,34 @@ use std::task::Waker;
 
 use crate::limits::RUN_CALLS_MAX;
 use crate::mailbox::backlog::parked::Ticket;
-use crate::mailbox::mails::Mails;
-use crate::reference::Local;
+use crate::mailbox::mail_batch::MailBatch;
+use crate::reference::LocalRef;
 use crate::reference::interface::Interface;
 use crate::reference::route::Attempt;
 use crate::reply::Asker;
-use crate::turn::staged::{AT_HAND, Publish, STAGES, Stages};
+use crate::turn::local_batches::{AnyBatch, BATCHES, LAST_BATCH, LocalBatches};
 
 /// What one turn has for one mailbox.
-struct Stage<I: Interface> {
+struct LocalBatch<I: Interface> {
     /// Keeps the actor from ending before it has got what was sent to it.
-    local: Local<I>,
-    mails: Mails<I::Message>,
+    local: LocalRef<I>,
+    mails: MailBatch<I::Message>,
     /// Places that are ours and not used yet.
     room: usize,
 }
 
 /// The stage as what it is, if it is one for that actor.
 #[inline(always)]
-fn of<'a, I: Interface>(stage: &'a mut dyn Publish, local: &Local<I>) -> Option<&'a mut Stage<I>> {
-    let any: &mut dyn Any = stage;
+fn of<'a, I: Interface>(
+    batch: &'a mut dyn AnyBatch,
+    local: &LocalRef<I>,
+) -> Option<&'a mut LocalBatch<I>> {
+    let any: &mut dyn Any = batch;
     any.downcast_mut()
-        .filter(|stage: &&mut Stage<I>| Arc::ptr_eq(&stage.local.mailbox, &local.mailbox))
+        .filter(|batch: &&mut LocalBatch<I>| Arc::ptr_eq(&batch.local.mailbox, &local.mailbox))
 }
 
-impl<I: Interface> Publish for Stage<I> {
+impl<I: Interface> AnyBatch for LocalBatch<I> {
     fn publish(&mut self) {
         self.local.mailbox.publish(&mut self.mails, self.room, 0);
         self.room = 0;
@@ -48,20 +51,23 @@ impl<I: Interface> Publish for Stage<I> {
 }
 
 /// The stage for `local`; there is one from the second message on.
-fn find<I: Interface>(stages: &mut Stages, local: &Local<I>) -> Option<Box<dyn Publish>> {
-    stages.settle();
-    let found = stages.take(Arc::as_ptr(&local.mailbox).addr());
+fn find<I: Interface>(
+    batches: &mut LocalBatches,
+    local: &LocalRef<I>,
+) -> Option<Box<dyn AnyBatch>> {
+    batches.settle();
+    let found = batches.take(Arc::as_ptr(&local.mailbox).addr());
     if found.is_some() {
         return found;
     }
     let number = local.mailbox.number();
-    if stages.recent.replace(number) != Some(number) {
+    if batches.recent.replace(number) != Some(number) {
         return None;
     }
-    Some(Box::new(Stage { local: local.clone(), mails: Mails::default(), room: 0 }))
+    Some(Box::new(LocalBatch { local: local.clone(), mails: MailBatch::default(), room: 0 }))
 }
 
-impl<I: Interface> Stage<I> {
+impl<I: Interface> LocalBatch<I> {
     /// Moves what there is into the mailbox and leases the next places; false when there are none.
     #[cold]
     fn renew(&mut self) -> bool {
@@ -75,63 +81,66 @@ impl<I: Interface> Stage<I> {
 /// # Errors
 /// The message, which must be sent.
 #[inline(always)]
-pub(crate) fn add<I: Interface>(local: &Local<I>, message: I::Message) -> Result<(), I::Message> {
-    let Some(mut at_hand) = AT_HAND.take() else { return Err(message) };
+pub(crate) fn add<I: Interface>(
+    local: &LocalRef<I>,
+    message: I::Message,
+) -> Result<(), I::Message> {
+    let Some(mut last) = LAST_BATCH.take() else { return Err(message) };
     let mut left = Some(message);
-    if let Some(stage) = of(&mut *at_hand, local)
-        && stage.room > 0
+    if let Some(batch) = of(&mut *last, local)
+        && batch.room > 0
         && let Some(message) = left.take()
     {
-        stage.mails.push(message, None);
-        stage.room -= 1;
+        batch.mails.push(message, None);
+        batch.room -= 1;
     }
     // Nothing is there now: nobody else's code ran in between. So there is nothing to drop.
-    std::mem::forget(AT_HAND.replace(Some(at_hand)));
+    std::mem::forget(LAST_BATCH.replace(Some(last)));
     left.map_or(Ok(()), Err)
 }
 
 /// Sends within a turn.
 pub(crate) fn push<I: Interface>(
-    local: &Local<I>,
+    local: &LocalRef<I>,
     message: &mut Option<I::Message>,
     mut asker: Asker,
     ticket: &mut Ticket,
     waker: Option<&Waker>,
 ) -> Attempt<()> {
-    let staged = STAGES.with(|stages| {
+    let batched = BATCHES.with(|batches| {
         // Somebody sends while his own message is dropped or encoded: it takes the direct way.
-        let Ok(mut stages) = stages.try_borrow_mut() else {
+        let Ok(mut batches) = batches.try_borrow_mut() else {
             return false;
         };
-        let Some(mut found) = find(&mut stages, local) else {
+        let Some(mut found) = find(&mut batches, local) else {
             return false;
         };
-        let staged = of(&mut *found, local).is_some_and(|stage| {
-            if ticket.is_parked() || stage.room == 0 && !stage.renew() {
-                stage.publish();
+        let batched = of(&mut *found, local).is_some_and(|batch| {
+            if ticket.is_parked() || batch.room == 0 && !batch.renew() {
+                batch.publish();
                 return false;
             }
             if let Some(message) = message.take() {
-                stage.mails.push(message, asker.take());
-                stage.room -= 1;
+                batch.mails.push(message, asker.take());
+                batch.room -= 1;
             }
             true
         });
-        AT_HAND.set(Some(found));
-        staged
+        LAST_BATCH.set(Some(found));
+        batched
     });
-    if !staged {
+    if !batched {
         return local.push(message, asker, ticket, waker);
     }
     Attempt::Sent(())
 }
 
 /// Publishes what the turn has for this actor, because something goes there directly next.
-pub(crate) fn publish_to<I: Interface>(local: &Local<I>) {
-    let staged = STAGES.with(|stages| {
-        let mut stages = stages.try_borrow_mut().ok()?;
-        stages.settle();
-        stages.take(Arc::as_ptr(&local.mailbox).addr())
+pub(crate) fn publish_to<I: Interface>(local: &LocalRef<I>) {
+    let batched = BATCHES.with(|batches| {
+        let mut batches = batches.try_borrow_mut().ok()?;
+        batches.settle();
+        batches.take(Arc::as_ptr(&local.mailbox).addr())
     });
-    staged.into_iter().for_each(|mut stage| stage.publish());
+    batched.into_iter().for_each(|mut batch| batch.publish());
 }

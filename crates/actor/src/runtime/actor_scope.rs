@@ -4,24 +4,24 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::lifecycle::current::{self, Own};
-use crate::scheduler::{AtHand, Live};
+use crate::lifecycle::current::{self, CurrentActor};
+use crate::scheduler::{ActorTask, DirectCall};
 use crate::turn::open;
 
 /// Runs the actor that a mailbox belongs to in turns. By hand, because an `async` block would hold
 /// its future twice.
-pub(crate) struct OfActor<F> {
-    own: Option<Own>,
+pub(crate) struct ActorScope<F> {
+    own: Option<CurrentActor>,
     future: F,
 }
 
-impl<F> OfActor<F> {
-    pub(crate) fn new(own: Own, future: F) -> OfActor<F> {
-        OfActor { own: Some(own), future }
+impl<F> ActorScope<F> {
+    pub(crate) fn new(own: CurrentActor, future: F) -> ActorScope<F> {
+        ActorScope { own: Some(own), future }
     }
 }
 
-impl<F: Future + Unpin> Future for OfActor<F> {
+impl<F: Future + Unpin> Future for ActorScope<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -33,8 +33,8 @@ impl<F: Future + Unpin> Future for OfActor<F> {
     }
 }
 
-impl<F: Live> Live for OfActor<F> {
-    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut AtHand<'_>) -> Poll<()> {
+impl<F: ActorTask> ActorTask for ActorScope<F> {
+    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut DirectCall<'_>) -> Poll<()> {
         let _entered = current::enter(&mut self.own);
         let _turn = open(true);
         self.future.poll_call(context, call)

@@ -4,10 +4,10 @@ use std::any::Any;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use super::attended::{caught, is_known};
-use super::{Stage, Worker};
-use crate::lifecycle::control::Order;
-use crate::lifecycle::handle::Living;
+use super::guarded::{caught, is_known};
+use super::{Worker, WorkerState};
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
 use crate::mailbox::stash::Stash;
 use crate::reason::Reason;
@@ -16,23 +16,23 @@ use crate::runtime::this::{This, untie};
 
 impl<A: Actor> Worker<A> {
     /// Does what control mail says; an error is the reason for which the actor ends.
-    pub(super) fn obey(&mut self) -> Result<(), Reason> {
+    pub(super) fn handle_control(&mut self) -> Result<(), Reason> {
         let Some(actor) = &mut self.actor else { return Ok(()) };
-        let before = self.apart.as_ref().is_some_and(|apart| apart.suspended);
+        let before = self.extras.as_ref().is_some_and(|extras| extras.suspended);
         let mut suspended = before;
         let mut unstashed = Stash::new();
-        let outcome = obey(actor, &self.mailbox, &mut suspended, &mut unstashed);
+        let outcome = handle_control(actor, &self.mailbox, &mut suspended, &mut unstashed);
         if suspended != before || !unstashed.is_empty() {
-            let apart = self.apart.get_or_insert_default();
-            apart.suspended = suspended;
-            apart.unstashed.append(&mut unstashed);
+            let extras = self.extras.get_or_insert_default();
+            extras.suspended = suspended;
+            extras.unstashed.append(&mut unstashed);
         }
         outcome
     }
 
     /// Obeys control mail until what runs side by side has ended; it may come back to the state.
     pub(super) fn leave(&mut self, context: &Context<'_>) -> Poll<()> {
-        let Stage::Leaving(reason) = &self.stage else { return Poll::Ready(()) };
+        let WorkerState::Leaving(reason) = &self.state else { return Poll::Ready(()) };
         let reason = reason.clone();
         let Some(side_by_side) = self.side_by_side() else { return Poll::Ready(()) };
         if let Some(reason) = side_by_side.failed() {
@@ -40,7 +40,7 @@ impl<A: Actor> Worker<A> {
         } else if !side_by_side.is_running() {
             self.end(reason);
         } else if self.mailbox.control().register(context) {
-            if let Err(reason) = self.obey()
+            if let Err(reason) = self.handle_control()
                 && !is_known(&reason)
             {
                 self.end(reason);
@@ -53,7 +53,7 @@ impl<A: Actor> Worker<A> {
 }
 
 /// Does what control mail says; an error is the reason for which the actor ends.
-fn obey<A: Actor>(
+fn handle_control<A: Actor>(
     actor: &mut A,
     mailbox: &Arc<Mailbox<A::Message>>,
     suspended: &mut bool,
@@ -62,19 +62,19 @@ fn obey<A: Actor>(
     let (control, this) = (mailbox.control(), This::new(mailbox.clone()));
     while let Some(order) = control.take() {
         match order {
-            Order::Stop(reason) => return Err(reason),
-            Order::Drain => mailbox.seal(),
-            Order::Urgent => {}
-            Order::Suspend => *suspended = true,
-            Order::Resume => *suspended = false,
-            Order::Unstash => unstashed.append(&mut mailbox.take_stash()),
-            Order::Summary(summary) => summary.say(|| actor.summary()),
-            Order::Down(down) => caught(|| actor.down(&this, down))?,
-            Order::Exit(exit) => {
+            ControlMessage::Stop(reason) => return Err(reason),
+            ControlMessage::Drain => mailbox.seal(),
+            ControlMessage::Urgent => {}
+            ControlMessage::Suspend => *suspended = true,
+            ControlMessage::Resume => *suspended = false,
+            ControlMessage::Unstash => unstashed.append(&mut mailbox.take_stash()),
+            ControlMessage::Summary(summary) => summary.answer(|| actor.summary()),
+            ControlMessage::Down(down) => caught(|| actor.down(&this, down))?,
+            ControlMessage::Exit(exit) => {
                 untie(&**mailbox, &exit);
                 caught(|| actor.exited(&this, exit))??;
             }
-            Order::Visit(visit) => {
+            ControlMessage::Visit(visit) => {
                 let any: &mut dyn Any = actor;
                 caught(|| visit(any))?;
             }

@@ -7,35 +7,35 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::schema::Schema;
 
 /// What all actors of one type have in common.
-pub(crate) struct Named {
+pub(crate) struct ActorType {
     pub(crate) schema: &'static Schema,
     /// The type's name, for errors.
     pub(crate) target: Arc<str>,
 }
 
 /// By the place of the schema; as many as the program has types of actors.
-static NAMED: Mutex<BTreeMap<usize, Arc<Named>>> = Mutex::new(BTreeMap::new());
+static ACTOR_TYPES: Mutex<BTreeMap<usize, Arc<ActorType>>> = Mutex::new(BTreeMap::new());
 
 thread_local! {
     /// The one that was asked for last.
-    static RECENT: RefCell<Option<Arc<Named>>> = const { RefCell::new(None) };
+    static RECENT: RefCell<Option<Arc<ActorType>>> = const { RefCell::new(None) };
 }
 
 /// What is known of the type with this schema. No lock for the one that this thread asked for last.
-pub(crate) fn shared(schema: &'static Schema) -> Arc<Named> {
+pub(crate) fn shared(schema: &'static Schema) -> Arc<ActorType> {
     let recent = RECENT.with(|recent| recent.borrow().clone());
-    if let Some(named) = recent
-        && std::ptr::eq(named.schema, schema)
+    if let Some(actor_type) = recent
+        && std::ptr::eq(actor_type.schema, schema)
     {
-        return named;
+        return actor_type;
     }
     let place = std::ptr::from_ref(schema).addr();
     // Whole between two statements, so a panic elsewhere has broken nothing.
-    let mut known = NAMED.lock().unwrap_or_else(PoisonError::into_inner);
-    let new = || Arc::new(Named { schema, target: schema.name.into() });
-    let named = known.entry(place).or_insert_with(new).clone();
-    RECENT.set(Some(named.clone()));
-    named
+    let mut known = ACTOR_TYPES.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || Arc::new(ActorType { schema, target: schema.name.into() });
+    let actor_type = known.entry(place).or_insert_with(new).clone();
+    RECENT.set(Some(actor_type.clone()));
+    actor_type
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ const SPARE_PAGES_MAX: usize = 16;
 
 /// The queue. It keeps no count: its owner has one.
 #[derive(Debug)]
-pub(crate) struct Beside<C> {
+pub(crate) struct PagedQueue<C> {
     /// The oldest values, the first of them last.
     front: Vec<C>,
     /// Full pages.
@@ -24,9 +24,14 @@ pub(crate) struct Beside<C> {
     spare: Vec<Vec<C>>,
 }
 
-impl<C> Beside<C> {
-    pub(crate) fn new() -> Beside<C> {
-        Beside { front: Vec::new(), pages: VecDeque::new(), back: Vec::new(), spare: Vec::new() }
+impl<C> PagedQueue<C> {
+    pub(crate) fn new() -> PagedQueue<C> {
+        PagedQueue {
+            front: Vec::new(),
+            pages: VecDeque::new(),
+            back: Vec::new(),
+            spare: Vec::new(),
+        }
     }
 
     /// Appends a value.
@@ -80,20 +85,21 @@ mod tests {
 
     #[test]
     fn values_come_out_as_they_went_in() {
-        let (mut beside, mut given, mut taken) = (Beside::new(), 0, 0);
+        let (mut paged_queue, mut given, mut taken) = (PagedQueue::new(), 0, 0);
         // Every step of up to 3,000 values in an order that comes back to none now and then.
         for step in 0..4000 {
             for _ in 0..(step * 7919) % 3000 {
-                beside.push(given);
+                paged_queue.push(given);
                 given += 1;
             }
             for _ in 0..(step * 6101) % 3200 {
                 let expected = (taken < given).then_some(taken);
-                assert_eq!(beside.pop(), expected);
+                assert_eq!(paged_queue.pop(), expected);
                 taken += usize::from(expected.is_some());
             }
-            assert!(beside.spare.len() <= SPARE_PAGES_MAX);
-            let pages = [&beside.front, &beside.back].into_iter().chain(&beside.pages);
+            assert!(paged_queue.spare.len() <= SPARE_PAGES_MAX);
+            let pages =
+                [&paged_queue.front, &paged_queue.back].into_iter().chain(&paged_queue.pages);
             assert!(pages.map(Vec::capacity).max() <= Some(PAGE));
         }
         assert!(taken > 5_000_000);
@@ -101,28 +107,28 @@ mod tests {
 
     #[test]
     fn a_few_values_take_the_room_of_a_few() {
-        let mut beside = Beside::new();
+        let mut paged_queue = PagedQueue::new();
         for value in 0..1000 {
-            beside.push(value);
-            assert_eq!(beside.pop(), Some(value));
+            paged_queue.push(value);
+            assert_eq!(paged_queue.pop(), Some(value));
         }
-        assert!(beside.front.capacity() + beside.back.capacity() <= 8);
+        assert!(paged_queue.front.capacity() + paged_queue.back.capacity() <= 8);
     }
 
     #[test]
     fn values_without_size_are_counted_too() {
-        let mut beside = Beside::new();
-        (0..2000).for_each(|_| beside.push(()));
-        assert_eq!((0..).take_while(|_| beside.pop().is_some()).count(), 2000);
+        let mut paged_queue = PagedQueue::new();
+        (0..2000).for_each(|_| paged_queue.push(()));
+        assert_eq!((0..).take_while(|_| paged_queue.pop().is_some()).count(), 2000);
     }
 
     #[test]
     fn what_nobody_took_is_dropped() {
         let value = std::sync::Arc::new(());
-        let mut beside = Beside::new();
-        (0..1300).for_each(|_| beside.push(value.clone()));
-        (0..600).for_each(|_| drop(beside.pop()));
-        drop(beside);
+        let mut paged_queue = PagedQueue::new();
+        (0..1300).for_each(|_| paged_queue.push(value.clone()));
+        (0..600).for_each(|_| drop(paged_queue.pop()));
+        drop(paged_queue);
         assert_eq!(std::sync::Arc::strong_count(&value), 1);
     }
 }

@@ -4,7 +4,7 @@
 //! order says nothing about the other. So the runner draws who runs and when it lets the tasks of the
 //! runtime have their turn, from a seed: the same seed draws the same. This holds because everything
 //! goes through the line. The runner does not announce itself to its thread, so no job is kept apart
-//! to run next there (`local`), and `AllInLine` keeps askers from running actors (`at_once`).
+//! to run next there (`worker_local`), and `QueuedOnly` keeps askers from running actors (`inline`).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -13,57 +13,59 @@ use std::task::{Context, Poll};
 
 use tokio::runtime::Handle;
 
-use super::job::Run;
-use super::{Crew, lock};
-use crate::limits::RUNNER_JOBS_MAX;
+use super::job::Runnable;
+use super::{Scheduler, lock};
+use crate::limits::EXECUTOR_JOBS_MAX;
 
 /// After how many jobs a turn of the runner ends, on average; one of these for each seed. With the
 /// first tasks and actors take turns, with the last actors get far ahead of the tasks.
 const TURN_JOBS_MEAN: [u64; 3] = [1, 3, 12];
 
-impl Crew {
+impl Scheduler {
     /// Makes the crew of a runtime with one thread, with an order that follows from `seed`. The caller
     /// has just made the runtime: a crew that it has already would stay as it is.
-    pub(crate) fn make_drawn(runtime: &Handle, seed: u64) {
-        drop(Crew::of_runners(runtime, |number, crew| Drawer::new(number, crew, seed)));
+    pub(crate) fn start_random(runtime: &Handle, seed: u64) {
+        drop(Scheduler::with_executors(runtime, |number, scheduler| {
+            RandomExecutor::new(number, scheduler, seed)
+        }));
     }
 
     /// One of those in line.
-    fn draw(&self, draws: &mut Draws) -> Option<Arc<dyn Run>> {
-        let mut line = lock(&self.line);
-        let at = draws.below(line.jobs.len() as u64);
-        line.jobs.swap_remove_back(at as usize)
+    fn pop_random(&self, rng: &mut Rng) -> Option<Arc<dyn Runnable>> {
+        let mut queue = lock(&self.queue);
+        let at = rng.below(queue.jobs.len() as u64);
+        queue.jobs.swap_remove_back(at as usize)
     }
 }
 
 /// A task that runs the jobs of its crew in the order that it draws.
-struct Drawer {
+struct RandomExecutor {
     number: usize,
-    crew: Arc<Crew>,
-    draws: Draws,
+    scheduler: Arc<Scheduler>,
+    rng: Rng,
     jobs_mean: u64,
 }
 
-impl Drawer {
-    fn new(number: usize, crew: Arc<Crew>, seed: u64) -> Drawer {
-        let mut draws = Draws(seed);
-        let at = draws.below(TURN_JOBS_MEAN.len() as u64);
-        Drawer { number, crew, draws, jobs_mean: TURN_JOBS_MEAN[at as usize] }
+impl RandomExecutor {
+    fn new(number: usize, scheduler: Arc<Scheduler>, seed: u64) -> RandomExecutor {
+        let mut rng = Rng(seed);
+        let at = rng.below(TURN_JOBS_MEAN.len() as u64);
+        RandomExecutor { number, scheduler, rng, jobs_mean: TURN_JOBS_MEAN[at as usize] }
     }
 }
 
-impl Future for Drawer {
+impl Future for RandomExecutor {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
-        for _ in 0..RUNNER_JOBS_MAX {
-            match this.crew.draw(&mut this.draws) {
+        for _ in 0..EXECUTOR_JOBS_MAX {
+            match this.scheduler.pop_random(&mut this.rng) {
                 Some(job) => job.run(),
-                None if this.crew.sleeps(this.number, context.waker()) => return Poll::Pending,
+                None if this.scheduler.park(this.number, context.waker()) => return Poll::Pending,
                 None => {}
             }
-            if this.draws.below(this.jobs_mean) == 0 {
+            if this.rng.below(this.jobs_mean) == 0 {
                 break;
             }
         }
@@ -72,18 +74,18 @@ impl Future for Drawer {
     }
 }
 
-impl Drop for Drawer {
+impl Drop for RandomExecutor {
     fn drop(&mut self) {
         // As with the other runners: its runtime has ended.
-        self.crew.close();
+        self.scheduler.close();
     }
 }
 
 /// Numbers that follow from a seed: splitmix64 (Steele, Lea, Flood 2014). Written out here, so that
 /// a seed from an old log still draws the same.
-struct Draws(u64);
+struct Rng(u64);
 
-impl Draws {
+impl Rng {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let value = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -105,8 +107,8 @@ mod tests {
     /// The first numbers of the reference program for seed 1234567.
     #[test]
     fn the_numbers_are_those_of_splitmix64() {
-        let mut draws = Draws(1_234_567);
-        let first = [(); 3].map(|()| draws.next());
+        let mut rng = Rng(1_234_567);
+        let first = [(); 3].map(|()| rng.next());
         assert_eq!(
             first,
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]
@@ -115,8 +117,8 @@ mod tests {
 
     #[test]
     fn below_nothing_is_the_first_place() {
-        let mut draws = Draws(1);
-        assert_eq!(draws.below(0), 0);
-        assert!((0..100).all(|_| draws.below(3) < 3));
+        let mut rng = Rng(1);
+        assert_eq!(rng.below(0), 0);
+        assert!((0..100).all(|_| rng.below(3) < 3));
     }
 }

@@ -9,8 +9,8 @@ use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::mailbox::backlog::chunk::Chunk;
 use crate::mailbox::backlog::queue::Queue;
-use crate::mailbox::lists::{Lists, Source, Whose};
-use crate::mailbox::mails::Taking;
+use crate::mailbox::mail_batch::MailDrain;
+use crate::mailbox::ready_queues::{Provenance, ReadyQueues, Source};
 use crate::reply::Reply;
 
 impl<M> Mailbox<M> {
@@ -21,7 +21,7 @@ impl<M> Mailbox<M> {
     {
         let mut state = self.lock();
         state.sealed = true;
-        let timers = state.lists.timers();
+        let timers = state.ready.timers();
         drop(state);
         if let Some(timers) = timers {
             timers.close();
@@ -32,7 +32,7 @@ impl<M> Mailbox<M> {
     fn seal_queues(&self) {
         let mut state = self.lock();
         let senders = state.local.seal();
-        let (lanes, urgent) = (state.lists.lanes(), state.lists.urgent().cloned());
+        let (lanes, urgent) = (state.ready.lanes(), state.ready.urgent().cloned());
         drop(state);
         senders.into_iter().for_each(Waker::wake);
         let lanes = lanes.iter().map(|lane| &lane.queue);
@@ -71,44 +71,44 @@ impl<M> Mailbox<M> {
     where
         M: Send + 'static,
     {
-        let timers = self.lock().lists.timers();
+        let timers = self.lock().ready.timers();
         // Before its queues are: none is listed any more when it has closed.
         if let Some(timers) = timers {
             timers.close();
         }
         let mut state = self.lock();
-        let lanes = state.lists.lanes();
+        let lanes = state.ready.lanes();
         // Not before: the list alone keeps a lane that its session has let go of with mail in it.
-        let lists = std::mem::replace(&mut state.lists, Lists::Alone(false));
+        let ready = std::mem::replace(&mut state.ready, ReadyQueues::LocalOnly(false));
         drop(state);
-        if let Some(urgent) = lists.urgent() {
-            let whose = Whose { owner: None, origin: Some(self.origin()) };
-            urgent.close().into_iter().for_each(|chunk| refuse(chunk, whose));
+        if let Some(urgent) = ready.urgent() {
+            let provenance = Provenance { owner: None, origin: Some(self.origin()) };
+            urgent.close().into_iter().for_each(|chunk| refuse(chunk, provenance));
         }
-        lists.due().for_each(|queue| queue.close().into_iter().for_each(drop));
-        drop(lists);
+        ready.due().for_each(|queue| queue.close().into_iter().for_each(drop));
+        drop(ready);
         for lane in lanes {
             for chunk in lane.queue.close() {
-                refuse(chunk, Whose { owner: Some(&lane.owner), origin: Some(self.origin()) });
+                refuse(chunk, Provenance { owner: Some(&lane.owner), origin: Some(self.origin()) });
             }
             lane.owner.stopped();
         }
         let (left, senders) = self.lock().local.close();
         senders.into_iter().for_each(Waker::wake);
-        left.into_iter().for_each(|chunk| refuse(chunk, self.whose(&Source::Local)));
+        left.into_iter().for_each(|chunk| refuse(chunk, self.provenance(&Source::Local)));
     }
 }
 
 /// Tells everybody who waits for an answer to one of the calls that the actor has stopped; the others
 /// are lost.
-pub(crate) fn refuse<M>(chunk: Chunk<M>, whose: Whose<'_, M>) {
+pub(crate) fn refuse<M>(chunk: Chunk<M>, provenance: Provenance<'_, M>) {
     match chunk {
-        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), whose.origin),
-        Chunk::Frames(frames) => refuse_calls(frames.left(), whose),
+        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), provenance.origin),
+        Chunk::Frames(frames) => refuse_calls(frames.left(), provenance),
     }
 }
 
-pub(crate) fn refuse_askers<M>(mails: &mut Taking<'_, M>, origin: Option<Origin<M>>) {
+pub(crate) fn refuse_askers<M>(mails: &mut MailDrain<'_, M>, origin: Option<Origin<M>>) {
     if mails.left() == 0 {
         return;
     }
@@ -117,12 +117,12 @@ pub(crate) fn refuse_askers<M>(mails: &mut Taking<'_, M>, origin: Option<Origin<
     askers.into_iter().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
 }
 
-pub(crate) fn refuse_calls<M>(calls: Calls<'_>, whose: Whose<'_, M>) {
+pub(crate) fn refuse_calls<M>(calls: Calls<'_>, provenance: Provenance<'_, M>) {
     for call in calls {
-        match (call.asker, &whose.origin) {
+        match (call.asker, &provenance.origin) {
             (None, Some(origin)) => origin.lost_method(Loss::Ended, call.method),
             (asker, _) => {
-                let mut reply = Reply::new(asker.into(), whose.owner);
+                let mut reply = Reply::new(asker.into(), provenance.owner);
                 reply.fail(CallErrorKind::ActorStopped, "");
             }
         }

@@ -32,20 +32,20 @@ pub(crate) enum Source<M> {
 }
 
 /// Whom calls of a queue concern beside their actor.
-pub(crate) struct Whose<'a, M> {
+pub(crate) struct Provenance<'a, M> {
     /// The session that answers go to.
     pub(crate) owner: Option<&'a Arc<dyn LaneOwner>>,
     /// For those who hear of lost calls.
     pub(crate) origin: Option<Origin<M>>,
 }
 
-impl<M> Clone for Whose<'_, M> {
+impl<M> Clone for Provenance<'_, M> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<M> Copy for Whose<'_, M> {}
+impl<M> Copy for Provenance<'_, M> {}
 
 impl<M> Source<M> {
     /// The session that it belongs to.
@@ -86,14 +86,14 @@ impl<M> Clone for Source<M> {
 }
 
 /// The queues with mail, in the order of their turns.
-pub(crate) enum Lists<M> {
+pub(crate) enum ReadyQueues<M> {
     /// There is the local queue alone; true when it has mail.
-    Alone(bool),
-    Many(Box<Many<M>>),
+    LocalOnly(bool),
+    Many(Box<ManyQueues<M>>),
 }
 
 /// From the first session, timer or urgent call on.
-pub(crate) struct Many<M> {
+pub(crate) struct ManyQueues<M> {
     listed: VecDeque<Source<M>>,
     /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
     lanes: Vec<Weak<LaneQueue<M>>>,
@@ -104,11 +104,11 @@ pub(crate) struct Many<M> {
     precedence: Precedence,
 }
 
-impl<M> Lists<M> {
+impl<M> ReadyQueues<M> {
     /// Gives the queue the last turn.
     pub(crate) fn push_last(&mut self, queue: Source<M>) {
         match self {
-            Lists::Alone(local) if matches!(queue, Source::Local) => *local = true,
+            ReadyQueues::LocalOnly(local) if matches!(queue, Source::Local) => *local = true,
             _ if queue.is_urgent() => self.many().push_urgent(queue),
             _ => self.many().listed.push_back(queue),
         }
@@ -117,7 +117,7 @@ impl<M> Lists<M> {
     /// Gives the queue the next turn.
     pub(crate) fn push_first(&mut self, queue: Source<M>) {
         match self {
-            Lists::Alone(local) if matches!(queue, Source::Local) => *local = true,
+            ReadyQueues::LocalOnly(local) if matches!(queue, Source::Local) => *local = true,
             _ if queue.is_urgent() => self.many().push_urgent(queue),
             _ => self.many().push_first(queue),
         }
@@ -126,16 +126,16 @@ impl<M> Lists<M> {
     /// Whose turn it is.
     pub(crate) fn pop(&mut self) -> Option<Source<M>> {
         match self {
-            Lists::Alone(local) => std::mem::take(local).then_some(Source::Local),
-            Lists::Many(many) => many.pop(),
+            ReadyQueues::LocalOnly(local) => std::mem::take(local).then_some(Source::Local),
+            ReadyQueues::Many(many) => many.pop(),
         }
     }
 
     /// True when a queue has mail.
     pub(crate) fn has_mail(&self) -> bool {
         match self {
-            Lists::Alone(local) => *local,
-            Lists::Many(many) => !many.listed.is_empty(),
+            ReadyQueues::LocalOnly(local) => *local,
+            ReadyQueues::Many(many) => !many.listed.is_empty(),
         }
     }
 
@@ -147,15 +147,15 @@ impl<M> Lists<M> {
 
     pub(crate) fn lanes(&self) -> Vec<Arc<LaneQueue<M>>> {
         match self {
-            Lists::Alone(_) => Vec::new(),
-            Lists::Many(many) => many.lanes.iter().filter_map(Weak::upgrade).collect(),
+            ReadyQueues::LocalOnly(_) => Vec::new(),
+            ReadyQueues::Many(many) => many.lanes.iter().filter_map(Weak::upgrade).collect(),
         }
     }
 
     pub(crate) fn timers(&self) -> Option<Arc<Timers<M>>> {
         match self {
-            Lists::Alone(_) => None,
-            Lists::Many(many) => many.timers.clone(),
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => many.timers.clone(),
         }
     }
 
@@ -166,8 +166,8 @@ impl<M> Lists<M> {
     /// The queue of urgent calls, if there ever was one.
     pub(crate) fn urgent(&self) -> Option<&Arc<Queue<M>>> {
         match self {
-            Lists::Alone(_) => None,
-            Lists::Many(many) => many.urgent.as_ref(),
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => many.urgent.as_ref(),
         }
     }
 
@@ -178,8 +178,8 @@ impl<M> Lists<M> {
     /// Calls that the actor has put aside, if it ever has.
     pub(crate) fn stash(&self) -> Option<&Stash<M>> {
         match self {
-            Lists::Alone(_) => None,
-            Lists::Many(many) => Some(&many.stash),
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => Some(&many.stash),
         }
     }
 
@@ -190,24 +190,24 @@ impl<M> Lists<M> {
     /// Takes out what was put aside.
     pub(crate) fn take_stash(&mut self) -> Stash<M> {
         match self {
-            Lists::Alone(_) => Stash::new(),
-            Lists::Many(many) => std::mem::take(&mut many.stash),
+            ReadyQueues::LocalOnly(_) => Stash::new(),
+            ReadyQueues::Many(many) => std::mem::take(&mut many.stash),
         }
     }
 
     /// True when the run at hand, if there is one, is broken off for urgent mail.
     pub(crate) fn breaks_off(&self) -> bool {
         match self {
-            Lists::Alone(_) => true,
-            Lists::Many(many) => many.precedence.breaks_off(),
+            ReadyQueues::LocalOnly(_) => true,
+            ReadyQueues::Many(many) => many.precedence.breaks_off(),
         }
     }
 
     /// The timers whose call has its turn some time.
     pub(crate) fn due(&self) -> impl Iterator<Item = &Queue<M>> {
         let listed = match self {
-            Lists::Alone(_) => None,
-            Lists::Many(many) => Some(many.listed.iter()),
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => Some(many.listed.iter()),
         };
         listed.into_iter().flatten().filter_map(|source| match source {
             Source::Timer(queue) => Some(&**queue),
@@ -215,10 +215,10 @@ impl<M> Lists<M> {
         })
     }
 
-    fn many(&mut self) -> &mut Many<M> {
-        if let Lists::Alone(local) = self {
+    fn many(&mut self) -> &mut ManyQueues<M> {
+        if let ReadyQueues::LocalOnly(local) = self {
             let listed = local.then_some(Source::Local).into_iter().collect();
-            *self = Lists::Many(Box::new(Many {
+            *self = ReadyQueues::Many(Box::new(ManyQueues {
                 listed,
                 lanes: Vec::new(),
                 timers: None,
@@ -228,13 +228,13 @@ impl<M> Lists<M> {
             }));
         }
         match self {
-            Lists::Many(many) => many,
-            Lists::Alone(_) => unreachable!("made above"),
+            ReadyQueues::Many(many) => many,
+            ReadyQueues::LocalOnly(_) => unreachable!("made above"),
         }
     }
 }
 
-impl<M> Many<M> {
+impl<M> ManyQueues<M> {
     /// Urgent mail is next, or next but one when it has gone first too often.
     fn push_urgent(&mut self, queue: Source<M>) {
         let place = usize::from(!self.precedence.goes_first());

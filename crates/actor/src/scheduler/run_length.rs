@@ -11,11 +11,11 @@ use crate::sync::{AtomicU8, Ordering};
 
 /// What is known: 0 for nothing; otherwise the runs are short, and after so many more of them one is
 /// measured again, counted from 1.
-pub(super) struct Short(AtomicU8);
+pub(super) struct RunLength(AtomicU8);
 
-impl Short {
-    pub(super) fn unknown() -> Short {
-        Short(AtomicU8::new(0))
+impl RunLength {
+    pub(super) fn unknown() -> RunLength {
+        RunLength(AtomicU8::new(0))
     }
 
     /// True when the next run is likely short; it counts.
@@ -47,17 +47,20 @@ mod tests {
 
     #[test]
     fn a_job_is_trusted_for_a_while_after_a_short_run_and_not_after_a_long_one() {
-        let short = Short::unknown();
-        assert!(!short.is_likely());
-        let begun = short.begin();
+        let run_length = RunLength::unknown();
+        assert!(!run_length.is_likely());
+        let begun = run_length.begin();
         assert!(begun.is_some());
-        short.end(begun);
+        run_length.end(begun);
         for _ in 1..SHORT_RUNS_TRUSTED {
-            assert!(short.is_likely() && short.begin().is_none());
+            assert!(run_length.is_likely() && run_length.begin().is_none());
         }
-        assert!(short.is_likely());
-        assert!(short.begin().is_some() && short.is_likely(), "this one is measured again");
-        short.end(Instant::now().checked_sub(SHORT_RUN * 2));
-        assert!(!short.is_likely());
+        assert!(run_length.is_likely());
+        assert!(
+            run_length.begin().is_some() && run_length.is_likely(),
+            "this one is measured again"
+        );
+        run_length.end(Instant::now().checked_sub(SHORT_RUN * 2));
+        assert!(!run_length.is_likely());
     }
 }

@@ -6,16 +6,16 @@
 use crate::sync::{AtomicU8, Ordering};
 
 /// It is in line, or must be when its run is over.
-const WANTED: u8 = 1;
-const RUNS: u8 = 2;
-const OVER: u8 = 4;
+const WOKEN: u8 = 1;
+const RUNNING: u8 = 2;
+const DONE: u8 = 4;
 
 /// Where a job stands.
-pub(crate) struct Standing(AtomicU8);
+pub(crate) struct TaskState(AtomicU8);
 
 /// What becomes of a job whose run is over.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum After {
+pub(crate) enum AfterRun {
     /// It sleeps until it is woken.
     Sleeps,
     /// It was woken meanwhile: it must be brought in line.
@@ -24,26 +24,26 @@ pub(crate) enum After {
     Cancelled,
 }
 
-impl Standing {
-    pub(crate) fn asleep() -> Standing {
-        Standing(AtomicU8::new(0))
+impl TaskState {
+    pub(crate) fn asleep() -> TaskState {
+        TaskState(AtomicU8::new(0))
     }
 
     /// One that whoever made it brings in line.
-    pub(crate) fn wanted() -> Standing {
-        Standing(AtomicU8::new(WANTED))
+    pub(crate) fn woken() -> TaskState {
+        TaskState(AtomicU8::new(WOKEN))
     }
 
     /// Wakes it; true when the caller must bring it in line.
     #[inline]
     pub(crate) fn wake(&self) -> bool {
-        self.0.fetch_or(WANTED, Ordering::AcqRel) == 0
+        self.0.fetch_or(WOKEN, Ordering::AcqRel) == 0
     }
 
     /// It is taken out of the line; false when it was cancelled and must not run.
     #[inline]
     pub(crate) fn begin(&self) -> bool {
-        self.0.compare_exchange(WANTED, RUNS, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.0.compare_exchange(WOKEN, RUNNING, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// True when whoever wakes it now is the first.
@@ -55,22 +55,22 @@ impl Standing {
     /// It is woken by whoever runs it at once; false when it does not sleep.
     #[inline]
     pub(crate) fn begin_asleep(&self) -> bool {
-        self.0.compare_exchange(0, RUNS, Ordering::AcqRel, Ordering::Acquire).is_ok()
+        self.0.compare_exchange(0, RUNNING, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Its run is over and it has more to do or to wait for.
     #[inline]
-    pub(crate) fn end(&self) -> After {
-        match self.0.fetch_and(!RUNS, Ordering::AcqRel) {
-            before if before & OVER != 0 => After::Cancelled,
-            before if before & WANTED != 0 => After::Again,
-            _ => After::Sleeps,
+    pub(crate) fn end(&self) -> AfterRun {
+        match self.0.fetch_and(!RUNNING, Ordering::AcqRel) {
+            before if before & DONE != 0 => AfterRun::Cancelled,
+            before if before & WOKEN != 0 => AfterRun::Again,
+            _ => AfterRun::Sleeps,
         }
     }
 
     /// It is never run again; true when it does not run now either, so that it may be dropped.
     pub(crate) fn cancel(&self) -> bool {
-        self.0.fetch_or(OVER, Ordering::AcqRel) & RUNS == 0
+        self.0.fetch_or(DONE, Ordering::AcqRel) & RUNNING == 0
     }
 }
 
@@ -80,37 +80,37 @@ mod tests {
 
     #[test]
     fn a_job_is_brought_in_line_once_however_often_it_is_woken() {
-        let standing = Standing::asleep();
-        assert!(standing.wake());
-        assert!(!standing.wake());
-        assert!(standing.begin());
-        assert!(!standing.wake(), "whoever runs it sees the mark");
-        assert_eq!(standing.end(), After::Again);
-        assert!(standing.begin());
-        assert_eq!(standing.end(), After::Sleeps);
-        assert!(standing.wake());
+        let state = TaskState::asleep();
+        assert!(state.wake());
+        assert!(!state.wake());
+        assert!(state.begin());
+        assert!(!state.wake(), "whoever runs it sees the mark");
+        assert_eq!(state.end(), AfterRun::Again);
+        assert!(state.begin());
+        assert_eq!(state.end(), AfterRun::Sleeps);
+        assert!(state.wake());
     }
 
     #[test]
     fn a_job_that_its_waker_runs_is_never_in_line() {
-        let standing = Standing::asleep();
-        assert!(standing.is_asleep() && standing.begin_asleep());
-        assert!(!standing.begin_asleep() && !standing.wake());
-        assert_eq!(standing.end(), After::Again);
-        assert!(!standing.begin_asleep(), "it is in line now");
-        assert!(standing.begin());
+        let state = TaskState::asleep();
+        assert!(state.is_asleep() && state.begin_asleep());
+        assert!(!state.begin_asleep() && !state.wake());
+        assert_eq!(state.end(), AfterRun::Again);
+        assert!(!state.begin_asleep(), "it is in line now");
+        assert!(state.begin());
     }
 
     #[test]
     fn a_cancelled_job_does_not_run_again() {
-        let standing = Standing::wanted();
-        assert!(standing.cancel());
-        assert!(!standing.begin() && !standing.wake());
+        let state = TaskState::woken();
+        assert!(state.cancel());
+        assert!(!state.begin() && !state.wake());
 
-        let standing = Standing::wanted();
-        assert!(standing.begin());
-        assert!(!standing.cancel(), "it runs, so who runs it drops it");
-        assert_eq!(standing.end(), After::Cancelled);
+        let state = TaskState::woken();
+        assert!(state.begin());
+        assert!(!state.cancel(), "it runs, so who runs it drops it");
+        assert_eq!(state.end(), AfterRun::Cancelled);
     }
 }
 
@@ -124,7 +124,7 @@ mod loom_tests {
 
     /// What two wakers and a cancelling one share with who runs the job.
     struct Table {
-        standing: Standing,
+        state: TaskState,
         /// How often the job lies in line: never twice.
         line: Mutex<usize>,
         /// What there is for the job to do.
@@ -135,7 +135,7 @@ mod loom_tests {
     impl Table {
         fn wake(&self) {
             self.work.fetch_add(1, Ordering::Relaxed);
-            if self.standing.wake() {
+            if self.state.wake() {
                 self.bring();
             }
         }
@@ -149,11 +149,11 @@ mod loom_tests {
         /// Runs it while it is in line.
         fn run(&self) {
             while std::mem::take(&mut *self.line.lock().unwrap()) == 1 {
-                if !self.standing.begin() {
+                if !self.state.begin() {
                     return;
                 }
                 self.done.store(self.work.load(Ordering::Relaxed), Ordering::Relaxed);
-                if self.standing.end() == After::Again {
+                if self.state.end() == AfterRun::Again {
                     self.bring();
                 }
             }
@@ -162,7 +162,7 @@ mod loom_tests {
 
     fn table() -> Arc<Table> {
         Arc::new(Table {
-            standing: Standing::asleep(),
+            state: TaskState::asleep(),
             line: Mutex::new(0),
             work: AtomicUsize::new(0),
             done: AtomicUsize::new(0),
@@ -195,12 +195,12 @@ mod loom_tests {
             let dropped = Arc::new(AtomicUsize::new(0));
             let (other, drops) = (table.clone(), dropped.clone());
             let cancels = thread::spawn(move || {
-                if other.standing.cancel() {
+                if other.state.cancel() {
                     drops.fetch_add(1, Ordering::Relaxed);
                 }
             });
-            if table.standing.wake() && table.standing.begin() {
-                if table.standing.end() == After::Cancelled {
+            if table.state.wake() && table.state.begin() {
+                if table.state.end() == AfterRun::Cancelled {
                     dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }

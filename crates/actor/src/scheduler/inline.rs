@@ -4,7 +4,7 @@
 //!
 //! Not for ever: the runtime's budget of a task bounds how many asks in a row are answered so before
 //! the asker lets others go first. And not everywhere: the asker must be in the actor's runtime, the
-//! actor's runs must be known to be [short](super::short), and actors that run one within another
+//! actor's runs must be known to be [short](super::run_length), and actors that run one within another
 //! must not be too many.
 
 use std::cell::Cell;
@@ -14,36 +14,36 @@ use std::task::{Context, Poll, Waker, ready};
 use tokio::runtime::Handle;
 use tokio::task::{self, coop};
 
-use super::job::Run;
-use super::{AtHand, Crew, local};
-use crate::limits::{AT_ONCE_ASKS_A_STEP, AT_ONCE_DEPTH_MAX, AT_ONCE_RUNS_MAX, TURN_RUNS_MAX};
+use super::job::Runnable;
+use super::{DirectCall, Scheduler, worker_local};
+use crate::limits::{INLINE_ASKS_PER_STEP, INLINE_DEPTH_MAX, INLINE_RUNS_MAX, TURN_RUNS_MAX};
 use crate::turn;
 
 thread_local! {
     /// Actors that run on this thread one within another.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
     /// Asks since this thread last counted some.
-    static ASKED: Cell<u32> = const { Cell::new(0) };
+    static ASKS: Cell<u32> = const { Cell::new(0) };
     /// The task that was found to be in a crew's runtime last, and where that crew lies.
-    static LAST_HERE: Cell<(Option<task::Id>, usize)> = const { Cell::new((None, 0)) };
+    static LAST_ALLOWED: Cell<(Option<task::Id>, usize)> = const { Cell::new((None, 0)) };
 }
 
 /// An actor that its asker runs next: it has begun.
-pub(crate) struct AtOnce(Arc<dyn Run>);
+pub(crate) struct InlineRun(Arc<dyn Runnable>);
 
-impl AtOnce {
+impl InlineRun {
     /// The actor that this waker wakes, if it sleeps and may run on this thread now.
     #[inline]
-    pub(crate) fn begin(waker: Waker) -> Option<AtOnce> {
-        local::catch(waker).map(AtOnce)
+    pub(crate) fn begin(waker: Waker) -> Option<InlineRun> {
+        worker_local::capture(waker).map(InlineRun)
     }
 
-    /// Runs it, beginning with the [call at hand](super::Live::poll_call).
+    /// Runs it, beginning with the [call at hand](super::ActorTask::poll_call).
     #[inline]
-    pub(crate) fn run(self, call: &mut AtHand<'_>) {
+    pub(crate) fn run(self, call: &mut DirectCall<'_>) {
         let _turn = turn::outermost();
-        let _deeper = Deeper::begin();
-        self.0.go_on(call);
+        let _depth = DepthGuard::begin();
+        self.0.run_with(call);
     }
 }
 
@@ -52,51 +52,51 @@ impl AtOnce {
 /// others go first costs as much as many asks: the runtime wakes a worker for it.
 #[inline]
 pub(crate) fn proceed(context: &mut Context<'_>) -> Poll<bool> {
-    if DEPTH.get() >= AT_ONCE_DEPTH_MAX {
+    if DEPTH.get() >= INLINE_DEPTH_MAX {
         return Poll::Ready(false);
     }
-    let asked = ASKED.get() + 1;
-    if asked < AT_ONCE_ASKS_A_STEP {
-        ASKED.set(asked);
+    let asks = ASKS.get() + 1;
+    if asks < INLINE_ASKS_PER_STEP {
+        ASKS.set(asks);
         return Poll::Ready(true);
     }
     ready!(coop::poll_proceed(context)).made_progress();
-    ASKED.set(0);
+    ASKS.set(0);
     Poll::Ready(true)
 }
 
 /// True where a job of that crew may be run by who wakes it: in a task of the crew's runtime. Who merely waits on a runtime with one thread is not on that
 /// thread, which its actors may count on.
 #[inline]
-pub(super) fn may_run(crew: &Arc<Crew>) -> bool {
-    if local::is_runner_of(crew) {
+pub(super) fn may_run_inline(scheduler: &Arc<Scheduler>) -> bool {
+    if worker_local::is_executor_of(scheduler) {
         return true;
     }
     let task = task::try_id();
-    let known = (task, Arc::as_ptr(crew).addr());
+    let known = (task, Arc::as_ptr(scheduler).addr());
     // A task stays in its runtime, and a crew that a task has asked before is that of its runtime.
-    if task.is_some() && LAST_HERE.get() == known {
+    if task.is_some() && LAST_ALLOWED.get() == known {
         return true;
     }
-    let is_here = (crew.is_wide || task.is_some())
-        && Handle::try_current().is_ok_and(|runtime| runtime.id() == crew.runtime);
-    if is_here {
-        LAST_HERE.set(known);
+    let is_allowed = (scheduler.is_wide || task.is_some())
+        && Handle::try_current().is_ok_and(|runtime| runtime.id() == scheduler.runtime);
+    if is_allowed {
+        LAST_ALLOWED.set(known);
     }
-    is_here
+    is_allowed
 }
 
 /// While it is there, an actor runs within its asker.
-struct Deeper;
+struct DepthGuard;
 
-impl Deeper {
-    fn begin() -> Deeper {
+impl DepthGuard {
+    fn begin() -> DepthGuard {
         DEPTH.set(DEPTH.get() + 1);
-        Deeper
+        DepthGuard
     }
 }
 
-impl Drop for Deeper {
+impl Drop for DepthGuard {
     fn drop(&mut self) {
         DEPTH.set(DEPTH.get() - 1);
     }
@@ -107,8 +107,8 @@ impl Drop for Deeper {
 pub(crate) fn turn_runs_max() -> usize {
     match DEPTH.get() {
         0 => TURN_RUNS_MAX,
-        1..=AT_ONCE_DEPTH_MAX => AT_ONCE_RUNS_MAX,
-        // As in `AllInLine`: the others may come after each run.
+        1..=INLINE_DEPTH_MAX => INLINE_RUNS_MAX,
+        // As in `QueuedOnly`: the others may come after each run.
         _ => 1,
     }
 }
@@ -116,26 +116,26 @@ pub(crate) fn turn_runs_max() -> usize {
 /// While it is there, nobody on this thread runs an actor whom he asks, and an actor handles one call
 /// in a turn: whatever an actor does, it was in line for it.
 #[cfg(feature = "testing")]
-pub(crate) struct AllInLine {
+pub(crate) struct QueuedOnly {
     depth: u32,
 }
 
 #[cfg(feature = "testing")]
-impl AllInLine {
-    pub(crate) fn begin() -> AllInLine {
+impl QueuedOnly {
+    pub(crate) fn begin() -> QueuedOnly {
         // Deeper than any asker goes.
-        AllInLine { depth: DEPTH.replace(AT_ONCE_DEPTH_MAX + 1) }
+        QueuedOnly { depth: DEPTH.replace(INLINE_DEPTH_MAX + 1) }
     }
 }
 
-/// True while [`AllInLine`] is there.
+/// True while [`QueuedOnly`] is there.
 #[cfg(feature = "testing")]
-pub(crate) fn is_all_in_line() -> bool {
-    DEPTH.get() > AT_ONCE_DEPTH_MAX
+pub(crate) fn is_queued_only() -> bool {
+    DEPTH.get() > INLINE_DEPTH_MAX
 }
 
 #[cfg(feature = "testing")]
-impl Drop for AllInLine {
+impl Drop for QueuedOnly {
     fn drop(&mut self) {
         DEPTH.set(self.depth);
     }

@@ -10,23 +10,23 @@ use std::vec::Drain;
 use crate::reply::{Asker, LocalReply};
 
 /// Calls in order.
-pub(crate) struct Mails<M> {
+pub(crate) struct MailBatch<M> {
     messages: Vec<M>,
     /// With the place of the message, counted up.
     askers: Vec<(usize, Arc<dyn LocalReply>)>,
 }
 
-impl<M> Default for Mails<M> {
-    fn default() -> Mails<M> {
-        Mails { messages: Vec::new(), askers: Vec::new() }
+impl<M> Default for MailBatch<M> {
+    fn default() -> MailBatch<M> {
+        MailBatch { messages: Vec::new(), askers: Vec::new() }
     }
 }
 
-impl<M> Mails<M> {
+impl<M> MailBatch<M> {
     /// With room for one call, and for its asker, so that one who comes after many tells finds it
     /// there. No more: many actors are asked one question at a time.
-    pub(crate) fn of_one() -> Mails<M> {
-        Mails { messages: Vec::with_capacity(1), askers: Vec::with_capacity(1) }
+    pub(crate) fn of_one() -> MailBatch<M> {
+        MailBatch { messages: Vec::with_capacity(1), askers: Vec::with_capacity(1) }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -58,7 +58,7 @@ impl<M> Mails<M> {
     }
 
     /// Takes all of `other` in behind its own.
-    pub(crate) fn append(&mut self, other: &mut Mails<M>) {
+    pub(crate) fn append(&mut self, other: &mut MailBatch<M>) {
         let before = self.messages.len();
         self.messages.append(&mut other.messages);
         self.askers.extend(other.askers.drain(..).map(|(at, asker)| (before + at, asker)));
@@ -70,8 +70,8 @@ impl<M> Mails<M> {
     }
 
     /// Takes them out one by one; those that are not taken are dropped with the iterator.
-    pub(crate) fn drain(&mut self) -> Taking<'_, M> {
-        Taking {
+    pub(crate) fn drain(&mut self) -> MailDrain<'_, M> {
+        MailDrain {
             messages: self.messages.drain(..),
             askers: self.askers.drain(..).peekable(),
             at: 0,
@@ -79,23 +79,23 @@ impl<M> Mails<M> {
     }
 }
 
-impl<M> FromIterator<(M, Asker)> for Mails<M> {
-    fn from_iter<T: IntoIterator<Item = (M, Asker)>>(calls: T) -> Mails<M> {
-        let mut mails = Mails::default();
+impl<M> FromIterator<(M, Asker)> for MailBatch<M> {
+    fn from_iter<T: IntoIterator<Item = (M, Asker)>>(calls: T) -> MailBatch<M> {
+        let mut mails = MailBatch::default();
         calls.into_iter().for_each(|(message, asker)| mails.push(message, asker));
         mails
     }
 }
 
 /// Calls that are taken out.
-pub(crate) struct Taking<'a, M> {
+pub(crate) struct MailDrain<'a, M> {
     messages: Drain<'a, M>,
     askers: Peekable<Drain<'a, (usize, Arc<dyn LocalReply>)>>,
     /// The place of the next message.
     at: usize,
 }
 
-impl<M> Taking<'_, M> {
+impl<M> MailDrain<'_, M> {
     /// How many are left.
     pub(crate) fn left(&self) -> usize {
         self.messages.len()
@@ -115,7 +115,7 @@ impl<M> Taking<'_, M> {
     }
 }
 
-impl<M> Iterator for Taking<'_, M> {
+impl<M> Iterator for MailDrain<'_, M> {
     type Item = (M, Asker);
 
     #[inline(always)]
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn an_asker_stays_with_its_message_however_they_come_together() {
-        let (mut one, mut other) = (Mails::default(), Mails::default());
+        let (mut one, mut other) = (MailBatch::default(), MailBatch::default());
         for number in 0..5 {
             one.push(number, if number % 2 == 0 { asker() } else { None });
             other.push(10 + number, if number == 3 { asker() } else { None });

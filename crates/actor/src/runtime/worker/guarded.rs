@@ -8,14 +8,14 @@ use std::task::Poll;
 
 use tracing::Instrument;
 
-use super::Step;
+use super::WorkStep;
 use crate::lifecycle::control::Control;
-use crate::lifecycle::handle::Living;
+use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
 use crate::reason::Reason;
-use crate::reply::{Reply, ending};
+use crate::reply::{Reply, while_ending};
 use crate::runtime::actor::Actor;
-use crate::runtime::run::handling::{End, Unhandled, handle_chunk};
+use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
 use crate::runtime::run::spans::{self, Spans};
 
 /// Runs an `async` handler, and then those of the calls behind it.
@@ -24,30 +24,30 @@ pub(super) async fn finish<A: Actor>(
     mailbox: Arc<Mailbox<A::Message>>,
     mut later: (A::Message, Reply<'static>, Unhandled<A::Message>),
     spans: Option<Spans>,
-) -> (A, Step<A::Message>) {
-    let mut gathered = None;
+) -> (A, WorkStep<A::Message>) {
+    let mut replies = None;
     loop {
         let (message, reply, left) = later;
         let span = spans::span::<A>(spans, &message);
         let handler = actor.handle_later(message, reply).instrument(span);
-        if let Err(reason) = attended(mailbox.control(), handler).await {
+        if let Err(reason) = guarded(mailbox.control(), handler).await {
             left.put_back(&mailbox);
-            return (actor, Step::End(reason));
+            return (actor, WorkStep::End(reason));
         }
         left.handled_one();
-        match handle_chunk(&mut actor, left, &mailbox, &mut gathered, spans) {
-            End::Done => return (actor, Step::GoOn),
-            End::Orders(left) => {
+        match handle_chunk(&mut actor, left, &mailbox, &mut replies, spans) {
+            ChunkEnd::Done => return (actor, WorkStep::GoOn),
+            ChunkEnd::Orders(left) => {
                 left.put_back(&mailbox);
-                return (actor, Step::GoOn);
+                return (actor, WorkStep::GoOn);
             }
-            End::Failed(reason, left) => {
+            ChunkEnd::Failed(reason, left) => {
                 left.put_back(&mailbox);
-                return (actor, Step::End(reason));
+                return (actor, WorkStep::End(reason));
             }
-            End::Later(message, reply, left) => later = (message, reply, left),
-            End::SideBySide(call, left) => {
-                return (actor, Step::SideBySide(Box::new((call, left))));
+            ChunkEnd::Later(message, reply, left) => later = (message, reply, left),
+            ChunkEnd::SideBySide(call, left) => {
+                return (actor, WorkStep::SideBySide(Box::new((call, left))));
             }
         }
     }
@@ -71,7 +71,7 @@ pub(super) fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
 }
 
 /// Runs a handler or a hook that may wait to its end, unless it panics or its actor is killed.
-pub(super) async fn attended<T>(
+pub(super) async fn guarded<T>(
     control: &Control,
     future: impl Future<Output = T>,
 ) -> Result<T, Reason> {
@@ -80,7 +80,7 @@ pub(super) async fn attended<T>(
         if control.register(context)
             && let Some(reason) = control.ended()
         {
-            ending(|| future.set(None));
+            while_ending(|| future.set(None));
             return Poll::Ready(Err(reason));
         }
         let Some(future) = future.as_mut().as_pin_mut() else { return Poll::Pending };

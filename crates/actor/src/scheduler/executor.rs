@@ -11,45 +11,45 @@ use std::task::{Context, Poll};
 
 use tokio::task::coop::has_budget_remaining;
 
-use super::{Crew, local};
-use crate::limits::{RUNNER_JOBS_MAX, RUNNER_OWN_MAX};
+use super::{Scheduler, worker_local};
+use crate::limits::{EXECUTOR_JOBS_MAX, EXECUTOR_OWN_MAX};
 
-pub(super) struct Runner {
+pub(super) struct Executor {
     /// Which one of the crew.
     number: usize,
-    crew: Arc<Crew>,
+    scheduler: Arc<Scheduler>,
 }
 
-impl Runner {
-    pub(super) fn new(number: usize, crew: Arc<Crew>) -> Runner {
-        Runner { number, crew }
+impl Executor {
+    pub(super) fn new(number: usize, scheduler: Arc<Scheduler>) -> Executor {
+        Executor { number, scheduler }
     }
 }
 
-impl Future for Runner {
+impl Future for Executor {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let crew = &self.crew;
-        let _entered = local::enter(crew);
-        for count in 0..RUNNER_JOBS_MAX {
+        let scheduler = &self.scheduler;
+        let _entered = worker_local::enter(scheduler);
+        for count in 0..EXECUTOR_JOBS_MAX {
             // Those that the others wait for have their turn too.
-            let is_lines_turn = count % RUNNER_OWN_MAX == RUNNER_OWN_MAX - 1;
-            let first = if is_lines_turn { crew.pop() } else { None };
+            let is_queue_turn = count % EXECUTOR_OWN_MAX == EXECUTOR_OWN_MAX - 1;
+            let first = if is_queue_turn { scheduler.pop() } else { None };
             let (job, is_own) = match first {
                 Some(job) => (Some(job), false),
-                None => match local::take_next() {
+                None => match worker_local::take_next() {
                     Some(job) => (Some(job), true),
-                    None => (crew.pop(), false),
+                    None => (scheduler.pop(), false),
                 },
             };
             match job {
-                Some(job) if job.is_likely_short() || count == 0 || !crew.is_wide => job.run(),
+                Some(job) if job.is_likely_short() || count == 0 || !scheduler.is_wide => job.run(),
                 Some(job) => {
-                    crew.hand_over(self.number, context.waker(), job, is_own);
+                    scheduler.hand_over(self.number, context.waker(), job, is_own);
                     return Poll::Pending;
                 }
-                None if crew.sleeps(self.number, context.waker()) => return Poll::Pending,
+                None if scheduler.park(self.number, context.waker()) => return Poll::Pending,
                 None => {}
             }
             if !has_budget_remaining() {
@@ -61,9 +61,9 @@ impl Future for Runner {
     }
 }
 
-impl Drop for Runner {
+impl Drop for Executor {
     fn drop(&mut self) {
         // A runner never ends by itself: its runtime does.
-        self.crew.close();
+        self.scheduler.close();
     }
 }

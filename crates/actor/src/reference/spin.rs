@@ -13,76 +13,76 @@ use std::sync::OnceLock;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use crate::limits::WATCH_RESTS_MAX;
+use crate::limits::SPIN_SKIPS_MAX;
 use crate::sync::{AtomicBool, AtomicU32, Ordering};
 
 /// What a reference knows of whether it pays.
 #[derive(Debug)]
-pub struct Watch {
+pub struct SpinPolicy {
     limit: Duration,
     /// Somebody looks.
     taken: AtomicBool,
     /// Times in a row that no answer came in time.
     misses: AtomicU32,
     /// Asks that do not look before the next one that does.
-    rests: AtomicU32,
+    skips: AtomicU32,
 }
 
-impl Watch {
+impl SpinPolicy {
     /// One that looks for at most `limit`; never when that is zero or there is one processor only.
-    pub fn new(limit: Duration) -> Watch {
-        let limit = if is_alone() { Duration::ZERO } else { limit };
-        Watch {
+    pub fn new(limit: Duration) -> SpinPolicy {
+        let limit = if is_single_processor() { Duration::ZERO } else { limit };
+        SpinPolicy {
             limit,
             taken: AtomicBool::new(false),
             misses: AtomicU32::new(0),
-            rests: AtomicU32::new(0),
+            skips: AtomicU32::new(0),
         }
     }
 
     /// Begins to look, if it is likely to pay.
-    pub(crate) fn begin(&self) -> Option<Watching<'_>> {
+    pub(crate) fn begin(&self) -> Option<Spin<'_>> {
         if self.limit.is_zero() {
             return None;
         }
-        let rests = self.rests.load(Ordering::Relaxed);
-        if rests > 0 {
-            self.rests.store(rests - 1, Ordering::Relaxed);
+        let skips = self.skips.load(Ordering::Relaxed);
+        if skips > 0 {
+            self.skips.store(skips - 1, Ordering::Relaxed);
             return None;
         }
         if self.taken.swap(true, Ordering::Relaxed) {
             return None;
         }
-        Some(Watching { watch: self, begun: Instant::now(), found: false })
+        Some(Spin { policy: self, begun: Instant::now(), found: false })
     }
 
     fn end(&self, found: bool) {
         let misses = if found { 0 } else { self.misses.load(Ordering::Relaxed).saturating_add(1) };
-        let rests = 1_u32.checked_shl(misses).map_or(WATCH_RESTS_MAX, |rests| rests - 1);
+        let skips = 1_u32.checked_shl(misses).map_or(SPIN_SKIPS_MAX, |skips| skips - 1);
         self.misses.store(misses, Ordering::Relaxed);
-        self.rests.store(rests.min(WATCH_RESTS_MAX), Ordering::Relaxed);
+        self.skips.store(skips.min(SPIN_SKIPS_MAX), Ordering::Relaxed);
         self.taken.store(false, Ordering::Relaxed);
     }
 }
 
 /// The only processor may be needed by the one who answers.
-fn is_alone() -> bool {
-    static ALONE: OnceLock<bool> = OnceLock::new();
-    *ALONE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|all| all.get() == 1))
+fn is_single_processor() -> bool {
+    static SINGLE: OnceLock<bool> = OnceLock::new();
+    *SINGLE.get_or_init(|| std::thread::available_parallelism().is_ok_and(|all| all.get() == 1))
 }
 
 /// One ask that looks; dropping it says that there was nothing.
-pub(crate) struct Watching<'a> {
-    watch: &'a Watch,
+pub(crate) struct Spin<'a> {
+    policy: &'a SpinPolicy,
     begun: Instant,
     found: bool,
 }
 
-impl Watching<'_> {
+impl Spin<'_> {
     /// Has the task polled again when the runtime has nothing else to do and has seen what came in;
     /// false when the time is over.
     pub(crate) fn again(&self, context: &mut Context<'_>) -> bool {
-        if self.begun.elapsed() >= self.watch.limit {
+        if self.begun.elapsed() >= self.policy.limit {
             return false;
         }
         let _ = pin!(tokio::task::yield_now()).as_mut().poll(context);
@@ -95,9 +95,9 @@ impl Watching<'_> {
     }
 }
 
-impl Drop for Watching<'_> {
+impl Drop for Spin<'_> {
     fn drop(&mut self) {
-        self.watch.end(self.found);
+        self.policy.end(self.found);
     }
 }
 
@@ -105,39 +105,39 @@ impl Drop for Watching<'_> {
 mod tests {
     use super::*;
 
-    fn watch() -> Watch {
-        Watch { limit: Duration::from_secs(1), ..Watch::new(Duration::ZERO) }
+    fn policy() -> SpinPolicy {
+        SpinPolicy { limit: Duration::from_secs(1), ..SpinPolicy::new(Duration::ZERO) }
     }
 
     /// Asks until the next one that looks, and that one.
-    fn until_next(watch: &Watch) -> (u32, Watching<'_>) {
-        (0..).find_map(|rests| watch.begin().map(|watching| (rests, watching))).expect("it ends")
+    fn until_next(policy: &SpinPolicy) -> (u32, Spin<'_>) {
+        (0..).find_map(|skips| policy.begin().map(|spin| (skips, spin))).expect("it ends")
     }
 
     #[test]
     fn one_that_finds_nothing_is_followed_by_ever_longer_rests() {
-        let watch = watch();
-        let rests: Vec<u32> = (0..14).map(|_| until_next(&watch).0).collect();
-        let most = WATCH_RESTS_MAX;
-        assert_eq!(rests, [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, most, most, most]);
-        until_next(&watch).1.found();
-        assert_eq!(until_next(&watch).0, 0, "it pays again");
+        let policy = policy();
+        let skips: Vec<u32> = (0..14).map(|_| until_next(&policy).0).collect();
+        let most = SPIN_SKIPS_MAX;
+        assert_eq!(skips, [0, 1, 3, 7, 15, 31, 63, 127, 255, 511, 1023, most, most, most]);
+        until_next(&policy).1.found();
+        assert_eq!(until_next(&policy).0, 0, "it pays again");
     }
 
     #[test]
     fn one_looks_at_a_time() {
-        let watch = watch();
-        let first = watch.begin().expect("it is the first");
-        assert!(watch.begin().is_none());
+        let policy = policy();
+        let first = policy.begin().expect("it is the first");
+        assert!(policy.begin().is_none());
         first.found();
-        assert!(watch.begin().is_some());
+        assert!(policy.begin().is_some());
     }
 
     #[test]
     fn nobody_looks_when_the_time_is_zero_or_over() {
-        assert!(Watch::new(Duration::ZERO).begin().is_none());
-        let watch = Watch { limit: Duration::from_nanos(1), ..watch() };
-        let watching = watch.begin().expect("it is the first");
-        assert!(!watching.again(&mut Context::from_waker(std::task::Waker::noop())));
+        assert!(SpinPolicy::new(Duration::ZERO).begin().is_none());
+        let policy = SpinPolicy { limit: Duration::from_nanos(1), ..policy() };
+        let spin = policy.begin().expect("it is the first");
+        assert!(!spin.again(&mut Context::from_waker(std::task::Waker::noop())));
     }
 }

@@ -5,17 +5,17 @@ use std::task::{Context, Poll, Waker};
 
 use wigwag_wire::{DecodeError, Reader};
 
-use super::{Pipeline, Way};
+use super::{Pipeline, PipelineState};
 use crate::call::Answerable;
 use crate::call::ask::bad_reply;
 use crate::error::CallError;
-use crate::reference::answers::Taken;
+use crate::reference::answers::TakenAnswer;
 use crate::reference::interface::Interface;
 
 /// An answer with what was given beside its ask. What comes on a road that is rarely taken comes in
 /// a box: were it written to the place of what the short road gives, that would live in memory too,
 /// stored in parts and loaded at once, for which a processor must wait.
-type Given<R, C> = (C, Result<R, CallError>);
+type AnsweredAsk<R, C> = (C, Result<R, CallError>);
 
 impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// The answer to the oldest ask whose answer was not taken, with what was given beside it;
@@ -34,10 +34,10 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<(C, Result<R, CallError>)>> {
-        if let Some((value, given)) = self.take_short() {
+        if let Some((value, context)) = self.take_short() {
             return Poll::Ready(Some(match R::decode(&mut Reader::new(value)) {
-                Ok(reply) => (given, Ok(reply)),
-                Err(why) => *self.misread(given, why),
+                Ok(reply) => (context, Ok(reply)),
+                Err(why) => *self.undecodable(context, why),
             }));
         }
         self.poll_answer_slowly(context.waker()).map(|answer| answer.map(|answer| *answer))
@@ -49,10 +49,10 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// there, without awaiting anything, waits for ever.
     #[inline(always)]
     pub fn try_answer(&mut self) -> Option<(C, Result<R, CallError>)> {
-        if let Some((value, given)) = self.take_short() {
+        if let Some((value, context)) = self.take_short() {
             return Some(match R::decode(&mut Reader::new(value)) {
-                Ok(reply) => (given, Ok(reply)),
-                Err(why) => *self.misread(given, why),
+                Ok(reply) => (context, Ok(reply)),
+                Err(why) => *self.undecodable(context, why),
             });
         }
         self.try_answer_slowly().map(|answer| *answer)
@@ -73,25 +73,25 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         let end = self.taken + (most as u64).min(self.len() as u64);
         let before = self.taken;
         while self.taken < end {
-            if let Way::There { answers, .. } = &mut self.way {
+            if let PipelineState::Remote { answers, .. } = &mut self.state {
                 let mut front = answers.front();
                 // What cannot be read stays: it is told on the other road.
                 while self.taken < end
                     && let Some(value) = front.short()
                     && let Ok(reply) = R::decode(&mut Reader::new(value))
-                    && let Some(given) = self.contexts.pop()
+                    && let Some(context) = self.contexts.pop()
                 {
                     front.take(value);
                     self.taken += 1;
-                    each(given, Ok(reply));
+                    each(context, Ok(reply));
                 }
                 if self.taken == end {
                     break;
                 }
             }
             let Some(answer) = self.try_answer_slowly() else { break };
-            let (given, reply) = *answer;
-            each(given, reply);
+            let (context, reply) = *answer;
+            each(context, reply);
         }
         (self.taken - before) as usize
     }
@@ -100,19 +100,19 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     /// of the way.
     #[inline(always)]
     fn take_short(&mut self) -> Option<(&[u8], C)> {
-        let Way::There { answers, .. } = &mut self.way else { return None };
-        let (value, given) = (answers.take_short()?, self.contexts.pop()?);
+        let PipelineState::Remote { answers, .. } = &mut self.state else { return None };
+        let (value, context) = (answers.take_short()?, self.contexts.pop()?);
         self.taken += 1;
-        Some((value, given))
+        Some((value, context))
     }
 
     #[cold]
-    fn misread(&self, given: C, why: DecodeError) -> Box<Given<R, C>> {
-        Box::new((given, Err(bad_reply(self.target.target(), &why))))
+    fn undecodable(&self, context: C, why: DecodeError) -> Box<AnsweredAsk<R, C>> {
+        Box::new((context, Err(bad_reply(self.target.target(), &why))))
     }
 
     #[inline(never)]
-    fn try_answer_slowly(&mut self) -> Option<Box<Given<R, C>>> {
+    fn try_answer_slowly(&mut self) -> Option<Box<AnsweredAsk<R, C>>> {
         match self.poll_answer_slowly(Waker::noop()) {
             Poll::Ready(answer) => answer,
             Poll::Pending => None,
@@ -120,7 +120,7 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
     }
 
     #[inline(never)]
-    fn poll_answer_slowly(&mut self, waker: &Waker) -> Poll<Option<Box<Given<R, C>>>> {
+    fn poll_answer_slowly(&mut self, waker: &Waker) -> Poll<Option<Box<AnsweredAsk<R, C>>>> {
         if self.is_empty() {
             return Poll::Ready(None);
         }
@@ -128,14 +128,14 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
             return Poll::Pending;
         };
         self.taken += 1;
-        Poll::Ready(self.contexts.pop().map(|given| Box::new((given, reply))))
+        Poll::Ready(self.contexts.pop().map(|context| Box::new((context, reply))))
     }
 
     fn poll_reply(&mut self, waker: &Waker) -> Poll<Result<R, CallError>> {
         let target = self.target.target();
-        let (asks, answers) = match &mut self.way {
-            Way::There { asks, answers, .. } => (asks, answers),
-            Way::Here(places) => {
+        let (asks, answers) = match &mut self.state {
+            PipelineState::Remote { asks, answers, .. } => (asks, answers),
+            PipelineState::Local(places) => {
                 let Some(place) = places.front() else { return Poll::Pending };
                 let Poll::Ready(outcome) = place.poll(waker) else { return Poll::Pending };
                 places.pop_front();
@@ -158,9 +158,9 @@ impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
         };
         match answers.take() {
             None => Poll::Pending,
-            Some(Taken::Short(value)) => Poll::Ready(decode(value)),
-            Some(Taken::Aside(Ok(value))) => Poll::Ready(decode(&value)),
-            Some(Taken::Aside(Err((kind, text)))) => {
+            Some(TakenAnswer::Short(value)) => Poll::Ready(decode(value)),
+            Some(TakenAnswer::Aside(Ok(value))) => Poll::Ready(decode(&value)),
+            Some(TakenAnswer::Aside(Err((kind, text)))) => {
                 Poll::Ready(Err(CallError::new(kind, target).with_detail(&text)))
             }
         }
