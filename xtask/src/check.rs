@@ -4,7 +4,7 @@
 
 use crate::metadata::Metadata;
 use crate::step::{self, Report};
-use crate::{cases, dependencies, guarantees, map, no_c, pure, workspace};
+use crate::{cases, dependencies, guarantees, map, no_c, pure, rooms, workspace};
 
 const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
@@ -18,6 +18,7 @@ pub(crate) fn run() -> bool {
     report.step("docs", || step::run(workspace::cargo(DOCS).env("RUSTDOCFLAGS", "-D warnings")));
     report.step("cases of OTP", cases::faults_of_page);
     report.step("guarantees", guarantees::faults_of_page);
+    report.step("rooms", rooms::faults_of_workspace);
     match Metadata::load() {
         Ok(metadata) => {
             report.step("map", || map::page_faults(&metadata, map::PAGE));

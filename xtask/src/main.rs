@@ -14,6 +14,7 @@ mod workspace;
 mod metadata;
 mod table;
 mod map;
+mod rooms;
 mod cases;
 mod guarantees;
 mod pure;
@@ -33,7 +34,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test            install what the tests need, then run all of them
-  check           format, lints, docs, map, dependency list, cases of OTP
+  check           format, lints, docs, rooms, map, dependency list, cases of OTP
   map [FILE]      compare the map in ARCHITECTURE.md (or FILE) with the workspace
   map --print     print that map as it must be
   nightly         the long runs

@@ -9,8 +9,8 @@ use std::ops::{Deref, DerefMut};
 
 use wigwag_wire::{Buffer, Decode, DecodeError, Encode, Reader};
 
-use crate::interface::Interface;
 use crate::reference::Ref;
+use crate::reference::interface::Interface;
 
 /// A value that lives in this process only, as an argument or a reply.
 ///

@@ -1,12 +1,18 @@
 //! Actors: state that only messages reach.
 //!
-//! Read in this order: [`interface`] says what an actor understands, [`call`] how it is called,
-//! [`reference`](mod@reference) where it may live, `mailbox` how mail waits, `worker` who delivers
-//! it. Nothing here knows a socket: an actor elsewhere is a [`Route`], and mail from elsewhere
-//! comes in through a [`Lane`]. A reply may be a stream: [`items`] is its producer's end, `flow` what
-//! lies in between, [`streaming`] the consumer's end. What stands around actors is apart: [`urgent`],
-//! [`stash`], [`state_machine`], [`inspect`], [`replace`], [`timers`], [`pace`], [`registry`], [`groups`], [`router`] and
-//! [`letters`].
+//! The modules are listed from the bottom up; none uses one that comes after it.
+//!
+//! - [`turn`]: one poll of an actor, and what it has sent and not yet published.
+//! - [`reply`]: the answer to one call, or a stream of them.
+//! - `scheduler`: the jobs of a tokio runtime, of which each actor is one.
+//! - [`lifecycle`]: control mail, watchers, handles, inspection, whatever an actor's type is.
+//! - [`mailbox`]: where mail waits, with timers, urgent calls and calls put aside.
+//! - [`reference`](mod@reference): the one type for an actor of this process and of another one. An
+//!   actor elsewhere is a [`Route`], and mail from elsewhere comes in through a [`Lane`]. Nothing
+//!   here knows a socket.
+//! - [`call`]: tell, ask, and everything between: urgent calls, receipts, pipelines, streams.
+//! - [`runtime`]: an actor as it runs, from `spawn` to the end of its life.
+//! - [`registry`], [`groups`], [`router`], [`supervise`] and `testing` stand around actors.
 #![forbid(unsafe_code)]
 
 mod sync;
@@ -15,109 +21,65 @@ pub mod options;
 pub mod error;
 pub mod schema;
 pub mod reason;
-pub mod here;
-pub mod interface;
-pub mod turn;
-pub mod at_hand;
-mod beside;
-pub mod parked;
-pub mod reply;
-mod one_shot;
-pub mod owed;
-mod flow;
-pub mod items;
+pub mod message;
 pub mod letters;
-mod mailbox;
-#[cfg(all(test, wigwag_loom))]
-mod mailbox_loom;
-#[cfg(all(test, wigwag_loom))]
-mod urgent_loom;
-#[cfg(all(test, wigwag_loom))]
-mod at_rest_loom;
-#[cfg(all(test, wigwag_shuttle))]
-mod mailbox_shuttle;
-mod mails;
-mod queue;
-mod backlog;
-mod chunk;
-mod chunks;
-mod precedence;
-mod lists;
-mod names;
-pub mod lane;
+pub mod turn;
+pub mod reply;
+mod scheduler;
+pub mod lifecycle;
+pub mod mailbox;
 pub mod reference;
+pub mod here;
 pub mod call;
-pub mod urgent;
-pub mod watch;
-pub mod ask;
-pub mod receipt;
-pub mod answers;
-pub mod pipeline;
-mod circle;
-pub mod streaming;
-mod block;
-mod stage;
-pub mod run;
-mod control;
-pub mod handle;
-pub mod replace;
-pub mod inspect;
-pub mod life;
-pub mod this;
-mod spans;
-mod handling;
-pub mod stash;
-pub mod timers;
-pub mod state_machine;
-pub mod pace;
+pub mod runtime;
 pub mod registry;
 pub mod groups;
 pub mod router;
-pub mod side_by_side;
-mod since;
-mod worker;
-mod crew;
-mod spawn;
-pub mod stop_plan;
-pub mod supervisor;
+pub mod supervise;
 #[cfg(feature = "testing")]
 pub mod testing;
 
-pub use ask::{Answer, Ask};
-pub use block::block_on;
+pub use call::ask::{Answer, Ask};
+pub use call::block::block_on;
+pub use call::pace::Pace;
+pub use call::pipeline::Pipeline;
+pub use call::receipt::{Fate, Receipt};
+pub use call::streaming::Streaming;
+pub use call::urgent::{Urgent, UrgentAsk, UrgentTell};
 pub use call::{Answerable, Call, Tell};
 pub use error::{AskError, CallError, CallErrorKind, Refused, Unsent};
 pub use groups::{Change, ChangeKind, Changes, GroupError, Groups, Snapshot, Told};
-pub use handle::{Alive, Handle};
 pub use here::Here;
-pub use inspect::{Activity, Failure, Inspection};
-pub use interface::{Actor, Handled, Interface, Message};
-pub use items::{NotSent, Unwanted, Yield};
-pub use lane::{Exported, Lane, LaneOwner};
 pub use letters::{DeadLetter, DeadLetters, Heard, Loss, Losses, dead_letters, losses};
-pub use life::{Down, Exit, Life, Monitor, TooManyWatchers};
+pub use lifecycle::handle::Handle;
+pub use lifecycle::inspect::{Activity, Failure, Inspection};
+pub use lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
+pub use mailbox::backlog::parked::{Parked, Ticket};
+pub use mailbox::timers::{Timer, TimerError};
+pub use message::Message;
 pub use options::{ActorOptions, Runs, WhenFull};
-pub use owed::Owed;
-pub use pace::Pace;
-pub use parked::{Parked, Ticket};
-pub use pipeline::Pipeline;
 pub use reason::Reason;
-pub use receipt::{Fate, Receipt};
-pub use reference::{Attempt, Ref, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
+pub use reference::Ref;
+pub use reference::alive::Alive;
+pub use reference::interface::Interface;
+pub use reference::lane::{Exported, Lane};
+pub use reference::replace::ReplaceError;
+pub use reference::route::{Attempt, Route, SMALL_REPLY_BYTES, Slot, SmallReply};
+pub use reference::spin::SpinPolicy;
 pub use registry::NameError;
-pub use replace::ReplaceError;
 pub use reply::Reply;
+pub use reply::items::{NotSent, Unwanted, Yield};
+pub use reply::owed::Owed;
+pub use reply::owner::LaneOwner;
 pub use router::{Router, RouterError};
+pub use runtime::actor::{Actor, Handled};
+pub use runtime::life::Life;
+pub use runtime::stash::NotStashed;
+pub use runtime::state_machine::StateMachine;
+pub use runtime::this::This;
 pub use schema::{Argument, Method, Schema};
-pub use stash::NotStashed;
-pub use state_machine::StateMachine;
-pub use stop_plan::{StopPlan, Stopped};
-pub use streaming::Streaming;
-pub use supervisor::{
+pub use supervise::stop_plan::{StopPlan, Stopped};
+pub use supervise::supervisor::{
     Child, ChildInfo, ChildState, Restart, Shutdown, Strategy, Supervisor, SupervisorError,
     SupervisorRef,
 };
-pub use this::This;
-pub use timers::{Timer, TimerError};
-pub use urgent::{Urgent, UrgentAsk, UrgentTell};
-pub use watch::Watch;

@@ -51,11 +51,11 @@ pub const HANDLER_WAIT_MAX: Duration = Duration::from_secs(5);
 /// How long an asker looks for its answer before it sleeps: longer than a round trip over loopback
 /// takes when the answerer must be woken (60 µs on a virtual machine), and far below what anybody
 /// would notice.
-pub const ANSWER_WATCH: Duration = Duration::from_micros(100);
+pub const ANSWER_SPIN_MAX: Duration = Duration::from_micros(100);
 
 /// Asks at most that do not look before one tries again whether looking pays: a try that fails
-/// costs [`ANSWER_WATCH`] of a processor, so it costs a tenth of a microsecond an ask at most.
-pub const WATCH_RESTS_MAX: u32 = 1024;
+/// costs [`ANSWER_SPIN_MAX`] of a processor, so it costs a tenth of a microsecond an ask at most.
+pub const SPIN_SKIPS_MAX: u32 = 1024;
 
 /// Items of a stream that its producer may be ahead of its consumer unless the caller says otherwise:
 /// as many as an actor takes calls at once, so that each side is woken once for many of them.
@@ -93,7 +93,7 @@ pub const SUMMARY_BYTES_MAX: usize = 4096;
 
 /// Actors that wait for one another in a row, of which an ask looks whether they lead back to it. A
 /// longer circle ends by the time limit of an ask in it.
-pub const CIRCLE_MAX: usize = 64;
+pub const CYCLE_ACTORS_MAX: usize = 64;
 
 /// Calls of an actor that run side by side or wait for their key, unless its options say otherwise:
 /// what each holds is about a kilobyte, so a quarter of a megabyte.
@@ -139,10 +139,10 @@ pub const STICKY_KEYS_MAX: usize = 65_536;
 
 /// Jobs that a runner runs before the other tasks of its thread have their turn: 3 ms when each has as
 /// much to do as [`TURN_RUNS_MAX`] allows.
-pub const RUNNER_JOBS_MAX: usize = 32;
+pub const EXECUTOR_JOBS_MAX: usize = 32;
 
 /// Jobs in a row that a runner takes from its own thread while others wait in line.
-pub const RUNNER_OWN_MAX: usize = 16;
+pub const EXECUTOR_OWN_MAX: usize = 16;
 
 /// A run of an actor that is short enough for its asker to run it himself: what switching to it and
 /// back costs when its thread must be woken, a few times over.
@@ -153,12 +153,12 @@ pub const SHORT_RUNS_TRUSTED: u8 = 32;
 
 /// Asks that may be answered at once for each of the 128 steps after which the runtime has a task let
 /// others go first: about four thousand in all, a millisecond if they are as quick as most.
-pub const AT_ONCE_ASKS_A_STEP: u32 = 32;
+pub const INLINE_ASKS_PER_STEP: u32 = 32;
 
 /// Actors that run one within another, each asked by the one before. Each takes some kilobytes of
 /// stack.
-pub const AT_ONCE_DEPTH_MAX: u32 = 4;
+pub const INLINE_DEPTH_MAX: u32 = 4;
 
 /// Runs of an actor, in a turn, that its asker does for it: his own call, and a few that came with
 /// it.
-pub const AT_ONCE_RUNS_MAX: usize = 4;
+pub const INLINE_RUNS_MAX: usize = 4;

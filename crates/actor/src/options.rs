@@ -3,7 +3,6 @@
 use tokio::runtime::Handle;
 
 use crate::limits::{MAILBOX_CALLS, SIDE_BY_SIDE, SIDE_BY_SIDE_MAX};
-use crate::worker::Manner;
 
 /// How to start an actor.
 #[derive(Clone, Debug)]
@@ -61,6 +60,13 @@ pub enum Runs {
     OwnThread,
 }
 
+/// How an actor runs, of what its options say.
+#[derive(Clone, Copy)]
+pub(crate) struct RunConfig {
+    pub(crate) side_by_side: usize,
+    pub(crate) spans: bool,
+}
+
 impl ActorOptions {
     /// The same options with room for `calls` calls.
     #[must_use]
@@ -90,8 +96,8 @@ impl ActorOptions {
         self
     }
 
-    pub(crate) fn manner(&self) -> Manner {
-        Manner { side_by_side: self.side_by_side, spans: self.spans }
+    pub(crate) fn run_config(&self) -> RunConfig {
+        RunConfig { side_by_side: self.side_by_side, spans: self.spans }
     }
 
     /// The same options for an actor that runs on `runtime`.

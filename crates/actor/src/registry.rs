@@ -11,10 +11,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use crate::control::{Watcher, Whom};
-use crate::handle::{Alive, Handle, fresh_number};
-use crate::interface::Interface;
+use crate::lifecycle::control::{Watcher, WatcherKind};
+use crate::lifecycle::handle::{Handle, fresh_number};
 use crate::limits::{NAME_BYTES_MAX, NAMES_MAX};
+use crate::reference::alive::Alive;
+use crate::reference::interface::Interface;
 
 /// Why a name was not given, or does not lead to an actor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl fmt::Display for NameError {
             NameError::Elsewhere => {
                 f.write_str("the actor lives in another process: register it there")
             }
-            NameError::TooManyWatchers => crate::life::TooManyWatchers.fmt(f),
+            NameError::TooManyWatchers => crate::lifecycle::monitor::TooManyWatchers.fmt(f),
         }
     }
 }
@@ -134,9 +135,11 @@ where
     }
     // Under the lock: the end finds the name, or the name finds the end.
     let freed = name.to_owned();
-    let watcher =
-        Watcher { number: watch, whom: Whom::Frees(Box::new(move || free(&freed, watch))) };
-    match handle.living().control().watch(watcher) {
+    let watcher = Watcher {
+        number: watch,
+        kind: WatcherKind::Cleanup(Box::new(move || free(&freed, watch))),
+    };
+    match handle.actor_cell().control().watch(watcher) {
         Ok(None) => {}
         Ok(Some(_)) => return Err(NameError::Ended),
         Err(_) => return Err(NameError::TooManyWatchers),
@@ -162,7 +165,7 @@ fn free(name: &str, watch: u64) {
 /// Takes a name back; the actor that had it is given. `None`: nobody had it.
 pub fn unregister(name: &str) -> Option<Handle> {
     let entry = names().remove(name)?;
-    entry.handle.living().control().unwatch(entry.watch);
+    entry.handle.actor_cell().control().unwatch(entry.watch);
     Some(entry.handle).filter(|handle| !handle.is_ended())
 }
 
@@ -212,6 +215,6 @@ pub async fn wait_for<I: Interface>(name: &str) -> Result<I::Ref, NameError> {
 /// All names of living actors, sorted.
 pub fn registered() -> Vec<String> {
     let names = names();
-    let living = names.iter().filter(|(_, entry)| !entry.handle.is_ended());
-    living.map(|(name, _)| name.to_string()).collect()
+    let actor_cell = names.iter().filter(|(_, entry)| !entry.handle.is_ended());
+    actor_cell.map(|(name, _)| name.to_string()).collect()
 }

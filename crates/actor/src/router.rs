@@ -9,12 +9,13 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::handle::{Alive, Handle};
-use crate::interface::Interface;
+use crate::lifecycle::handle::Handle;
 use crate::limits::STICKY_KEYS_MAX;
+use crate::reference::alive::Alive;
+use crate::reference::interface::Interface;
 
 /// Picks one of its members for each call. Clones share the members, and whose turn it is.
-pub struct Router<I: Interface>(Arc<Mutex<State<I>>>);
+pub struct Router<I: Interface>(Arc<Mutex<RouterState<I>>>);
 
 /// Why there is no member for a call, or nobody was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,13 +46,13 @@ impl fmt::Display for RouterError {
 
 impl std::error::Error for RouterError {}
 
-struct Member<I: Interface> {
+struct RouterMember<I: Interface> {
     handle: Handle,
     reference: I::Ref,
 }
 
-struct State<I: Interface> {
-    members: Vec<Member<I>>,
+struct RouterState<I: Interface> {
+    members: Vec<RouterMember<I>>,
     /// Who is next in turn.
     next: usize,
     /// Hashes of keys, and the numbers of the actors that they stick to.
@@ -61,7 +62,7 @@ struct State<I: Interface> {
 impl<I: Interface> Router<I> {
     /// A router without members.
     pub fn new() -> Router<I> {
-        let state = State { members: Vec::new(), next: 0, sticky: HashMap::new() };
+        let state = RouterState { members: Vec::new(), next: 0, sticky: HashMap::new() };
         Router(Arc::new(Mutex::new(state)))
     }
 
@@ -83,7 +84,7 @@ impl<I: Interface> Router<I> {
         let handle = Alive::<I>::handle(member).map_err(|_| RouterError::Elsewhere)?;
         let mut state = self.lock();
         if state.members.iter().all(|known| known.handle != handle) {
-            state.members.push(Member { handle, reference: member.clone() });
+            state.members.push(RouterMember { handle, reference: member.clone() });
         }
         Ok(())
     }
@@ -160,7 +161,7 @@ impl<I: Interface> Router<I> {
         let (number, reference) = (member.handle.number(), member.reference.clone());
         if state.sticky.len() >= STICKY_KEYS_MAX && !state.sticky.contains_key(&key) {
             // Those of members that are gone stick to nobody.
-            let State { members, sticky, .. } = &mut *state;
+            let RouterState { members, sticky, .. } = &mut *state;
             sticky.retain(|_, to| members.iter().any(|one| one.handle.number() == *to));
             if sticky.len() >= STICKY_KEYS_MAX {
                 return Err(RouterError::TooManyKeys);
@@ -175,13 +176,13 @@ impl<I: Interface> Router<I> {
         self.lock().sticky.remove(&hash(key)).is_some()
     }
 
-    fn lock(&self) -> MutexGuard<'_, State<I>> {
+    fn lock(&self) -> MutexGuard<'_, RouterState<I>> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<I: Interface> State<I> {
+impl<I: Interface> RouterState<I> {
     /// Lets go of those that have ended; whose turn it is stays the same.
     fn bury(&mut self) {
         let mut at = 0;
@@ -201,7 +202,7 @@ impl<I: Interface> State<I> {
         Some(member.reference.clone())
     }
 
-    fn heaviest(&self, key: u64) -> Option<&Member<I>> {
+    fn heaviest(&self, key: u64) -> Option<&RouterMember<I>> {
         self.members.iter().max_by_key(|member| hash(&(key, member.handle.number())))
     }
 }

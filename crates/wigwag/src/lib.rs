@@ -292,11 +292,11 @@ pub use wigwag_wire::{Decode, Encode, Fault, Header, HeaderError, ProtocolNumber
 pub mod __private {
     pub use crate::node::runtime::{MainOptions, run_main};
     pub use bytes::Bytes;
-    pub use wigwag_actor::interface::one_by_one;
-    pub use wigwag_actor::run::SameCalls;
+    pub use wigwag_actor::runtime::actor::one_by_one;
+    pub use wigwag_actor::runtime::run::SameCalls;
+    pub use wigwag_actor::runtime::side_by_side::{Work, work};
+    pub use wigwag_actor::runtime::this::this;
     pub use wigwag_actor::schema::FIRST_METHOD;
-    pub use wigwag_actor::side_by_side::{Work, work};
-    pub use wigwag_actor::this::this;
     pub use wigwag_actor::{
         Actor, Answerable, Argument, Call, Handled, Interface, Message, Method, Ref, Reply, Schema,
     };

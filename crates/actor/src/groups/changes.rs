@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 use super::Groups;
-use crate::interface::Interface;
+use crate::reference::interface::Interface;
 
 /// Somebody joined or left.
 #[derive(Debug)]

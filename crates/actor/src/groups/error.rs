@@ -35,7 +35,7 @@ impl fmt::Display for GroupError {
                 f,
                 "{SUBSCRIPTIONS_MAX} subscribe to the scope already: let one subscribe for many"
             ),
-            GroupError::TooManyWatchers => crate::life::TooManyWatchers.fmt(f),
+            GroupError::TooManyWatchers => crate::lifecycle::monitor::TooManyWatchers.fmt(f),
         }
     }
 }

@@ -3,14 +3,14 @@
 use std::task::Waker;
 
 use super::Mailbox;
-use crate::backlog::Pushed;
-use crate::control::Order;
 use crate::letters::Loss;
+use crate::lifecycle::control::ControlMessage;
 use crate::limits::URGENT_CALLS_MAX;
-use crate::lists::Source;
-use crate::mails::Asker;
-use crate::parked::Ticket;
-use crate::queue::Queue;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::parked::Ticket;
+use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::ready_queues::Source;
+use crate::reply::Asker;
 
 impl<M> Mailbox<M> {
     /// One urgent call of a local sender.
@@ -27,7 +27,7 @@ impl<M> Mailbox<M> {
         }
         let when_full = state.local.when_full();
         let new = || Queue::new(URGENT_CALLS_MAX, when_full);
-        let queue = state.lists.urgent_or(new);
+        let queue = state.ready.urgent_or(new);
         drop(state);
         let lost = |message: &M| self.origin().lost(Loss::NoRoom, message);
         let pushed = queue.push(message, asker, ticket, waker, lost);
@@ -40,20 +40,20 @@ impl<M> Mailbox<M> {
     /// The same as [`list`](Self::list); a run at hand is broken off if it may be.
     fn list_urgent(&self, queue: Source<M>) {
         let mut state = self.lock();
-        let breaks_off = state.lists.breaks_off();
-        state.lists.push_last(queue);
+        let breaks_off = state.ready.breaks_off();
+        state.ready.push_last(queue);
         let actor = state.actor.take();
         drop(state);
         if breaks_off {
             // After it is listed: the actor obeys, and then finds it.
-            self.control.order(Order::Urgent);
+            self.control.order(ControlMessage::Urgent);
         }
         actor.into_iter().for_each(Waker::wake);
     }
 
     /// A sender of an urgent call that waited gives up.
     pub(crate) fn leave_urgent(&self, ticket: &mut Ticket) {
-        let urgent = self.lock().lists.urgent().cloned();
+        let urgent = self.lock().ready.urgent().cloned();
         if let Some(queue) = urgent {
             queue.leave(ticket);
         }

@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use wigwag_actor::limits::ANSWER_WATCH;
+use wigwag_actor::limits::ANSWER_SPIN_MAX;
 use wigwag_actor::{Interface, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_net::strangers::Strangers;
@@ -92,7 +92,7 @@ impl Node {
             strangers: Strangers::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
-            watch: Mutex::new(ANSWER_WATCH),
+            watch: Mutex::new(ANSWER_SPIN_MAX),
         };
         let node = Node { inner: Arc::new(inner) };
         runtime::remember(&node.inner);

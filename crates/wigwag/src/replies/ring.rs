@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Poll, Waker};
 
 use wigwag_actor::CallErrorKind;
-use wigwag_actor::answers::Answers;
+use wigwag_actor::reference::answers::Answers;
 
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 

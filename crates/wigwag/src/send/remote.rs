@@ -6,13 +6,13 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use bytes::Bytes;
-use wigwag_actor::answers::Answers;
-use wigwag_actor::at_hand::Borrower;
-use wigwag_actor::pipeline::Asks;
+use wigwag_actor::reference::answers::Answers;
+use wigwag_actor::reference::route::Asks;
+use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
-    Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply, Ticket,
-    Watch, turn,
+    Attempt, CallError, CallErrorKind, Interface, Message, Route, Schema, Slot, SmallReply,
+    SpinPolicy, Ticket, turn,
 };
 
 use crate::replies::ring::Ring;
@@ -25,8 +25,8 @@ pub(crate) struct Remote<I> {
     channel: Channel,
     /// The receiver's number of each of our methods, where the schemas differ.
     numbers: Option<Vec<Option<u32>>>,
-    borrower: Borrower,
-    watch: Watch,
+    run_owner: RunOwner,
+    watch: SpinPolicy,
     interface: PhantomData<fn() -> I>,
 }
 
@@ -40,10 +40,10 @@ impl<I: Interface> Remote<I> {
     ) -> Remote<I> {
         let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
         Remote {
-            borrower: Borrower::new(channel.is_fixed),
+            run_owner: RunOwner::new(channel.is_fixed),
             channel,
             numbers,
-            watch: Watch::new(watch),
+            watch: SpinPolicy::new(watch),
             interface: PhantomData,
         }
     }
@@ -78,7 +78,7 @@ impl<I: Interface> Remote<I> {
 struct RemotePipeline<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
-    borrower: Borrower,
+    run_owner: RunOwner,
 }
 
 impl<I: Interface> Asks<I> for RemotePipeline<I> {
@@ -100,7 +100,7 @@ impl<I: Interface> Asks<I> for RemotePipeline<I> {
         self.ring.set_sent(next + 1);
         let most = self.ring.ahead(next);
         let handout = RunHandout {
-            borrower: self.borrower,
+            run_owner: self.run_owner,
             method: call.method(),
             ring: Some((&self.ring, next + 1, most)),
         };
@@ -139,8 +139,8 @@ impl<I: Interface> Asks<I> for RemotePipeline<I> {
         }
     }
 
-    fn borrower(&self) -> Borrower {
-        self.borrower
+    fn run_owner(&self) -> RunOwner {
+        self.run_owner
     }
 }
 
@@ -164,7 +164,7 @@ impl<I: Interface> Route<I> for Remote<I> {
             Ok(number) => number,
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
-        let handout = RunHandout { borrower: self.borrower, method: call.method(), ring: None };
+        let handout = RunHandout { run_owner: self.run_owner, method: call.method(), ring: None };
         let sent = self.channel.tell(Some(&handout), number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
@@ -214,8 +214,8 @@ impl<I: Interface> Route<I> for Remote<I> {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
         let most = most.min(ring.places() as usize);
-        let borrower = Borrower::new(self.channel.is_fixed);
-        Ok((Box::new(RemotePipeline { remote: self, ring, borrower }), most))
+        let run_owner = RunOwner::new(self.channel.is_fixed);
+        Ok((Box::new(RemotePipeline { remote: self, ring, run_owner }), most))
     }
 
     fn cancel(&self, slot: Slot) {
@@ -230,11 +230,11 @@ impl<I: Interface> Route<I> for Remote<I> {
         &self.channel.target
     }
 
-    fn borrower(&self) -> Borrower {
-        self.borrower
+    fn run_owner(&self) -> RunOwner {
+        self.run_owner
     }
 
-    fn watch(&self) -> &Watch {
+    fn spin_policy(&self) -> &SpinPolicy {
         &self.watch
     }
 }

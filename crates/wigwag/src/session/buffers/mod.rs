@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use wigwag_actor::at_hand::{self, Borrower};
+use wigwag_actor::reference::run_writer::{self, RunOwner};
 use wigwag_actor::turn;
 use wigwag_wire::Buffer;
 use wigwag_wire::run::RunBuilder;
@@ -36,7 +36,7 @@ thread_local! {
 
 /// Who may add calls to the run that a call was joined to.
 pub(crate) struct RunHandout<'a> {
-    pub(crate) borrower: Borrower,
+    pub(crate) run_owner: RunOwner,
     /// The method, by the number that the caller's own schema gives it.
     pub(crate) method: u32,
     /// Those calls are asks from these slots: the number of the next one, and how many may follow.
@@ -52,7 +52,7 @@ impl SendBuffers {
 
     fn settle_now(&mut self) -> bool {
         let Some(place) = self.places.first_mut() else { return true };
-        let Some(added) = at_hand::take_back(&mut place.encoded) else { return false };
+        let Some(added) = run_writer::take_back(&mut place.encoded) else { return false };
         self.lent = false;
         place.joiner.note_items(added);
         place.calls += added as u64;
@@ -69,7 +69,7 @@ impl SendBuffers {
         let most = handout.ring.map_or(usize::MAX, |(_, _, most)| most);
         let room = place.joiner.room().min(place.left as usize).min(most);
         if room > 0 {
-            at_hand::lend(handout.borrower, handout.method, room, &mut place.encoded);
+            run_writer::hand_out(handout.run_owner, handout.method, room, &mut place.encoded);
             place.ring = handout.ring.map(|(ring, next, _)| (ring.clone(), next));
             self.lent = true;
         }
@@ -137,9 +137,9 @@ pub(crate) fn join(
             return false;
         }
         let Some(place) = places.places.first_mut() else { return false };
-        let at_hand =
+        let is_open =
             Arc::ptr_eq(&place.session, session) && place.channel == channel && place.left > 0;
-        if !at_hand || !join(&mut place.joiner, &mut place.encoded) {
+        if !is_open || !join(&mut place.joiner, &mut place.encoded) {
             return false;
         }
         place.left -= 1;

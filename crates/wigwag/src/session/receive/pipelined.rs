@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use wigwag_actor::answers::{Answers, Outcome, SHORT_BYTES_MAX};
+use wigwag_actor::reference::answers::{AnswerOutcome, Answers, SHORT_BYTES_MAX};
 use wigwag_link::recv_half::ReplyRun;
 use wigwag_wire::run::ITEM_BYTES_MAX;
 
@@ -32,7 +32,7 @@ struct RingFill {
     next: u64,
     laid: Answers,
     /// Answers that came before their turn.
-    early: BTreeMap<u64, Outcome>,
+    early: BTreeMap<u64, AnswerOutcome>,
 }
 
 impl RingFill {
@@ -71,7 +71,7 @@ impl RingFill {
 
     /// False: nobody has asked that.
     #[cold]
-    fn complete_any(&mut self, (slot, generation): (u32, u32), outcome: Outcome) -> bool {
+    fn complete_any(&mut self, (slot, generation): (u32, u32), outcome: AnswerOutcome) -> bool {
         let number = self.ring.number(slot, self.next);
         if number >= self.sent || self.ring.asker(number) != (slot, generation) {
             return false;
@@ -108,7 +108,12 @@ impl PipelinedReplies {
     }
 
     /// The same for an ask without a value.
-    pub(crate) fn fail(&mut self, asks: &AskTable, asker: (u32, u32), outcome: Outcome) -> bool {
+    pub(crate) fn fail(
+        &mut self,
+        asks: &AskTable,
+        asker: (u32, u32),
+        outcome: AnswerOutcome,
+    ) -> bool {
         let filling = self.filling(asks, asker.0);
         filling.is_some_and(|filling| filling.complete_any(asker, outcome))
     }
@@ -171,7 +176,7 @@ mod tests {
     use super::*;
     use std::task::{Poll, Waker};
     use wigwag_actor::CallErrorKind;
-    use wigwag_actor::answers::Taken;
+    use wigwag_actor::reference::answers::TakenAnswer;
 
     /// A session's table with a ring of 64 that has sent so many asks, and its reading side.
     fn ring(sent: u64) -> (AskTable, Arc<Ring>, PipelinedReplies) {
@@ -189,8 +194,8 @@ mod tests {
         if let Poll::Ready(Ok(())) = ring.poll(0, &mut answers, Waker::noop()) {
             while let Some(one) = answers.take() {
                 taken.push(match one {
-                    Taken::Short(value) => Ok(value.to_vec().into()),
-                    Taken::Aside(outcome) => outcome,
+                    TakenAnswer::Short(value) => Ok(value.to_vec().into()),
+                    TakenAnswer::Aside(outcome) => outcome,
                 });
             }
         }
@@ -207,7 +212,7 @@ mod tests {
         assert_eq!(take(&mut answering, &ring), [Ok(vec![0].into())]);
         assert!(answering.fail(&asks, ring.asker(4), failure()));
         assert!(answering.complete(&asks, ring.asker(1), &[1]));
-        let expected: [Outcome; 4] =
+        let expected: [AnswerOutcome; 4] =
             [Ok(vec![1].into()), Ok(vec![2].into()), Ok(vec![3].into()), failure()];
         assert_eq!(take(&mut answering, &ring), expected);
         for number in 5..200 {

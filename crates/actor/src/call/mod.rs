@@ -1,0 +1,319 @@
+//! A call is a value: it does nothing until it is told or asked.
+//!
+//! `counter.add(100)` builds a [`Call`]. `.try_tell()` sends it now or hands it back, `.tell().await`
+//! waits for room, `.ask().await` waits for the reply, and `.timeout(d)` bounds either. Threads
+//! outside a runtime use `.blocking_tell()` and `.blocking_ask()`.
+
+pub mod ask;
+pub mod urgent;
+pub mod receipt;
+pub mod pipeline;
+pub mod streaming;
+pub mod pace;
+mod cycle;
+pub(crate) mod block;
+
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::runtime::Handle;
+use tokio::time::Sleep;
+use wigwag_wire::Decode;
+
+use crate::call::ask::{Answer, Ask};
+use crate::call::block::block_on_until;
+use crate::error::{AskError, CallError, CallErrorKind, Refused};
+use crate::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
+use crate::mailbox::backlog::parked::Ticket;
+use crate::reference::Ref;
+use crate::reference::interface::Interface;
+use crate::reference::route::Attempt;
+use crate::turn;
+
+/// A reply must be something that can arrive.
+pub trait Answerable: for<'a> Decode<'a> + Send + 'static {}
+
+impl<R: for<'a> Decode<'a> + Send + 'static> Answerable for R {}
+
+/// A call that was not made yet. `R` is the type of the reply.
+#[must_use = "a call does nothing until it is told or asked"]
+pub struct Call<'a, I: Interface, R> {
+    pub(crate) target: &'a Ref<I>,
+    pub(crate) message: I::Message,
+    pub(crate) timeout: Option<Duration>,
+    reply: PhantomData<fn() -> R>,
+}
+
+impl<'a, I: Interface, R> Call<'a, I, R> {
+    /// A call of `message` at `target`; the methods of the actor's reference make them.
+    #[inline]
+    pub fn new(target: &'a Ref<I>, message: I::Message) -> Call<'a, I, R> {
+        Call { target, message, timeout: None, reply: PhantomData }
+    }
+
+    /// Bounds the whole wait: for room, and for the reply if it is asked. Without it an ask waits
+    /// [`ASK_WAIT_MAX`], in a handler an ask or a tell waits [`HANDLER_WAIT_MAX`], and a tell elsewhere
+    /// as long as it takes.
+    pub fn timeout(mut self, limit: Duration) -> Call<'a, I, R> {
+        self.timeout = Some(limit);
+        self
+    }
+
+    /// Has it wait as long as it takes: what ends it then is its answer, the end of the actor or of the
+    /// session, or the asker.
+    pub fn without_limit(self) -> Call<'a, I, R> {
+        self.timeout(Duration::MAX)
+    }
+
+    /// The message, without sending it.
+    pub fn into_message(self) -> I::Message {
+        self.message
+    }
+
+    /// Sends the message if there is room now, and hands it back otherwise.
+    ///
+    /// Outside a turn: one lock, a wake only if the other side sleeps, no allocation in steady state.
+    /// Inside a turn the messages gather and are published together, at its end at the latest: no
+    /// lock for each, neither for a local actor (from the second message on) nor for a remote one.
+    #[inline]
+    pub fn try_tell(self) -> Result<(), Refused<I::Message>> {
+        match self.target.add(self.message) {
+            Ok(()) => Ok(()),
+            Err(message) => try_tell_alone(self.target, message),
+        }
+    }
+
+    /// Sends the message, waiting for room.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the message is not sent and is dropped with the future. Once `Ok`
+    /// was returned the message is on its way and nothing takes it back.
+    ///
+    /// # Panics
+    /// With a time limit and outside a tokio runtime, when it has to wait.
+    #[inline]
+    pub fn tell(self) -> Tell<'a, I> {
+        Tell {
+            target: self.target,
+            message: Some(self.message),
+            ticket: Ticket::default(),
+            limit: TimeLimit::new(self.timeout),
+        }
+    }
+
+    /// Sends the message and waits for room with the calling thread.
+    ///
+    /// # Errors
+    /// As [`tell`](Self::tell); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    pub fn blocking_tell(self) -> Result<(), Refused<I::Message>> {
+        if turn::is_open() {
+            let error = CallError::new(CallErrorKind::BlockingInTurn, self.target.target());
+            return Err(Refused { message: self.message, error });
+        }
+        let limit = self.timeout.unwrap_or(Duration::MAX);
+        let mut tell = self.without_limit().tell();
+        match block_on_until(&mut tell, Instant::now().checked_add(limit)) {
+            Some(outcome) => outcome,
+            None => {
+                let error = CallError::new(CallErrorKind::Timeout(limit), tell.target.target());
+                Err(refused(tell.message.take(), error))
+            }
+        }
+    }
+}
+
+impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
+    /// Sends the message, waiting for room, and waits for the reply.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits for room, the message is not sent. Dropped while it waits for the
+    /// reply, the ask is cancelled: an actor of this process that has not begun with it passes it
+    /// over, so it is not handled. One that has begun goes on, an `async` handler too, and may look at
+    /// [`Owed::is_wanted`](crate::Owed::is_wanted); the reply is thrown away when it comes. An actor of
+    /// another process is not told. A tell is always handled.
+    ///
+    /// # Panics
+    /// With a time limit and outside a tokio runtime, when it has to wait. Without a runtime there is no
+    /// default limit; a runtime must have its timers enabled.
+    #[inline]
+    pub fn ask(self) -> Ask<'a, I, R> {
+        Ask::new(self.target, self.message, TimeLimit::of_ask(self.timeout))
+    }
+
+    /// Sends the message if there is room now; the reply is awaited later. Many answers may be
+    /// outstanding at once.
+    #[inline(always)]
+    pub fn try_ask(self) -> Result<Answer<'a, I, R>, Refused<I::Message>> {
+        let mut message = Some(self.message);
+        match Answer::send(self.target, &mut message, &mut Ticket::default(), None, false) {
+            Attempt::Sent(answer) => Ok(answer),
+            Attempt::Full => Err(full(self.target, message)),
+            Attempt::Failed(error) => Err(refused(message, *error)),
+        }
+    }
+
+    /// Sends the message and waits for the reply with the calling thread.
+    ///
+    /// # Errors
+    /// As [`ask`](Self::ask); `BlockingInTurn` inside an actor or a `wigwag::spawn` task.
+    pub fn blocking_ask(self) -> Result<R, AskError<I::Message>> {
+        let target = self.target;
+        if turn::is_open() {
+            let error = CallError::new(CallErrorKind::BlockingInTurn, target.target());
+            return Err(AskError::Refused(Refused { message: self.message, error }));
+        }
+        let limit = self.timeout.unwrap_or(ASK_WAIT_MAX);
+        let mut ask = self.without_limit().ask();
+        match block_on_until(&mut ask, Instant::now().checked_add(limit)) {
+            Some(outcome) => outcome,
+            None => Err(ask.give_up(limit)),
+        }
+    }
+}
+
+/// A tell that is not added to those before it. Apart, so that the way of nearly all tells of a busy
+/// turn is short.
+#[inline(never)]
+fn try_tell_alone<I: Interface>(
+    target: &Ref<I>,
+    message: I::Message,
+) -> Result<(), Refused<I::Message>> {
+    let mut message = Some(message);
+    match target.tell(&mut message, &mut Ticket::default(), None) {
+        Attempt::Sent(()) => Ok(()),
+        Attempt::Full => Err(full(target, message)),
+        Attempt::Failed(error) => Err(refused(message, *error)),
+    }
+}
+
+#[cold]
+pub(crate) fn full<I: Interface>(
+    target: &Ref<I>,
+    message: Option<I::Message>,
+) -> Refused<I::Message> {
+    refused(message, CallError::new(CallErrorKind::Full, target.target()))
+}
+
+#[cold]
+pub(crate) fn refused<M>(message: Option<M>, error: CallError) -> Refused<M> {
+    Refused { message: message.expect("only Sent takes the message"), error }
+}
+
+/// A tell that waits for room.
+#[must_use = "futures do nothing unless they are awaited"]
+pub struct Tell<'a, I: Interface> {
+    target: &'a Ref<I>,
+    message: Option<I::Message>,
+    ticket: Ticket,
+    limit: TimeLimit,
+}
+
+// Nothing in it is pinned in place: the timer lies in a box of its own.
+impl<I: Interface> Unpin for Tell<'_, I> {}
+
+impl<I: Interface> Future for Tell<'_, I> {
+    type Output = Result<(), Refused<I::Message>>;
+
+    #[inline(always)]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // Whoever is parked has his turn in the queue of those who wait.
+        if !self.ticket.is_parked()
+            && let Some(message) = self.message.take()
+        {
+            match self.target.add(message) {
+                Ok(()) => return Poll::Ready(Ok(())),
+                Err(message) => self.message = Some(message),
+            }
+        }
+        self.poll_alone(context)
+    }
+}
+
+impl<I: Interface> Tell<'_, I> {
+    /// A tell that is not added to those before it. Apart, so that the way of nearly all tells of a
+    /// busy turn is short.
+    #[inline(never)]
+    fn poll_alone(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Refused<I::Message>>> {
+        let this = self;
+        match this.target.tell(&mut this.message, &mut this.ticket, Some(context.waker())) {
+            Attempt::Sent(()) => Poll::Ready(Ok(())),
+            Attempt::Failed(error) => Poll::Ready(Err(refused(this.message.take(), *error))),
+            Attempt::Full => match this.limit.poll(context) {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(kind) => {
+                    this.target.leave(&mut this.ticket);
+                    let error = CallError::new(kind, this.target.target());
+                    Poll::Ready(Err(refused(this.message.take(), error)))
+                }
+            },
+        }
+    }
+}
+
+impl<I: Interface> Drop for Tell<'_, I> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.ticket.is_parked() {
+            self.target.leave(&mut self.ticket);
+        }
+    }
+}
+
+/// How long a call may wait. The timer is made when the first wait begins, so a call that finds
+/// room pays nothing for it.
+pub(crate) struct TimeLimit {
+    /// What the caller has set; the longest there is stands for none.
+    limit: Option<Duration>,
+    /// It waits for an answer.
+    asks: bool,
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Drop for TimeLimit {
+    /// Nearly no call has waited: it pays for one comparison.
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            forget_timer(timer);
+        }
+    }
+}
+
+#[cold]
+fn forget_timer(timer: Pin<Box<Sleep>>) {
+    drop(timer);
+}
+
+impl TimeLimit {
+    #[inline]
+    pub(crate) fn new(limit: Option<Duration>) -> TimeLimit {
+        TimeLimit { limit, asks: false, timer: None }
+    }
+
+    /// That of an ask.
+    #[inline]
+    pub(crate) fn of_ask(limit: Option<Duration>) -> TimeLimit {
+        TimeLimit { limit, asks: true, timer: None }
+    }
+
+    /// `Ready` when the time is over, with the error that says so.
+    pub(crate) fn poll(&mut self, context: &mut Context<'_>) -> Poll<CallErrorKind> {
+        let (limit, kind) = match self.limit {
+            Some(limit) => (limit, CallErrorKind::Timeout(limit)),
+            None if turn::is_handler() => (HANDLER_WAIT_MAX, CallErrorKind::Overloaded),
+            // Nobody said that there is a runtime with a clock.
+            None if !self.asks || self.timer.is_none() && Handle::try_current().is_err() => {
+                return Poll::Pending;
+            }
+            None => (ASK_WAIT_MAX, CallErrorKind::Timeout(ASK_WAIT_MAX)),
+        };
+        if limit == Duration::MAX {
+            return Poll::Pending;
+        }
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(limit)));
+        timer.as_mut().poll(context).map(|()| kind)
+    }
+}

@@ -1,0 +1,267 @@
+//! Many asks under way at once, and their answers in the order of the asks.
+//!
+//! An [`Answer`](crate::Answer) is a future of its own for each ask. Who asks thousands of things of
+//! one actor does not need as many futures: a pipeline numbers its asks, keeps beside each what the
+//! caller gave it, and takes the answers that have come all at once.
+
+mod paged_queue;
+mod receiving;
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use crate::call::pipeline::paged_queue::PagedQueue;
+use crate::call::{Answerable, Call, TimeLimit, full, refused};
+use crate::error::{CallError, CallErrorKind, Refused, Unsent};
+use crate::mailbox::backlog::parked::Ticket;
+use crate::reference::answers::Answers;
+use crate::reference::interface::Interface;
+use crate::reference::route::{Asks, Attempt};
+use crate::reference::run_writer::{self, RunOwner};
+use crate::reference::{Place, Ref, send};
+use crate::reply::one_shot::OneShot;
+
+/// Many asks of one actor under way at once.
+///
+/// Whatever is given beside a call comes back beside its answer. An example is in the documentation of
+/// the crate `wigwag`.
+///
+/// Dropping it gives up the asks that have no answer yet: they are handled all the same, and what
+/// they are answered is thrown away.
+pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
+    target: Ref<I>,
+    state: PipelineState<I, R>,
+    /// What the caller gave beside each ask whose answer he has not taken.
+    contexts: PagedQueue<C>,
+    most: usize,
+    /// Asks that were sent. Here and not where they are sent from: a pipeline may go to another
+    /// thread while the first one's turn still holds some.
+    asked: u64,
+    /// Of these, asks whose answers were taken.
+    taken: u64,
+}
+
+enum PipelineState<I: Interface, R> {
+    Local(VecDeque<Arc<OneShot<R>>>),
+    Remote { asks: Box<dyn Asks<I>>, run_owner: RunOwner, answers: Answers },
+}
+
+impl<I: Interface> Ref<I> {
+    /// A way for many asks at once, up to `most`; see [`Pipeline`]. To another process it has 2,097,152
+    /// places at most; the session holds 65,536 more for other pipelines, and for asks without one.
+    ///
+    /// # Errors
+    /// `Overloaded` when the session has no room for any; whatever a call would meet.
+    pub fn pipeline<R: Answerable, C>(&self, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
+        Pipeline::new(self, most)
+    }
+}
+
+impl<I: Interface, R: Answerable, C> Pipeline<I, R, C> {
+    pub(crate) fn new(target: &Ref<I>, most: usize) -> Result<Pipeline<I, R, C>, CallError> {
+        let most = most.max(1);
+        let (state, most) = match &target.place {
+            Place::Local(_) => (PipelineState::Local(VecDeque::new()), most),
+            Place::Remote(route, _) => {
+                let (asks, most) = route.clone().pipeline(most)?;
+                let run_owner = asks.run_owner();
+                (PipelineState::Remote { asks, run_owner, answers: Answers::default() }, most)
+            }
+        };
+        Ok(Pipeline {
+            target: target.clone(),
+            state,
+            contexts: PagedQueue::new(),
+            most,
+            asked: 0,
+            taken: 0,
+        })
+    }
+
+    /// Asks whose answers were not taken yet.
+    #[inline]
+    pub fn len(&self) -> usize {
+        (self.asked - self.taken) as usize
+    }
+
+    /// True when all answers were taken.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// True when an answer must be taken before the next ask.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.len() >= self.most
+    }
+
+    /// Asks that may be under way at once; fewer than wanted if the session has no room for so many.
+    pub fn capacity(&self) -> usize {
+        self.most
+    }
+
+    /// Sends an ask if there is room now, and hands it back otherwise.
+    ///
+    /// # Errors
+    /// `Full` when [`is_full`](Self::is_full) or when there is no room on the way; whatever else a
+    /// call may meet; `NoSuchActor` when the call is one of another reference.
+    #[inline(always)]
+    pub fn try_push(
+        &mut self,
+        call: Call<'_, I, R>,
+        context: C,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        if let PipelineState::Remote { run_owner, .. } = &self.state
+            && !self.is_full()
+            && self.target.is_same(call.target)
+            && run_writer::add(*run_owner, &call.message)
+        {
+            self.note(context);
+            return Ok(());
+        }
+        self.try_push_alone(call, context)
+    }
+
+    /// An ask that is not added to those before it. Apart, so that the way of nearly all asks of a
+    /// busy pipeline is short.
+    #[inline(never)]
+    fn try_push_alone(
+        &mut self,
+        call: Call<'_, I, R>,
+        context: C,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        let mut message = Some(call.message);
+        let attempt = match self.leads_to(call.target) {
+            Ok(()) => self.send(&mut message, &mut Ticket::default(), None),
+            Err(error) => Attempt::Failed(error),
+        };
+        let refused = match attempt {
+            Attempt::Sent(()) => {
+                self.note(context);
+                return Ok(());
+            }
+            Attempt::Full => full(&self.target, message),
+            Attempt::Failed(error) => refused(message, *error),
+        };
+        Err(Unsent { refused, context })
+    }
+
+    /// Sends an ask, waiting for room on the way, as long as the call's time limit allows; the time
+    /// of the answer is not limited by it.
+    ///
+    /// # Errors
+    /// As [`try_push`](Self::try_push): when the pipeline itself is full nothing but taking an
+    /// answer makes room, so that is `Full` at once.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the message is not sent and is dropped with what was given beside it.
+    pub async fn push(
+        &mut self,
+        call: Call<'_, I, R>,
+        context: C,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        let limit = TimeLimit::new(call.timeout);
+        match self.try_push(call, context) {
+            Err(Unsent { refused: Refused { message, error }, context })
+                if error.kind == CallErrorKind::Full && !self.is_full() =>
+            {
+                self.wait(message, context, limit).await
+            }
+            outcome => outcome,
+        }
+    }
+
+    async fn wait(
+        &mut self,
+        message: I::Message,
+        context: C,
+        mut limit: TimeLimit,
+    ) -> Result<(), Unsent<I::Message, C>> {
+        let mut message = Some(message);
+        let mut waiting = ParkedPush { target: self.target.clone(), ticket: Ticket::default() };
+        let sent = poll_fn(|polling| {
+            match self.send(&mut message, &mut waiting.ticket, Some(polling.waker())) {
+                Attempt::Sent(()) => Poll::Ready(Ok(())),
+                Attempt::Failed(error) => Poll::Ready(Err(*error)),
+                Attempt::Full => limit
+                    .poll(polling)
+                    .map(|kind| Err(CallError::new(kind, waiting.target.target()))),
+            }
+        });
+        match sent.await {
+            Ok(()) => {
+                self.note(context);
+                Ok(())
+            }
+            Err(error) => Err(Unsent { refused: refused(message, error), context }),
+        }
+    }
+
+    /// An ask was sent.
+    #[inline(always)]
+    fn note(&mut self, context: C) {
+        self.contexts.push(context);
+        self.asked += 1;
+    }
+
+    /// A call knows its own way; it must be ours.
+    fn leads_to(&self, target: &Ref<I>) -> Result<(), Box<CallError>> {
+        if self.target.is_same(target) { Ok(()) } else { Err(self.elsewhere(target)) }
+    }
+
+    #[cold]
+    fn elsewhere(&self, target: &Ref<I>) -> Box<CallError> {
+        let text = "the pipeline was made from another reference; make the call with that one";
+        let error = CallError::new(CallErrorKind::NoSuchActor, target.target());
+        Box::new(error.with_detail(text))
+    }
+
+    fn send(
+        &mut self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        if self.is_full() {
+            return Attempt::Full;
+        }
+        match (&mut self.state, &self.target.place) {
+            (PipelineState::Remote { asks, .. }, _) => asks.ask(self.asked, message, ticket, waker),
+            (PipelineState::Local(places), Place::Local(local)) => {
+                let place = Arc::new(OneShot::new());
+                let attempt = send(local, message, Some(place.clone()), ticket, waker);
+                if let Attempt::Sent(()) = attempt {
+                    places.push_back(place);
+                }
+                attempt
+            }
+            (PipelineState::Local(_), Place::Remote(..)) => Attempt::Full,
+        }
+    }
+}
+
+impl<I: Interface, R: Answerable, C> Drop for Pipeline<I, R, C> {
+    fn drop(&mut self) {
+        match &mut self.state {
+            PipelineState::Local(places) => places.iter().for_each(|place| place.abandon()),
+            PipelineState::Remote { asks, .. } => asks.leave(self.asked),
+        }
+    }
+}
+
+/// A sender that is parked, if it is; dropped, it gives up.
+struct ParkedPush<I: Interface> {
+    target: Ref<I>,
+    ticket: Ticket,
+}
+
+impl<I: Interface> Drop for ParkedPush<I> {
+    fn drop(&mut self) {
+        if self.ticket.is_parked() {
+            self.target.leave(&mut self.ticket);
+        }
+    }
+}

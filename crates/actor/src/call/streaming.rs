@@ -1,0 +1,182 @@
+//! The consumer's end of a stream.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use crate::call::TimeLimit;
+use crate::call::cycle::{self, CallCycle};
+use crate::error::{CallError, CallErrorKind};
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::backlog::parked::Ticket;
+use crate::reference::interface::Interface;
+use crate::reference::route::Attempt;
+use crate::reference::{Place, Ref, send};
+use crate::reply::flow::Flow;
+use crate::turn;
+
+/// A call whose reply is a stream of `T`. It does nothing until its first item is asked for.
+///
+/// `while let Some(item) = items.next().await` takes all items. The stream ends once: with `None`, or
+/// with one error and then `None`. Errors are those of a call: `ActorStopped` or `Panicked` when the
+/// actor ends before the stream does, `ReplyDropped` when its producer lets go of it, `Application`
+/// as the actor says. Every item that was sent before comes first.
+///
+/// It holds a reference, so the actor lives at least as long.
+///
+/// # Cancellation
+/// Dropped, it tells the producer so at once, and the items that lie there are dropped. Dropped
+/// before the handler has begun, the call is not handled at all.
+///
+/// # Performance
+/// An item takes one lock on each side and no allocation in steady state; at most
+/// [`ITEMS_AHEAD`](crate::limits::ITEMS_AHEAD) items wait, or as many as [`ahead`](Self::ahead) says.
+#[must_use = "a stream does nothing until its first item is asked for"]
+pub struct Streaming<I: Interface, T: Send + 'static> {
+    target: Ref<I>,
+    /// The call, until it is sent.
+    message: Option<I::Message>,
+    ticket: Ticket,
+    flow: Arc<Flow<T>>,
+    timeout: Option<Duration>,
+    /// Of the wait under way.
+    limit: TimeLimit,
+    over: bool,
+}
+
+impl<I: Interface, T: Send + 'static> Streaming<I, T> {
+    /// A stream that `message` asks `target` for; the methods of the actor's reference make them.
+    pub fn new(target: &Ref<I>, message: I::Message) -> Streaming<I, T> {
+        Streaming {
+            target: target.clone(),
+            message: Some(message),
+            ticket: Ticket::default(),
+            flow: Arc::new(Flow::new()),
+            timeout: None,
+            limit: TimeLimit::new(None),
+            over: false,
+        }
+    }
+
+    /// Items that the producer may be ahead of what was taken, from 1 to
+    /// [`ITEMS_AHEAD_MAX`](crate::limits::ITEMS_AHEAD_MAX); a number outside counts as the nearest.
+    pub fn ahead(self, items: usize) -> Streaming<I, T> {
+        self.flow.set_ahead(items);
+        self
+    }
+
+    /// Bounds the wait for each item; the first one's includes the wait for room in the mailbox. When
+    /// the time is over the stream ends with `Timeout`. Without it a wait has no limit, save inside a
+    /// handler: [`HANDLER_WAIT_MAX`](crate::limits::HANDLER_WAIT_MAX), and then `Overloaded`.
+    pub fn timeout(mut self, limit: Duration) -> Streaming<I, T> {
+        self.timeout = Some(limit);
+        self.limit = TimeLimit::new(self.timeout);
+        self
+    }
+
+    /// The next item; `None` after the end.
+    ///
+    /// # Errors
+    /// `Full`, `ActorStopped` and whatever else a call may meet; `OnlyHere` when the actor lives in
+    /// another process: nothing is sent. After an error there is only `None`.
+    ///
+    /// # Cancellation
+    /// It may be dropped at any time: no item is lost.
+    ///
+    /// # Panics
+    /// With a time limit and outside a tokio runtime, when it has to wait.
+    #[expect(clippy::should_implement_trait, reason = "it is that of streams, which wait")]
+    pub fn next(&mut self) -> impl Future<Output = Option<Result<T, CallError>>> + Send {
+        self.limit = TimeLimit::new(self.timeout);
+        poll_fn(|context| self.poll_next(context))
+    }
+
+    /// The same as a poll: what the `Stream` traits of other crates ask for.
+    pub fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, CallError>>> {
+        if self.over {
+            return Poll::Ready(None);
+        }
+        if self.message.is_some() {
+            match self.send(context) {
+                Ok(true) => self.limit = TimeLimit::new(self.timeout),
+                Ok(false) => return self.wait(context),
+                Err(error) => return self.end(Some(error)),
+            }
+        }
+        match self.flow.poll_next(context.waker()) {
+            Poll::Pending => self.wait(context),
+            Poll::Ready(Some(Ok(item))) => {
+                self.limit = TimeLimit::new(self.timeout);
+                Poll::Ready(Some(Ok(item)))
+            }
+            Poll::Ready(Some(Err((kind, detail)))) => {
+                self.end(Some(CallError { kind, target: self.target.target().clone(), detail }))
+            }
+            Poll::Ready(None) => self.end(None),
+        }
+    }
+
+    /// The call, if it was not sent.
+    pub fn into_message(mut self) -> Option<I::Message> {
+        self.message.take()
+    }
+
+    /// False: there is no room yet.
+    fn send(&mut self, context: &Context<'_>) -> Result<bool, CallError> {
+        let Place::Local(local) = &self.target.place else {
+            let error = CallError::new(CallErrorKind::OnlyHere, self.target.target());
+            return Err(error.with_detail("a stream does not travel"));
+        };
+        if turn::is_handler() && !self.ticket.is_parked() {
+            // Who answers need not be the actor's handler, so it is looked at now and not held to.
+            let target: Arc<dyn AnyActor> = local.mailbox.clone();
+            if let Err(CallCycle) = cycle::begin_wait(&target) {
+                return Err(CallError::new(CallErrorKind::CallCycle, self.target.target()));
+            }
+        }
+        let asker = Some(self.flow.clone() as _);
+        match send(local, &mut self.message, asker, &mut self.ticket, Some(context.waker())) {
+            Attempt::Sent(()) => Ok(true),
+            Attempt::Full => Ok(false),
+            Attempt::Failed(error) => Err(*error),
+        }
+    }
+
+    fn wait(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<T, CallError>>> {
+        match self.limit.poll(context) {
+            Poll::Pending => Poll::Pending,
+            Poll::Ready(kind) => self.end(Some(CallError::new(kind, self.target.target()))),
+        }
+    }
+
+    fn end(&mut self, error: Option<CallError>) -> Poll<Option<Result<T, CallError>>> {
+        self.over = true;
+        self.limit = TimeLimit::new(None);
+        self.let_go();
+        Poll::Ready(error.map(Err))
+    }
+
+    fn let_go(&mut self) {
+        if self.ticket.is_parked() {
+            self.target.leave(&mut self.ticket);
+        }
+        self.flow.abandon();
+    }
+}
+
+// Nothing in it is pinned in place: the timer lies in a box of its own.
+impl<I: Interface, T: Send + 'static> Unpin for Streaming<I, T> {}
+
+impl<I: Interface, T: Send + 'static> Drop for Streaming<I, T> {
+    fn drop(&mut self) {
+        self.let_go();
+    }
+}
+
+impl<I: Interface, T: Send + 'static> fmt::Debug for Streaming<I, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Streaming").field("target", &self.target).finish_non_exhaustive()
+    }
+}

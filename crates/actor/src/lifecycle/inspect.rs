@@ -1,0 +1,242 @@
+//! Looking at a live actor from outside.
+//!
+//! What its mailbox knows is read at once, whatever the actor is doing. What it says of itself is
+//! asked for by control mail, within a time: one that is stuck in a handler does not hold up whoever
+//! wants to know that it is. Nothing is written down for this while an actor works; the failures of a
+//! supervised one are, when it fails.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
+use crate::limits::{FAILURES_KEPT, SUMMARY_BYTES_MAX};
+use crate::reason::Reason;
+
+/// An actor at one moment, as [`Handle::inspect`] gives it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Inspection {
+    /// The actor's [number](Handle::number).
+    pub number: u64,
+    /// The actor's type.
+    pub actor: Arc<str>,
+    /// What it was doing.
+    pub activity: Activity,
+    /// Calls that waited in the mailbox; those of the run at hand are not among them.
+    pub waiting: usize,
+    /// How long the oldest of them has waited; `None` when none waits. By the machine's clock, and
+    /// exact to 20 ms. Too much where older ones of its chunk were dropped to make room, too little where
+    /// it was put back: since then.
+    pub waiting_for: Option<Duration>,
+    /// Calls that it has [put aside](crate::This::stash).
+    pub stashed: usize,
+    /// As [`Handle::dropped`].
+    pub dropped: u64,
+    /// How often its supervisor has started it again; 0 without one, and when it has ended.
+    pub restarts: u64,
+    /// Why its last lives have ended, the latest last: [`FAILURES_KEPT`] at most. Only for a
+    /// supervised actor that has not ended, and only ends that nobody wanted.
+    pub failures: Vec<Failure>,
+    /// What it says of itself ([`Life::summary`](crate::Life::summary)), in
+    /// [`SUMMARY_BYTES_MAX`] bytes at most. `None`: it did not say so in time, it has ended, or the
+    /// hook panicked.
+    pub summary: Option<String>,
+    /// How long it took to begin with that: what was left of the call at hand, and of the time until
+    /// its thread came to it. `None` as above, so a busy actor has been so for the whole time that
+    /// was given.
+    pub answered_in: Option<Duration>,
+}
+
+/// What an actor was doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Activity {
+    /// It slept until its next mail. Calls that run [side by side](crate::ActorOptions::side_by_side)
+    /// may have been under way.
+    Idle,
+    /// It had mail at hand, was about to be run for some, or had not begun yet.
+    Busy,
+    /// It lets calls wait.
+    Suspended,
+    /// It has ended.
+    Ended(Reason),
+}
+
+/// The end of a life that nobody wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Failure {
+    /// When it was.
+    pub at: SystemTime,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What is remembered of an actor over its lives.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pub(crate) restarts: u64,
+    pub(crate) failures: VecDeque<Failure>,
+}
+
+impl History {
+    pub(crate) fn failed(&mut self, reason: Reason) {
+        if self.failures.len() >= FAILURES_KEPT {
+            self.failures.pop_front();
+        }
+        self.failures.push_back(Failure { at: SystemTime::now(), reason });
+    }
+}
+
+/// What control mail knows of its actor.
+#[derive(Debug, Default)]
+pub(crate) struct InspectedState {
+    pub(crate) suspended: bool,
+    pub(crate) restarts: u64,
+    pub(crate) failures: Vec<Failure>,
+}
+
+/// The order to say what there is to say of oneself.
+pub(crate) struct SummaryRequest {
+    number: u64,
+    sender: oneshot::Sender<(Instant, Option<String>)>,
+}
+
+impl SummaryRequest {
+    /// Says it. A summary only looks, so one that panics is not said and nothing more.
+    pub(crate) fn answer(self, summary: impl FnOnce() -> String) {
+        let begun = Instant::now();
+        let answer = catch_unwind(AssertUnwindSafe(summary)).ok().map(shortened);
+        // Whoever asked may have gone.
+        let _ = self.sender.send((begun, answer));
+    }
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > SUMMARY_BYTES_MAX {
+        text.truncate(text.floor_char_boundary(SUMMARY_BYTES_MAX));
+    }
+    text
+}
+
+/// Takes the order back when nobody waits for it any more, so that none pile up before an actor that
+/// is stuck.
+struct PendingSummary<'a> {
+    actor: &'a dyn AnyActor,
+    number: u64,
+    receiver: Option<oneshot::Receiver<(Instant, Option<String>)>>,
+}
+
+impl Drop for PendingSummary<'_> {
+    fn drop(&mut self) {
+        // First, so that nobody is woken under the lock.
+        self.receiver = None;
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Summary(one) if one.number == self.number);
+        self.actor.control().forget(is_it);
+    }
+}
+
+impl Handle {
+    /// Looks at the actor, and asks it to sum itself up, for which it has the time `within`. Inside
+    /// a handler of the actor itself it has not the time, however long that is.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// # use wigwag_actor as wigwag;
+    /// async fn report(actor: &wigwag::Handle) -> String {
+    ///     let seen = actor.inspect(Duration::from_millis(100)).await;
+    ///     format!("{} {:?}, {} wait: {:?}", seen.actor, seen.activity, seen.waiting, seen.summary)
+    /// }
+    /// ```
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, nothing is left behind.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn inspect(&self, within: Duration) -> Inspection {
+        let actor_cell = &**self.actor_cell();
+        // Before it is asked: that wakes it.
+        let state = actor_cell.control().inspected();
+        let activity = match self.reason() {
+            Some(reason) => Activity::Ended(reason),
+            None if state.suspended => Activity::Suspended,
+            None if actor_cell.is_idle() => Activity::Idle,
+            None => Activity::Busy,
+        };
+        let (waiting, stashed) = (actor_cell.waiting(), actor_cell.stashed());
+        let (dropped, waiting_for) = (actor_cell.dropped(), actor_cell.waiting_for());
+        let pending = Instant::now();
+        let answer = summary(actor_cell, within).await;
+        Inspection {
+            number: actor_cell.number(),
+            actor: actor_cell.target().clone(),
+            activity,
+            waiting,
+            waiting_for,
+            stashed,
+            dropped,
+            restarts: state.restarts,
+            failures: state.failures,
+            answered_in: answer.as_ref().map(|(begun, _)| begun.duration_since(pending)),
+            summary: answer.and_then(|(_, answer)| answer),
+        }
+    }
+}
+
+async fn summary(actor: &dyn AnyActor, within: Duration) -> Option<(Instant, Option<String>)> {
+    let (sender, receiver) = oneshot::channel();
+    let number = fresh_number();
+    let mut pending = PendingSummary { actor, number, receiver: Some(receiver) };
+    if !actor.order(ControlMessage::Summary(SummaryRequest { number, sender })) {
+        return None;
+    }
+    let receiver = pending.receiver.as_mut()?;
+    timeout(within, receiver).await.ok()?.ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mailbox::Mailbox;
+    use crate::options::WhenFull;
+    use crate::reference::interface::Interface;
+    use crate::supervise::supervisor::Supervisor;
+
+    type OfSupervisor = Mailbox<<Supervisor as Interface>::Message>;
+
+    #[tokio::test(start_paused = true)]
+    async fn an_actor_that_never_looks_finds_no_order_of_those_who_have_gone() {
+        let mailbox = Arc::new(OfSupervisor::new(Supervisor::SCHEMA, 1, WhenFull::Wait));
+        let handle = Handle::new(mailbox.clone());
+        for _ in 0..10 {
+            assert_eq!(handle.inspect(Duration::from_secs(1)).await.summary, None);
+        }
+        assert!(mailbox.control().take().is_none());
+    }
+
+    #[test]
+    fn the_last_failures_are_kept_and_no_more() {
+        let mut history = History::default();
+        for at in 0..2 * FAILURES_KEPT {
+            history.failed(Reason::failed(at));
+        }
+        assert_eq!(history.failures.len(), FAILURES_KEPT);
+        let first = history.failures.front().map(|failure| failure.reason.clone());
+        assert_eq!(first, Some(Reason::failed(FAILURES_KEPT)));
+    }
+
+    #[test]
+    fn a_long_summary_is_cut_between_two_letters() {
+        let long = "é".repeat(SUMMARY_BYTES_MAX);
+        assert_eq!(shortened(format!("x{long}")).len(), SUMMARY_BYTES_MAX - 1);
+        assert_eq!(shortened("short".into()), "short");
+    }
+}

@@ -1,0 +1,7 @@
+//! The life of an actor, whatever its type: control mail, watchers, handles and inspection.
+
+pub(crate) mod control;
+pub mod handle;
+pub mod inspect;
+pub mod monitor;
+pub(crate) mod current;

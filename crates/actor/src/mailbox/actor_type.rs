@@ -1,0 +1,56 @@
+//! What is known of actors' types, each of them once: a million actors of one type share it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::schema::Schema;
+
+/// What all actors of one type have in common.
+pub(crate) struct ActorType {
+    pub(crate) schema: &'static Schema,
+    /// The type's name, for errors.
+    pub(crate) target: Arc<str>,
+}
+
+/// By the place of the schema; as many as the program has types of actors.
+static ACTOR_TYPES: Mutex<BTreeMap<usize, Arc<ActorType>>> = Mutex::new(BTreeMap::new());
+
+thread_local! {
+    /// The one that was asked for last.
+    static RECENT: RefCell<Option<Arc<ActorType>>> = const { RefCell::new(None) };
+}
+
+/// What is known of the type with this schema. No lock for the one that this thread asked for last.
+pub(crate) fn shared(schema: &'static Schema) -> Arc<ActorType> {
+    let recent = RECENT.with(|recent| recent.borrow().clone());
+    if let Some(actor_type) = recent
+        && std::ptr::eq(actor_type.schema, schema)
+    {
+        return actor_type;
+    }
+    let place = std::ptr::from_ref(schema).addr();
+    // Whole between two statements, so a panic elsewhere has broken nothing.
+    let mut known = ACTOR_TYPES.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || Arc::new(ActorType { schema, target: schema.name.into() });
+    let actor_type = known.entry(place).or_insert_with(new).clone();
+    RECENT.set(Some(actor_type.clone()));
+    actor_type
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static ONE: Schema = Schema::new("one", &[]);
+    static OTHER: Schema = Schema::new("other", &[]);
+
+    #[test]
+    fn what_is_known_of_a_type_is_shared_between_threads() {
+        let here = shared(&ONE);
+        assert_eq!(&*shared(&OTHER).target, "other");
+        assert!(Arc::ptr_eq(&here, &shared(&ONE)));
+        let there = std::thread::spawn(|| shared(&ONE)).join().unwrap();
+        assert!(Arc::ptr_eq(&here, &there));
+    }
+}

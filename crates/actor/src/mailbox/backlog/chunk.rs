@@ -1,0 +1,71 @@
+//! Calls that are moved together: of local senders as messages, of a session as they came.
+
+use wigwag_wire::call::Calls;
+
+use crate::limits::SPARE_BYTES_MAX;
+use crate::mailbox::mail_batch::MailBatch;
+
+/// Calls of a session as they came.
+#[derive(Default)]
+pub(crate) struct Frames {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) calls: usize,
+    /// Credit that the calls have used.
+    pub(crate) units: u64,
+    /// Calls at the front that were handled before the rest came back.
+    pub(crate) skip: usize,
+}
+
+impl Frames {
+    pub(crate) fn add(&mut self, bytes: &[u8], calls: usize, units: u64) {
+        self.bytes.extend_from_slice(bytes);
+        self.calls += calls;
+        self.units += units;
+    }
+
+    /// Those that were not handled yet.
+    pub(crate) fn left(&self) -> Calls<'_> {
+        let mut calls = Calls::new(&self.bytes);
+        calls.by_ref().take(self.skip).for_each(drop);
+        calls
+    }
+}
+
+/// Up to [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls of one sender group, in order; of a
+/// session [`LANE_CALLS_MAX`](crate::limits::LANE_CALLS_MAX).
+pub(crate) enum Chunk<M> {
+    Mails(MailBatch<M>),
+    Frames(Frames),
+}
+
+impl<M> Chunk<M> {
+    pub(crate) fn calls(&self) -> usize {
+        match self {
+            Chunk::Mails(mails) => mails.len(),
+            Chunk::Frames(frames) => frames.calls - frames.skip,
+        }
+    }
+
+    /// Credit that the calls have used; none for local ones.
+    pub(crate) fn units(&self) -> u64 {
+        match self {
+            Chunk::Mails(_) => 0,
+            Chunk::Frames(frames) => frames.units,
+        }
+    }
+
+    /// Empties it; false when it holds so much memory that it should not be kept.
+    pub(crate) fn clear(&mut self) -> bool {
+        match self {
+            Chunk::Mails(mails) => {
+                mails.clear();
+                true
+            }
+            Chunk::Frames(frames) => {
+                frames.bytes.clear();
+                (frames.calls, frames.units, frames.skip) = (0, 0, 0);
+                frames.bytes.capacity() <= SPARE_BYTES_MAX
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The chunks of one queue, in one buffer: those with calls, and behind them empty ones.
+//!
+//! A million actors may sleep after a call or two, so the buffer begins with room for one chunk: the
+//! one that was emptied comes back to the place that it was taken from.
+
+use std::collections::VecDeque;
+
+use crate::limits::SPARE_CHUNKS_MAX;
+use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::backlog::since::Since;
+use crate::mailbox::mail_batch::MailBatch;
+
+/// Chunks with calls, the oldest first, and behind them those that will be filled again.
+pub(crate) struct Chunks<M> {
+    /// Each with the moment when its first call came.
+    all: VecDeque<(Since, Chunk<M>)>,
+    filled: usize,
+}
+
+impl<M> Chunks<M> {
+    pub(crate) fn new() -> Chunks<M> {
+        Chunks { all: VecDeque::new(), filled: 0 }
+    }
+
+    /// True when no chunk has calls.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    /// The oldest chunk with calls.
+    pub(crate) fn first(&mut self) -> Option<&mut Chunk<M>> {
+        self.all.front_mut().filter(|_| self.filled > 0).map(|(_, chunk)| chunk)
+    }
+
+    /// Since when the oldest one waits.
+    pub(crate) fn since(&self) -> Option<Since> {
+        self.all.front().filter(|_| self.filled > 0).map(|(since, _)| *since)
+    }
+
+    /// The newest chunk with calls.
+    #[inline]
+    pub(crate) fn last(&mut self) -> Option<&mut Chunk<M>> {
+        // Without any this is no place of the buffer.
+        self.all.get_mut(self.filled.wrapping_sub(1)).map(|(_, chunk)| chunk)
+    }
+
+    /// Puts one behind those with calls. The empty chunk that lay there goes to the end.
+    pub(crate) fn push_last(&mut self, chunk: Chunk<M>) {
+        self.make_room();
+        self.all.push_back((Since::now(), chunk));
+        let end = self.all.len() - 1;
+        self.all.swap(self.filled, end);
+        self.filled += 1;
+    }
+
+    /// Puts one before all others, which waits since then.
+    pub(crate) fn push_first(&mut self, chunk: Chunk<M>, since: Since) {
+        self.make_room();
+        self.all.push_front((since, chunk));
+        self.filled += 1;
+    }
+
+    /// Takes the oldest one with calls.
+    pub(crate) fn pop_first(&mut self) -> Option<Chunk<M>> {
+        self.filled = self.filled.checked_sub(1)?;
+        self.all.pop_front().map(|(_, chunk)| chunk)
+    }
+
+    /// Keeps an empty one; gives it back when there are enough.
+    pub(crate) fn keep(&mut self, chunk: Chunk<M>) -> Option<Chunk<M>> {
+        if self.all.len() - self.filled >= SPARE_CHUNKS_MAX {
+            return Some(chunk);
+        }
+        self.make_room();
+        self.all.push_back((Since::NEVER, chunk));
+        None
+    }
+
+    /// An empty one for local calls.
+    pub(crate) fn empty_mails(&mut self) -> MailBatch<M> {
+        let spare = if self.all.len() > self.filled { self.all.pop_back() } else { None };
+        match spare {
+            Some((_, Chunk::Mails(mails))) => mails,
+            _ => MailBatch::of_one(),
+        }
+    }
+
+    /// All empty ones.
+    pub(crate) fn take_empty(&mut self, into: &mut Vec<Chunk<M>>) {
+        into.extend(self.all.drain(self.filled..).map(|(_, chunk)| chunk));
+    }
+
+    /// All that there are, those with calls first, and the memory that they lay in.
+    pub(crate) fn take_all(&mut self) -> impl Iterator<Item = Chunk<M>> + use<M> {
+        self.filled = 0;
+        std::mem::take(&mut self.all).into_iter().map(|(_, chunk)| chunk)
+    }
+
+    fn make_room(&mut self) {
+        if self.all.capacity() == 0 {
+            self.all.reserve_exact(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunk(numbers: &[u8]) -> Chunk<u8> {
+        Chunk::Mails(numbers.iter().map(|number| (*number, None)).collect())
+    }
+
+    fn numbers(chunk: Option<Chunk<u8>>) -> Vec<u8> {
+        match chunk {
+            Some(Chunk::Mails(mut mails)) => mails.drain().map(|(number, _)| number).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[test]
+    fn calls_keep_their_order_whatever_empty_chunks_lie_behind_them() {
+        let mut chunks = Chunks::new();
+        for _ in 0..3 {
+            assert!(chunks.keep(chunk(&[])).is_none());
+        }
+        assert!(chunks.is_empty() && chunks.first().is_none() && chunks.last().is_none());
+        chunks.push_last(chunk(&[2]));
+        chunks.push_last(chunk(&[3]));
+        chunks.push_first(chunk(&[1]), Since::now());
+        assert_eq!(chunks.last().map(|last| last.calls()), Some(1));
+        assert!(chunks.empty_mails().is_empty());
+        for expected in 1..=3 {
+            assert_eq!(numbers(chunks.pop_first()), [expected]);
+        }
+        assert!(chunks.pop_first().is_none());
+        let mut empty = Vec::new();
+        chunks.take_empty(&mut empty);
+        assert_eq!(empty.len(), 2);
+    }
+
+    #[test]
+    fn one_chunk_that_comes_and_goes_needs_one_place() {
+        let mut chunks = Chunks::new();
+        for _ in 0..10 {
+            chunks.push_last(chunk(&[1]));
+            assert_eq!(numbers(chunks.pop_first()), [1]);
+            assert!(chunks.keep(chunk(&[])).is_none());
+            assert!(chunks.empty_mails().is_empty());
+        }
+        assert_eq!(chunks.all.capacity(), 1);
+    }
+
+    #[test]
+    fn no_more_empty_chunks_are_kept_than_the_limit_says() {
+        let mut chunks = Chunks::new();
+        for _ in 0..SPARE_CHUNKS_MAX {
+            assert!(chunks.keep(chunk(&[])).is_none());
+        }
+        assert!(chunks.keep(chunk(&[])).is_some());
+    }
+}

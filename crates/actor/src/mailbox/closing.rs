@@ -1,0 +1,130 @@
+//! How a mailbox ends: what is let in no more, what is handled still, and who hears of the rest.
+
+use std::task::Waker;
+
+use wigwag_wire::call::Calls;
+
+use super::Mailbox;
+use crate::error::CallErrorKind;
+use crate::letters::{Loss, Origin};
+use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::mail_batch::MailDrain;
+use crate::mailbox::ready_queues::{Provenance, ReadyQueues, Source};
+use crate::reply::Reply;
+
+impl<M> Mailbox<M> {
+    /// Lets nothing in any more; what is in is handled still.
+    pub(crate) fn seal(&self)
+    where
+        M: Send + 'static,
+    {
+        let mut state = self.lock();
+        state.sealed = true;
+        let timers = state.ready.timers();
+        drop(state);
+        if let Some(timers) = timers {
+            timers.close();
+        }
+        self.seal_queues();
+    }
+
+    fn seal_queues(&self) {
+        let mut state = self.lock();
+        let senders = state.local.seal();
+        let (lanes, urgent) = (state.ready.lanes(), state.ready.urgent().cloned());
+        drop(state);
+        senders.into_iter().for_each(Waker::wake);
+        let lanes = lanes.iter().map(|lane| &lane.queue);
+        lanes.chain(urgent.as_deref()).for_each(Queue::seal);
+    }
+
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.lock().sealed
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.lock().local.is_closed()
+    }
+
+    /// The end is near: nothing is let in any more, whatever becomes of what is in.
+    pub(super) fn shut(&self) {
+        self.lock().closed = true;
+        self.seal_queues();
+    }
+
+    /// A call has ended its actor. Whoever hears that finds the mailbox shut, unless another actor goes
+    /// on with it.
+    pub(crate) fn failed(&self) {
+        if !self.lock().succeeded {
+            self.shut();
+        }
+    }
+
+    /// The actor is one of several, each of which goes on with the mail of the one before.
+    pub(crate) fn set_succeeded(&self) {
+        self.lock().succeeded = true;
+    }
+
+    /// The actor is gone: whoever waits for it hears so. It was shut before.
+    pub(super) fn close(&self)
+    where
+        M: Send + 'static,
+    {
+        let timers = self.lock().ready.timers();
+        // Before its queues are: none is listed any more when it has closed.
+        if let Some(timers) = timers {
+            timers.close();
+        }
+        let mut state = self.lock();
+        let lanes = state.ready.lanes();
+        // Not before: the list alone keeps a lane that its session has let go of with mail in it.
+        let ready = std::mem::replace(&mut state.ready, ReadyQueues::LocalOnly(false));
+        drop(state);
+        if let Some(urgent) = ready.urgent() {
+            let provenance = Provenance { owner: None, origin: Some(self.origin()) };
+            urgent.close().into_iter().for_each(|chunk| refuse(chunk, provenance));
+        }
+        ready.due().for_each(|queue| queue.close().into_iter().for_each(drop));
+        drop(ready);
+        for lane in lanes {
+            for chunk in lane.queue.close() {
+                refuse(chunk, Provenance { owner: Some(&lane.owner), origin: Some(self.origin()) });
+            }
+            lane.owner.stopped();
+        }
+        let (left, senders) = self.lock().local.close();
+        senders.into_iter().for_each(Waker::wake);
+        left.into_iter().for_each(|chunk| refuse(chunk, self.provenance(&Source::Local)));
+    }
+}
+
+/// Tells everybody who waits for an answer to one of the calls that the actor has stopped; the others
+/// are lost.
+pub(crate) fn refuse<M>(chunk: Chunk<M>, provenance: Provenance<'_, M>) {
+    match chunk {
+        Chunk::Mails(mut mails) => refuse_askers(&mut mails.drain(), provenance.origin),
+        Chunk::Frames(frames) => refuse_calls(frames.left(), provenance),
+    }
+}
+
+pub(crate) fn refuse_askers<M>(mails: &mut MailDrain<'_, M>, origin: Option<Origin<M>>) {
+    if mails.left() == 0 {
+        return;
+    }
+    let lost = |message: &M| origin.iter().for_each(|origin| origin.lost(Loss::Ended, message));
+    let askers = mails.split(lost);
+    askers.into_iter().for_each(|asker| asker.fail(CallErrorKind::ActorStopped, None));
+}
+
+pub(crate) fn refuse_calls<M>(calls: Calls<'_>, provenance: Provenance<'_, M>) {
+    for call in calls {
+        match (call.asker, &provenance.origin) {
+            (None, Some(origin)) => origin.lost_method(Loss::Ended, call.method),
+            (asker, _) => {
+                let mut reply = Reply::new(asker.into(), provenance.owner);
+                reply.fail(CallErrorKind::ActorStopped, "");
+            }
+        }
+    }
+}

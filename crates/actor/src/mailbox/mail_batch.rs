@@ -1,0 +1,160 @@
+//! Calls of local senders, as they wait.
+//!
+//! Messages lie densely, and beside them the places of those who wait for an answer, if any do. So
+//! a chunk of tells, which goes from one core's cache to another's, is no larger than the messages.
+
+use std::iter::Peekable;
+use std::sync::Arc;
+use std::vec::Drain;
+
+use crate::reply::{Asker, LocalReply};
+
+/// Calls in order.
+pub(crate) struct MailBatch<M> {
+    messages: Vec<M>,
+    /// With the place of the message, counted up.
+    askers: Vec<(usize, Arc<dyn LocalReply>)>,
+}
+
+impl<M> Default for MailBatch<M> {
+    fn default() -> MailBatch<M> {
+        MailBatch { messages: Vec::new(), askers: Vec::new() }
+    }
+}
+
+impl<M> MailBatch<M> {
+    /// With room for one call, and for its asker, so that one who comes after many tells finds it
+    /// there. No more: many actors are asked one question at a time.
+    pub(crate) fn of_one() -> MailBatch<M> {
+        MailBatch { messages: Vec::with_capacity(1), askers: Vec::with_capacity(1) }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, message: M, asker: Asker) {
+        if let Some(asker) = asker {
+            self.askers.push((self.messages.len(), asker));
+        }
+        self.messages.push(message);
+    }
+
+    /// Takes the first one out.
+    pub(crate) fn pop_first(&mut self) -> Option<(M, Asker)> {
+        if self.messages.is_empty() {
+            return None;
+        }
+        let message = self.messages.remove(0);
+        let asked = self.askers.first().is_some_and(|(at, _)| *at == 0);
+        let asker = asked.then(|| self.askers.remove(0).1);
+        self.askers.iter_mut().for_each(|(at, _)| *at -= 1);
+        Some((message, asker))
+    }
+
+    /// Takes all of `other` in behind its own.
+    pub(crate) fn append(&mut self, other: &mut MailBatch<M>) {
+        let before = self.messages.len();
+        self.messages.append(&mut other.messages);
+        self.askers.extend(other.askers.drain(..).map(|(at, asker)| (before + at, asker)));
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.messages.clear();
+        self.askers.clear();
+    }
+
+    /// Takes them out one by one; those that are not taken are dropped with the iterator.
+    pub(crate) fn drain(&mut self) -> MailDrain<'_, M> {
+        MailDrain {
+            messages: self.messages.drain(..),
+            askers: self.askers.drain(..).peekable(),
+            at: 0,
+        }
+    }
+}
+
+impl<M> FromIterator<(M, Asker)> for MailBatch<M> {
+    fn from_iter<T: IntoIterator<Item = (M, Asker)>>(calls: T) -> MailBatch<M> {
+        let mut mails = MailBatch::default();
+        calls.into_iter().for_each(|(message, asker)| mails.push(message, asker));
+        mails
+    }
+}
+
+/// Calls that are taken out.
+pub(crate) struct MailDrain<'a, M> {
+    messages: Drain<'a, M>,
+    askers: Peekable<Drain<'a, (usize, Arc<dyn LocalReply>)>>,
+    /// The place of the next message.
+    at: usize,
+}
+
+impl<M> MailDrain<'_, M> {
+    /// How many are left.
+    pub(crate) fn left(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Those that are left and that nobody waits for an answer to go to `lost`; gives who waits for
+    /// the others.
+    pub(crate) fn split(&mut self, mut lost: impl FnMut(&M)) -> Vec<Arc<dyn LocalReply>> {
+        let askers: Vec<_> = self.askers.by_ref().collect();
+        let mut asked = askers.iter().map(|(at, _)| *at).peekable();
+        for (at, message) in self.messages.as_slice().iter().enumerate() {
+            if asked.next_if_eq(&(self.at + at)).is_none() {
+                lost(message);
+            }
+        }
+        askers.into_iter().map(|(_, asker)| asker).collect()
+    }
+}
+
+impl<M> Iterator for MailDrain<'_, M> {
+    type Item = (M, Asker);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(M, Asker)> {
+        let message = self.messages.next()?;
+        let at = self.at;
+        self.at += 1;
+        let asker = self.askers.next_if(|(asked, _)| *asked == at);
+        Some((message, asker.map(|(_, asker)| asker)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reply::one_shot::OneShot;
+
+    fn asker() -> Asker {
+        Some(Arc::new(OneShot::<u8>::new()))
+    }
+
+    #[test]
+    fn an_asker_stays_with_its_message_however_they_come_together() {
+        let (mut one, mut other) = (MailBatch::default(), MailBatch::default());
+        for number in 0..5 {
+            one.push(number, if number % 2 == 0 { asker() } else { None });
+            other.push(10 + number, if number == 3 { asker() } else { None });
+        }
+        one.append(&mut other);
+        assert!(other.is_empty());
+        let mut taking = one.drain();
+        let asked: Vec<i32> =
+            taking.by_ref().take(7).filter_map(|(message, asker)| asker.map(|_| message)).collect();
+        assert_eq!((asked, taking.left()), (vec![0, 2, 4], 3));
+        // The eighth, which is asked, and two that are not.
+        let mut told = Vec::new();
+        assert_eq!(taking.split(|message| told.push(*message)).len(), 1);
+        assert_eq!(told, [12, 14]);
+        drop(taking);
+        assert_eq!(one.len(), 0);
+    }
+}

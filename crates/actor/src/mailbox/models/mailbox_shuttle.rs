@@ -1,0 +1,308 @@
+//! Long histories of a mailbox, by chance: many senders of every kind, an actor that breaks off what it
+//! has begun, and an end in the middle. What loom tries in every order (`mailbox_loom`) is shorter.
+//!
+//! A schedule that fails is printed, and `shuttle::replay` plays it again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+
+use shuttle::rand::{Rng, thread_rng};
+use shuttle::sync::{Condvar, Mutex};
+use shuttle::thread::{self, JoinHandle};
+use wigwag_wire::{Buffer, DecodeError, Reader};
+
+use crate::error::CallErrorKind;
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::backlog::parked::Ticket;
+use crate::mailbox::mail_batch::MailBatch;
+use crate::mailbox::{Mailbox, NextMail, TakenCalls};
+use crate::message::Message;
+use crate::options::WhenFull;
+use crate::reason::Reason;
+use crate::reply::{Asker, LocalReply};
+use crate::schema::Schema;
+
+/// Histories of each kind.
+const HISTORIES: usize = 6_000;
+/// Of them so many with few changes of the thread, at moments by chance: what is found by one that
+/// stops for long at the wrong place.
+const HISTORIES_WITH_FEW_CHANGES: usize = 3_000;
+const CHANGES: usize = 4;
+
+/// At most, and less than a sender has to send.
+const ROOM_MAX: usize = 3;
+const SENDERS: usize = 4;
+const EACH: usize = 10;
+
+static SCHEMA: Schema = Schema::new("Model", &[]);
+
+/// What becomes of all letters of a history.
+#[derive(Default)]
+struct Tally {
+    dropped: AtomicUsize,
+    handled: AtomicUsize,
+    refused: AtomicUsize,
+}
+
+impl Tally {
+    fn count(of: &AtomicUsize) {
+        of.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+struct Letter {
+    sender: usize,
+    number: usize,
+    tally: Arc<Tally>,
+}
+
+impl Drop for Letter {
+    fn drop(&mut self) {
+        Tally::count(&self.tally.dropped);
+    }
+}
+
+impl Message for Letter {
+    fn method(&self) -> u32 {
+        0
+    }
+
+    fn encode_arguments(&self, _: &mut Buffer) {}
+
+    fn decode(_: u32, _: &mut Reader<'_>) -> Result<Option<Letter>, DecodeError> {
+        Ok(None)
+    }
+}
+
+/// Somebody waits for the answer to a letter, and hears that there will be none.
+struct Awaits(Arc<Tally>);
+
+impl LocalReply for Awaits {
+    fn is_awaited(&self) -> bool {
+        true
+    }
+
+    fn fail(&self, _: CallErrorKind, _: Option<&str>) {
+        Tally::count(&self.0.refused);
+    }
+}
+
+#[derive(Default)]
+struct Bell {
+    rings: Mutex<bool>,
+    rang: Condvar,
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Bell>) {
+        *self.rings.lock().unwrap() = true;
+        self.rang.notify_one();
+    }
+}
+
+/// Sleeps until there is something. Shuttle fails a history in which everybody sleeps.
+fn wait<T>(mut poll: impl FnMut(&mut Context<'_>) -> Poll<T>) -> T {
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(bell.clone());
+    loop {
+        if let Poll::Ready(ready) = poll(&mut Context::from_waker(&waker)) {
+            return ready;
+        }
+        let mut rings = bell.rings.lock().unwrap();
+        while !std::mem::take(&mut *rings) {
+            rings = bell.rang.wait(rings).unwrap();
+        }
+    }
+}
+
+/// One who sends [`EACH`] letters.
+struct Sender {
+    mailbox: Arc<Mailbox<Letter>>,
+    number: usize,
+    tally: Arc<Tally>,
+}
+
+impl Sender {
+    fn letter(&self, number: usize) -> Letter {
+        Letter { sender: self.number, number, tally: self.tally.clone() }
+    }
+
+    fn asker(&self) -> Asker {
+        Some(Arc::new(Awaits(self.tally.clone())))
+    }
+
+    /// One after the other, waiting for room; sometimes he gives up his place and comes again.
+    fn one_by_one(&self, is_urgent: bool, asks: bool) {
+        for number in 0..EACH {
+            let (mut letter, mut ticket) = (Some(self.letter(number)), Ticket::default());
+            let is_in = wait(|context| {
+                if ticket.is_parked() && thread_rng().gen_bool(0.2) {
+                    self.leave(&mut ticket, is_urgent);
+                }
+                let waker = Some(context.waker());
+                let asker = if asks { self.asker() } else { None };
+                let pushed = match is_urgent {
+                    true => self.mailbox.push_urgent(&mut letter, asker, &mut ticket, waker),
+                    false => self.mailbox.push(&mut letter, asker, &mut ticket, waker),
+                };
+                match pushed {
+                    Pushed::In { .. } => Poll::Ready(true),
+                    Pushed::Refused | Pushed::Closed => Poll::Ready(false),
+                    Pushed::Full => Poll::Pending,
+                }
+            });
+            if !is_in {
+                Tally::count(&self.tally.refused);
+            }
+        }
+    }
+
+    fn leave(&self, ticket: &mut Ticket, is_urgent: bool) {
+        match is_urgent {
+            true => self.mailbox.leave_urgent(ticket),
+            false => self.mailbox.leave(ticket),
+        }
+    }
+
+    /// In turns, which lease places and move what they have in at once. Every letter is awaited, so
+    /// that whoever loses one says so.
+    fn in_turns(&self) {
+        let (mut mails, mut number) = (MailBatch::default(), 0);
+        while number < EACH {
+            let leased = self.mailbox.publish(&mut mails, 0, EACH - number);
+            if leased == 0 && self.mailbox.is_closed() {
+                break;
+            }
+            let used = thread_rng().gen_range(0..=leased);
+            for _ in 0..used {
+                mails.push(self.letter(number), self.asker());
+                number += 1;
+            }
+            self.mailbox.publish(&mut mails, leased - used, 0);
+            thread::yield_now();
+        }
+        self.tally.refused.fetch_add(EACH - number, Ordering::SeqCst);
+        (number..EACH).for_each(|number| drop(self.letter(number)));
+    }
+}
+
+fn mailbox() -> Arc<Mailbox<Letter>> {
+    Arc::new(Mailbox::new(&SCHEMA, thread_rng().gen_range(1..=ROOM_MAX), WhenFull::Wait))
+}
+
+fn senders(mailbox: &Arc<Mailbox<Letter>>, tally: &Arc<Tally>) -> Vec<JoinHandle<()>> {
+    let start = |number| {
+        mailbox.refer();
+        let sender = Sender { mailbox: mailbox.clone(), number, tally: tally.clone() };
+        thread::spawn(move || {
+            match number {
+                0 => sender.in_turns(),
+                // Two of one kind, and an urgent one.
+                _ => sender.one_by_one(number == SENDERS - 1, true),
+            }
+            sender.mailbox.release();
+        })
+    };
+    (0..SENDERS).map(start).collect()
+}
+
+/// What the actor has handled, in order.
+struct Reads<'a> {
+    mailbox: &'a Mailbox<Letter>,
+    heard: [Vec<usize>; SENDERS],
+}
+
+impl Reads<'_> {
+    fn one(&mut self, letter: Letter) {
+        self.heard[letter.sender].push(letter.number);
+        Tally::count(&letter.tally.handled);
+    }
+
+    /// Handles some of a chunk and puts the rest back, as one who is broken off.
+    fn some(&mut self, (chunk, source): TakenCalls<Letter>) {
+        let Chunk::Mails(mut mails) = chunk else { panic!("mails of local senders") };
+        let end = thread_rng().gen_range(0..=mails.len());
+        for _ in 0..end {
+            let Some((letter, _)) = mails.pop_first() else { break };
+            self.one(letter);
+        }
+        match mails.is_empty() {
+            true => self.mailbox.give_back(Chunk::Mails(mails), &source),
+            false => self.mailbox.put_back(Chunk::Mails(mails), &source),
+        }
+    }
+
+    /// Until nobody can send any more, or the actor has ended.
+    fn run(&mut self) {
+        wait(|context| {
+            loop {
+                match self.mailbox.poll_next(context, false) {
+                    Poll::Ready(NextMail::Call { message, only, .. }) => {
+                        self.one(message);
+                        if only {
+                            self.mailbox.rests();
+                            return Poll::Pending;
+                        }
+                    }
+                    Poll::Ready(NextMail::Calls(taken)) => self.some(taken),
+                    Poll::Ready(NextMail::Over) => return Poll::Ready(()),
+                    Poll::Ready(NextMail::Orders) if self.mailbox.control().ended().is_some() => {
+                        return Poll::Ready(());
+                    }
+                    Poll::Ready(NextMail::Orders) => {
+                        while let Some(order) = self.mailbox.control().take() {
+                            assert!(matches!(order, ControlMessage::Urgent));
+                        }
+                    }
+                    Poll::Pending => return Poll::Pending,
+                }
+            }
+        });
+    }
+}
+
+fn histories(body: fn()) {
+    shuttle::check_random(body, HISTORIES);
+    shuttle::check_pct(body, HISTORIES_WITH_FEW_CHANGES, CHANGES);
+}
+
+#[test]
+fn shuttle_every_sender_is_heard_in_order_and_once() {
+    histories(|| {
+        let (mailbox, tally) = (mailbox(), Arc::default());
+        let senders = senders(&mailbox, &tally);
+        let mut reads = Reads { mailbox: &mailbox, heard: Default::default() };
+        reads.run();
+        let all: Vec<usize> = (0..EACH).collect();
+        assert!(reads.heard.iter().all(|heard| *heard == all), "{:?}", reads.heard);
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        assert_eq!(tally.dropped.load(Ordering::SeqCst), SENDERS * EACH);
+        assert_eq!(tally.refused.load(Ordering::SeqCst), 0);
+    });
+}
+
+/// Each letter is handled, or refused, or its asker hears that it will not be: one of them, once.
+#[test]
+fn shuttle_what_is_sent_while_the_actor_ends_is_handled_or_refused() {
+    histories(|| {
+        let (mailbox, tally) = (mailbox(), Arc::default());
+        let senders = senders(&mailbox, &tally);
+        let killer = {
+            let mailbox = mailbox.clone();
+            thread::spawn(move || mailbox.end(Reason::Killed))
+        };
+        let mut reads = Reads { mailbox: &mailbox, heard: Default::default() };
+        reads.run();
+        killer.join().unwrap();
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
+        let [handled, refused, dropped] = [&tally.handled, &tally.refused, &tally.dropped]
+            .map(|count: &AtomicUsize| count.load(Ordering::SeqCst));
+        assert_eq!((handled + refused, dropped), (SENDERS * EACH, SENDERS * EACH), "{handled}");
+        let in_order = |heard: &Vec<usize>| heard.iter().copied().eq(0..heard.len());
+        assert!(reads.heard.iter().all(in_order), "{:?}", reads.heard);
+    });
+}

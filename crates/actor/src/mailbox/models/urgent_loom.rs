@@ -1,0 +1,147 @@
+//! Orders in which senders of urgent calls and the actor can meet.
+
+use std::task::Poll;
+
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
+use crate::limits::URGENT_CALLS_MAX;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::parked::Ticket;
+use crate::mailbox::models::mailbox_loom::{
+    Heard, Number, handle, holder, mailbox, model, push, wait,
+};
+use crate::mailbox::{Mailbox, NextMail};
+use crate::reason::Reason;
+use crate::reply::Asker;
+
+fn push_urgent(mailbox: &Mailbox<Number>, number: u8, asker: Asker) -> Pushed {
+    mailbox.push_urgent(&mut Some(Number(number)), asker, &mut Ticket::default(), None)
+}
+
+/// Sends an urgent call, waiting for room.
+fn send_urgent(mailbox: &Mailbox<Number>, number: u8) {
+    let (mut message, mut ticket) = (Some(Number(number)), Ticket::default());
+    wait(|context| {
+        match mailbox.push_urgent(&mut message, None, &mut ticket, Some(context.waker())) {
+            Pushed::In { .. } => Poll::Ready(()),
+            Pushed::Full => Poll::Pending,
+            Pushed::Refused | Pushed::Closed => panic!("nobody has closed it"),
+        }
+    });
+}
+
+/// Obeys; there are no orders but those that urgent calls give.
+fn obey(mailbox: &Mailbox<Number>) {
+    while let Some(order) = mailbox.control().take() {
+        assert!(matches!(order, ControlMessage::Urgent));
+    }
+}
+
+/// Takes what comes, as the worker does: a run is broken off when there are orders. Ends when nobody
+/// can send any more.
+fn run(mailbox: &Mailbox<Number>) -> Vec<u8> {
+    let mut heard = Vec::new();
+    loop {
+        match wait(|context| mailbox.poll_next(context, false)) {
+            NextMail::Call { message, .. } => heard.push(message.0),
+            NextMail::Calls((chunk, source)) if mailbox.control().is_marked() => {
+                mailbox.put_back(chunk, &source);
+            }
+            NextMail::Calls((chunk, source)) => heard.extend(handle(mailbox, chunk, &source)),
+            NextMail::Over => return heard,
+            NextMail::Orders => obey(mailbox),
+        }
+    }
+}
+
+/// The actor sleeps, is awake, or has a run at hand.
+#[test]
+fn loom_an_urgent_call_is_heard_once_among_others() {
+    model(|| {
+        let mailbox = mailbox(8, 2);
+        push(&mailbox, 1, None);
+        push(&mailbox, 2, None);
+        let ordinary = holder(&mailbox, |mailbox| drop(push(mailbox, 3, None)));
+        let urgent = holder(&mailbox, |mailbox| drop(push_urgent(mailbox, 9, None)));
+        let heard = run(&mailbox);
+        let ordinary_ones: Vec<u8> = heard.iter().copied().filter(|one| *one != 9).collect();
+        assert_eq!((heard.len(), &*ordinary_ones), (4, &[1, 2, 3][..]), "{heard:?}");
+        ordinary.join().unwrap();
+        urgent.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_a_sleeping_actor_hears_of_urgent_mail() {
+    model(|| {
+        let mailbox = mailbox(8, 1);
+        let urgent = holder(&mailbox, |mailbox| {
+            push_urgent(mailbox, 1, None);
+            push_urgent(mailbox, 2, None);
+        });
+        assert_eq!(run(&mailbox), [1, 2]);
+        urgent.join().unwrap();
+    });
+}
+
+/// When both wait the urgent one is next, whatever ordinary mail comes in the same moment.
+#[test]
+fn loom_of_two_that_wait_the_urgent_one_is_next() {
+    model(|| {
+        let mailbox = mailbox(8, 1);
+        push(&mailbox, 1, None);
+        push_urgent(&mailbox, 9, None);
+        let ordinary = holder(&mailbox, |mailbox| drop(push(mailbox, 2, None)));
+        assert_eq!(run(&mailbox), [9, 1, 2]);
+        ordinary.join().unwrap();
+    });
+}
+
+/// A run that is put back while an urgent call comes: the next one is either of the run, taken before
+/// it came, or urgent; afterwards the run goes on where it was.
+#[test]
+fn loom_a_run_that_is_broken_off_is_behind_what_broke_it_off() {
+    model(|| {
+        let mailbox = mailbox(8, 1);
+        (0..3).for_each(|number| drop(push(&mailbox, number, None)));
+        assert!(matches!(wait(|context| mailbox.poll_next(context, false)), NextMail::Call { .. }));
+        let NextMail::Calls((chunk, source)) = wait(|context| mailbox.poll_next(context, false))
+        else {
+            panic!("there is a run");
+        };
+        let urgent = holder(&mailbox, |mailbox| drop(push_urgent(mailbox, 9, None)));
+        let marked = mailbox.control().is_marked();
+        mailbox.put_back(chunk, &source);
+        let heard = run(&mailbox);
+        assert!(heard == [9, 1, 2] || heard == [1, 2, 9] && !marked, "{heard:?}, marked: {marked}");
+        urgent.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_an_urgent_call_that_is_parked_gets_in() {
+    model(|| {
+        let mailbox = mailbox(8, 1);
+        (0..URGENT_CALLS_MAX).for_each(|_| drop(push_urgent(&mailbox, 1, None)));
+        assert!(matches!(push_urgent(&mailbox, 1, None), Pushed::Full));
+        let parked = holder(&mailbox, |mailbox| send_urgent(mailbox, 2));
+        let heard = run(&mailbox);
+        assert_eq!((heard.len(), heard.last()), (URGENT_CALLS_MAX + 1, Some(&2)));
+        parked.join().unwrap();
+    });
+}
+
+#[test]
+fn loom_an_urgent_asker_whose_actor_is_killed_hears_once() {
+    model(|| {
+        let mailbox = mailbox(8, 1);
+        let heard = Heard::new();
+        let asking = {
+            let (mailbox, asker) = (mailbox.clone(), heard.asker());
+            loom::thread::spawn(move || matches!(push_urgent(&mailbox, 1, asker), Pushed::Closed))
+        };
+        mailbox.clone().end(Reason::Killed);
+        let refused = asking.join().unwrap();
+        assert_eq!(heard.times(), u32::from(!refused), "refused at once: {refused}");
+    });
+}

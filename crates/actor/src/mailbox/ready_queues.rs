@@ -1,0 +1,258 @@
+//! Which queues of a mailbox have mail, and whose turn is next.
+//!
+//! Most actors never meet a session and have no timer: for them it is one word that says whether the
+//! local queue has mail. The list of queues is there from the first lane, timer or urgent call on.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Weak};
+
+use crate::letters::Origin;
+use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::precedence::Precedence;
+use crate::mailbox::stash::Stash;
+use crate::mailbox::timers::Timers;
+use crate::reply::owner::LaneOwner;
+
+/// The queue of one session.
+pub(crate) struct LaneQueue<M> {
+    pub(crate) queue: Queue<M>,
+    pub(crate) owner: Arc<dyn LaneOwner>,
+}
+
+/// A queue of a mailbox.
+pub(crate) enum Source<M> {
+    /// That of the local senders.
+    Local,
+    Lane(Arc<LaneQueue<M>>),
+    /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
+    /// be withdrawn, until then.
+    Timer(Arc<Queue<M>>),
+    /// That of urgent calls.
+    Urgent(Arc<Queue<M>>),
+}
+
+/// Whom calls of a queue concern beside their actor.
+pub(crate) struct Provenance<'a, M> {
+    /// The session that answers go to.
+    pub(crate) owner: Option<&'a Arc<dyn LaneOwner>>,
+    /// For those who hear of lost calls.
+    pub(crate) origin: Option<Origin<M>>,
+}
+
+impl<M> Clone for Provenance<'_, M> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<M> Copy for Provenance<'_, M> {}
+
+impl<M> Source<M> {
+    /// The session that it belongs to.
+    pub(crate) fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
+        match self {
+            Source::Local | Source::Timer(_) | Source::Urgent(_) => None,
+            Source::Lane(lane) => Some(&lane.owner),
+        }
+    }
+
+    /// The queue, if it has a lock of its own.
+    pub(crate) fn queue(&self) -> Option<&Queue<M>> {
+        match self {
+            Source::Local => None,
+            Source::Lane(lane) => Some(&lane.queue),
+            Source::Timer(queue) | Source::Urgent(queue) => Some(queue),
+        }
+    }
+
+    pub(crate) fn is_timer(&self) -> bool {
+        matches!(self, Source::Timer(_))
+    }
+
+    fn is_urgent(&self) -> bool {
+        matches!(self, Source::Urgent(_))
+    }
+}
+
+impl<M> Clone for Source<M> {
+    fn clone(&self) -> Source<M> {
+        match self {
+            Source::Local => Source::Local,
+            Source::Lane(lane) => Source::Lane(lane.clone()),
+            Source::Timer(queue) => Source::Timer(queue.clone()),
+            Source::Urgent(queue) => Source::Urgent(queue.clone()),
+        }
+    }
+}
+
+/// The queues with mail, in the order of their turns.
+pub(crate) enum ReadyQueues<M> {
+    /// There is the local queue alone; true when it has mail.
+    LocalOnly(bool),
+    Many(Box<ManyQueues<M>>),
+}
+
+/// From the first session, timer or urgent call on.
+pub(crate) struct ManyQueues<M> {
+    listed: VecDeque<Source<M>>,
+    /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
+    lanes: Vec<Weak<LaneQueue<M>>>,
+    timers: Option<Arc<Timers<M>>>,
+    urgent: Option<Arc<Queue<M>>>,
+    /// Calls that the actor has put aside.
+    stash: Stash<M>,
+    precedence: Precedence,
+}
+
+impl<M> ReadyQueues<M> {
+    /// Gives the queue the last turn.
+    pub(crate) fn push_last(&mut self, queue: Source<M>) {
+        match self {
+            ReadyQueues::LocalOnly(local) if matches!(queue, Source::Local) => *local = true,
+            _ if queue.is_urgent() => self.many().push_urgent(queue),
+            _ => self.many().listed.push_back(queue),
+        }
+    }
+
+    /// Gives the queue the next turn.
+    pub(crate) fn push_first(&mut self, queue: Source<M>) {
+        match self {
+            ReadyQueues::LocalOnly(local) if matches!(queue, Source::Local) => *local = true,
+            _ if queue.is_urgent() => self.many().push_urgent(queue),
+            _ => self.many().push_first(queue),
+        }
+    }
+
+    /// Whose turn it is.
+    pub(crate) fn pop(&mut self) -> Option<Source<M>> {
+        match self {
+            ReadyQueues::LocalOnly(local) => std::mem::take(local).then_some(Source::Local),
+            ReadyQueues::Many(many) => many.pop(),
+        }
+    }
+
+    /// True when a queue has mail.
+    pub(crate) fn has_mail(&self) -> bool {
+        match self {
+            ReadyQueues::LocalOnly(local) => *local,
+            ReadyQueues::Many(many) => !many.listed.is_empty(),
+        }
+    }
+
+    pub(crate) fn add(&mut self, lane: &Arc<LaneQueue<M>>) {
+        let many = self.many();
+        many.lanes.retain(|lane| lane.strong_count() > 0);
+        many.lanes.push(Arc::downgrade(lane));
+    }
+
+    pub(crate) fn lanes(&self) -> Vec<Arc<LaneQueue<M>>> {
+        match self {
+            ReadyQueues::LocalOnly(_) => Vec::new(),
+            ReadyQueues::Many(many) => many.lanes.iter().filter_map(Weak::upgrade).collect(),
+        }
+    }
+
+    pub(crate) fn timers(&self) -> Option<Arc<Timers<M>>> {
+        match self {
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => many.timers.clone(),
+        }
+    }
+
+    pub(crate) fn timers_or(&mut self, new: impl FnOnce() -> Arc<Timers<M>>) -> Arc<Timers<M>> {
+        self.many().timers.get_or_insert_with(new).clone()
+    }
+
+    /// The queue of urgent calls, if there ever was one.
+    pub(crate) fn urgent(&self) -> Option<&Arc<Queue<M>>> {
+        match self {
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => many.urgent.as_ref(),
+        }
+    }
+
+    pub(crate) fn urgent_or(&mut self, new: impl FnOnce() -> Queue<M>) -> Arc<Queue<M>> {
+        self.many().urgent.get_or_insert_with(|| Arc::new(new())).clone()
+    }
+
+    /// Calls that the actor has put aside, if it ever has.
+    pub(crate) fn stash(&self) -> Option<&Stash<M>> {
+        match self {
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => Some(&many.stash),
+        }
+    }
+
+    pub(crate) fn stash_mut(&mut self) -> &mut Stash<M> {
+        &mut self.many().stash
+    }
+
+    /// Takes out what was put aside.
+    pub(crate) fn take_stash(&mut self) -> Stash<M> {
+        match self {
+            ReadyQueues::LocalOnly(_) => Stash::new(),
+            ReadyQueues::Many(many) => std::mem::take(&mut many.stash),
+        }
+    }
+
+    /// True when the run at hand, if there is one, is broken off for urgent mail.
+    pub(crate) fn breaks_off(&self) -> bool {
+        match self {
+            ReadyQueues::LocalOnly(_) => true,
+            ReadyQueues::Many(many) => many.precedence.breaks_off(),
+        }
+    }
+
+    /// The timers whose call has its turn some time.
+    pub(crate) fn due(&self) -> impl Iterator<Item = &Queue<M>> {
+        let listed = match self {
+            ReadyQueues::LocalOnly(_) => None,
+            ReadyQueues::Many(many) => Some(many.listed.iter()),
+        };
+        listed.into_iter().flatten().filter_map(|source| match source {
+            Source::Timer(queue) => Some(&**queue),
+            Source::Local | Source::Lane(_) | Source::Urgent(_) => None,
+        })
+    }
+
+    fn many(&mut self) -> &mut ManyQueues<M> {
+        if let ReadyQueues::LocalOnly(local) = self {
+            let listed = local.then_some(Source::Local).into_iter().collect();
+            *self = ReadyQueues::Many(Box::new(ManyQueues {
+                listed,
+                lanes: Vec::new(),
+                timers: None,
+                urgent: None,
+                stash: Stash::new(),
+                precedence: Precedence::default(),
+            }));
+        }
+        match self {
+            ReadyQueues::Many(many) => many,
+            ReadyQueues::LocalOnly(_) => unreachable!("made above"),
+        }
+    }
+}
+
+impl<M> ManyQueues<M> {
+    /// Urgent mail is next, or next but one when it has gone first too often.
+    fn push_urgent(&mut self, queue: Source<M>) {
+        let place = usize::from(!self.precedence.goes_first());
+        self.listed.insert(place.min(self.listed.len()), queue);
+    }
+
+    /// A queue whose run was broken off has the next turn, behind urgent mail.
+    fn push_first(&mut self, queue: Source<M>) {
+        let urgent = self.listed.front().is_some_and(Source::is_urgent);
+        self.listed.insert(usize::from(urgent), queue);
+    }
+
+    fn pop(&mut self) -> Option<Source<M>> {
+        let first = self.listed.pop_front()?;
+        match first.is_urgent() {
+            true => self.precedence.take_urgent(),
+            false => self.precedence.take_ordinary(),
+        }
+        Some(first)
+    }
+}

@@ -1,0 +1,326 @@
+//! Calls that an actor gets later: once, or again and again.
+//!
+//! Each timer has a queue of its own in the mailbox, with room for one call. So a timer never piles
+//! up behind a slow actor, what is due waits its turn like any other call, and what was cancelled is
+//! taken out of its queue, due or not. One task for each actor with timers sleeps until the next.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle as Runtime;
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout_at};
+
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
+use crate::limits::{TIMER_DELAY_MAX, TIMERS_MAX};
+use crate::mailbox::Mailbox;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::parked::Ticket;
+use crate::mailbox::backlog::queue::Queue;
+use crate::mailbox::ready_queues::Source;
+use crate::options::WhenFull;
+use crate::reason::Reason;
+
+/// Makes the call of a timer anew each time.
+pub(crate) type MakeMessage<M> = Box<dyn FnMut() -> M + Send>;
+
+/// A timer of an actor. Dropping it changes nothing: the timer goes on.
+#[derive(Clone)]
+pub struct Timer(Arc<dyn Cancellable>);
+
+impl Timer {
+    /// Takes the timer back. True: nothing of it arrives any more, not even what was due already and
+    /// waited. False: there was nothing left to take back, because its only call has begun, or it was
+    /// cancelled before, or the actor has ended. A call that has begun is not interrupted.
+    pub fn cancel(&self) -> bool {
+        self.0.cancel()
+    }
+}
+
+impl fmt::Debug for Timer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Timer").finish_non_exhaustive()
+    }
+}
+
+/// Why there is no timer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TimerError {
+    /// The actor has [`TIMERS_MAX`] already.
+    TooMany,
+    /// The calling thread belongs to no tokio runtime.
+    NoRuntime,
+    /// The actor has ended, or lets nothing in any more.
+    Ended,
+}
+
+impl fmt::Display for TimerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TimerError::TooMany => write!(
+                f,
+                "the actor has {TIMERS_MAX} timers already: cancel some, or have one stand for many"
+            ),
+            TimerError::NoRuntime => {
+                f.write_str("no runtime to wait in: set timers in the actor's handlers and hooks")
+            }
+            TimerError::Ended => f.write_str("the actor has ended: timers end with their actor"),
+        }
+    }
+}
+
+impl std::error::Error for TimerError {}
+
+/// What a timer does when it is due.
+pub(crate) enum TimerCall<M> {
+    Once(M),
+    /// `make` is out while it runs; it gives nothing when the actor is gone.
+    Every {
+        period: Duration,
+        make: Option<MakeMessage<Option<M>>>,
+    },
+    /// Nothing: its only call is due and waits, or has begun.
+    Due,
+}
+
+struct ArmedTimer<M> {
+    at: Instant,
+    queue: Arc<Queue<M>>,
+    timer_call: TimerCall<M>,
+}
+
+/// The timers of one actor.
+pub(crate) struct Timers<M> {
+    mailbox: Weak<Mailbox<M>>,
+    state: Mutex<TimersState<M>>,
+    /// The first timer is another one, or there will be none.
+    changed: Notify,
+}
+
+struct TimersState<M> {
+    armed: HashMap<u64, ArmedTimer<M>>,
+    /// Those that are not due, in order; of the same time, in the order in which they were set.
+    order: BTreeSet<(Instant, u64)>,
+    last: u64,
+    /// So many in `armed`, and those whose call has begun are looked for.
+    sweep_at: usize,
+    /// There is a task that waits.
+    driven: bool,
+    closed: bool,
+}
+
+/// Timers below which nobody looks for those that are over.
+const SWEEP_MIN: usize = 16;
+
+impl<M: Send + 'static> Timers<M> {
+    pub(crate) fn new(mailbox: Weak<Mailbox<M>>) -> Timers<M> {
+        let state = TimersState {
+            armed: HashMap::new(),
+            order: BTreeSet::new(),
+            last: 0,
+            sweep_at: SWEEP_MIN,
+            driven: false,
+            closed: false,
+        };
+        Timers { mailbox, state: Mutex::new(state), changed: Notify::new() }
+    }
+
+    pub(crate) fn add(
+        self: &Arc<Self>,
+        delay: Duration,
+        timer_call: TimerCall<M>,
+    ) -> Result<Timer, TimerError> {
+        let runtime = Runtime::try_current().map_err(|_| TimerError::NoRuntime)?;
+        let at = Instant::now() + delay.min(TIMER_DELAY_MAX);
+        let queue = Arc::new(Queue::new(1, WhenFull::Refuse));
+        let mut state = self.lock();
+        if state.closed {
+            return Err(TimerError::Ended);
+        }
+        state.sweep();
+        if state.armed.len() >= TIMERS_MAX {
+            return Err(TimerError::TooMany);
+        }
+        state.last += 1;
+        let number = state.last;
+        state.armed.insert(number, ArmedTimer { at, queue: queue.clone(), timer_call });
+        state.order.insert((at, number));
+        let first = state.order.first() == Some(&(at, number));
+        let drives = !std::mem::replace(&mut state.driven, true);
+        drop(state);
+        if drives {
+            runtime.spawn(Driver(self.clone()).run());
+        } else if first {
+            self.changed.notify_one();
+        }
+        Ok(Timer(Arc::new(TimerEntry { timers: Arc::downgrade(self), number, queue })))
+    }
+
+    /// Forgets all that is not due.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        state.order.clear();
+        let armed = std::mem::take(&mut state.armed);
+        drop(state);
+        // Outside the lock: messages and closures may do anything when they are dropped.
+        drop(armed);
+        self.changed.notify_one();
+    }
+
+    /// Has all calls in that are due at `now`.
+    fn fire(&self, now: Instant) {
+        // Held on to, so that no message is dropped under the lock.
+        let Some(mailbox) = self.mailbox.upgrade() else { return };
+        while let Some((number, make)) = self.next_due(now, &mailbox) {
+            let Some(mut make) = make else { continue };
+            let made = catch_unwind(AssertUnwindSafe(&mut make));
+            match made {
+                Ok(message) => self.made(number, message, make, &mailbox),
+                Err(payload) => {
+                    mailbox.order(ControlMessage::Stop(Reason::panicked(&*payload)));
+                }
+            }
+        }
+    }
+
+    /// Sees to the next timer that is due; gives what makes its call, if that must be made first.
+    fn next_due(
+        &self,
+        now: Instant,
+        mailbox: &Mailbox<M>,
+    ) -> Option<(u64, Option<MakeMessage<Option<M>>>)> {
+        let mut state = self.lock();
+        let (at, number) = *state.order.first()?;
+        if at > now {
+            return None;
+        }
+        state.order.pop_first();
+        let armed = state.armed.get_mut(&number)?;
+        match &mut armed.timer_call {
+            TimerCall::Every { period, make } => {
+                // In step with the first one; periods that nobody saw are left out.
+                let missed = (now - at).as_nanos() / period.as_nanos();
+                let periods = u32::try_from(missed).unwrap_or(u32::MAX).saturating_add(1);
+                armed.at = at + period.saturating_mul(periods).min(TIMER_DELAY_MAX);
+                let make = if armed.queue.waiting() == 0 { make.take() } else { None };
+                let next = (armed.at, number);
+                state.order.insert(next);
+                Some((number, make))
+            }
+            once => {
+                if let TimerCall::Once(message) = std::mem::replace(once, TimerCall::Due) {
+                    push(mailbox, message, &armed.queue);
+                }
+                Some((number, None))
+            }
+        }
+    }
+
+    /// The call of a timer was made; it goes in, unless the timer was cancelled meanwhile.
+    fn made(
+        &self,
+        number: u64,
+        message: Option<M>,
+        made_by: MakeMessage<Option<M>>,
+        mailbox: &Mailbox<M>,
+    ) {
+        let mut state = self.lock();
+        let Some(armed) = state.armed.get_mut(&number) else {
+            drop(state);
+            return;
+        };
+        if let TimerCall::Every { make, .. } = &mut armed.timer_call {
+            *make = Some(made_by);
+        }
+        if let Some(message) = message {
+            push(mailbox, message, &armed.queue);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, TimersState<M>> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Under the lock of the timers: nobody cancels, and the mailbox does not close meanwhile.
+fn push<M>(mailbox: &Mailbox<M>, message: M, queue: &Arc<Queue<M>>) {
+    let pushed = queue.push(&mut Some(message), None, &mut Ticket::default(), None, |_| {});
+    if let Pushed::In { list: true } = pushed {
+        mailbox.list(Source::Timer(queue.clone()));
+    }
+}
+
+impl<M> TimersState<M> {
+    /// Forgets, now and then, those whose only call has begun.
+    fn sweep(&mut self) {
+        if self.armed.len() >= self.sweep_at.min(TIMERS_MAX) {
+            self.armed.retain(|_, one| {
+                !matches!(one.timer_call, TimerCall::Due) || one.queue.waiting() > 0
+            });
+            self.sweep_at = (2 * self.armed.len()).max(SWEEP_MIN);
+        }
+    }
+}
+
+/// The task that waits for one actor's timers; it ends when there are none.
+struct Driver<M: Send + 'static>(Arc<Timers<M>>);
+
+impl<M: Send + 'static> Driver<M> {
+    async fn run(self) {
+        loop {
+            let next = {
+                let mut state = self.0.lock();
+                let next = state.order.first().map(|(at, _)| *at);
+                state.driven = next.is_some();
+                next
+            };
+            let Some(at) = next else { return };
+            if timeout_at(at, self.0.changed.notified()).await.is_err() {
+                self.0.fire(Instant::now());
+            }
+        }
+    }
+}
+
+impl<M: Send + 'static> Drop for Driver<M> {
+    /// Its runtime may be gone: the next timer starts another one.
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        if !state.order.is_empty() {
+            state.driven = false;
+        }
+    }
+}
+
+/// What a timer can do without the type of its message.
+trait Cancellable: Send + Sync {
+    fn cancel(&self) -> bool;
+}
+
+struct TimerEntry<M> {
+    timers: Weak<Timers<M>>,
+    number: u64,
+    queue: Arc<Queue<M>>,
+}
+
+impl<M: Send + 'static> Cancellable for TimerEntry<M> {
+    fn cancel(&self) -> bool {
+        let Some(timers) = self.timers.upgrade() else { return false };
+        let mut state = timers.lock();
+        let armed = state.armed.remove(&self.number);
+        if let Some(armed) = &armed {
+            state.order.remove(&(armed.at, self.number));
+        }
+        let waited = self.queue.withdraw();
+        drop(state);
+        let goes_on = armed.is_some_and(|armed| !matches!(armed.timer_call, TimerCall::Due));
+        goes_on || waited.is_some()
+    }
+}

@@ -1,0 +1,107 @@
+//! What is done to an actor of this process through a reference to it.
+
+use std::future::Future;
+
+use tokio::sync::oneshot;
+
+use crate::error::{CallError, CallErrorKind};
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::Handle;
+use crate::reason::Reason;
+use crate::reference::interface::Interface;
+use crate::reference::replace::{ReplaceError, replace};
+use crate::reference::{Place, Ref};
+
+/// What every reference can do beside calling.
+pub trait Alive<I: Interface> {
+    /// The actor without its type.
+    ///
+    /// # Errors
+    /// `Elsewhere` when it lives in another process.
+    fn handle(&self) -> Result<Handle, CallError>;
+
+    /// Has something done with the actor's state between two of its calls, before those that wait:
+    /// to look into a live actor, or to put another state in its place. Address, mailbox and the mail
+    /// that waits stay; a change that fails, and so leaves the state as it was, is told by what
+    /// `visit` gives back.
+    ///
+    /// # Errors
+    /// `Elsewhere` when it lives in another process, `ActorStopped` when it has ended, `Panicked` when
+    /// the visit panicked, which ends the actor.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the visit takes place all the same.
+    fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut I) -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T, CallError>> + Send;
+
+    /// Puts another state in the place of the actor's, between two calls, and gives the old one back.
+    /// Address, mailbox and the mail that waits stay; no hook runs.
+    ///
+    /// `convert` makes the new state while it looks at the old one. It owns nothing of it, so that
+    /// whatever happens there is a state to go on with: when it gives an error, or panics, the old one
+    /// goes on as it was. What can only be moved is taken with [`visit`](Self::visit), whose panic ends
+    /// the actor. Behaviour of another type is a field of a `Box<dyn Trait>` that the new state has
+    /// another one in.
+    ///
+    /// # Errors
+    /// [`ReplaceError`].
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the state is replaced all the same and the old one is dropped.
+    fn replace<E: Send + 'static>(
+        &self,
+        convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
+    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send;
+}
+
+impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
+    fn handle(&self) -> Result<Handle, CallError> {
+        match &self.as_ref().place {
+            Place::Local(local) => Ok(Handle::new(local.mailbox.clone())),
+            Place::Remote(route, _) => {
+                Err(CallError::new(CallErrorKind::Elsewhere, route.target()))
+            }
+        }
+    }
+
+    fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut I) -> T + Send + 'static,
+    ) -> impl Future<Output = Result<T, CallError>> + Send {
+        let handle = self.handle();
+        async move { visit_state(handle?, visit).await }
+    }
+
+    fn replace<E: Send + 'static>(
+        &self,
+        convert: impl FnOnce(&I) -> Result<I, E> + Send + 'static,
+    ) -> impl Future<Output = Result<I, ReplaceError<E>>> + Send {
+        let visited = self.visit(|state| replace(state, convert));
+        async move { visited.await.map_err(ReplaceError::Unreached)? }
+    }
+}
+
+/// Has something done with the state of an actor that is an `I`.
+pub(crate) async fn visit_state<I: Interface, T: Send + 'static>(
+    handle: Handle,
+    visit: impl FnOnce(&mut I) -> T + Send + 'static,
+) -> Result<T, CallError> {
+    let (tells, told) = oneshot::channel();
+    let order = ControlMessage::Visit(Box::new(|actor| {
+        if let Some(actor) = actor.downcast_mut() {
+            // Whoever asked may have gone.
+            let _ = tells.send(visit(actor));
+        }
+    }));
+    let given = handle.actor_cell().order(order);
+    told.await.map_err(|_| {
+        let kind = match handle.reason() {
+            // A supervised actor has another life before it by now.
+            None | Some(Reason::Panicked(_)) if given => CallErrorKind::Panicked,
+            _ => CallErrorKind::ActorStopped,
+        };
+        CallError::new(kind, handle.target())
+    })
+}

@@ -1,0 +1,96 @@
+//! How mail comes in from another process.
+//!
+//! The node reads frames and knows no message types; the actor knows its types and no frames. A
+//! [`Lane`] stands between them: one for each (session, actor), with a place for every credit that
+//! was granted, so a frame that arrives with credit always fits.
+
+use std::sync::Arc;
+
+use crate::limits::LANE_CALLS_MAX;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::chunk::{Chunk, Frames};
+use crate::mailbox::ready_queues::{LaneQueue, Source};
+use crate::mailbox::{Mailbox, refuse};
+use crate::message::Message;
+use crate::reply::owner::LaneOwner;
+use crate::schema::Schema;
+
+/// An actor that others may reach, whatever its type.
+pub trait Exported: Send + Sync {
+    /// What it understands.
+    fn schema(&self) -> &'static Schema;
+
+    /// A way in for one session. Its owner hears at once when the actor has stopped already.
+    fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Box<dyn Lane>;
+
+    /// True when the actor has stopped.
+    fn is_stopped(&self) -> bool;
+}
+
+/// The way in for one session. Calls are accepted run by run and published together.
+pub trait Lane: Send {
+    /// Takes calls in: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which
+    /// have used `units` of credit. They are decoded when the actor comes to them; what it does not
+    /// understand then, it answers.
+    fn accept(&mut self, frames: &[u8], calls: usize, units: u64);
+
+    /// Hands over what was accepted since the last time: one lock, and a wake if the actor sleeps.
+    fn publish(&mut self);
+}
+
+/// The lane of an actor whose messages are `M`.
+pub(crate) struct TypedLane<M> {
+    mailbox: Arc<Mailbox<M>>,
+    lane: Arc<LaneQueue<M>>,
+    /// Accepted and not yet published; only the last one has room.
+    staged: Vec<Chunk<M>>,
+    spare: Vec<Chunk<M>>,
+}
+
+impl<M: Message> TypedLane<M> {
+    pub(crate) fn new(mailbox: Arc<Mailbox<M>>, owner: Arc<dyn LaneOwner>) -> TypedLane<M> {
+        let lane = mailbox.open_lane(owner);
+        TypedLane { mailbox, lane, staged: Vec::new(), spare: Vec::new() }
+    }
+
+    fn empty_frames(&mut self) -> Frames {
+        if self.spare.is_empty() {
+            self.lane.queue.take_spare(&mut self.spare);
+        }
+        match self.spare.pop() {
+            Some(Chunk::Frames(frames)) => frames,
+            _ => Frames::default(),
+        }
+    }
+}
+
+impl<M: Message> Lane for TypedLane<M> {
+    fn accept(&mut self, frames: &[u8], calls: usize, units: u64) {
+        match self.staged.last_mut() {
+            Some(Chunk::Frames(last)) if last.calls + calls <= LANE_CALLS_MAX => {
+                last.add(frames, calls, units);
+            }
+            _ => {
+                let mut next = self.empty_frames();
+                next.add(frames, calls, units);
+                self.staged.push(Chunk::Frames(next));
+            }
+        }
+    }
+
+    fn publish(&mut self) {
+        if self.staged.is_empty() {
+            return;
+        }
+        match self.lane.queue.publish(&mut self.staged) {
+            Pushed::In { list: true } => self.mailbox.list(Source::Lane(self.lane.clone())),
+            Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
+            Pushed::Closed => {
+                for chunk in self.staged.drain(..) {
+                    self.lane.owner.freed(chunk.units());
+                    refuse(chunk, self.mailbox.provenance(&Source::Lane(self.lane.clone())));
+                }
+            }
+        }
+    }
+}

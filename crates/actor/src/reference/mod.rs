@@ -1,0 +1,244 @@
+//! A reference to an actor, wherever it lives.
+//!
+//! `Local` reaches a mailbox of this process, `Remote` a [`Route`] that somebody else provides.
+//! The caller writes the same line for both.
+
+pub mod interface;
+pub mod lane;
+pub mod answers;
+pub mod run_writer;
+pub mod spin;
+pub mod replace;
+pub mod alive;
+pub mod route;
+pub(crate) mod local_batch;
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use crate::error::{CallError, CallErrorKind};
+use crate::mailbox::Mailbox;
+use crate::mailbox::backlog::Pushed;
+use crate::mailbox::backlog::parked::Ticket;
+use crate::reference::interface::Interface;
+use crate::reference::lane::{Exported, Lane, TypedLane};
+use crate::reference::route::{Attempt, Route};
+use crate::reference::run_writer::RunOwner;
+use crate::reply::Asker;
+use crate::reply::owner::LaneOwner;
+use crate::schema::Schema;
+use crate::turn;
+
+/// A reference to an actor with interface `I`. Clones reach the same actor.
+pub struct Ref<I: Interface> {
+    pub(crate) place: Place<I>,
+}
+
+pub(crate) enum Place<I: Interface> {
+    Local(LocalRef<I>),
+    /// Its route, and the route as one who borrows the run at hand.
+    Remote(Arc<dyn Route<I>>, RunOwner),
+}
+
+/// A local reference to an actor; the last one lets the actor end.
+pub(crate) struct LocalRef<I: Interface> {
+    pub(crate) mailbox: Arc<Mailbox<I::Message>>,
+}
+
+impl<I: Interface> Drop for LocalRef<I> {
+    fn drop(&mut self) {
+        self.mailbox.release();
+    }
+}
+
+impl<I: Interface> Clone for LocalRef<I> {
+    fn clone(&self) -> LocalRef<I> {
+        LocalRef::new(self.mailbox.clone())
+    }
+}
+
+impl<I: Interface> LocalRef<I> {
+    pub(crate) fn new(mailbox: Arc<Mailbox<I::Message>>) -> LocalRef<I> {
+        mailbox.refer();
+        LocalRef { mailbox }
+    }
+
+    pub(crate) fn push(
+        &self,
+        message: &mut Option<I::Message>,
+        asker: Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let is_told = asker.is_none();
+        let pushed = self.mailbox.push(message, asker, ticket, waker);
+        self.attempt(pushed, is_told, message)
+    }
+
+    /// The same, unless the actor [sleeps](Mailbox::push_or_find_asleep).
+    #[inline]
+    pub(crate) fn push_or_find_asleep(
+        &self,
+        message: &mut Option<I::Message>,
+        asker: &mut Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Result<Attempt<()>, Waker> {
+        let pushed = self.mailbox.push_or_find_asleep(message, asker, ticket, waker)?;
+        Ok(self.attempt(pushed, false, message))
+    }
+
+    /// The same for an urgent call.
+    pub(crate) fn push_urgent(
+        &self,
+        message: &mut Option<I::Message>,
+        asker: Asker,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        let is_told = asker.is_none();
+        let pushed = self.mailbox.push_urgent(message, asker, ticket, waker);
+        self.attempt(pushed, is_told, message)
+    }
+
+    #[inline]
+    fn attempt(&self, pushed: Pushed, is_told: bool, message: &Option<I::Message>) -> Attempt<()> {
+        match pushed {
+            Pushed::In { .. } => Attempt::Sent(()),
+            Pushed::Full => Attempt::Full,
+            Pushed::Refused => self.failed(CallErrorKind::Full),
+            Pushed::Closed => {
+                if is_told && let Some(message) = message {
+                    self.mailbox.lost(message);
+                }
+                self.failed(CallErrorKind::ActorStopped)
+            }
+        }
+    }
+
+    #[cold]
+    fn failed(&self, kind: CallErrorKind) -> Attempt<()> {
+        Attempt::Failed(Box::new(CallError::new(kind, self.mailbox.target())))
+    }
+}
+
+/// Sends to an actor of this process: with the others of the turn, or by itself outside of one.
+#[inline]
+pub(crate) fn send<I: Interface>(
+    local: &LocalRef<I>,
+    message: &mut Option<I::Message>,
+    asker: Asker,
+    ticket: &mut Ticket,
+    waker: Option<&Waker>,
+) -> Attempt<()> {
+    if turn::is_open() {
+        return local_batch::push(local, message, asker, ticket, waker);
+    }
+    local.push(message, asker, ticket, waker)
+}
+
+impl<I: Interface> Ref<I> {
+    /// A reference to an actor that lives elsewhere.
+    pub fn remote(route: Arc<dyn Route<I>>) -> Ref<I> {
+        let run_owner = route.run_owner();
+        Ref { place: Place::Remote(route, run_owner) }
+    }
+
+    pub(crate) fn local(local: LocalRef<I>) -> Ref<I> {
+        Ref { place: Place::Local(local) }
+    }
+
+    /// True when the actor lives in this process and is called without encoding.
+    pub fn is_local(&self) -> bool {
+        matches!(self.place, Place::Local(_))
+    }
+
+    /// Who is called: the actor's type when it is local, its address otherwise.
+    pub fn target(&self) -> &Arc<str> {
+        match &self.place {
+            Place::Local(local) => local.mailbox.target(),
+            Place::Remote(route, _) => route.target(),
+        }
+    }
+
+    /// What a node needs to let others call this actor; `None` for one that lives elsewhere.
+    pub fn exported(&self) -> Option<Arc<dyn Exported>> {
+        match &self.place {
+            Place::Local(local) => Some(Arc::new(local.clone())),
+            Place::Remote(..) => None,
+        }
+    }
+
+    /// True for clones of one reference.
+    #[inline(always)]
+    pub(crate) fn is_same(&self, other: &Ref<I>) -> bool {
+        match (&self.place, &other.place) {
+            (Place::Local(one), Place::Local(other)) => Arc::ptr_eq(&one.mailbox, &other.mailbox),
+            (Place::Remote(_, one), Place::Remote(_, other)) => one == other,
+            _ => false,
+        }
+    }
+
+    /// Adds a tell to those that the turn has sent to this actor just before, if it has.
+    ///
+    /// # Errors
+    /// The message, which must be told.
+    #[inline(always)]
+    pub(crate) fn add(&self, message: I::Message) -> Result<(), I::Message> {
+        match &self.place {
+            Place::Local(local) => local_batch::add(local, message),
+            Place::Remote(_, run_owner) if run_writer::add(*run_owner, &message) => Ok(()),
+            Place::Remote(..) => Err(message),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn tell(
+        &self,
+        message: &mut Option<I::Message>,
+        ticket: &mut Ticket,
+        waker: Option<&Waker>,
+    ) -> Attempt<()> {
+        match &self.place {
+            Place::Local(local) => send(local, message, None, ticket, waker),
+            Place::Remote(route, _) => route.tell(message, ticket, waker),
+        }
+    }
+
+    pub(crate) fn leave(&self, ticket: &mut Ticket) {
+        match &self.place {
+            Place::Local(local) => local.mailbox.leave(ticket),
+            Place::Remote(route, _) => route.leave(ticket),
+        }
+    }
+}
+
+impl<I: Interface> Exported for LocalRef<I> {
+    fn schema(&self) -> &'static Schema {
+        I::SCHEMA
+    }
+
+    fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Box<dyn Lane> {
+        Box::new(TypedLane::new(self.mailbox.clone(), owner))
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.mailbox.is_closed()
+    }
+}
+
+impl<I: Interface> Clone for Ref<I> {
+    fn clone(&self) -> Ref<I> {
+        let place = match &self.place {
+            Place::Local(local) => Place::Local(local.clone()),
+            Place::Remote(route, run_owner) => Place::Remote(route.clone(), *run_owner),
+        };
+        Ref { place }
+    }
+}
+
+impl<I: Interface> std::fmt::Debug for Ref<I> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Ref({})", self.target())
+    }
+}

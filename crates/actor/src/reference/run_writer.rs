@@ -1,0 +1,222 @@
+//! The run at hand: the end of what this thread's turn is writing, lent to those who call.
+//!
+//! Calls of one method to one actor that follow each other become a run, and what each adds to it
+//! is a few bytes. So the session lends the run's end to the turn, and such a call is encoded where
+//! it is made: no way through the route, no lock, no credit to ask for. Before the session does
+//! anything else, it takes the run back and counts what was added.
+
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
+
+use wigwag_wire::Buffer;
+use wigwag_wire::run::{ITEM_BEGIN, ITEM_BYTES_MAX, end_item};
+use wigwag_wire::small::SCRATCH_BYTES;
+
+use crate::message::Message;
+
+/// Who may add calls: a route or a pipeline. No two of a process are the same, not even one after
+/// the other: what was lent to one that another thread has dropped is nobody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunOwner(u64);
+
+impl RunOwner {
+    /// One that there was not before. `fixed`: arguments that have a width of their own go in that
+    /// form; the lowest bit says so.
+    #[expect(clippy::disallowed_types, reason = "it counts; nobody waits for what it says")]
+    pub fn new(fixed: bool) -> RunOwner {
+        use std::sync::atomic::{AtomicU64, Ordering};
+
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        RunOwner(LAST.fetch_add(2, Ordering::Relaxed) | u64::from(fixed))
+    }
+
+    #[inline(always)]
+    fn is_fixed(self) -> bool {
+        self.0 & 1 != 0
+    }
+}
+
+struct RunWriter {
+    owner: RunOwner,
+    method: u32,
+    /// Calls that may still be added, and were when the run was lent.
+    room: usize,
+    handed_out: usize,
+    bytes: Buffer,
+}
+
+thread_local! {
+    /// A box, so that it is taken out and put back as one word. Nothing is lent between turns, so
+    /// there is nothing to drop when the thread ends; so no call need ask whether it has ended.
+    static RUN_WRITER: Cell<ManuallyDrop<Option<Box<RunWriter>>>> =
+        const { Cell::new(ManuallyDrop::new(None)) };
+    static SPARE: Cell<Option<Box<RunWriter>>> = const { Cell::new(None) };
+}
+
+/// What was taken out to be worked with; should an encoder panic, it goes back all the same.
+struct TakenWriter(ManuallyDrop<Option<Box<RunWriter>>>);
+
+impl Drop for TakenWriter {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(writer) = self.0.take() {
+            put_back(writer);
+        }
+    }
+}
+
+#[cold]
+fn put_back(writer: Box<RunWriter>) {
+    RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
+}
+
+/// Lends the run at the end of `bytes`, which has room for so many calls more: of this method, by
+/// this borrower. What was lent before must have been taken back.
+pub fn hand_out(owner: RunOwner, method: u32, room: usize, bytes: &mut Buffer) {
+    let mut writer = SPARE.take().unwrap_or_else(|| {
+        Box::new(RunWriter { owner, method, room, handed_out: room, bytes: Buffer::new() })
+    });
+    (writer.owner, writer.method) = (owner, method);
+    (writer.room, writer.handed_out) = (room, room);
+    bytes.make_ready(room * (ITEM_BEGIN + ITEM_BYTES_MAX) + SCRATCH_BYTES);
+    std::mem::swap(&mut writer.bytes, bytes);
+    RUN_WRITER.set(ManuallyDrop::new(Some(writer)));
+}
+
+/// Takes back what was lent: its bytes go to `bytes`, and the number of calls that were added is
+/// given. `None`: one is being encoded this moment, and its encoder asks for this.
+pub fn take_back(bytes: &mut Buffer) -> Option<usize> {
+    let mut writer = ManuallyDrop::into_inner(RUN_WRITER.take())?;
+    std::mem::swap(&mut writer.bytes, bytes);
+    let added = writer.handed_out - writer.room;
+    SPARE.set(Some(writer));
+    Some(added)
+}
+
+/// Adds a call to the run at hand. False: it must go the way of all calls.
+#[inline(always)]
+pub(crate) fn add<M: Message>(owner: RunOwner, message: &M) -> bool {
+    let mut taken = TakenWriter(RUN_WRITER.take());
+    let added = taken.0.as_mut().is_some_and(|writer| writer.add(owner, message));
+    // Nothing is there now: it was taken out by us, and nobody lends before he has taken back.
+    RUN_WRITER.set(ManuallyDrop::new(taken.0.take()));
+    added
+}
+
+impl RunWriter {
+    #[inline(always)]
+    fn add<M: Message>(&mut self, owner: RunOwner, message: &M) -> bool {
+        if self.owner != owner || self.method != message.method() || self.room == 0 {
+            return false;
+        }
+        // Nobody lends a run of a method whose calls stay; a constant, so nothing is paid for it.
+        if !message.travels() {
+            return false;
+        }
+        let Some(room) = self.bytes.ready_room() else { return false };
+        let fixed =
+            if owner.is_fixed() { message.encode_fixed(room.place, ITEM_BEGIN) } else { None };
+        let end = fixed.or_else(|| message.encode_small(room.place, ITEM_BEGIN));
+        let Some(end) = end else { return false };
+        if !end_item(room.place, end) {
+            return false;
+        }
+        room.keep(end);
+        self.room -= 1;
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wigwag_wire::small::{Scratch, store};
+    use wigwag_wire::{DecodeError, Reader};
+
+    use super::*;
+
+    enum One {
+        Byte(u8),
+        Panics,
+        TooLong,
+        Sends(RunOwner),
+    }
+
+    impl Message for One {
+        fn method(&self) -> u32 {
+            16
+        }
+
+        fn encode_arguments(&self, _: &mut Buffer) {}
+
+        fn encode_small(&self, window: &mut Scratch, writer: usize) -> Option<usize> {
+            match self {
+                One::Byte(byte) => store(window, writer, [*byte]),
+                One::Panics => panic!("on purpose"),
+                One::TooLong => return None,
+                One::Sends(owner) => {
+                    assert!(!add(*owner, &One::Byte(1)), "it would lie in the middle of ours");
+                    assert_eq!(take_back(&mut Buffer::new()), None);
+                    store(window, writer, [9]);
+                }
+            }
+            Some(writer + 1)
+        }
+
+        fn decode(_: u32, _: &mut Reader<'_>) -> Result<Option<One>, DecodeError> {
+            Ok(None)
+        }
+    }
+
+    fn handed_out(room: usize) -> RunOwner {
+        let owner = RunOwner::new(false);
+        let mut bytes = Buffer::new();
+        bytes.push(7);
+        hand_out(owner, 16, room, &mut bytes);
+        assert!(bytes.is_empty());
+        owner
+    }
+
+    fn back() -> (usize, Vec<u8>) {
+        let mut bytes = Buffer::new();
+        let added = take_back(&mut bytes).expect("it was lent");
+        (added, bytes.as_slice().to_vec())
+    }
+
+    #[test]
+    fn what_the_borrower_adds_comes_back_with_what_was_there() {
+        let owner = handed_out(2);
+        assert!(!add(RunOwner::new(false), &One::Byte(1)));
+        assert!(add(owner, &One::Byte(2)));
+        assert!(!add(owner, &One::TooLong));
+        assert!(add(owner, &One::Byte(3)));
+        assert!(!add(owner, &One::Byte(4)), "there is no room");
+        assert_eq!(back(), (2, vec![7, 1, 2, 1, 3]));
+        assert!(!add(owner, &One::Byte(5)), "it was taken back");
+        assert_eq!(take_back(&mut Buffer::new()), None);
+    }
+
+    #[test]
+    fn another_method_does_not_join() {
+        let owner = RunOwner::new(false);
+        hand_out(owner, 17, 9, &mut Buffer::new());
+        assert!(!add(owner, &One::Byte(1)));
+        assert_eq!(back(), (0, vec![]));
+    }
+
+    #[test]
+    fn an_encoder_that_panics_loses_nothing_and_adds_nothing() {
+        let owner = handed_out(9);
+        assert!(add(owner, &One::Byte(2)));
+        let caught = std::panic::catch_unwind(|| add(owner, &One::Panics));
+        assert!(caught.is_err());
+        assert!(add(owner, &One::Byte(3)));
+        assert_eq!(back(), (2, vec![7, 1, 2, 1, 3]));
+    }
+
+    #[test]
+    fn an_encoder_that_sends_does_not_find_the_run() {
+        let owner = handed_out(9);
+        assert!(add(owner, &One::Sends(owner)));
+        assert_eq!(back(), (1, vec![7, 1, 9]));
+    }
+}

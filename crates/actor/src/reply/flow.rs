@@ -1,0 +1,230 @@
+//! What lies between the producer of a stream and its consumer: the items that were sent and not
+//! taken, and how the stream has ended.
+//!
+//! It stands where the place of an answer stands in the mailbox, so whatever becomes of the call, the
+//! consumer hears of it in the same way as an asker does.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use crate::error::CallErrorKind;
+use crate::limits::{ITEMS_AHEAD, ITEMS_AHEAD_MAX};
+use crate::reply::LocalReply;
+
+/// How a stream has ended: cleanly, or why not.
+type StreamEnd = Result<(), (CallErrorKind, Option<Box<str>>)>;
+
+/// What comes next out of a stream; nothing after its end.
+pub(crate) type NextItem<T> = Option<Result<T, (CallErrorKind, Option<Box<str>>)>>;
+
+/// What became of an item.
+pub(crate) enum Offered<T> {
+    In,
+    /// The consumer has to take some first.
+    Full(T),
+    /// Nobody takes any more.
+    Unwanted(T),
+}
+
+struct FlowState<T> {
+    items: VecDeque<T>,
+    /// How many may lie there.
+    ahead: usize,
+    end: Option<StreamEnd>,
+    /// The consumer has gone, or has heard of the end.
+    over: bool,
+    consumer: Option<Waker>,
+    producer: Option<Waker>,
+}
+
+/// Filled by one producer, emptied by one consumer.
+pub(crate) struct Flow<T>(Mutex<FlowState<T>>);
+
+impl<T> Flow<T> {
+    pub(crate) fn new() -> Flow<T> {
+        Flow(Mutex::new(FlowState {
+            items: VecDeque::new(),
+            ahead: ITEMS_AHEAD,
+            end: None,
+            over: false,
+            consumer: None,
+            producer: None,
+        }))
+    }
+
+    /// Sets how many items may lie there, from 1 to [`ITEMS_AHEAD_MAX`].
+    pub(crate) fn set_ahead(&self, items: usize) {
+        self.lock().ahead = items.clamp(1, ITEMS_AHEAD_MAX);
+    }
+
+    /// Items that may be sent now.
+    pub(crate) fn credit(&self) -> usize {
+        let state = self.lock();
+        if state.is_wanted() { state.ahead.saturating_sub(state.items.len()) } else { 0 }
+    }
+
+    /// Lays an item down if there is credit; otherwise `waker` is woken when there is, or when the
+    /// consumer has gone.
+    pub(crate) fn offer(&self, item: T, waker: Option<&Waker>) -> Offered<T> {
+        let mut state = self.lock();
+        if !state.is_wanted() {
+            return Offered::Unwanted(item);
+        }
+        if state.items.len() >= state.ahead {
+            if let Some(waker) = waker {
+                state.producer = Some(waker.clone());
+            }
+            return Offered::Full(item);
+        }
+        state.items.push_back(item);
+        let consumer = state.consumer.take();
+        drop(state);
+        wake(consumer);
+        Offered::In
+    }
+
+    /// True while somebody takes the items.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.lock().is_wanted()
+    }
+
+    /// Ready when nobody takes any more.
+    pub(crate) fn poll_unwanted(&self, waker: &Waker) -> Poll<()> {
+        let mut state = self.lock();
+        if !state.is_wanted() {
+            return Poll::Ready(());
+        }
+        state.producer = Some(waker.clone());
+        Poll::Pending
+    }
+
+    /// The stream ends behind its items; only the first end counts.
+    pub(crate) fn end(&self, end: StreamEnd) {
+        let mut state = self.lock();
+        if !state.is_wanted() {
+            return;
+        }
+        state.end = Some(end);
+        let consumer = state.consumer.take();
+        drop(state);
+        wake(consumer);
+    }
+
+    /// Takes the next item, or the end.
+    pub(crate) fn poll_next(&self, waker: &Waker) -> Poll<NextItem<T>> {
+        let mut state = self.lock();
+        if let Some(item) = state.items.pop_front() {
+            // Whoever waits is woken once for many items; a consumer that waits has taken them all.
+            let is_time = state.items.len() <= state.ahead / 2;
+            let producer = if is_time { state.producer.take() } else { None };
+            drop(state);
+            wake(producer);
+            return Poll::Ready(Some(Ok(item)));
+        }
+        if state.over {
+            return Poll::Ready(None);
+        }
+        let Some(end) = state.end.take() else {
+            state.consumer = Some(waker.clone());
+            return Poll::Pending;
+        };
+        state.over = true;
+        Poll::Ready(end.err().map(Err))
+    }
+
+    /// The consumer goes away: the producer hears of it at once, and what lies there is dropped.
+    pub(crate) fn abandon(&self) {
+        let mut state = self.lock();
+        state.over = true;
+        let left = std::mem::take(&mut state.items);
+        let wakers = (state.producer.take(), state.consumer.take());
+        drop(state);
+        wake(wakers.0);
+        // An item's end may wake others and may panic: not under the lock, and last.
+        drop(left);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, FlowState<T>> {
+        // Whole between two statements, so a panic elsewhere has broken nothing.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> FlowState<T> {
+    fn is_wanted(&self) -> bool {
+        !self.over && self.end.is_none()
+    }
+}
+
+fn wake(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+impl<T: Send + 'static> LocalReply for Flow<T> {
+    fn is_awaited(&self) -> bool {
+        self.is_wanted()
+    }
+
+    fn fail(&self, kind: CallErrorKind, detail: Option<&str>) {
+        self.end(Err((kind, detail.map(Box::from))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn take<T>(flow: &Flow<T>) -> Poll<NextItem<T>> {
+        flow.poll_next(Waker::noop())
+    }
+
+    #[test]
+    fn only_the_first_end_counts_and_it_stands_behind_the_items() {
+        let flow = Flow::new();
+        assert!(matches!(flow.offer(7, None), Offered::In));
+        flow.end(Ok(()));
+        flow.fail(CallErrorKind::ReplyDropped, None);
+        assert!(matches!(flow.offer(8, None), Offered::Unwanted(8)));
+        assert!(matches!(take(&flow), Poll::Ready(Some(Ok(7)))));
+        assert!(matches!(take(&flow), Poll::Ready(None)));
+        assert!(matches!(take(&flow), Poll::Ready(None)));
+    }
+
+    #[test]
+    fn an_error_is_told_once() {
+        let flow = Flow::<u8>::new();
+        flow.fail(CallErrorKind::Panicked, Some("so"));
+        let told = take(&flow);
+        assert!(matches!(told, Poll::Ready(Some(Err((CallErrorKind::Panicked, Some(_)))))));
+        assert!(matches!(take(&flow), Poll::Ready(None)));
+    }
+
+    #[test]
+    fn no_more_lie_there_than_may() {
+        let flow = Flow::new();
+        for (asked, ahead) in [(0, 1), (3, 3), (usize::MAX, ITEMS_AHEAD_MAX)] {
+            flow.set_ahead(asked);
+            assert_eq!(flow.lock().ahead, ahead);
+        }
+        flow.set_ahead(2);
+        assert!(matches!((flow.offer(1, None), flow.offer(2, None)), (Offered::In, Offered::In)));
+        assert!(matches!(flow.offer(3, None), Offered::Full(3)));
+        assert_eq!(flow.credit(), 0);
+        assert!(matches!(take(&flow), Poll::Ready(Some(Ok(1)))));
+        assert_eq!(flow.credit(), 1);
+    }
+
+    #[test]
+    fn what_lies_there_goes_with_the_consumer() {
+        let (flow, item) = (Flow::new(), Arc::new(()));
+        assert!(matches!(flow.offer(item.clone(), None), Offered::In));
+        flow.abandon();
+        assert_eq!(Arc::strong_count(&item), 1);
+        assert!(matches!(flow.offer(item, None), Offered::Unwanted(_)));
+    }
+}

@@ -1,0 +1,390 @@
+//! The answer that a handler owes.
+//!
+//! A reply is sent once: with a value, or, when it is dropped unsent, as an error. So an asker
+//! always hears something, whatever the handler does.
+
+pub(crate) mod one_shot;
+pub mod owed;
+pub mod owner;
+pub(crate) mod flow;
+pub mod items;
+
+use std::any::Any;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::task::Waker;
+
+use wigwag_wire::run::{ITEM_BYTES_MAX, RunBuilder};
+use wigwag_wire::small::Scratch;
+use wigwag_wire::{Buffer, Encode, call};
+
+use crate::error::CallErrorKind;
+use crate::limits::IDLE_REPLY_BYTES_MAX;
+use crate::reply::one_shot::OneShot;
+use crate::reply::owner::LaneOwner;
+
+/// A local asker's place, without its type.
+pub(crate) trait LocalReply: Any + Send + Sync {
+    /// False when the asker has gone away.
+    fn is_awaited(&self) -> bool;
+
+    /// True when the asker has gone away and what was not begun need not be.
+    fn is_called_off(&self) -> bool {
+        !self.is_awaited()
+    }
+
+    /// True while who is woken by `waker` waits for it, if that is known.
+    fn is_awaited_by(&self, _: &Waker) -> bool {
+        false
+    }
+
+    fn fail(&self, kind: CallErrorKind, detail: Option<&str>);
+}
+
+/// Where a local asker waits; nobody does for a tell.
+pub(crate) type Asker = Option<Arc<dyn LocalReply>>;
+
+impl<R: Send + 'static> LocalReply for OneShot<R> {
+    fn is_awaited(&self) -> bool {
+        OneShot::is_awaited(self)
+    }
+
+    fn is_called_off(&self) -> bool {
+        OneShot::is_called_off(self)
+    }
+
+    fn is_awaited_by(&self, waker: &Waker) -> bool {
+        OneShot::is_awaited_by(self, waker)
+    }
+
+    fn fail(&self, kind: CallErrorKind, detail: Option<&str>) {
+        self.complete(Err((kind, detail.map(Box::from))));
+    }
+}
+
+/// Who waits for an answer, as it lies in the mailbox. A remote asker is known by its slot; the
+/// lane that the call came through knows the way.
+#[derive(Clone)]
+pub(crate) enum ReplySlot {
+    /// A tell.
+    Nobody,
+    Local(Arc<dyn LocalReply>),
+    Remote {
+        slot: u32,
+        generation: u32,
+    },
+}
+
+impl From<Option<(u32, u32)>> for ReplySlot {
+    #[inline(always)]
+    fn from(asker: Option<(u32, u32)>) -> ReplySlot {
+        match asker {
+            Some((slot, generation)) => ReplySlot::Remote { slot, generation },
+            None => ReplySlot::Nobody,
+        }
+    }
+}
+
+enum ReplyPath<'r> {
+    Borrowed(&'r Arc<dyn LaneOwner>),
+    Owned(Arc<dyn LaneOwner>),
+    None,
+}
+
+/// Short answers of one run, on their way to the session together: what lies between an actor and
+/// its session is paid once for all of them.
+#[derive(Default)]
+pub(crate) struct ReplyBatch {
+    frames: Buffer,
+    count: u64,
+    joiner: RunBuilder,
+    /// The session takes runs.
+    joins: bool,
+}
+
+impl ReplyBatch {
+    /// Takes an answer in, if it is short whatever its value is.
+    #[inline(always)]
+    fn add<R: Encode>(&mut self, asker: (u32, u32), value: &R) -> bool {
+        if R::SMALL_BYTES <= ITEM_BYTES_MAX {
+            let small = |window: &mut Scratch, place| Some(value.encode_small(window, place));
+            if self.joiner.reply(&mut self.frames, asker, small) {
+                self.count += 1;
+                return true;
+            }
+        }
+        self.joiner.close(&mut self.frames);
+        if call::small_reply(&mut self.frames, asker, value).is_none() {
+            return false;
+        }
+        if self.joins {
+            self.joiner.note_reply(asker);
+        }
+        self.count += 1;
+        true
+    }
+
+    /// The actor sleeps: what a burst has needed is given back. Those who answer one ask at a time
+    /// keep what that takes.
+    pub(crate) fn rest(&mut self) {
+        if self.frames.capacity() > IDLE_REPLY_BYTES_MAX {
+            self.frames = Buffer::new();
+        }
+    }
+}
+
+/// The answer that a handler owes. Dropped unsent, it tells the asker so.
+pub struct Reply<'r> {
+    slot: ReplySlot,
+    path: ReplyPath<'r>,
+    batch: ReplyBatch,
+}
+
+impl<'r> Reply<'r> {
+    #[inline]
+    pub(crate) fn new(slot: ReplySlot, path: Option<&'r Arc<dyn LaneOwner>>) -> Reply<'r> {
+        let path = path.map_or(ReplyPath::None, ReplyPath::Borrowed);
+        Reply { slot, path, batch: ReplyBatch::default() }
+    }
+
+    /// For the calls of a run. Who asks for this hands over what was gathered before the actor's
+    /// turn may end.
+    pub(crate) fn of_run(path: Option<&'r Arc<dyn LaneOwner>>, batch: ReplyBatch) -> Reply<'r> {
+        let mut reply = Reply::new(ReplySlot::Nobody, path);
+        reply.batch = batch;
+        reply.batch.joins = path.is_some_and(|owner| owner.joins());
+        reply
+    }
+
+    /// Gives the answers that were gathered to the session.
+    #[inline]
+    pub(crate) fn hand_over(&mut self) {
+        if self.batch.count > 0 {
+            self.hand_over_now();
+        }
+    }
+
+    #[inline(never)]
+    fn hand_over_now(&mut self) {
+        let count = std::mem::take(&mut self.batch.count);
+        self.batch.joiner.close(&mut self.batch.frames);
+        match &self.path {
+            ReplyPath::Borrowed(owner) => owner.replies(&mut self.batch.frames, count),
+            ReplyPath::Owned(_) | ReplyPath::None => {}
+        }
+    }
+
+    /// The end of a run: its empty memory, for the next one.
+    pub(crate) fn into_batch(mut self) -> ReplyBatch {
+        self.hand_over();
+        std::mem::take(&mut self.batch)
+    }
+
+    /// True when somebody waits: false for a tell.
+    #[inline]
+    pub fn is_wanted(&self) -> bool {
+        !matches!(self.slot, ReplySlot::Nobody)
+    }
+
+    /// True when an asker of another process waits.
+    fn is_elsewhere(&self) -> bool {
+        matches!(self.slot, ReplySlot::Remote { .. })
+    }
+
+    /// The same, and false too when an asker of this process has gone away.
+    pub(crate) fn is_awaited(&self) -> bool {
+        match &self.slot {
+            ReplySlot::Nobody => false,
+            ReplySlot::Local(place) => place.is_awaited(),
+            ReplySlot::Remote { .. } => true,
+        }
+    }
+
+    /// True when an asker of this process has gone away and the call, if not begun, need not be.
+    pub(crate) fn is_called_off(&self) -> bool {
+        matches!(&self.slot, ReplySlot::Local(place) if place.is_called_off())
+    }
+
+    /// True while who is woken by `waker` waits for it, in this process and with nothing in between.
+    pub(crate) fn is_awaited_by(&self, waker: &Waker) -> bool {
+        matches!(&self.slot, ReplySlot::Local(place) if place.is_awaited_by(waker))
+    }
+
+    /// The call was handled: whoever still waits hears that there is no answer.
+    #[inline(always)]
+    pub(crate) fn end(&mut self) {
+        if self.is_wanted() {
+            self.fail_now(CallErrorKind::ReplyDropped, None);
+        }
+    }
+
+    /// The same way, for the next call.
+    #[inline(always)]
+    pub(crate) fn renew(&mut self, slot: ReplySlot) {
+        self.slot = slot;
+    }
+
+    /// Answers; nothing more can be said then. A tell costs one comparison.
+    #[inline(always)]
+    pub fn send<R: Encode + Send + 'static>(&mut self, value: R) {
+        if !R::TRAVELS && self.is_elsewhere() {
+            return self.fail(CallErrorKind::OnlyHere, "the reply does not travel");
+        }
+        if let (ReplySlot::Remote { slot, generation }, ReplyPath::Borrowed(_)) =
+            (&self.slot, &self.path)
+            && self.batch.add((*slot, *generation), &value)
+        {
+            self.slot = ReplySlot::Nobody;
+            return;
+        }
+        if self.is_wanted() {
+            self.send_now(value);
+        }
+    }
+
+    #[inline(never)]
+    fn send_now<R: Encode + Send + 'static>(&mut self, value: R) {
+        self.hand_over();
+        match std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
+            ReplySlot::Nobody => {}
+            ReplySlot::Remote { slot, generation } => {
+                if let Some(owner) = self.owner() {
+                    owner.reply(slot, generation, &value);
+                }
+            }
+            ReplySlot::Local(place) => {
+                let any: &dyn Any = &*place;
+                match any.downcast_ref::<OneShot<R>>() {
+                    Some(place) => place.complete(Ok(value)),
+                    None => place.fail(CallErrorKind::BadReply, None),
+                }
+            }
+        }
+    }
+
+    /// Answers with an error, and with what there is to say about it, if anything.
+    pub fn fail(&mut self, kind: CallErrorKind, detail: &str) {
+        self.fail_now(kind, Some(detail).filter(|detail| !detail.is_empty()));
+    }
+
+    /// The same reply, free to outlive the turn.
+    pub fn take_owned(&mut self) -> Reply<'static> {
+        let slot = std::mem::replace(&mut self.slot, ReplySlot::Nobody);
+        let path = self.owner().map_or(ReplyPath::None, |owner| ReplyPath::Owned(owner.clone()));
+        Reply { slot, path, batch: ReplyBatch::default() }
+    }
+
+    /// The place of an asker of this process.
+    pub(crate) fn local(&self) -> Option<Arc<dyn LocalReply>> {
+        match &self.slot {
+            ReplySlot::Local(place) => Some(place.clone()),
+            ReplySlot::Nobody | ReplySlot::Remote { .. } => None,
+        }
+    }
+
+    fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
+        match &self.path {
+            ReplyPath::Borrowed(owner) => Some(owner),
+            ReplyPath::Owned(owner) => Some(owner),
+            ReplyPath::None => None,
+        }
+    }
+
+    #[cold]
+    fn fail_now(&mut self, kind: CallErrorKind, detail: Option<&str>) {
+        self.hand_over();
+        match std::mem::replace(&mut self.slot, ReplySlot::Nobody) {
+            ReplySlot::Nobody => {}
+            ReplySlot::Local(place) => place.fail(kind, detail),
+            ReplySlot::Remote { slot, generation } => {
+                if let Some(owner) = self.owner() {
+                    owner.fail(slot, generation, kind, detail.unwrap_or(""));
+                }
+            }
+        }
+    }
+}
+
+thread_local! {
+    static ENDING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Drops a handler or a state whose actor has ended: who is owed something hears that, and not that
+/// nothing was said.
+pub(crate) fn while_ending(drop: impl FnOnce()) {
+    struct RestoreEnding(bool);
+    impl Drop for RestoreEnding {
+        fn drop(&mut self) {
+            ENDING.set(self.0);
+        }
+    }
+    let _before = RestoreEnding(ENDING.replace(true));
+    drop();
+}
+
+impl Drop for Reply<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.is_wanted() {
+            let kind = match (std::thread::panicking(), ENDING.get()) {
+                (true, _) => CallErrorKind::Panicked,
+                (false, true) => CallErrorKind::ActorStopped,
+                (false, false) => CallErrorKind::ReplyDropped,
+            };
+            self.fail_now(kind, None);
+        }
+        self.hand_over();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+    use wigwag_wire::run::Run;
+    use wigwag_wire::{Reader, varint};
+
+    use super::*;
+
+    /// The last slots of a large table have numbers of four bytes.
+    #[test]
+    fn answers_are_joined_whatever_slots_they_go_to() {
+        for first in [1, (1 << 21) - 100, u32::MAX - 300] {
+            let mut batch = ReplyBatch { joins: true, ..ReplyBatch::default() };
+            for slot in first..first + 200 {
+                assert!(batch.add((slot, u32::MAX), &7_u64));
+            }
+            batch.joiner.close(&mut batch.frames);
+            let mut reader = Reader::new(batch.frames.as_slice());
+            let mut frame = || {
+                let (kind, length) = (reader.u8().unwrap(), varint::take(&mut reader).unwrap());
+                (kind, reader.take(length as usize).unwrap())
+            };
+            let (kind, body) = frame();
+            let mut body = Reader::new(body);
+            let numbers = [(); 2].map(|()| varint::take(&mut body).unwrap());
+            assert_eq!((kind, numbers), (call::REPLY, [first.into(), u32::MAX.into()]));
+            assert_eq!(body.rest(), [7]);
+            let (kind, body) = frame();
+            let run = Run::parse(kind, body).unwrap();
+            assert_eq!((kind, run.asker), (call::REPLIES, Some((first + 1, u32::MAX))));
+            assert!(run.items.eq([[7]; 199]));
+            assert!(reader.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_sleeping_actor_keeps_the_room_of_one_answer_and_not_of_a_burst() {
+        let mut batch = ReplyBatch::default();
+        call::small_reply(&mut batch.frames, (1, 1), &7_u64).expect("it is short");
+        batch.frames.clear();
+        batch.rest();
+        assert!(batch.frames.capacity() > 0);
+        for slot in 0..64 {
+            call::small_reply(&mut batch.frames, (slot, 1), &7_u64).expect("it is short");
+        }
+        batch.frames.clear();
+        batch.rest();
+        assert_eq!(batch.frames.capacity(), 0);
+    }
+}

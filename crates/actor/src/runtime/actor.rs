@@ -1,0 +1,148 @@
+//! What an actor understands, and what it does about it.
+//!
+//! `#[wigwag::actor]` writes both impls from an ordinary `impl` block; nobody needs to write them
+//! by hand.
+
+use std::future::Future;
+use std::hash::RandomState;
+
+use wigwag_wire::{DecodeError, Reader};
+
+use crate::message::Message;
+use crate::options::ActorOptions;
+use crate::reason::Reason;
+use crate::reply::Reply;
+use crate::runtime::life::Life;
+use crate::runtime::run::SameCalls;
+use crate::runtime::side_by_side::Work;
+
+/// State behind an interface.
+pub trait Actor: Life {
+    /// True where there are handlers that run side by side: then room is made ready for them.
+    #[doc(hidden)]
+    const SIDE_BY_SIDE: bool = false;
+
+    /// Handles one call, or hands it back when its handler is `async`. The hot path: no future, no
+    /// box, no allocation beyond what the handler makes.
+    fn handle(&mut self, message: Self::Message, reply: &mut Reply<'_>) -> Handled<Self::Message>;
+
+    /// Reads the arguments of method `method` and handles the call. `None`: no such method. The
+    /// macros write this one, because arguments that go straight from the bytes to the handler are
+    /// never stored in between.
+    #[inline]
+    fn handle_encoded(
+        &mut self,
+        method: u32,
+        reader: &mut Reader<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Option<Handled<Self::Message>>, DecodeError> {
+        let message = Self::Message::decode(method, reader)?;
+        Ok(message.map(|message| self.handle(message, reply)))
+    }
+
+    /// Handles calls of method `method` that follow each other, until none is left or one is not
+    /// understood or has an `async` handler; what it gives is about that one. The macros write this
+    /// one, because the method is looked up once then.
+    #[inline]
+    fn handle_run(
+        &mut self,
+        method: u32,
+        calls: &mut SameCalls<'_, '_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<Option<Handled<Self::Message>>, DecodeError> {
+        one_by_one(self, method, calls, reply)
+    }
+
+    /// Runs an `async` handler to its end. The next call waits for it.
+    fn handle_later(
+        &mut self,
+        message: Self::Message,
+        reply: Reply<'static>,
+    ) -> impl Future<Output = ()> + Send;
+
+    /// Runs the first part of a handler that runs side by side with others, and gives the rest of
+    /// it. `None`: there is no such handler.
+    #[doc(hidden)]
+    fn handle_side_by_side(
+        &mut self,
+        message: Self::Message,
+        reply: Reply<'static>,
+    ) -> Option<Work> {
+        let _ = (message, reply);
+        None
+    }
+
+    /// The key in whose order the call runs, if it has one.
+    #[doc(hidden)]
+    fn serial_key(message: &Self::Message, hashing: &RandomState) -> Option<u64> {
+        let _ = (message, hashing);
+        None
+    }
+
+    /// Starts the actor on the runtime of the caller, with the default options.
+    ///
+    /// It ends when the last reference to it is dropped and its mailbox is empty, or when it is
+    /// stopped. Calls may be sent at once; they wait for its `started` hook.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    fn spawn(self) -> Self::Ref {
+        self.spawn_with(ActorOptions::default())
+    }
+
+    /// Starts the actor where the options say.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, unless the options name one or a thread of its own.
+    fn spawn_with(self, options: ActorOptions) -> Self::Ref {
+        crate::runtime::spawn::spawn(self, &options).into()
+    }
+
+    /// Starts the actor on the runtime of the caller and waits for its `started` hook.
+    ///
+    /// # Errors
+    /// What the hook gives, or that it panicked: the actor has ended then.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the actor goes on and ends for want of references.
+    fn start(self) -> impl Future<Output = Result<Self::Ref, Reason>> + Send {
+        self.start_with(ActorOptions::default())
+    }
+
+    /// The same where the options say.
+    ///
+    /// # Errors
+    /// As [`start`](Actor::start); `RuntimeGone` when there is no thread or runtime for it.
+    fn start_with(
+        self,
+        options: ActorOptions,
+    ) -> impl Future<Output = Result<Self::Ref, Reason>> + Send {
+        async move { crate::runtime::spawn::start(self, &options).await.map(Into::into) }
+    }
+}
+
+/// Handles calls that follow each other as if each had come alone.
+pub fn one_by_one<A: Actor>(
+    actor: &mut A,
+    method: u32,
+    calls: &mut SameCalls<'_, '_>,
+    reply: &mut Reply<'_>,
+) -> Result<Option<Handled<A::Message>>, DecodeError> {
+    while let Some(arguments) = calls.take(reply) {
+        match actor.handle_encoded(method, &mut Reader::new(arguments), reply)? {
+            Some(Handled::Done) => reply.end(),
+            other => return Ok(other),
+        }
+    }
+    Ok(Some(Handled::Done))
+}
+
+/// What [`Actor::handle`] did with a call.
+pub enum Handled<M> {
+    /// It was handled.
+    Done,
+    /// Its handler is `async`: run [`Actor::handle_later`].
+    Later(M),
+    /// Its handler runs side by side with others: run [`Actor::handle_side_by_side`].
+    SideBySide(M),
+}

@@ -1,0 +1,13 @@
+//! Actors as they run: from `spawn` to the end of their life.
+
+pub mod actor;
+pub mod life;
+pub mod this;
+pub mod run;
+pub mod side_by_side;
+pub mod stash;
+mod timers;
+mod actor_scope;
+pub mod state_machine;
+pub(crate) mod worker;
+pub(crate) mod spawn;

@@ -1,0 +1,244 @@
+//! Handling a chunk of mail: call by call, as far as it goes without waiting.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::error::CallErrorKind;
+use crate::letters::Origin;
+use crate::lifecycle::control::Control;
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::backlog::chunk::Chunk;
+use crate::mailbox::ready_queues::{Provenance, Source};
+use crate::mailbox::{Mailbox, refuse};
+use crate::message::Message;
+use crate::reason::Reason;
+use crate::reply::{Asker, Reply, ReplyBatch, ReplySlot};
+use crate::runtime::actor::{Actor, Handled};
+#[cfg(feature = "testing")]
+use crate::runtime::run::one_by_one::OneByOne;
+use crate::runtime::run::spans::{Spanned, Spans};
+use crate::runtime::run::{self, ChunkRun, EncodedCalls, Remaining, RunPause, is_gone};
+use crate::runtime::side_by_side::PendingCall;
+#[cfg(feature = "testing")]
+use crate::scheduler::is_queued_only;
+
+/// Why the handling of a chunk ended, with the calls that were not begun.
+pub(crate) enum ChunkEnd<M> {
+    Done,
+    /// There is control mail.
+    Orders(Unhandled<M>),
+    /// This call has an `async` handler.
+    Later(M, Reply<'static>, Unhandled<M>),
+    /// The handler of this call runs side by side with others.
+    SideBySide(PendingCall<M>, Unhandled<M>),
+    /// A handler has ended the actor.
+    Failed(Reason, Unhandled<M>),
+}
+
+/// Calls that were taken out of their queue and not handled. However they are let go, those who wait
+/// for an answer hear of it.
+pub(crate) struct Unhandled<M> {
+    chunk: Option<Chunk<M>>,
+    source: Source<M>,
+    /// For those who hear of lost calls.
+    origin: Option<Origin<M>>,
+}
+
+impl<M> Unhandled<M> {
+    pub(crate) fn new(chunk: Chunk<M>, source: Source<M>, mailbox: &Mailbox<M>) -> Unhandled<M> {
+        let origin = mailbox.origin_of(&source);
+        Unhandled { chunk: Some(chunk), source, origin }
+    }
+
+    /// Behind a call that no other followed.
+    pub(crate) fn none(origin: Option<Origin<M>>) -> Unhandled<M> {
+        Unhandled { chunk: None, source: Source::Local, origin }
+    }
+
+    fn provenance(&self) -> Provenance<'_, M> {
+        Provenance { owner: self.source.owner(), origin: self.origin }
+    }
+
+    /// Puts them back before all others of their queue.
+    pub(crate) fn put_back(mut self, mailbox: &Mailbox<M>) {
+        if let Some(chunk) = self.chunk.take() {
+            mailbox.put_back(chunk, &self.source);
+        }
+    }
+
+    /// The handler of a call before them has ended.
+    pub(crate) fn handled_one(&self) {
+        if let Some(owner) = self.source.owner() {
+            owner.handled(1);
+        }
+    }
+
+    /// The chunk was gone through and `left` is what was not begun.
+    fn keep(&mut self, mut chunk: Chunk<M>, left: Remaining<M>, mailbox: &Mailbox<M>) {
+        self.chunk = match left {
+            Remaining::Mails(mails) => {
+                mailbox.give_back(chunk, &self.source);
+                Some(Chunk::Mails(mails))
+            }
+            Remaining::Frames(left) => {
+                if let Chunk::Frames(frames) = &mut chunk {
+                    frames.skip = frames.calls - left.min(frames.calls);
+                }
+                Some(chunk)
+            }
+        };
+    }
+}
+
+impl<M> Drop for Unhandled<M> {
+    fn drop(&mut self) {
+        if let Some(chunk) = self.chunk.take() {
+            refuse(chunk, self.provenance());
+        }
+    }
+}
+
+/// Handles calls until none is left, one has an `async` handler, control mail has come, or the actor
+/// has ended.
+pub(crate) fn handle_chunk<A: Actor>(
+    actor: &mut A,
+    mut calls: Unhandled<A::Message>,
+    mailbox: &Mailbox<A::Message>,
+    replies: &mut Option<Box<ReplyBatch>>,
+    spans: Option<Spans>,
+) -> ChunkEnd<A::Message> {
+    if calls.source.is_timer() && mailbox.control().is_marked() {
+        // What control mail does may cancel the timer.
+        return ChunkEnd::Orders(calls);
+    }
+    let Some(mut chunk) = calls.chunk.take() else { return ChunkEnd::Done };
+    let (provenance, control) = (calls.provenance(), mailbox.control());
+    let owner = provenance.owner;
+    // The call of a timer begins now or never: no control mail goes before it.
+    let none = calls.source.is_timer().then(Control::new);
+    let control = none.as_ref().unwrap_or(control);
+    let memory = replies.as_deref_mut().map(std::mem::take).unwrap_or_default();
+    let mut reply = Reply::of_run(owner, memory);
+    let (pause, left) = match (&mut chunk, owner) {
+        (Chunk::Frames(frames), Some(owner)) => {
+            owner.freed(std::mem::take(&mut frames.units));
+            let count = frames.calls - frames.skip;
+            let calls = EncodedCalls::new(frames, owner);
+            match spans {
+                None => {
+                    handle_run(actor, ChunkRun::new(calls, count, provenance), control, &mut reply)
+                }
+                Some(spans) => {
+                    let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
+                    handle_run(actor, run, control, &mut reply)
+                }
+            }
+        }
+        (Chunk::Frames(_), None) => (Ok(RunPause::End), Remaining::Frames(0)),
+        (Chunk::Mails(mails), _) => {
+            let count = mails.len();
+            let calls = mails.drain();
+            match spans {
+                #[cfg(feature = "testing")]
+                None if is_queued_only() => {
+                    let run = ChunkRun::new(OneByOne(calls), count, provenance);
+                    handle_run(actor, run, control, &mut reply)
+                }
+                None => {
+                    handle_run(actor, ChunkRun::new(calls, count, provenance), control, &mut reply)
+                }
+                Some(spans) => {
+                    let run = ChunkRun::new(Spanned { calls, spans }, count, provenance);
+                    handle_run(actor, run, control, &mut reply)
+                }
+            }
+        }
+    };
+    if pause.is_err() {
+        mailbox.failed();
+        reply.fail(CallErrorKind::Panicked, "");
+    }
+    let owned = match pause {
+        Ok(RunPause::Later(_) | RunPause::SideBySide(_)) => Some(reply.take_owned()),
+        _ => None,
+    };
+    if owner.is_some() {
+        **replies.get_or_insert_default() = reply.into_batch();
+    } else {
+        drop(reply);
+    }
+    if let Ok(RunPause::End) = pause {
+        mailbox.give_back(chunk, &calls.source);
+        return ChunkEnd::Done;
+    }
+    calls.keep(chunk, left, mailbox);
+    match (pause, owned) {
+        (Ok(RunPause::Later(message)), Some(reply)) => ChunkEnd::Later(message, reply, calls),
+        (Ok(RunPause::SideBySide(message)), Some(reply)) => {
+            let (owner, origin) = (calls.source.owner().cloned(), calls.origin);
+            ChunkEnd::SideBySide(PendingCall { message, reply, owner, origin }, calls)
+        }
+        (Ok(_), _) => ChunkEnd::Orders(calls),
+        (Err(reason), _) => ChunkEnd::Failed(reason, calls),
+    }
+}
+
+/// Handles the only call that waited; `None` when that is all.
+#[inline]
+pub(crate) fn handle_one<A: Actor>(
+    actor: &mut Option<A>,
+    message: A::Message,
+    asker: Asker,
+    mailbox: &Mailbox<A::Message>,
+    spans: Option<Spans>,
+) -> Option<ChunkEnd<A::Message>> {
+    let slot = match asker {
+        Some(asker) if is_gone(&asker) => return None,
+        Some(asker) => ReplySlot::Local(asker),
+        None => ReplySlot::Nobody,
+    };
+    let mut reply = Reply::new(slot, None);
+    let actor = actor.as_mut()?;
+    let handled = catch_unwind(AssertUnwindSafe(|| match spans {
+        None => actor.handle(message, &mut reply),
+        Some(spans) => spans.of(message.method()).in_scope(|| actor.handle(message, &mut reply)),
+    }));
+    let left = || Unhandled::none(mailbox.origin_of(&Source::Local));
+    match handled {
+        Ok(Handled::Done) => {
+            reply.end();
+            None
+        }
+        Ok(Handled::Later(message)) => Some(ChunkEnd::Later(message, reply.take_owned(), left())),
+        Ok(Handled::SideBySide(message)) => {
+            let (owner, left) = (None, left());
+            let (reply, origin) = (reply.take_owned(), left.origin);
+            Some(ChunkEnd::SideBySide(PendingCall { message, reply, owner, origin }, left))
+        }
+        Err(payload) => {
+            mailbox.failed();
+            reply.fail(CallErrorKind::Panicked, "");
+            Some(ChunkEnd::Failed(Reason::panicked(&*payload), left()))
+        }
+    }
+}
+
+/// Why a run stands still, or why its actor ends.
+type PauseResult<M> = Result<RunPause<M>, Reason>;
+
+fn handle_run<A: Actor>(
+    actor: &mut A,
+    mut run: ChunkRun<'_, A, impl run::CallSource<A>>,
+    control: &Control,
+    reply: &mut Reply<'_>,
+) -> (PauseResult<A::Message>, Remaining<A::Message>) {
+    let pause = catch_unwind(AssertUnwindSafe(|| run.source.handle(actor, reply, control)));
+    // Here, because the turn may end next.
+    reply.hand_over();
+    match pause {
+        Ok(pause) => {
+            let broke_off = matches!(pause, RunPause::Later(_) | RunPause::SideBySide(_));
+            (Ok(pause), run.finish(broke_off))
+        }
+        Err(payload) => (Err(Reason::panicked(&*payload)), run.finish(true)),
+    }
+}

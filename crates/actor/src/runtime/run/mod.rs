@@ -1,0 +1,348 @@
+//! The calls of one chunk while they are handled.
+//!
+//! Mail of local senders is there as messages; calls of a session are there as they came and are
+//! decoded here, one by one, straight into their handlers. However a run ends, by a panic or
+//! because the runtime goes while a handler waits, those who wait for an answer hear of it.
+
+pub(crate) mod handling;
+#[cfg(feature = "testing")]
+mod one_by_one;
+pub(crate) mod spans;
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use wigwag_wire::call::{self, CallRun, Calls};
+use wigwag_wire::fixed::FixedWidth;
+use wigwag_wire::{DecodeError, Reader};
+
+use crate::error::CallErrorKind;
+use crate::lifecycle::control::Control;
+use crate::mailbox::backlog::chunk::Frames;
+use crate::mailbox::mail_batch::{MailBatch, MailDrain};
+use crate::mailbox::ready_queues::Provenance;
+use crate::mailbox::{refuse_askers, refuse_calls};
+use crate::reply::owner::LaneOwner;
+use crate::reply::{LocalReply, Reply, ReplySlot};
+use crate::runtime::actor::{Actor, Handled};
+
+/// Why a run stands still.
+pub(crate) enum RunPause<M> {
+    /// No call is left.
+    End,
+    /// This call has an `async` handler.
+    Later(M),
+    /// The handler of this call runs side by side with others.
+    SideBySide(M),
+    /// There is control mail.
+    Orders,
+}
+
+/// Calls that were not begun, to be put back.
+pub(crate) enum Remaining<M> {
+    Mails(MailBatch<M>),
+    /// The last so many of the frames that the run was made from.
+    Frames(usize),
+}
+
+/// Where the calls come from.
+pub(crate) trait CallSource<A: Actor> {
+    /// Handles one call after the other, as far as it goes.
+    fn handle(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        control: &Control,
+    ) -> RunPause<A::Message>;
+
+    /// Calls that were not begun.
+    fn left(&self) -> usize;
+
+    /// Takes out the calls that were not begun.
+    fn keep(&mut self) -> Remaining<A::Message>;
+
+    /// Tells those who wait for an answer that there will be none.
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>);
+}
+
+/// Nobody but the mailbox holds the asker's place: what he asked for is not begun, unless he has asked
+/// for no more than a receipt. One load, of a line that the answer needs next.
+#[inline(always)]
+pub(crate) fn is_gone(asker: &Arc<dyn LocalReply>) -> bool {
+    Arc::strong_count(asker) == 1 && asker.is_called_off()
+}
+
+impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
+    fn handle(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        control: &Control,
+    ) -> RunPause<A::Message> {
+        loop {
+            if control.is_marked() {
+                return RunPause::Orders;
+            }
+            let Some((message, asker)) = self.next() else { return RunPause::End };
+            // A tell finds the reply as the call before left it: nobody waits.
+            if let Some(asker) = asker {
+                if is_gone(&asker) {
+                    continue;
+                }
+                reply.renew(ReplySlot::Local(asker));
+            }
+            match actor.handle(message, reply) {
+                Handled::Done => {}
+                Handled::Later(message) => return RunPause::Later(message),
+                Handled::SideBySide(message) => return RunPause::SideBySide(message),
+            }
+            reply.end();
+        }
+    }
+
+    fn left(&self) -> usize {
+        MailDrain::left(self)
+    }
+
+    fn keep(&mut self) -> Remaining<A::Message> {
+        Remaining::Mails(self.collect())
+    }
+
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        refuse_askers(self, provenance.origin);
+    }
+}
+
+/// Calls of a session.
+pub(crate) struct EncodedCalls<'a> {
+    calls: Calls<'a>,
+    owner: &'a Arc<dyn LaneOwner>,
+}
+
+impl<'a> EncodedCalls<'a> {
+    pub(crate) fn new(frames: &'a Frames, owner: &'a Arc<dyn LaneOwner>) -> EncodedCalls<'a> {
+        EncodedCalls { calls: frames.left(), owner }
+    }
+
+    /// The next call.
+    pub(crate) fn next(&mut self) -> Option<call::EncodedCall<'a>> {
+        self.calls.next()
+    }
+
+    #[cold]
+    pub(crate) fn reply_not_understood<A: Actor>(
+        &self,
+        method: u32,
+        error: Option<DecodeError>,
+        reply: &mut Reply<'_>,
+    ) {
+        if !reply.is_wanted() {
+            return self.owner.undelivered();
+        }
+        match error {
+            None => reply.fail(CallErrorKind::NoSuchMethod, ""),
+            Some(error) => {
+                let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
+                let kind = match error {
+                    DecodeError::NotSerializable => CallErrorKind::OnlyHere,
+                    _ => CallErrorKind::BadArguments,
+                };
+                reply.fail(kind, &detail);
+            }
+        }
+    }
+}
+
+impl<A: Actor> CallSource<A> for EncodedCalls<'_> {
+    fn handle(
+        &mut self,
+        actor: &mut A,
+        reply: &mut Reply<'_>,
+        control: &Control,
+    ) -> RunPause<A::Message> {
+        loop {
+            if control.is_marked() {
+                return RunPause::Orders;
+            }
+            // Nearly all calls of a busy session come in runs: they are asked for first.
+            let (method, handled) = if let Some(run) = self.calls.run() {
+                let method = run.method();
+                (method, actor.handle_run(method, &mut SameCalls { run, control }, reply))
+            } else {
+                let Some(call) = self.calls.next() else { return RunPause::End };
+                // A tell finds the reply as the call before left it: nobody waits.
+                if let Some((slot, generation)) = call.asker {
+                    reply.renew(ReplySlot::Remote { slot, generation });
+                }
+                let mut arguments = Reader::new(call.arguments);
+                (call.method, actor.handle_encoded(call.method, &mut arguments, reply))
+            };
+            match handled {
+                Ok(Some(Handled::Done)) => {}
+                Ok(Some(Handled::Later(message))) => return RunPause::Later(message),
+                Ok(Some(Handled::SideBySide(message))) => return RunPause::SideBySide(message),
+                Ok(None) => self.reply_not_understood::<A>(method, None, reply),
+                Err(error) => self.reply_not_understood::<A>(method, Some(error), reply),
+            }
+            reply.end();
+        }
+    }
+
+    fn left(&self) -> usize {
+        self.calls.clone().count()
+    }
+
+    fn keep(&mut self) -> Remaining<A::Message> {
+        Remaining::Frames(std::mem::take(&mut self.calls).count())
+    }
+
+    fn refuse(&mut self, provenance: Provenance<'_, A::Message>) {
+        refuse_calls(std::mem::take(&mut self.calls), provenance);
+    }
+}
+
+/// Calls of one method that follow each other, as [`Actor::handle_run`] gets them.
+#[derive(Debug)]
+pub struct SameCalls<'c, 'a> {
+    run: CallRun<'c, 'a>,
+    control: &'c Control,
+}
+
+impl<'a> SameCalls<'_, 'a> {
+    /// The arguments of the next call, whose asker `reply` leads to then. `None` when there is none,
+    /// and when control mail goes before.
+    #[inline(always)]
+    pub fn take(&mut self, reply: &mut Reply<'_>) -> Option<&'a [u8]> {
+        if self.control.is_marked() {
+            return None;
+        }
+        let (slot, arguments) = self.run.take()?;
+        if let Some(generation) = self.run.generation() {
+            reply.renew(ReplySlot::Remote { slot, generation });
+        }
+        Some(arguments)
+    }
+
+    /// Has `handle` read the arguments of one tell after the other, and handle it, as long as they are
+    /// values of that width. Asks are left where they are. A loop of its own, because that of all calls
+    /// needs more registers than there are.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    #[inline(never)]
+    pub fn tells_fixed(
+        &mut self,
+        fixed: FixedWidth,
+        mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        if self.run.generation().is_some() {
+            return Ok(());
+        }
+        let control = self.control;
+        let mut run = self.run.cursor();
+        while !control.is_marked_in_a_loop() {
+            let Some((_, values)) = run.take_fixed(fixed) else { break };
+            // A new one each time: so it is seen that nobody waits, and nothing remains of it.
+            let mut nobody = ManuallyDrop::new(Reply::new(ReplySlot::Nobody, None));
+            handle(&mut Reader::new(values), &mut nobody)?;
+        }
+        Ok(())
+    }
+
+    /// The same for asks; tells are left.
+    ///
+    /// # Errors
+    /// As [`each`](Self::each).
+    #[inline(never)]
+    pub fn asks_fixed(
+        &mut self,
+        reply: &mut Reply<'_>,
+        fixed: FixedWidth,
+        mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let Some(generation) = self.run.generation() else { return Ok(()) };
+        let control = self.control;
+        let mut run = self.run.cursor();
+        while !control.is_marked_in_a_loop() {
+            let Some((slot, values)) = run.take_fixed(fixed) else { break };
+            reply.renew(ReplySlot::Remote { slot, generation });
+            handle(&mut Reader::new(values), reply)?;
+            reply.end();
+        }
+        Ok(())
+    }
+
+    /// Has `handle` read the arguments of one call after the other, and handle it. After an error the
+    /// one that it is about was the last.
+    ///
+    /// # Errors
+    /// What `handle` gives.
+    #[inline(never)]
+    pub fn each<M>(
+        &mut self,
+        reply: &mut Reply<'_>,
+        mut handle: impl FnMut(&mut Reader<'_>, &mut Reply<'_>) -> Result<(), DecodeError>,
+    ) -> Result<Option<Handled<M>>, DecodeError> {
+        let (control, generation) = (self.control, self.run.generation());
+        let mut run = self.run.cursor();
+        while !control.is_marked_in_a_loop() {
+            let Some((slot, arguments)) = run.take() else { break };
+            if let Some(generation) = generation {
+                reply.renew(ReplySlot::Remote { slot, generation });
+            }
+            handle(&mut Reader::new(arguments), reply)?;
+            reply.end();
+        }
+        Ok(Some(Handled::Done))
+    }
+}
+
+/// A source whose end is seen to.
+pub(crate) struct ChunkRun<'a, A: Actor, S: CallSource<A>> {
+    pub(crate) source: S,
+    calls: usize,
+    /// The call that was taken out last, until its handler has ended.
+    unfinished: usize,
+    provenance: Provenance<'a, A::Message>,
+    /// Nobody need be told any more.
+    finished: bool,
+    actor: std::marker::PhantomData<fn(A)>,
+}
+
+impl<'a, A: Actor, S: CallSource<A>> ChunkRun<'a, A, S> {
+    /// A run of so many calls.
+    pub(crate) fn new(
+        source: S,
+        calls: usize,
+        provenance: Provenance<'a, A::Message>,
+    ) -> ChunkRun<'a, A, S> {
+        let actor = std::marker::PhantomData;
+        ChunkRun { source, calls, unfinished: 1, provenance, finished: false, actor }
+    }
+
+    /// The handlers of the calls that were taken out have ended, but for one that `broke_off`. What
+    /// is left is given out.
+    pub(crate) fn finish(mut self, broke_off: bool) -> Remaining<A::Message> {
+        self.unfinished = usize::from(broke_off);
+        self.count();
+        self.finished = true;
+        self.source.keep()
+    }
+
+    fn count(&self) {
+        if self.finished {
+            return;
+        }
+        if let Some(owner) = self.provenance.owner {
+            let begun = self.calls - self.source.left().min(self.calls);
+            owner.handled(begun.saturating_sub(self.unfinished) as u64);
+        }
+    }
+}
+
+impl<A: Actor, S: CallSource<A>> Drop for ChunkRun<'_, A, S> {
+    fn drop(&mut self) {
+        self.count();
+        self.source.refuse(self.provenance);
+    }
+}

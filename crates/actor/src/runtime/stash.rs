@@ -1,0 +1,105 @@
+//! Calls that an actor puts aside, to handle them again later.
+//!
+//! A handler that cannot do yet what it is asked makes the call anew, with whoever waits for its
+//! answer, and has it kept. When the actor says so, all that it kept is handled again, in order, and
+//! before mail that waits. What is kept lies in the mailbox, which has a place for it from the first
+//! call on; what is to be handled again lies with the worker.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::call::Call;
+use crate::error::CallErrorKind;
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
+use crate::limits::STASH_CALLS_MAX;
+use crate::mailbox::stash::Stashed;
+use crate::reference::interface::Interface;
+use crate::reply::owed::Owed;
+use crate::runtime::this::This;
+
+/// A call that was not put aside, and who waits for its answer.
+pub struct NotStashed<M, R> {
+    /// The call.
+    pub message: M,
+    /// Its answer: dropped, the asker hears that there is none.
+    pub answer: Owed<R>,
+    /// `Full`: [`STASH_CALLS_MAX`] are put aside already. `ActorStopped`: the actor has ended.
+    pub kind: CallErrorKind,
+}
+
+impl<M, R> fmt::Display for NotStashed<M, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.kind {
+            CallErrorKind::Full => write!(
+                f,
+                "the actor has put {STASH_CALLS_MAX} calls aside already: answer this one, or have \
+                 the others handled with unstash_all"
+            ),
+            _ => f.write_str("the actor has ended: what it put aside is refused"),
+        }
+    }
+}
+
+impl<M, R> fmt::Debug for NotStashed<M, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "NotStashed({:?})", self.kind)
+    }
+}
+
+impl<M, R> Error for NotStashed<M, R> {}
+
+impl<I: Interface> This<I> {
+    /// Puts a call aside until [`unstash_all`](This::unstash_all): the call at hand, made anew, with
+    /// the answer that is owed for it.
+    ///
+    /// The stash ends with the actor, also with one life of a supervised one: askers hear
+    /// `ActorStopped`, tells count as lost. An actor that drains, or that nobody refers to any more,
+    /// does not wait for what it put aside. An asker of this process that goes away is passed over.
+    ///
+    /// ```
+    /// # use wigwag_actor as wigwag;
+    /// use wigwag::{Call, Interface, Owed, This};
+    ///
+    /// fn not_now<I: Interface>(
+    ///     this: &This<I>,
+    ///     answer: Owed<u64>,
+    ///     again: impl FnOnce(&I::Ref) -> Call<'_, I, u64>,
+    /// ) {
+    ///     if let Err(full) = this.stash(answer, again) {
+    ///         full.answer.fail(0x8001, "too many wait already");
+    ///     }
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// [`NotStashed`], with the message and the answer, when [`STASH_CALLS_MAX`] are put aside.
+    pub fn stash<R>(
+        &self,
+        answer: Owed<R>,
+        call: impl FnOnce(&I::Ref) -> Call<'_, I, R>,
+    ) -> Result<(), Box<NotStashed<I::Message, R>>> {
+        let reference = self.reference();
+        let message = call(&reference).into_message();
+        let origin = self.mailbox.origin();
+        let mut stashed = Some(Stashed { call: Some((message, answer.into_reply())), origin });
+        let Err(kind) = self.mailbox.stash(&mut stashed) else { return Ok(()) };
+        match stashed.and_then(|mut stashed| stashed.call.take()) {
+            Some((message, reply)) => {
+                Err(Box::new(NotStashed { message, answer: Owed::of(reply), kind }))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Has all calls that were put aside handled again, in the order in which they were, after the
+    /// call at hand and before those that wait, urgent ones too; control mail goes before them. One
+    /// that is put aside once more waits for the next time. Gives how many there are.
+    pub fn unstash_all(&self) -> usize {
+        let calls = self.mailbox.stashed();
+        if calls > 0 {
+            self.mailbox.order(ControlMessage::Unstash);
+        }
+        calls
+    }
+}

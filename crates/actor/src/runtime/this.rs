@@ -1,0 +1,224 @@
+//! An actor, as it sees itself.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+
+use tokio::task::AbortHandle;
+
+use crate::error::{CallError, CallErrorKind};
+use crate::lifecycle::control::{ControlMessage, Watcher, WatcherKind};
+use crate::lifecycle::current::current_actor;
+use crate::lifecycle::handle::{AnyActor, Handle, fresh_number};
+use crate::lifecycle::monitor::{Down, Exit, Monitor, TooManyWatchers};
+use crate::mailbox::Mailbox;
+use crate::reason::Reason;
+use crate::reference::alive::visit_state;
+use crate::reference::interface::Interface;
+use crate::reference::{LocalRef, Ref};
+use crate::turn::{self, in_turns};
+
+/// An actor as it sees itself: a parameter `this: &This<Self>` of a handler or a hook, and no
+/// argument of the call.
+pub struct This<I: Interface> {
+    pub(crate) mailbox: Arc<Mailbox<I::Message>>,
+}
+
+impl<I: Interface> This<I> {
+    pub(crate) fn new(mailbox: Arc<Mailbox<I::Message>>) -> This<I> {
+        This { mailbox }
+    }
+
+    /// The actor whose handler or hook runs on this thread; `None` outside of one, and in one of an
+    /// actor with another interface.
+    pub fn current() -> Option<This<I>> {
+        Some(This { mailbox: current_actor()?.as_any().downcast().ok()? })
+    }
+
+    pub(crate) fn mailbox(&self) -> &Arc<Mailbox<I::Message>> {
+        &self.mailbox
+    }
+
+    /// A reference to the actor itself. As long as there is one, the actor does not end for want of
+    /// references: an actor that keeps one must be stopped.
+    pub fn reference(&self) -> I::Ref {
+        Ref::local(LocalRef::new(self.mailbox.clone())).into()
+    }
+
+    /// The actor without its type.
+    pub fn handle(&self) -> Handle {
+        Handle::new(self.mailbox.clone())
+    }
+
+    /// Ends the actor after this call, for that reason.
+    pub fn stop(&self, reason: Reason) {
+        self.mailbox.order(ControlMessage::Stop(reason));
+    }
+
+    /// Waits for something beside the actor's calls, and has `then` done with the actor's state and
+    /// what came of it, between two calls: the way to ask from a handler without holding up the
+    /// mailbox. What it sends leaves together whenever it waits, like what an actor sends. It ends
+    /// with the actor; dropping what is given back changes nothing, aborting it ends it at once.
+    ///
+    /// Many may run side by side, each with `Owed` answers of its own: bound them as you would bound
+    /// a queue.
+    ///
+    /// # Panics
+    /// Outside of the actor's own handlers and hooks, when there is no runtime.
+    pub fn later<F, T>(
+        &self,
+        future: F,
+        then: impl FnOnce(&mut I, T) + Send + 'static,
+    ) -> AbortHandle
+    where
+        F: Future<Output = T> + Send + 'static,
+        T: Send + 'static,
+    {
+        let mailbox = Arc::downgrade(&self.mailbox);
+        let handle = self.handle();
+        let work = async move {
+            let ended = pin!(handle.ended());
+            let outcome = tokio::select! {
+                // In one order, so that a test which fixes all others is the same each time.
+                biased;
+                outcome = future => outcome,
+                _ = ended => return,
+            };
+            let Some(mailbox) = mailbox.upgrade() else { return };
+            mailbox.order(ControlMessage::Visit(Box::new(|actor| {
+                if let Some(actor) = actor.downcast_mut() {
+                    then(actor, outcome);
+                }
+            })));
+        };
+        tokio::spawn(in_turns(work)).abort_handle()
+    }
+
+    /// Has something done with the actor's state between two of its calls, before those that wait:
+    /// the way back to the state for a handler that runs side by side with others, as often as it
+    /// likes. A handler with `&mut self` has the state already; from there this is refused with
+    /// `CallCycle`, because it would wait for itself.
+    ///
+    /// # Errors
+    /// `ActorStopped` when the actor has ended, `Panicked` when the visit panicked, which ends the
+    /// actor: a handler of the actor itself hears neither, because it ends first.
+    ///
+    /// # Cancellation
+    /// Dropped while it waits, the visit takes place all the same.
+    pub async fn visit<T: Send + 'static>(
+        &self,
+        visit: impl FnOnce(&mut I) -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let own = turn::holds_up_calls().then(current_actor).flatten();
+        if own.is_some_and(|own| own.number() == self.number()) {
+            return Err(CallError::new(CallErrorKind::CallCycle, AnyActor::target(&*self.mailbox)));
+        }
+        visit_state(self.handle(), visit).await
+    }
+
+    /// Has [`Life::down`](crate::Life::down) called, once, when `actor` ends; soon, if it has ended.
+    /// Who monitors an actor twice hears twice.
+    ///
+    /// # Errors
+    /// When too many watch it.
+    pub fn monitor(&self, actor: &Handle) -> Result<Monitor, TooManyWatchers> {
+        let number = fresh_number();
+        let whom: Arc<dyn AnyActor> = self.mailbox.clone();
+        let watcher = Watcher { number, kind: WatcherKind::Monitor(Arc::downgrade(&whom)) };
+        match actor.actor_cell().control().watch(watcher) {
+            Ok(None) => {}
+            Ok(Some(reason)) => {
+                self.mailbox.order(ControlMessage::Down(Down::new(
+                    number,
+                    actor.actor_cell(),
+                    &reason,
+                )));
+            }
+            Err(_) => return Err(TooManyWatchers),
+        }
+        Ok(Monitor(number))
+    }
+
+    /// Takes a monitor back: nothing of it comes any more, not even what had come already.
+    pub fn demonitor(&self, monitor: Monitor, actor: &Handle) {
+        actor.actor_cell().control().unwatch(monitor.0);
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Down(down) if down.monitor == monitor);
+        self.mailbox.control().forget(is_it);
+    }
+
+    /// Ties this actor's end to another's: when one of them ends for a reason that nobody wanted, so
+    /// does the other, unless its [`Life::exited`](crate::Life::exited) says otherwise. Linking twice
+    /// is linking once. An actor that has ended counts as ending now.
+    ///
+    /// # Errors
+    /// When too many watch one of them.
+    pub fn link(&self, actor: &Handle) -> Result<(), TooManyWatchers> {
+        let (own, other) = (self.number(), actor.number());
+        if own == other {
+            return Ok(());
+        }
+        let this: Arc<dyn AnyActor> = self.mailbox.clone();
+        let ours = Watcher {
+            number: link(other),
+            kind: WatcherKind::Link(Arc::downgrade(actor.actor_cell())),
+        };
+        let theirs = Watcher { number: link(own), kind: WatcherKind::Link(Arc::downgrade(&this)) };
+        match actor.actor_cell().control().watch(theirs) {
+            Ok(None) => {}
+            Ok(Some(reason)) => {
+                self.mailbox.order(ControlMessage::Exit(Exit::new(actor.actor_cell(), &reason)));
+                return Ok(());
+            }
+            Err(_) => return Err(TooManyWatchers),
+        }
+        if self.mailbox.control().watch(ours).is_err() {
+            actor.actor_cell().control().unwatch(link(own));
+            return Err(TooManyWatchers);
+        }
+        Ok(())
+    }
+
+    /// Unties them; nothing of the link comes any more.
+    pub fn unlink(&self, actor: &Handle) {
+        actor.actor_cell().control().unwatch(link(self.number()));
+        self.mailbox.control().unwatch(link(actor.number()));
+        let is_it = |order: &ControlMessage| matches!(order, ControlMessage::Exit(exit) if exit.actor == *actor);
+        self.mailbox.control().forget(is_it);
+    }
+
+    fn number(&self) -> u64 {
+        AnyActor::number(&*self.mailbox)
+    }
+}
+
+/// For what `#[wigwag::actor]` writes.
+///
+/// # Panics
+/// Outside of the actor's handlers and hooks, where nobody but that code has it called.
+#[doc(hidden)]
+pub fn this<I: Interface>() -> This<I> {
+    This::current().expect("a handler runs in its actor")
+}
+
+/// Unties what is left of a link whose other end is gone.
+pub(crate) fn untie(own: &dyn AnyActor, exit: &Exit) {
+    own.control().unwatch(link(exit.actor.number()));
+}
+
+/// The number of a link among the watchers of one end: the other end's, apart from all monitors'.
+fn link(actor: u64) -> u64 {
+    actor | 1 << 63
+}
+
+impl<I: Interface> Clone for This<I> {
+    fn clone(&self) -> This<I> {
+        This { mailbox: self.mailbox.clone() }
+    }
+}
+
+impl<I: Interface> fmt::Debug for This<I> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "This({:?})", self.handle())
+    }
+}

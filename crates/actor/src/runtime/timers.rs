@@ -1,0 +1,48 @@
+//! Setting timers, in the handlers and hooks of an actor.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::call::Call;
+use crate::limits::{TIMER_DELAY_MAX, TIMER_PERIOD_MIN};
+use crate::mailbox::timers::{Timer, TimerCall, TimerError};
+use crate::reference::interface::Interface;
+use crate::runtime::this::This;
+
+impl<I: Interface> This<I> {
+    /// Has the actor get a call after `delay`: `this.after(second, |me| me.tick())`. It arrives as any
+    /// call does, between two others, and waits its turn; nobody gets its reply. Delays of more than
+    /// ten years count as ten years. A timer does not keep its actor alive and ends with it; one that
+    /// drains forgets timers that are not due.
+    ///
+    /// # Errors
+    /// [`TimerError`].
+    pub fn after<R>(
+        &self,
+        delay: Duration,
+        call: impl FnOnce(&I::Ref) -> Call<'_, I, R>,
+    ) -> Result<Timer, TimerError> {
+        let reference = self.reference();
+        let message = call(&reference).into_message();
+        self.mailbox.timers()?.add(delay, TimerCall::Once(message))
+    }
+
+    /// The same again and again, first after one `period`, at least a millisecond. Of one timer at most
+    /// one call waits: periods in which the last one has not begun are left out. `call` runs in another
+    /// task each time; when it panics, the actor is stopped for that reason.
+    ///
+    /// # Errors
+    /// [`TimerError`].
+    pub fn every<R>(
+        &self,
+        period: Duration,
+        mut call: impl FnMut(&I::Ref) -> Call<'_, I, R> + Send + 'static,
+    ) -> Result<Timer, TimerError> {
+        let weak = Arc::downgrade(&self.mailbox);
+        let this = move || weak.upgrade().map(This::<I>::new);
+        let make = move || this().map(|this| call(&this.reference()).into_message());
+        let period = period.clamp(TIMER_PERIOD_MIN, TIMER_DELAY_MAX);
+        let timer_call = TimerCall::Every { period, make: Some(Box::new(make)) };
+        self.mailbox.timers()?.add(period, timer_call)
+    }
+}

@@ -1,0 +1,114 @@
+//! The calls that an actor handles: those of a chunk, those put aside, those that waited for others.
+
+use super::Worker;
+use super::guarded::{caught, finish};
+use crate::error::CallErrorKind;
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::stash::Stashed;
+use crate::runtime::actor::{Actor, Handled};
+use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
+use crate::runtime::run::spans;
+use crate::runtime::side_by_side::PendingCall;
+
+impl<A: Actor> Worker<A> {
+    /// Handles a call that had been put aside, unless control mail goes before it. False when there is
+    /// none.
+    pub(super) fn handle_unstashed(&mut self) -> bool {
+        let spans = self.spans();
+        let (Some(actor), Some(extras)) = (&mut self.actor, &mut self.extras) else { return false };
+        if extras.unstashed.is_empty() || self.mailbox.control().is_marked() {
+            return false;
+        }
+        let unstashed = extras.unstashed.pop_front();
+        let Some((message, mut reply, origin)) = unstashed.and_then(Stashed::begin) else {
+            return true;
+        };
+        let span = spans::span::<A>(spans, &message);
+        match caught(|| span.in_scope(|| actor.handle(message, &mut reply))) {
+            Ok(Handled::Done) => reply.end(),
+            Ok(Handled::Later(message)) => {
+                let left = Unhandled::none(None);
+                let later = (message, reply, left);
+                self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
+            }
+            Ok(Handled::SideBySide(message)) => {
+                // Its session has counted it when it was put aside.
+                self.take(
+                    PendingCall { message, reply, owner: None, origin: Some(origin) },
+                    Unhandled::none(None),
+                );
+            }
+            Err(reason) => {
+                self.mailbox.failed();
+                reply.fail(CallErrorKind::Panicked, "");
+                self.end(reason);
+            }
+        }
+        true
+    }
+
+    /// Handles calls of one queue, as far as it goes.
+    pub(super) fn handle(&mut self, calls: Unhandled<A::Message>) {
+        let (spans, mut calls) = (self.spans(), Some(calls));
+        while let (Some(actor), Some(some)) = (&mut self.actor, calls.take()) {
+            let end = handle_chunk(actor, some, &self.mailbox, &mut self.replies, spans);
+            calls = self.follow_up(end);
+        }
+    }
+
+    /// Does what the end of a run asks for; gives the calls that are to be handled next.
+    pub(super) fn follow_up(&mut self, end: ChunkEnd<A::Message>) -> Option<Unhandled<A::Message>> {
+        match end {
+            ChunkEnd::Done => {}
+            ChunkEnd::Orders(left) => left.put_back(&self.mailbox),
+            ChunkEnd::Failed(reason, left) => {
+                left.put_back(&self.mailbox);
+                self.end(reason);
+            }
+            ChunkEnd::Later(message, reply, left) => {
+                let (later, spans) = ((message, reply, left), self.spans());
+                self.do_boxed(|actor, mailbox| finish(actor, mailbox, later, spans));
+            }
+            ChunkEnd::SideBySide(call, left) => return self.take(call, left),
+        }
+        None
+    }
+
+    /// Begins a call that runs side by side with others; gives what is left of its chunk unless it
+    /// must wait.
+    pub(super) fn take(
+        &mut self,
+        call: PendingCall<A::Message>,
+        left: Unhandled<A::Message>,
+    ) -> Option<Unhandled<A::Message>> {
+        let actor = self.actor.as_mut()?;
+        let side_by_side = self.extras.as_mut()?.side_by_side.as_mut()?;
+        if let Err(reason) = side_by_side.take(actor, call) {
+            left.put_back(&self.mailbox);
+            self.end(reason);
+            return None;
+        }
+        if side_by_side.is_full() {
+            left.put_back(&self.mailbox);
+            return None;
+        }
+        Some(left)
+    }
+
+    /// Begins a call that has waited for its key, unless control mail goes before it. False when
+    /// there is none.
+    pub(super) fn begin_due(&mut self) -> bool {
+        if self.mailbox.control().is_marked() {
+            return false;
+        }
+        let (Some(actor), Some(extras)) = (&mut self.actor, &mut self.extras) else { return false };
+        let Some(side_by_side) = &mut extras.side_by_side else { return false };
+        match side_by_side.begin_due(actor) {
+            Ok(begun) => begun,
+            Err(reason) => {
+                self.end(reason);
+                true
+            }
+        }
+    }
+}

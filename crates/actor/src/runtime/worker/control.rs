@@ -1,0 +1,84 @@
+//! How an actor does what control mail says.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use super::guarded::{caught, is_known};
+use super::{Worker, WorkerState};
+use crate::lifecycle::control::ControlMessage;
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::Mailbox;
+use crate::mailbox::stash::Stash;
+use crate::reason::Reason;
+use crate::runtime::actor::Actor;
+use crate::runtime::this::{This, untie};
+
+impl<A: Actor> Worker<A> {
+    /// Does what control mail says; an error is the reason for which the actor ends.
+    pub(super) fn handle_control(&mut self) -> Result<(), Reason> {
+        let Some(actor) = &mut self.actor else { return Ok(()) };
+        let before = self.extras.as_ref().is_some_and(|extras| extras.suspended);
+        let mut suspended = before;
+        let mut unstashed = Stash::new();
+        let outcome = handle_control(actor, &self.mailbox, &mut suspended, &mut unstashed);
+        if suspended != before || !unstashed.is_empty() {
+            let extras = self.extras.get_or_insert_default();
+            extras.suspended = suspended;
+            extras.unstashed.append(&mut unstashed);
+        }
+        outcome
+    }
+
+    /// Obeys control mail until what runs side by side has ended; it may come back to the state.
+    pub(super) fn leave(&mut self, context: &Context<'_>) -> Poll<()> {
+        let WorkerState::Leaving(reason) = &self.state else { return Poll::Ready(()) };
+        let reason = reason.clone();
+        let Some(side_by_side) = self.side_by_side() else { return Poll::Ready(()) };
+        if let Some(reason) = side_by_side.failed() {
+            self.end(reason);
+        } else if !side_by_side.is_running() {
+            self.end(reason);
+        } else if self.mailbox.control().register(context) {
+            if let Err(reason) = self.handle_control()
+                && !is_known(&reason)
+            {
+                self.end(reason);
+            }
+        } else {
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+}
+
+/// Does what control mail says; an error is the reason for which the actor ends.
+fn handle_control<A: Actor>(
+    actor: &mut A,
+    mailbox: &Arc<Mailbox<A::Message>>,
+    suspended: &mut bool,
+    unstashed: &mut Stash<A::Message>,
+) -> Result<(), Reason> {
+    let (control, this) = (mailbox.control(), This::new(mailbox.clone()));
+    while let Some(order) = control.take() {
+        match order {
+            ControlMessage::Stop(reason) => return Err(reason),
+            ControlMessage::Drain => mailbox.seal(),
+            ControlMessage::Urgent => {}
+            ControlMessage::Suspend => *suspended = true,
+            ControlMessage::Resume => *suspended = false,
+            ControlMessage::Unstash => unstashed.append(&mut mailbox.take_stash()),
+            ControlMessage::Summary(summary) => summary.answer(|| actor.summary()),
+            ControlMessage::Down(down) => caught(|| actor.down(&this, down))?,
+            ControlMessage::Exit(exit) => {
+                untie(&**mailbox, &exit);
+                caught(|| actor.exited(&this, exit))??;
+            }
+            ControlMessage::Visit(visit) => {
+                let any: &mut dyn Any = actor;
+                caught(|| visit(any))?;
+            }
+        }
+    }
+    control.ended().map_or(Ok(()), Err)
+}

@@ -1,0 +1,93 @@
+//! What is run of an actor's own code: with its panics caught, and broken off when the actor is killed.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use tracing::Instrument;
+
+use super::WorkStep;
+use crate::lifecycle::control::Control;
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::Mailbox;
+use crate::reason::Reason;
+use crate::reply::{Reply, while_ending};
+use crate::runtime::actor::Actor;
+use crate::runtime::run::handling::{ChunkEnd, Unhandled, handle_chunk};
+use crate::runtime::run::spans::{self, Spans};
+
+/// Runs an `async` handler, and then those of the calls behind it.
+pub(super) async fn finish<A: Actor>(
+    mut actor: A,
+    mailbox: Arc<Mailbox<A::Message>>,
+    mut later: (A::Message, Reply<'static>, Unhandled<A::Message>),
+    spans: Option<Spans>,
+) -> (A, WorkStep<A::Message>) {
+    let mut replies = None;
+    loop {
+        let (message, reply, left) = later;
+        let span = spans::span::<A>(spans, &message);
+        let handler = actor.handle_later(message, reply).instrument(span);
+        if let Err(reason) = guarded(mailbox.control(), handler).await {
+            left.put_back(&mailbox);
+            return (actor, WorkStep::End(reason));
+        }
+        left.handled_one();
+        match handle_chunk(&mut actor, left, &mailbox, &mut replies, spans) {
+            ChunkEnd::Done => return (actor, WorkStep::GoOn),
+            ChunkEnd::Orders(left) => {
+                left.put_back(&mailbox);
+                return (actor, WorkStep::GoOn);
+            }
+            ChunkEnd::Failed(reason, left) => {
+                left.put_back(&mailbox);
+                return (actor, WorkStep::End(reason));
+            }
+            ChunkEnd::Later(message, reply, left) => later = (message, reply, left),
+            ChunkEnd::SideBySide(call, left) => {
+                return (actor, WorkStep::SideBySide(Box::new((call, left))));
+            }
+        }
+    }
+}
+
+/// The words of a panic go to the log.
+pub(super) fn report<M: Send + 'static>(mailbox: &Mailbox<M>, reason: &Reason) {
+    if let Reason::Panicked(text) = reason {
+        let actor = &**mailbox.target();
+        tracing::error!(actor, "a handler panicked, the actor has stopped: {text}");
+    }
+}
+
+/// False when nobody knows what the actor is like.
+pub(super) fn is_known(reason: &Reason) -> bool {
+    !matches!(reason, Reason::Panicked(_) | Reason::Killed)
+}
+
+pub(super) fn caught<T>(hook: impl FnOnce() -> T) -> Result<T, Reason> {
+    catch_unwind(AssertUnwindSafe(hook)).map_err(|payload| Reason::panicked(&*payload))
+}
+
+/// Runs a handler or a hook that may wait to its end, unless it panics or its actor is killed.
+pub(super) async fn guarded<T>(
+    control: &Control,
+    future: impl Future<Output = T>,
+) -> Result<T, Reason> {
+    let mut future = pin!(Some(future));
+    poll_fn(|context| {
+        if control.register(context)
+            && let Some(reason) = control.ended()
+        {
+            while_ending(|| future.set(None));
+            return Poll::Ready(Err(reason));
+        }
+        let Some(future) = future.as_mut().as_pin_mut() else { return Poll::Pending };
+        match catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
+            Ok(poll) => poll.map(Ok),
+            Err(payload) => Poll::Ready(Err(Reason::panicked(&*payload))),
+        }
+    })
+    .await
+}

@@ -1,0 +1,345 @@
+//! An actor as it runs: the future that its crew polls.
+//!
+//! It takes a chunk of mail, handles its calls one after the other, and takes the next; control mail
+//! goes before each call. After [`TURN_RUNS_MAX`](crate::limits::TURN_RUNS_MAX) chunks it lets the
+//! others have their turn. A panic ends the actor: the asker hears `Panicked`, everybody else `ActorStopped`.
+//!
+//! A million actors may sleep, so this is no `async` function: one of those is as large as the most
+//! that it ever holds. What may wait in the middle, an `async` handler or a hook, runs in a box that
+//! is there only meanwhile, with the actor inside. Handlers that run side by side (`side_by_side`) do
+//! not hold the actor; they are polled before it goes on.
+
+mod guarded;
+mod calls;
+mod control;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use guarded::{guarded, is_known, report};
+
+use crate::lifecycle::handle::AnyActor;
+use crate::mailbox::stash::Stash;
+use crate::mailbox::{Mailbox, NextMail};
+use crate::options::RunConfig;
+use crate::reason::Reason;
+use crate::reference::interface::Interface;
+use crate::reply::{ReplyBatch, while_ending};
+use crate::runtime::actor::Actor;
+use crate::runtime::run::handling::{Unhandled, handle_one};
+use crate::runtime::run::spans::Spans;
+use crate::runtime::side_by_side::{PendingCall, SideBySide};
+use crate::runtime::this::This;
+use crate::scheduler::{DirectCall, turn_runs_max};
+
+/// One life of an actor: from the state that it begins with to the reason for its end.
+pub(crate) struct Worker<A: Actor> {
+    mailbox: Arc<Mailbox<A::Message>>,
+    /// Away while something runs that may wait.
+    actor: Option<A>,
+    state: WorkerState<A>,
+    /// Memory for the answers of a run, once there were some.
+    replies: Option<Box<ReplyBatch>>,
+    on_started: Option<OnStarted>,
+    /// What few actors have.
+    extras: Option<Box<WorkerExtras<A::Message>>>,
+}
+
+/// What few actors have.
+struct WorkerExtras<M> {
+    suspended: bool,
+    /// Calls that it had put aside, to be handled next.
+    unstashed: Stash<M>,
+    /// Calls are handled in spans.
+    spans: Option<Spans>,
+    side_by_side: Option<SideBySide<M>>,
+}
+
+impl<M> Default for WorkerExtras<M> {
+    fn default() -> WorkerExtras<M> {
+        WorkerExtras { suspended: false, unstashed: Stash::new(), spans: None, side_by_side: None }
+    }
+}
+
+enum WorkerState<A: Actor> {
+    /// The hook of the start was not run yet.
+    New,
+    /// Nothing is half done.
+    Ready,
+    /// Something runs that may wait.
+    Busy(BoxedWork<A>),
+    /// It takes no calls any more; those that run side by side end first.
+    Leaving(Reason),
+    /// The hook of the end runs.
+    Ending(Pin<Box<dyn Future<Output = Reason> + Send>>),
+    Over(Option<Reason>),
+}
+
+/// Something that may wait, with the actor inside.
+type BoxedWork<A> = Pin<Box<dyn Future<Output = (A, WorkStep<<A as Interface>::Message>)> + Send>>;
+
+/// What comes after something that may have waited.
+enum WorkStep<M> {
+    Started(Result<(), Reason>),
+    GoOn,
+    /// This call runs side by side with others; the rest of its chunk is left.
+    SideBySide(Box<(PendingCall<M>, Unhandled<M>)>),
+    End(Reason),
+}
+
+/// Who is told how the start went.
+pub(crate) type OnStarted = Box<dyn FnOnce(Result<(), Reason>) + Send>;
+
+impl<A: Actor> Worker<A> {
+    pub(crate) fn new(
+        actor: A,
+        mailbox: Arc<Mailbox<A::Message>>,
+        on_started: Option<OnStarted>,
+        run_config: RunConfig,
+    ) -> Worker<A> {
+        let (actor, state) = (Some(actor), WorkerState::New);
+        let number = mailbox.number();
+        let spans = run_config.spans.then_some(Spans { schema: A::SCHEMA, number });
+        let side_by_side = A::SIDE_BY_SIDE.then(|| SideBySide::new(run_config.side_by_side, spans));
+        let extras = (A::SIDE_BY_SIDE || run_config.spans)
+            .then(|| Box::new(WorkerExtras { spans, side_by_side, ..WorkerExtras::default() }));
+        Worker { mailbox, actor, state, replies: None, on_started, extras }
+    }
+
+    /// What runs side by side; at no cost where nothing can.
+    fn side_by_side(&mut self) -> Option<&mut SideBySide<A::Message>> {
+        if !A::SIDE_BY_SIDE {
+            return None;
+        }
+        self.extras.as_mut()?.side_by_side.as_mut()
+    }
+
+    fn spans(&self) -> Option<Spans> {
+        self.extras.as_ref()?.spans
+    }
+
+    /// True when there is nothing to do before the first mail comes.
+    pub(crate) fn is_idle(&self) -> bool {
+        !A::HAS_HOOKS && self.on_started.is_none()
+    }
+
+    /// Has `work` done with the actor inside.
+    fn do_boxed<F>(&mut self, work: impl FnOnce(A, Arc<Mailbox<A::Message>>) -> F)
+    where
+        F: Future<Output = (A, WorkStep<A::Message>)> + Send + 'static,
+    {
+        if let Some(actor) = self.actor.take() {
+            self.state = WorkerState::Busy(Box::pin(work(actor, self.mailbox.clone())));
+        }
+    }
+
+    /// Runs the hook of the start; calls wait meanwhile.
+    fn begin(&mut self) {
+        if !A::HAS_HOOKS {
+            return self.follow(WorkStep::Started(Ok(())));
+        }
+        self.do_boxed(async |mut actor: A, mailbox| {
+            let this = This::new(mailbox.clone());
+            let started = guarded(mailbox.control(), actor.started(&this)).await;
+            (actor, WorkStep::Started(started.and_then(|started| started)))
+        });
+    }
+
+    fn follow(&mut self, step: WorkStep<A::Message>) {
+        self.state = WorkerState::Ready;
+        match step {
+            WorkStep::GoOn => {}
+            WorkStep::SideBySide(calls) => {
+                let (call, left) = *calls;
+                if let Some(left) = self.take(call, left) {
+                    self.handle(left);
+                }
+            }
+            WorkStep::End(reason) => self.end(reason),
+            WorkStep::Started(outcome) => {
+                if let Err(reason) = &outcome {
+                    self.actor = None;
+                    self.state = WorkerState::Over(Some(reason.clone()));
+                }
+                if let Some(on_started) = self.on_started.take() {
+                    on_started(outcome);
+                }
+            }
+        }
+    }
+
+    /// Ends for that reason: when what runs side by side has ended, or without it if nobody knows
+    /// what the actor is like.
+    fn end(&mut self, reason: Reason) {
+        // The next life, if there is one, does not know why these were put aside.
+        self.mailbox.take_stash().clear();
+        if let Some(extras) = &mut self.extras {
+            extras.unstashed.clear();
+        }
+        if let Some(side_by_side) = self.side_by_side() {
+            side_by_side.refuse_waiting();
+            if is_known(&reason) && side_by_side.is_running() {
+                self.state = WorkerState::Leaving(reason);
+                return;
+            }
+            side_by_side.clear();
+        }
+        self.finish_life(reason);
+    }
+
+    /// Runs the hook of the end, unless nobody knows what the actor is like.
+    fn finish_life(&mut self, reason: Reason) {
+        report(&self.mailbox, &reason);
+        let Some(mut actor) = self.actor.take() else {
+            self.state = WorkerState::Over(Some(reason));
+            return;
+        };
+        if !A::HAS_HOOKS || !is_known(&reason) {
+            self.state = WorkerState::Over(Some(reason));
+            return while_ending(|| drop(actor));
+        }
+        let mailbox = self.mailbox.clone();
+        self.state = WorkerState::Ending(Box::pin(async move {
+            let this = This::new(mailbox.clone());
+            let stopped = guarded(mailbox.control(), actor.stopped(&this, &reason)).await;
+            while_ending(|| drop(actor));
+            // Killed meanwhile, or panicked: it did not end in good order.
+            stopped.err().inspect(|why| report(&mailbox, why)).unwrap_or(reason)
+        }));
+    }
+
+    /// Does what comes next; `Pending` when there is nothing to do.
+    fn next(&mut self, context: &Context<'_>) -> Poll<()> {
+        let suspended = self.extras.as_ref().is_some_and(|extras| extras.suspended);
+        let (mut has_running, mut is_full) = (false, false);
+        if let Some(side_by_side) = self.side_by_side() {
+            if let Some(reason) = side_by_side.failed() {
+                self.end(reason);
+                return Poll::Ready(());
+            }
+            (has_running, is_full) = (!side_by_side.is_idle(), side_by_side.is_full());
+            if has_running && !suspended && self.begin_due() {
+                return Poll::Ready(());
+            }
+        }
+        if !suspended && !is_full && self.handle_unstashed() {
+            return Poll::Ready(());
+        }
+        let next = match suspended || is_full {
+            false => self.mailbox.poll_next(context, has_running),
+            true if self.mailbox.control().register(context) => Poll::Ready(NextMail::Orders),
+            true => Poll::Pending,
+        };
+        match next {
+            Poll::Pending => return self.rest(),
+            Poll::Ready(NextMail::Orders) => {
+                if let Err(reason) = self.handle_control() {
+                    self.end(reason);
+                }
+            }
+            Poll::Ready(NextMail::Over) => {
+                let sealed = self.mailbox.is_sealed();
+                self.end(if sealed { Reason::Shutdown } else { Reason::Normal });
+            }
+            Poll::Ready(NextMail::Call { message, asker, only }) => {
+                let spans = self.spans();
+                let end = handle_one(&mut self.actor, message, asker, &self.mailbox, spans);
+                if only {
+                    self.mailbox.rests();
+                }
+                match end {
+                    // Nothing is left of a call by itself.
+                    Some(end) => drop(self.follow_up(end)),
+                    // Control mail that has come meanwhile is marked.
+                    None if only && !self.mailbox.control().is_marked() => return self.rest(),
+                    None => {}
+                }
+            }
+            Poll::Ready(NextMail::Calls((chunk, queue))) => {
+                self.handle(Unhandled::new(chunk, queue, &self.mailbox));
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// A poll with a [call at hand](crate::scheduler::ActorTask::poll_call), given to it where it slept and no mail
+    /// waited. Its waker lies in the mailbox, so that whatever comes meanwhile wakes it.
+    pub(crate) fn poll_call(
+        &mut self,
+        context: &mut Context<'_>,
+        call: &mut DirectCall<'_>,
+    ) -> Poll<Reason> {
+        if let Some(message) = call.message.downcast_mut::<Option<A::Message>>()
+            && self.takes_calls()
+            && let Some(message) = message.take()
+        {
+            let (spans, asker) = (self.spans(), call.asker.take());
+            self.mailbox.works();
+            let end = handle_one(&mut self.actor, message, asker, &self.mailbox, spans);
+            self.mailbox.rests();
+            match end {
+                Some(end) => drop(self.follow_up(end)),
+                None if !self.mailbox.control().is_marked() => {
+                    let _: Poll<()> = self.rest();
+                    return Poll::Pending;
+                }
+                None => {}
+            }
+        }
+        Pin::new(self).poll(context)
+    }
+
+    /// True when nothing goes before a call that comes now.
+    fn takes_calls(&mut self) -> bool {
+        if !matches!(self.state, WorkerState::Ready) || self.mailbox.control().is_marked() {
+            return false;
+        }
+        self.extras.as_ref().is_none_or(|extras| {
+            let is_full = extras.side_by_side.as_ref().is_some_and(SideBySide::is_full);
+            !extras.suspended && extras.unstashed.is_empty() && !is_full
+        })
+    }
+
+    /// Sleeps until it is woken.
+    fn rest(&mut self) -> Poll<()> {
+        self.replies.iter_mut().for_each(|replies| replies.rest());
+        Poll::Pending
+    }
+}
+
+impl<A: Actor> Unpin for Worker<A> {}
+
+impl<A: Actor> Future for Worker<A> {
+    type Output = Reason;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Reason> {
+        let this = &mut *self;
+        // When it sleeps, the others have their turn.
+        for _ in 0..turn_runs_max() {
+            if let Some(side_by_side) = this.side_by_side() {
+                side_by_side.poll(context);
+            }
+            match &mut this.state {
+                WorkerState::New => this.begin(),
+                WorkerState::Ready => ready!(this.next(context)),
+                WorkerState::Leaving(_) => ready!(this.leave(context)),
+                WorkerState::Busy(work) => {
+                    let (actor, step) = ready!(work.as_mut().poll(context));
+                    this.actor = Some(actor);
+                    this.follow(step);
+                }
+                WorkerState::Ending(hook) => {
+                    let reason = ready!(hook.as_mut().poll(context));
+                    this.state = WorkerState::Over(Some(reason));
+                }
+                WorkerState::Over(reason) => {
+                    return reason.take().map_or(Poll::Pending, Poll::Ready);
+                }
+            }
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}

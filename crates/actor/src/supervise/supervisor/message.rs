@@ -1,0 +1,226 @@
+//! What a supervisor is told, and what callers hold of it.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+use wigwag_wire::{Buffer, DecodeError, Reader};
+
+use super::Supervisor;
+use super::child::{Child, Restart, Verdict};
+use crate::call::Call;
+use crate::error::AskError;
+use crate::here::Here;
+use crate::lifecycle::handle::Handle;
+use crate::limits::CHILDREN_MAX;
+use crate::message::Message;
+use crate::reason::Reason;
+use crate::reference::Ref;
+use crate::runtime::actor::Actor;
+use crate::schema::FIRST_METHOD;
+
+/// What callers ask of a supervisor; the methods of [`SupervisorRef`] make them.
+pub enum SupervisorMessage {
+    #[doc(hidden)]
+    Start(Box<Child>),
+    #[doc(hidden)]
+    Terminate(Arc<str>),
+    #[doc(hidden)]
+    Restart(Arc<str>),
+    #[doc(hidden)]
+    Delete(Arc<str>),
+    #[doc(hidden)]
+    Children,
+    #[doc(hidden)]
+    Find(Arc<str>),
+}
+
+/// What children and clocks say, as control mail: it goes before what callers ask.
+pub(super) enum ChildEvent {
+    /// The first start of an address has come to its end.
+    Began { child: u64, outcome: Result<(), Reason> },
+    /// A child has started again.
+    Started { child: u64 },
+    /// A life is over, perhaps before it has begun.
+    Ended { child: u64, reason: Reason, in_start: bool, verdict: oneshot::Sender<Verdict> },
+    /// A clock has rung that was set in that epoch.
+    Due { number: u64, epoch: u64 },
+}
+
+impl Message for SupervisorMessage {
+    fn method(&self) -> u32 {
+        FIRST_METHOD
+    }
+
+    fn encode_arguments(&self, _: &mut Buffer) {}
+
+    fn travels(&self) -> bool {
+        false
+    }
+
+    fn decode(_: u32, _: &mut Reader<'_>) -> Result<Option<SupervisorMessage>, DecodeError> {
+        Ok(None)
+    }
+}
+
+/// A supervisor that runs. It ends, with its children, when the last reference is gone.
+#[derive(Clone, Debug)]
+pub struct SupervisorRef(Ref<Supervisor>);
+
+impl From<Ref<Supervisor>> for SupervisorRef {
+    fn from(inner: Ref<Supervisor>) -> SupervisorRef {
+        SupervisorRef(inner)
+    }
+}
+
+impl AsRef<Ref<Supervisor>> for SupervisorRef {
+    fn as_ref(&self) -> &Ref<Supervisor> {
+        &self.0
+    }
+}
+
+/// A child, as its supervisor knows it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ChildInfo {
+    /// Its name.
+    pub name: Arc<str>,
+    /// The actor; it is the same over all lives, unless it had to be killed.
+    pub handle: Handle,
+    /// What it is doing.
+    pub state: ChildState,
+    /// When it is started again.
+    pub restart: Restart,
+    /// How often it was started again.
+    pub restarts: u64,
+}
+
+/// What a child is doing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChildState {
+    /// Its `started` hook runs.
+    Starting,
+    /// It handles its mail.
+    Running,
+    /// It was asked to stop.
+    Stopping,
+    /// It will be started again, after a pause or after its siblings.
+    Waiting,
+    /// It has ended.
+    Ended,
+}
+
+/// Why a supervisor did not do what it was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SupervisorError {
+    /// There is a child of that name.
+    NameTaken(Arc<str>),
+    /// There is no child of that name.
+    NoSuchChild(Arc<str>),
+    /// The child runs, or is about to.
+    StillThere(Arc<str>),
+    /// The child did not start, for this reason; nothing of it is left.
+    StartFailed(Reason),
+    /// As many children as a supervisor may have.
+    TooManyChildren,
+    /// The supervisor has ended, or did not answer.
+    Gone,
+}
+
+impl fmt::Display for SupervisorError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SupervisorError::NameTaken(name) => {
+                write!(f, "there is a child `{name}`: delete it, or choose another name")
+            }
+            SupervisorError::NoSuchChild(name) => {
+                write!(f, "there is no child `{name}`: children() tells which there are")
+            }
+            SupervisorError::StillThere(name) => {
+                write!(f, "the child `{name}` has not ended: terminate it first")
+            }
+            SupervisorError::StartFailed(reason) => write!(f, "the child did not start: {reason}"),
+            SupervisorError::TooManyChildren => {
+                write!(f, "a supervisor has at most {CHILDREN_MAX} children: add one below it")
+            }
+            SupervisorError::Gone => {
+                f.write_str("the supervisor has ended: look who has stopped it")
+            }
+        }
+    }
+}
+
+impl std::error::Error for SupervisorError {}
+
+impl<M> From<AskError<M>> for SupervisorError {
+    fn from(_: AskError<M>) -> SupervisorError {
+        SupervisorError::Gone
+    }
+}
+
+pub(super) type SupervisorReply<T> = Here<Result<T, SupervisorError>>;
+/// A reference of whatever type.
+pub(crate) type AnyReference = Box<dyn Any + Send>;
+
+impl SupervisorRef {
+    async fn ask<T: Send + 'static>(
+        &self,
+        message: SupervisorMessage,
+    ) -> Result<T, SupervisorError> {
+        let call: Call<'_, _, SupervisorReply<T>> = Call::new(&self.0, message);
+        call.ask().await?.0
+    }
+
+    /// Starts a child behind the others, and waits until it has started.
+    ///
+    /// # Errors
+    /// `NameTaken`, `TooManyChildren`; `StartFailed` when it did not start, and then it is no child.
+    pub async fn start_child(&self, child: Child) -> Result<Handle, SupervisorError> {
+        self.ask(SupervisorMessage::Start(Box::new(child))).await
+    }
+
+    /// Ends a child and waits for its end. It can be [restarted](Self::restart_child) or
+    /// [deleted](Self::delete_child); a temporary one is forgotten.
+    ///
+    /// # Errors
+    /// `NoSuchChild`.
+    pub async fn terminate_child(&self, name: &str) -> Result<(), SupervisorError> {
+        self.ask(SupervisorMessage::Terminate(name.into())).await
+    }
+
+    /// Starts a child that has ended, and waits until it has started.
+    ///
+    /// # Errors
+    /// `NoSuchChild`, `StillThere`, `StartFailed`: it stays ended then.
+    pub async fn restart_child(&self, name: &str) -> Result<Handle, SupervisorError> {
+        self.ask(SupervisorMessage::Restart(name.into())).await
+    }
+
+    /// Forgets a child that has ended.
+    ///
+    /// # Errors
+    /// `NoSuchChild`, `StillThere`.
+    pub async fn delete_child(&self, name: &str) -> Result<(), SupervisorError> {
+        self.ask(SupervisorMessage::Delete(name.into())).await
+    }
+
+    /// The children in the order of their start.
+    ///
+    /// # Errors
+    /// `Gone`.
+    pub async fn children(&self) -> Result<Vec<ChildInfo>, SupervisorError> {
+        self.ask(SupervisorMessage::Children).await
+    }
+
+    /// A reference to the child of that name; `None` when there is none, or one of another type.
+    ///
+    /// # Errors
+    /// `Gone`.
+    pub async fn child<A: Actor>(&self, name: &str) -> Result<Option<A::Ref>, SupervisorError> {
+        let found: Option<AnyReference> = self.ask(SupervisorMessage::Find(name.into())).await?;
+        Ok(found.and_then(|found| found.downcast().ok()).map(|found| *found))
+    }
+}

@@ -1,0 +1,167 @@
+//! The lives of a child, one after the other.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tokio::sync::oneshot;
+
+use super::child::{SupervisorLink, Verdict};
+use super::message::ChildEvent;
+use crate::lifecycle::handle::AnyActor;
+use crate::options::RunConfig;
+use crate::reason::Reason;
+use crate::runtime::actor::Actor;
+use crate::runtime::spawn::ExitGuard;
+use crate::runtime::worker::{OnStarted, Worker};
+use crate::scheduler::{ActorTask, DirectCall};
+
+/// The result of a start, for whoever waits for it.
+type StartSender = oneshot::Sender<Result<(), Reason>>;
+
+/// A child from its first start to its end for good.
+pub(super) struct ChildTask<A: Actor, F> {
+    make: Arc<F>,
+    exit_guard: ExitGuard<A::Message>,
+    supervisor: SupervisorLink,
+    number: u64,
+    run_config: RunConfig,
+    /// Until the first start.
+    start_sender: Option<StartSender>,
+    is_first: bool,
+    at: TaskPhase<A>,
+}
+
+/// Where a child is.
+enum TaskPhase<A: Actor> {
+    /// Before a life.
+    Start,
+    /// In one; says whether it has begun well.
+    Life(Worker<A>, oneshot::Receiver<bool>),
+    /// Behind one: the supervisor says what comes next.
+    Judged(Pin<Box<dyn Future<Output = Verdict> + Send>>, Reason),
+    Over,
+}
+
+impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ChildTask<A, F> {
+    pub(super) fn new(
+        make: Arc<F>,
+        exit_guard: ExitGuard<A::Message>,
+        supervisor: SupervisorLink,
+        number: u64,
+        start_sender: StartSender,
+        run_config: RunConfig,
+    ) -> ChildTask<A, F> {
+        let start_sender = Some(start_sender);
+        ChildTask {
+            make,
+            exit_guard,
+            supervisor,
+            number,
+            run_config,
+            start_sender,
+            is_first: true,
+            at: TaskPhase::Start,
+        }
+    }
+
+    /// Begins a life; false when there is nobody to live it.
+    fn start(&mut self) {
+        let first = self.start_sender.take();
+        match catch_unwind(AssertUnwindSafe(&*self.make)) {
+            Err(payload) => {
+                let reason = Reason::panicked(&*payload);
+                if let Some(start_sender) = first {
+                    let _ = start_sender.send(Err(reason.clone()));
+                }
+                self.ended(reason, true);
+            }
+            Ok(actor) => {
+                let (starts, started) = oneshot::channel();
+                let begun = self.begun(first, starts);
+                let worker =
+                    Worker::new(actor, self.exit_guard.0.clone(), Some(begun), self.run_config);
+                self.at = TaskPhase::Life(worker, started);
+            }
+        }
+    }
+
+    /// Says how a start went.
+    fn begun(&self, first: Option<StartSender>, starts: oneshot::Sender<bool>) -> OnStarted {
+        let (mailbox, above, child) =
+            (self.exit_guard.0.clone(), self.supervisor.clone(), self.number);
+        Box::new(move |outcome| {
+            let _ = starts.send(outcome.is_ok());
+            match first {
+                Some(start_sender) => {
+                    // Whoever hears that it did not start finds its names free.
+                    if let Err(reason) = &outcome {
+                        mailbox.end(reason.clone());
+                    }
+                    let _ = start_sender.send(outcome);
+                }
+                None if outcome.is_ok() => above.tell(ChildEvent::Started { child }),
+                // Said together with the end.
+                None => {}
+            }
+        })
+    }
+
+    /// A life has ended, or could not begin.
+    fn ended(&mut self, reason: Reason, in_start: bool) {
+        let is_last = std::mem::take(&mut self.is_first) && in_start;
+        if is_last || *self.supervisor.ending.borrow() || self.exit_guard.0.control().has_ended() {
+            return self.end(reason);
+        }
+        if !reason.is_wanted() {
+            self.exit_guard.0.control().failed(&reason);
+        }
+        let verdict = self.supervisor.clone().verdict(self.number, reason.clone(), in_start);
+        self.at = TaskPhase::Judged(Box::pin(verdict), reason);
+    }
+
+    fn end(&mut self, reason: Reason) {
+        self.at = TaskPhase::Over;
+        self.exit_guard.0.clone().end(reason);
+    }
+}
+
+impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> ActorTask for ChildTask<A, F> {
+    fn poll_call(&mut self, context: &mut Context<'_>, call: &mut DirectCall<'_>) -> Poll<()> {
+        loop {
+            match &mut self.at {
+                TaskPhase::Start => self.start(),
+                TaskPhase::Life(worker, started) => {
+                    let reason = ready!(worker.poll_call(context, call));
+                    let has_started = started.try_recv().unwrap_or(false);
+                    self.at = TaskPhase::Start;
+                    self.ended(reason, !has_started);
+                }
+                TaskPhase::Judged(verdict, reason) => {
+                    let verdict = ready!(verdict.as_mut().poll(context));
+                    let reason = reason.clone();
+                    match verdict {
+                        Verdict::Again => {
+                            self.exit_guard.0.control().restarted();
+                            self.at = TaskPhase::Start;
+                        }
+                        Verdict::Over => self.end(reason),
+                    }
+                }
+                TaskPhase::Over => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+impl<A: Actor, F: Fn() -> A + Send + Sync + 'static> Future for ChildTask<A, F> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.poll_call(context, &mut DirectCall { message: &mut (), asker: &mut None })
+    }
+}
+
+impl<A: Actor, F> Unpin for ChildTask<A, F> {}
