@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn options_that_do_not_fit_are_refused() {
+    fn invalid_options_are_refused() {
         for (options, reason) in [
             (quote!(flavor = "none"), "theflavorsare"),
             (quote!(worker_threads = 0), "atleastonethread"),

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_is_spelled_as_a_person_would_write_it() {
+    fn a_type_is_printed_as_a_person_would_write_it() {
         let written = quote!(BTreeMap<String, Vec<[u8; 4]>>);
         assert_eq!(spelled(written), "BTreeMap<String, Vec<[u8; 4]>>");
         assert_eq!(spelled(quote!(std::string::String)), "std::string::String");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn borrows_and_open_types_are_found_at_any_depth() {
+    fn borrows_and_opaque_types_are_found_at_any_depth() {
         let borrow = |tokens| matches!(unsupported(tokens), Some(Unsupported::Borrowed));
         let open = |tokens| matches!(unsupported(tokens), Some(Unsupported::Opaque));
         assert!(borrow(quote!(Vec<(u8, &str)>)));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_here_may_be_anything_and_what_stands_beside_it_not() {
+    fn local_values_may_be_of_any_type_but_not_their_neighbours() {
         let job = quote!(Here<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
         assert!(unsupported(job.clone()).is_none());
         assert!(unsupported(quote!(Vec<(wigwag::#job, u8)>)).is_none());

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_there_is_not_made_ready_again() {
+    fn existing_capacity_is_not_reserved_again() {
         let mut buffer = Buffer::with_capacity(100);
         assert!(buffer.is_empty() && buffer.capacity() >= 100);
         buffer.extend(&[1; 30]);

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_frame_is_as_long_as_one_byte_can_say_and_no_longer() {
+    fn a_short_frame_ends_where_its_length_no_longer_fits_one_byte() {
         for (length, fits) in [(0, true), (125, true), (126, false)] {
             let mut out = Buffer::new();
             let written = small(&mut out, TELL, [5, 16], |_, at| Some(at + length));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_every_width_are_read_in_order() {
+    fn calls_of_every_size_are_read_in_order() {
         let long = vec![7; 300];
         let mut bytes = Buffer::new();
         put(&mut bytes, TELL, &[5, 16], &[1, 2]);
@@ -338,7 +338,7 @@ mod tests {
 
     /// Some are taken in a loop, one beside it, and what is left comes as calls do.
     #[test]
-    fn a_run_goes_on_behind_what_was_taken_of_it() {
+    fn a_run_continues_after_the_calls_taken_from_it() {
         let mut bytes = Buffer::new();
         put(&mut bytes, ASKS, &[5, 9, 10, 17], &[1, 1, 1, 2, 1, 3, 1, 4, 1, 5]);
         let mut calls = Calls::new(bytes.as_slice());
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_call_end_the_iteration() {
+    fn invalid_bytes_end_the_iteration() {
         let mut bytes = Buffer::new();
         put(&mut bytes, ASK, &[5, 9, 10, 17], &[4]);
         for short in 0..bytes.len() {

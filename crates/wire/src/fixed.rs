@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_little_endian_one_behind_the_other() {
+    fn values_are_little_endian_without_padding() {
         comes_back(1_u8, &[1]);
         comes_back(-2_i16, &[0xFE, 0xFF]);
         comes_back(0x0102_0304_u32, &[4, 3, 2, 1]);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_value_of_the_type_looks_like_is_refused() {
+    fn invalid_encodings_are_refused() {
         assert!(bool::take_fixed(&mut Reader::new(&[2])).is_err());
         let fixed = FixedWidth::all(&[u32::FIXED]);
         for bytes in [&[MARK, 1, 2, 3][..], &[MARK, 1, 2, 3, 4, 5], &[MARK]] {
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_look_different_have_different_prints() {
+    fn types_with_different_layouts_have_different_fingerprints() {
         let forms = [
             u8::FIXED,
             u16::FIXED,

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_over_the_limit_is_refused_on_its_eight_bytes() {
+    fn a_length_over_the_limit_is_refused_after_eight_bytes() {
         for length in [6, 1 << 60, 1 << 63, u64::MAX - 40, u64::MAX] {
             let mut input = ReadBuf::new();
             input.fill(&length.to_be_bytes());

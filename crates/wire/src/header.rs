@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_is_byte_for_byte_that_of_the_other_implementations() {
+    fn the_header_equals_that_of_other_implementations() {
         let req = Header { protocol: ProtocolNumber::REQ };
         assert_eq!(req.to_bytes(), [0x00, 0x53, 0x50, 0x00, 0x00, 0x30, 0x00, 0x00]);
         let star = Header { protocol: ProtocolNumber::STAR };

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_stays_valid_while_the_buffer_is_filled_again() {
+    fn taken_bytes_stay_valid_while_the_buffer_is_refilled() {
         let mut input = ReadBuf::new();
         input.fill(b"abcdef");
         let first = input.take(3);
@@ -213,7 +213,7 @@ mod tests {
 
     /// Small reads have small room, and the first that fills it is followed by large ones.
     #[test]
-    fn a_connection_that_says_little_holds_little() {
+    fn a_quiet_connection_holds_little_memory() {
         let mut input = ReadBuf::new();
         for _ in 0..1000 {
             assert_eq!(input.space().capacity(), FIRST_READ_BYTES);
@@ -234,7 +234,7 @@ mod tests {
 
     /// A copy does not hold the block, and what is taken does: only then another one is filled.
     #[test]
-    fn a_copy_leaves_the_block_to_us_and_a_taken_part_does_not() {
+    fn a_copy_frees_the_block_and_a_taken_part_holds_it() {
         let mut input = busy();
         let block = input.space().as_ptr();
         input.fill(&[1; 3 * READ_BYTES / 4]);
@@ -255,7 +255,7 @@ mod tests {
 
     /// Messages over the end of blocks, each held while the next two come: four blocks do for all.
     #[test]
-    fn blocks_go_round() {
+    fn blocks_are_reused_in_turn() {
         let message = 100_000;
         let mut input = ReadBuf::new();
         let mut places = BTreeSet::new();

@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_to_one_place_are_joined_and_come_out_as_they_went_in() {
+    fn tells_to_one_method_are_joined_and_round_trip() {
         let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         let mut expected: Vec<(u32, Vec<u8>)> = Vec::new();
         for n in 0..1000_u32 {
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_are_joined_while_their_slots_follow_each_other() {
+    fn asks_from_consecutive_slots_are_joined() {
         let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         let askers = [(4, 9), (5, 9), (6, 9), (6, 9), (8, 9), (9, 9), (10, 8), (11, 8)];
         for (at, asker) in askers.into_iter().enumerate() {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_leaves_no_trace() {
+    fn an_item_that_does_not_fit_leaves_no_trace() {
         let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         tell(&mut builder, &mut out, 5, 16, &[1]);
         let before = out.as_slice().to_vec();
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_width_are_taken_until_something_else_comes() {
+    fn fixed_width_items_are_taken_until_another_form_follows() {
         let fixed = <(u8, u16)>::FIXED;
         let good = [4, MARK, 1, 2, 3];
         let others: [&[u8]; 6] = [
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_counted_when_they_are_whole_short_and_not_too_many() {
+    fn only_complete_short_items_are_counted_up_to_the_limit() {
         let count = |bytes: &[u8]| RunItems::new(bytes).checked_count();
         assert_eq!(count(&[1, 7, 0, 2, 8, 9]), Some(3));
         assert_eq!(count(&[]), None);

@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exactly_one_value_is_stepped_over(value in value(), after in any::<[u8; 3]>()) {
+        fn exactly_one_value_is_skipped(value in value(), after in any::<[u8; 3]>()) {
             let bytes = [&value[..], &after].concat();
             let mut reader = Reader::new(&bytes);
             prop_assert_eq!(skip(&mut reader), Ok(()));
@@ -143,14 +143,14 @@ mod tests {
         }
 
         #[test]
-        fn a_value_that_is_torn_is_short(value in value(), cut in any::<prop::sample::Index>()) {
+        fn a_truncated_value_is_short(value in value(), cut in any::<prop::sample::Index>()) {
             let torn = &value[..cut.index(value.len())];
             let outcome = skip(&mut Reader::new(torn));
             prop_assert!(matches!(outcome, Err(DecodeError::Short { .. })), "{:?}", outcome);
         }
 
         #[test]
-        fn bytes_of_any_kind_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = skip(&mut Reader::new(&bytes));
         }
     }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_promises_more_than_there_is_costs_nothing() {
+    fn a_count_beyond_the_input_is_refused_at_once() {
         for head in [0xDD, 0xDF] {
             let bytes = [head, 0xFF, 0xFF, 0xFF, 0xFF, 0xC0];
             let outcome = skip(&mut Reader::new(&bytes));

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_is_filled_again() {
+    fn an_unreferenced_slab_is_reused() {
         let mut slabs = SlabCopier::new();
         let first = place(&slabs.copy(&[1; SLAB_BYTES]));
         for round in 0..100_u8 {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_share_a_slab_and_a_message_longer_than_one_has_memory_of_its_own() {
+    fn copies_share_a_slab_and_longer_messages_have_their_own_memory() {
         let mut slabs = SlabCopier::new();
         let (first, long) = (slabs.copy(&[1; 100]), slabs.copy(&[2; SLAB_BYTES + 1]));
         let second = slabs.copy(&[3; 100]);
@@ -141,7 +141,7 @@ mod tests {
 
     /// The newest hundred messages are always held; the slabs go round, and nothing is overwritten.
     #[test]
-    fn what_somebody_holds_stays_as_it_is() {
+    fn referenced_bytes_are_never_overwritten() {
         let mut slabs = SlabCopier::new();
         let mut held = VecDeque::new();
         let mut places = alloc::collections::BTreeSet::new();
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_kept_for_ever_stops_nobody_and_the_memory_stays_bounded() {
+    fn a_message_kept_for_ever_blocks_nothing_and_memory_stays_bounded() {
         let mut slabs = SlabCopier::new();
         let mut kept = Vec::new();
         for number in 0..10 * SLABS_MAX {

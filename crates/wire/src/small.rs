@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_write_the_same() {
+    fn both_encodings_write_the_same_bytes() {
         for shift in 0..64 {
             for near in [-1, 0, 1] {
                 let bits = (1_u64 << shift).wrapping_add_signed(near);
@@ -177,7 +177,7 @@ mod tests {
 
     /// As the format has it: fixed numbers, then 8, 16, 32 and 64 bits, those below zero signed.
     #[test]
-    fn whole_numbers_take_their_shortest_form() {
+    fn integers_take_their_shortest_form() {
         let shortest = |value: i128| match value {
             -32..0x80 => 1,
             -0x80..0x100 => 2,
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_fit_eight_bytes_are_written_as_one() {
+    fn numbers_that_fit_eight_bytes_are_written_at_once() {
         let mut scratch = [7; SCRATCH_BYTES];
         assert_eq!(put_numbers(&mut scratch, [5, 0x80, 0x1F_FFFF, 16]), Some(9));
         assert_eq!(scratch[..11], [7, 7, 5, 0x80, 1, 0xFF, 0xFF, 0x7F, 16, 0, 7]);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_ends_within_the_window() {
+    fn a_store_stays_within_the_scratch_area() {
         let mut scratch = [7; SCRATCH_BYTES];
         store(&mut scratch, PLACES - 1, [1; 16]);
         assert_eq!(scratch[PLACES + 14..], [1, 7]);

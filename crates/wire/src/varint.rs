@@ -161,7 +161,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_comes_back(value: u64, shift in 0_u32..64) {
+        fn every_number_round_trips(value: u64, shift in 0_u32..64) {
             let value = value >> shift;
             let buffer = encoded(value);
             prop_assert_eq!(buffer.len(), length(value));

@@ -72,7 +72,7 @@ where
 }
 
 #[test]
-fn a_whole_number_is_read_exactly_or_refused() {
+fn an_integer_is_read_exactly_or_refused() {
     for number in edges() {
         let forms = forms_of(number);
         assert!(!forms.is_empty(), "{number}");
@@ -92,7 +92,7 @@ fn a_whole_number_is_read_exactly_or_refused() {
 }
 
 #[test]
-fn a_whole_number_is_read_as_a_float_if_a_float_is_exactly_that_number() {
+fn an_integer_is_read_as_a_float_if_the_float_is_exact() {
     let (mut read, mut refused) = (0, 0);
     for number in edges() {
         let float = number as f64;
@@ -116,7 +116,7 @@ fn form_of_f64(number: f64) -> Vec<u8> {
 }
 
 #[test]
-fn a_float_is_read_in_either_width_and_refused_where_it_would_become_infinite() {
+fn a_float_is_read_in_either_width_and_refused_if_it_would_become_infinite() {
     for number in [0.0, -0.0, 1.5, f32::MIN_POSITIVE, f32::MAX, f32::MIN, f32::INFINITY] {
         for form in [form_of_f32(number), form_of_f64(number.into())] {
             check::<f32>(&form, Ok(number));
@@ -136,7 +136,7 @@ fn a_float_is_read_in_either_width_and_refused_where_it_would_become_infinite() 
 }
 
 #[test]
-fn a_float_is_not_read_as_a_whole_number() {
+fn a_float_is_not_read_as_an_integer() {
     for (form, found) in [(form_of_f32(2.0), 0xCA), (form_of_f64(2.0), 0xCB)] {
         let mut reader = Reader::new(&form);
         let refused = DecodeError::WrongType { expected: "i64", found };
@@ -147,7 +147,7 @@ fn a_float_is_not_read_as_a_whole_number() {
 }
 
 #[test]
-fn a_whole_number_at_an_edge_is_written_as_it_is_read() {
+fn an_integer_at_a_boundary_round_trips_in_its_shortest_form() {
     for number in edges() {
         let mut out = Buffer::new();
         match u64::try_from(number) {
