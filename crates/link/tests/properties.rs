@@ -343,8 +343,8 @@ proptest! {
         prop_assert!(grant.check(grant.announced() + 1).is_err());
     }
 
-    /// Whatever the channels of a session want, their windows stay within the budget, and a channel
-    /// that is blocked on one frame makes progress.
+    /// The windows of a session stay within its budget for any demand of its channels, and a
+    /// channel that is blocked on one frame makes progress.
     #[test]
     fn windows_stay_within_the_budget_of_the_session(
         wishes in prop::collection::vec((0_usize..100, 1_u64..200_000), 1..300),

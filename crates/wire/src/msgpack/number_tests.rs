@@ -1,12 +1,12 @@
-//! Numbers at the edges of every width, in every form that can carry them, through every type that
-//! reads numbers: each is read exactly or refused, never changed.
+//! Numbers at the boundaries of every width, in every form that can carry them, through every type
+//! that reads numbers: each is read exactly or refused, never changed.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use super::*;
 
-/// Marker, bytes behind it, and whether a whole-number form has a sign.
+/// Marker, width in bytes, and whether the form is signed.
 const FORMS: [(u8, usize, bool); 8] = [
     (0xCC, 1, false),
     (0xCD, 2, false),
@@ -18,7 +18,7 @@ const FORMS: [(u8, usize, bool); 8] = [
     (0xD3, 8, true),
 ];
 
-/// The edges of every width of whole numbers and of both mantissas, and their neighbours.
+/// The boundaries of all integer widths and of both mantissas, and their neighbours.
 fn edges() -> Vec<i128> {
     let mut numbers = Vec::from([0, 1, 127, 128, -32, -33]);
     for bits in [7, 8, 15, 16, 24, 31, 32, 53, 54, 63, 64] {
@@ -27,7 +27,7 @@ fn edges() -> Vec<i128> {
             numbers.push(-(1 << bits) + near);
         }
     }
-    // Many bits wide, and yet exactly an `f64`.
+    // Many bits wide, but still exactly an `f64`.
     numbers.extend([0x1F_FFFF_FFFF_FFFF << 11, -(0x1F_FFFF_FFFF_FFFF << 10)]);
     numbers.retain(|number| (i64::MIN.into()..=u64::MAX.into()).contains(number));
     numbers

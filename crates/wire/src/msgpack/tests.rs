@@ -54,7 +54,7 @@ proptest! {
         comes_back(map);
     }
 
-    /// Any bytes at all: an answer, never a panic.
+    /// Arbitrary bytes give a result, never a panic.
     #[test]
     fn noise_never_panics_the_decoder(noise in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = Vec::<Vec<(u64, String)>>::decode(&mut Reader::new(&noise));
