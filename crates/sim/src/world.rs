@@ -6,7 +6,7 @@
 
 use wigwag_link::resume::VerifiedClaim;
 use wigwag_link::{Code, LinkError};
-use wigwag_wire::{StateMachine, Time};
+use wigwag_wire::{ConnectionStateMachine, Time};
 
 use crate::check::{Oracle, Totals, Violation, must};
 use crate::client::{Client, Fates};

@@ -34,5 +34,5 @@ pub use header::{Header, HeaderError, ProtocolNumber};
 pub use msgpack::{Decode, DecodeError, Encode};
 pub use read_buf::ReadBuf;
 pub use reader::{Reader, Short};
-pub use state_machine::StateMachine;
+pub use state_machine::ConnectionStateMachine;
 pub use time::Time;

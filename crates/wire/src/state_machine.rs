@@ -9,7 +9,7 @@ use core::time::Duration;
 use crate::{Batch, ReadBuf, Time};
 
 /// A connection's protocol as a state machine.
-pub trait StateMachine {
+pub trait ConnectionStateMachine {
     /// An event found in the received bytes. It may borrow from the state machine.
     type Event<'a>
     where

@@ -5,7 +5,7 @@ use wigwag_link::frame::Frame;
 use wigwag_link::opening::Resumed;
 use wigwag_link::resume::{Claim, PROOF_BYTES, Ticket, TicketVerifier};
 use wigwag_link::{LinkError, RecvHalf, SendHalf};
-use wigwag_wire::{Reader, StateMachine, Time};
+use wigwag_wire::{ConnectionStateMachine, Reader, Time};
 
 use super::Shared;
 use super::connection::{Connection, End};
