@@ -222,12 +222,12 @@ mod tests {
         let room = input.space().capacity() - input.len();
         input.fill(&vec![7; room]);
         input.skip(room);
-        assert!(input.space().capacity() >= READ_BYTES, "a read has filled it");
+        assert!(input.space().capacity() >= READ_BYTES, "a read has filled the small room");
         input.release();
         assert!(input.space().capacity() <= FIRST_READ_BYTES);
         input.fill(&[7; 10]);
         input.want(100_000);
-        assert!(input.space().capacity() >= 100_000, "more is on its way");
+        assert!(input.space().capacity() >= 100_000, "more bytes are wanted");
         assert_eq!(input.as_slice(), [7; 10]);
     }
 

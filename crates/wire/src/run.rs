@@ -463,9 +463,9 @@ mod tests {
         assert_eq!(count(&[0; RUN_ITEMS_MAX + 1]), None);
         assert_eq!(count(&[ITEM_BYTES_MAX as u8; ITEM_BYTES_MAX + 1]), Some(1));
         assert_eq!(count(&[ITEM_BYTES_MAX as u8 + 1; ITEM_BYTES_MAX + 2]), None);
-        assert_eq!(count(&[1, 7, 1, 8, 1]), None, "the last one is cut off");
+        assert_eq!(count(&[1, 7, 1, 8, 1]), None, "the last item is cut off");
         assert_eq!(count(&[1, 7, 1, 8, 0]), Some(3));
-        assert_eq!(count(&[1, 7, 0, 8]), None, "the third is longer than what is there");
+        assert_eq!(count(&[1, 7, 0, 8]), None, "the third item is longer than the rest");
         assert_eq!(count(&[1, 1].repeat(RUN_ITEMS_MAX)), Some(RUN_ITEMS_MAX));
         assert_eq!(count(&[1, 1].repeat(RUN_ITEMS_MAX + 1)), None);
     }

@@ -122,7 +122,7 @@ mod tests {
         for round in 0..100_u8 {
             let copy = slabs.copy(&[round; SLAB_BYTES]);
             assert_eq!(copy, [round; SLAB_BYTES].as_slice());
-            assert_eq!(place(&copy), first, "the only slab there is");
+            assert_eq!(place(&copy), first, "the only slab is reused");
         }
     }
 
@@ -131,7 +131,7 @@ mod tests {
         let mut slabs = SlabCopier::new();
         let (first, long) = (slabs.copy(&[1; 100]), slabs.copy(&[2; SLAB_BYTES + 1]));
         let second = slabs.copy(&[3; 100]);
-        assert_eq!(place(&second), place(&first) + first.len(), "one behind the other");
+        assert_eq!(place(&second), place(&first) + first.len(), "directly after the first");
         assert_eq!(long, [2; SLAB_BYTES + 1].as_slice());
         // The longest copy that goes into a slab finds no room after the others.
         let full = slabs.copy(&[4; SLAB_BYTES]);
