@@ -1,8 +1,8 @@
-//! A batch: what one SP message carries once a session is open (section 3).
+//! The batch: the content of one SP message in an open session (section 3).
 //!
-//! The header and the unsequenced frames belong to the connection and are made at each write. The
-//! sequenced frames belong to the session: they hold neither ack nor number, so after a cut the
-//! same bytes go out again behind a new header.
+//! The header and the unsequenced frames belong to the connection and are made anew for each write.
+//! The sequenced frames belong to the session: they carry neither ack nor number, so after a cut
+//! the same bytes are sent again behind a new header.
 
 use wigwag_wire::varint::{self, take as v};
 use wigwag_wire::{Buffer, Reader};
@@ -23,22 +23,22 @@ pub fn without_pair1_header(message: &[u8]) -> Result<&[u8], LinkError> {
     }
 }
 
-/// Bytes of the longest header: flags and three numbers.
+/// Largest size of a batch header in bytes: the flags and three numbers.
 pub const HEADER_BYTES_MAX: usize = 31;
 
-/// The first bytes of a batch.
+/// The header at the start of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchHeader {
-    /// The number of the next frame that the writer of this batch expects to receive.
+    /// The ack: the number of the next frame that the writer of this batch expects to receive.
     pub ack: u64,
-    /// The number of the first sequenced frame in here, or of the next one if there is none.
+    /// The number of the first sequenced frame in this batch, or of the next one if it holds none.
     pub first_seq: u64,
-    /// Sequenced frames in here.
+    /// The number of sequenced frames in this batch.
     pub count: u64,
 }
 
 impl BatchHeader {
-    /// Appends the header.
+    /// Appends the header to `out`.
     pub fn encode(self, out: &mut Buffer) {
         out.push(0);
         varint::put(out, self.ack);
@@ -47,6 +47,11 @@ impl BatchHeader {
     }
 
     /// Reads a header.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the flags are not zero, if a number is malformed, or if the sequence numbers
+    /// overflow.
     pub fn decode(reader: &mut Reader<'_>) -> Result<BatchHeader, LinkError> {
         if reader.u8()? != 0 {
             return Err(LinkError::protocol("the flags of a batch are zero in version 1"));

@@ -1,8 +1,10 @@
-//! What the channels of a session share, and what the sessions of a node share (section 4).
+//! Credit budgets: limits shared by the channels of a session and by the sessions of a node
+//! (section 4).
 //!
-//! Near by, all windows of a session come out of one small budget, and what they grow by out of a pool of
-//! the whole node. A peer that is far away needs more under way for the same rate; that comes out of a
-//! second budget and a second pool, which only sessions with such a peer touch.
+//! At a short round-trip time (RTT), all windows of a session come out of one small budget, and
+//! their growth out of a pool of the whole node. A longer RTT needs more data in flight for the
+//! same rate; the scaled part of a window comes out of a second budget and a second pool, which
+//! only sessions with such an RTT use.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -12,27 +14,27 @@ use crate::limits::{
     UNIT_BYTES,
 };
 
-/// Units that the sessions of a node share.
+/// A pool of credit units shared by the sessions of a node.
 #[derive(Debug)]
 pub struct UnitPool {
     left: AtomicU64,
     most: u64,
 }
 
-/// Pools that the sessions of a node share.
+/// The pools that the sessions of a node share.
 #[derive(Debug)]
 pub struct Pools {
-    /// For windows that grow near by.
+    /// Units for the growth of windows up to the base size.
     pub base: UnitPool,
-    /// For what windows have beyond that, for a far peer.
+    /// Units for scaled windows: the part beyond the base size, at a long RTT.
     pub scaled: UnitPool,
-    /// Channels of peers, open or with calls that are not handled yet, each with a first window.
+    /// Peers' channels that are open or have unhandled calls; each holds an initial window.
     pub channels: UnitPool,
-    /// Bytes that outboxes keep beyond what each may keep in any case.
+    /// Bytes that outboxes retain beyond the amount that each may always retain.
     pub retained: RetainedBytes,
 }
 
-/// Bytes that the sessions of a node keep for acks.
+/// Counts the bytes that the sessions of a node retain until they are acknowledged.
 #[derive(Debug)]
 pub struct RetainedBytes {
     now: AtomicU64,
@@ -40,13 +42,13 @@ pub struct RetainedBytes {
 }
 
 impl RetainedBytes {
-    /// True when they are more than the node may keep.
+    /// Returns true if the node retains more than it may.
     pub fn is_spent(&self) -> bool {
         self.now.load(Ordering::Relaxed) > self.most
     }
 
-    /// A session keeps `after` bytes that kept `before`. Nothing else is told by this number, so its
-    /// order does not matter.
+    /// Records that a session which retained `before` bytes now retains `after`. Relaxed: no other
+    /// memory is published through this number.
     pub(crate) fn change(&self, before: usize, after: usize) {
         if after >= before {
             self.now.fetch_add((after - before) as u64, Ordering::Relaxed);
@@ -57,32 +59,32 @@ impl RetainedBytes {
 }
 
 impl UnitPool {
-    /// A pool of `units`.
+    /// Creates a pool of `units`.
     pub fn new(units: u64) -> UnitPool {
         UnitPool { left: AtomicU64::new(units), most: units }
     }
 
-    /// Units that nobody has.
+    /// The number of free units.
     pub fn left(&self) -> u64 {
         self.left.load(Ordering::Relaxed)
     }
 
-    /// True when less than an eighth is left.
+    /// Returns true if less than an eighth of the pool is free.
     pub fn is_low(&self) -> bool {
         self.left() < self.most / 8
     }
 
-    /// Takes one; false when there is none.
+    /// Takes one unit; returns false if none is free.
     pub fn take_one(&self) -> bool {
         self.take(1) == 1
     }
 
-    /// Gives one back.
+    /// Returns one unit to the pool.
     pub fn give_one_back(&self) {
         self.give_back(1);
     }
 
-    /// Up to `wanted` units. Nothing else is told by this number, so its order does not matter.
+    /// Takes up to `wanted` units. Relaxed: no other memory is published through this number.
     fn take(&self, wanted: u64) -> u64 {
         let lower = |left: u64| Some(left.saturating_sub(wanted));
         let before = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, lower);
@@ -95,7 +97,8 @@ impl UnitPool {
 }
 
 impl Pools {
-    /// Pools by which peers together can make a node hold `bytes`, a quarter by each pool.
+    /// Creates pools that bound the memory which all peers together can make a node hold to
+    /// `bytes`, a quarter for each pool.
     pub fn of(bytes: u64) -> Pools {
         let quarter = bytes / 4;
         let units = quarter / UNIT_BYTES as u64;
@@ -115,33 +118,34 @@ impl Default for Pools {
     }
 }
 
-/// What all channels of a session share.
+/// The budget that all channels of a session share.
 #[derive(Debug, Default)]
 pub struct Budget {
-    /// Units of all windows. First windows are always given, so this may go beyond what there is.
+    /// Units of all base windows. Initial windows are always granted, so this may exceed the
+    /// budget.
     held: u64,
-    /// Units of these that came out of the node's pool: all but first windows.
+    /// The part of `held` that came out of the node's pool: everything except initial windows.
     pooled: u64,
-    /// Units that windows have beyond these, for a far peer.
+    /// Units of scaled windows, beyond `held`.
     scaled: u64,
     pools: Arc<Pools>,
 }
 
 impl Budget {
-    /// A budget whose session shares `pools` with others.
+    /// Creates a budget whose session shares `pools` with others.
     pub fn with_pools(pools: Arc<Pools>) -> Budget {
         Budget { pools, ..Budget::default() }
     }
 
-    /// Units that `wanted` more of may be had: half of what the session has left and half of what the
-    /// node has left, so that the channel that comes last finds some too.
+    /// Takes up to `wanted` units for the growth of a window: at most half of what the session has
+    /// left and half of what the node has left, so that the last channel still gets some.
     pub(crate) fn grow(&mut self, wanted: u64) -> u64 {
         let half = SESSION_UNITS_MAX.saturating_sub(self.held) / 2;
         let nodes_half = self.pools.base.left() / 2;
         self.give_pooled(wanted.min(half).min(nodes_half))
     }
 
-    /// Units for a frame that would wait for ever without them.
+    /// Takes units for a frame that could never be sent without them.
     pub(crate) fn grow_for_frame(&mut self, wanted: u64) -> u64 {
         let most = SESSION_UNITS_MAX + FRAME_RESERVE_UNITS;
         self.give_pooled(wanted.min(most.saturating_sub(self.held)))
@@ -153,7 +157,7 @@ impl Budget {
         self.give(units)
     }
 
-    /// Units for a far peer, by the same rule.
+    /// Takes up to `wanted` units for a scaled window: at most half of what the session has left.
     pub(crate) fn grow_scaled(&mut self, wanted: u64) -> u64 {
         let half = SCALED_SESSION_UNITS_MAX.saturating_sub(self.scaled) / 2;
         let units = self.pools.scaled.take(wanted.min(half));
@@ -166,10 +170,11 @@ impl Budget {
         units
     }
 
-    /// A channel is gone: what it had comes back.
+    /// Returns the units of a closed channel.
     pub(crate) fn give_back(&mut self, base: u64, scaled: u64) {
         self.held = self.held.saturating_sub(base);
-        // First windows came out of no pool, so this may be a little early, and never too much.
+        // Initial windows came out of no pool, so units may return to the pool early, but never too
+        // many.
         let pooled = base.min(self.pooled);
         self.pooled -= pooled;
         self.pools.base.give_back(pooled);
@@ -212,15 +217,15 @@ mod tests {
         assert_eq!(pool.left(), 1000);
     }
 
-    /// However many sessions there are, their windows near by hold no more than the pool together.
+    /// The base windows of any number of sessions together never exceed the pool.
     #[test]
-    fn near_windows_grow_out_of_a_pool_of_the_node() {
+    fn base_windows_grow_out_of_a_pool_of_the_node() {
         let pools = Arc::new(Pools { base: UnitPool::new(1000), ..Pools::default() });
         let mut sessions: Vec<Budget> =
             (0..20).map(|_| Budget::with_pools(pools.clone())).collect();
-        assert_eq!(sessions[0].grow(u64::MAX), 500, "half of it");
+        assert_eq!(sessions[0].grow(u64::MAX), 500, "half of the pool");
         assert_eq!(sessions[1].grow(u64::MAX), 250);
-        assert_eq!(sessions[2].grow_for_frame(1024), 250, "a frame takes what there is");
+        assert_eq!(sessions[2].grow_for_frame(1024), 250, "a frame takes what is left");
         assert!(sessions.iter_mut().all(|session| session.grow(u64::MAX) == 0));
         sessions[0].give(64);
         sessions[0].give_back(564, 0);
@@ -230,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn the_channel_that_comes_last_finds_some_too() {
+    fn the_last_channel_still_gets_some_units() {
         let mut budget = Budget::default();
         for _ in 0..10 {
             assert!(budget.grow_scaled(u64::MAX) > 0);

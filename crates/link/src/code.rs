@@ -1,8 +1,8 @@
-//! The numbers by which the two sides tell each other what went wrong (section 8).
+//! Error codes by which the two sides tell each other what went wrong (section 8).
 
 use core::fmt;
 
-/// A number; its text is for people.
+/// An error code on the wire; [`text`](Code::text) describes it for people.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Code(pub u16);
 
@@ -12,7 +12,7 @@ macro_rules! codes {
             $(#[doc = $text]
             pub const $constant: Code = Code($number);)*
 
-            /// What it means.
+            /// A short description of the code.
             pub const fn text(self) -> &'static str {
                 match self.0 {
                     $($number => $text,)*
@@ -31,7 +31,7 @@ codes! {
     FEATURE_REQUIRED 0x0103 "one side requires a feature that the other lacks"
     AUTH_REQUIRED 0x0104 "authentication is required"
     AUTH_FAILED 0x0105 "authentication failed"
-    SESSION_UNKNOWN 0x0106 "the session is not known here"
+    SESSION_UNKNOWN 0x0106 "the session is unknown"
     TOKEN_BAD 0x0107 "the session's token is wrong"
     DIAL_TIE 0x0108 "both sides dialed at once, the other connection wins"
     EXISTS 0x0109 "a session between the two exists"
@@ -39,8 +39,8 @@ codes! {
     LIMIT_EXCEEDED 0x010B "a limit announced in HELLO was exceeded"
     UNKNOWN_FRAME 0x010C "a frame of unknown type that must be understood"
     GAP 0x010D "a sequence number is missing"
-    ACK_BEYOND_SENT 0x010E "an ack of what was never sent"
-    CREDIT_EXCEEDED 0x010F "more was sent than credit allowed"
+    ACK_BEYOND_SENT 0x010E "an ack of frames that were never sent"
+    CREDIT_EXCEEDED 0x010F "more was sent than the credit allowed"
     NO_SUCH_ACTOR 0x0200 "no such actor"
     NO_SUCH_METHOD 0x0201 "no such method"
     BAD_ARGUMENTS 0x0202 "wrong arguments"
@@ -51,9 +51,9 @@ codes! {
     REPLY_DROPPED 0x0207 "the handler ended without a reply"
     DRAINING 0x0208 "the node is closing"
     TOO_LARGE 0x0209 "too large"
-    CALL_CYCLE 0x020A "the calls form a circle in which everybody waits"
+    CALL_CYCLE 0x020A "the calls form a cycle in which each waits for the next"
     DEADLINE_PASSED 0x020B "the deadline had passed before the call began"
-    NOT_SERIALIZABLE 0x020C "the value lives in its own process only"
+    NOT_SERIALIZABLE 0x020C "the value cannot leave its process"
 }
 
 impl fmt::Display for Code {

@@ -1,49 +1,51 @@
-//! Credit: who may send how much to whom (section 4).
+//! Credit: flow control of each channel (section 4).
 //!
-//! One unit is 64 bytes of a frame's body. Sums are absolute and only grow, so a lost or repeated
-//! announcement does no harm. The sender holds a [`Window`] per channel, the receiver a [`Grant`].
+//! One unit of credit is 64 bytes of a frame's body. Sums are absolute and only grow, so a lost or
+//! repeated announcement does no harm. The sender holds a [`Window`] per channel, the receiver a
+//! [`Grant`].
 
 use crate::budget::Budget;
 use crate::code::Code;
 use crate::error::LinkError;
 use crate::limits::{FRAME_UNITS, SESSION_UNITS_MAX, WINDOW_UNITS_MAX, WINDOW_UNITS_MIN};
 
-/// A lane that holds less than this part of its window has run dry.
+/// An inbound queue that holds less than this part of its window has run dry.
 const DRY_PART: u64 = 8;
 
-/// How many times its window a far channel's next one is, near by and beyond.
+/// Growth factors of a window whose queue has run dry: within the base budget, and for a scaled
+/// window.
 const BASE_GROWTH: u64 = 8;
 const SCALED_GROWTH: u64 = 4;
 
-/// The part of a window that is announced anew at once, and of a far one: what is held back of a far
-/// one would be a part of a round trip.
+/// Part of a window that is announced as soon as it is free. For a scaled window the part is
+/// smaller, because credit that is held back costs a share of a round trip.
 const FRESH_PART: u64 = 2;
 const FRESH_PART_SCALED: u64 = 8;
 
-/// The sender's side of a channel.
+/// The sender's flow-control window of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Units that may have been used since ATTACH.
     limit: u64,
     /// Units used since ATTACH. Invariant: `used <= limit`.
     used: u64,
-    /// The limit for which NEED was sent last; it is not said twice for the same.
+    /// The limit asked for by the last NEED, which is not sent twice for the same limit.
     requested: u64,
 }
 
 impl Window {
-    /// A window with so many units.
+    /// Creates a window of `limit` units.
     pub fn new(limit: u64) -> Window {
         Window { limit, used: 0, requested: 0 }
     }
 
-    /// Units that are free.
+    /// The number of unused units.
     #[inline]
     pub fn free(&self) -> u64 {
         self.limit - self.used
     }
 
-    /// Uses `units` if they are there.
+    /// Uses `units` if they are free; returns false and uses nothing otherwise.
     #[inline]
     pub fn take(&mut self, units: u64) -> bool {
         let enough = units <= self.free();
@@ -53,26 +55,29 @@ impl Window {
         enough
     }
 
-    /// Uses up to `most` units, for one sender's turn; it gives back what it does not need.
+    /// Uses up to `most` units for one turn of a sender, which returns the rest with
+    /// [`give_back`](Self::give_back).
     pub fn lease(&mut self, most: u64) -> u64 {
         let lease = most.min(self.free());
         self.used += lease;
         lease
     }
 
-    /// What a lease did not need.
+    /// Returns units of a lease that were not needed.
     pub fn give_back(&mut self, units: u64) {
         self.used -= units.min(self.used);
     }
 
-    /// The receiver has announced a limit; a smaller one is ignored. True when it has risen.
+    /// Raises the limit to the one that the receiver has announced; a smaller one is ignored.
+    /// Returns true if the limit has risen.
     pub fn raise(&mut self, limit: u64) -> bool {
         let rises = limit > self.limit;
         self.limit = self.limit.max(limit);
         rises
     }
 
-    /// A sender of `units` is stuck: the limit that it wants, unless that was said already.
+    /// Returns the limit that a blocked sender of `units` needs, or `None` if the window suffices
+    /// or NEED was sent for it already.
     pub fn need(&mut self, units: u64) -> Option<u64> {
         let wanted = self.used.saturating_add(units);
         if wanted <= self.limit || wanted <= self.requested {
@@ -82,54 +87,60 @@ impl Window {
         Some(wanted)
     }
 
-    /// The limit that was asked for and has not come; after a cut it must be asked for again.
+    /// The limit that was asked for and not granted yet; after a cut, NEED must be sent again for
+    /// it.
     pub fn wanted_limit(&self) -> Option<u64> {
         (self.requested > self.limit).then_some(self.requested)
     }
 
-    /// REVOKE: the limit falls to what is used or to `wanted`, and that is the answer.
+    /// Handles REVOKE: lowers the limit to `wanted`, but not below what is used, and returns the
+    /// new limit, which is the answer.
     pub fn revoke(&mut self, wanted: u64) -> u64 {
         self.limit = self.limit.min(wanted.max(self.used));
         self.limit
     }
 }
 
-/// The receiver's side of a channel.
+/// The receiver's side of a channel's flow control.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Grant {
-    /// Units that the sender was told it may have used.
+    /// The limit that the sender was told.
     announced: u64,
-    /// Units taken out of the lane so far.
+    /// Units taken out of the inbound queue so far.
     freed: u64,
     /// Calls whose handlers have ended.
     handled: u64,
-    /// Of these the sender was told.
+    /// The part of `handled` that the sender was told.
     handled_announced: u64,
-    /// Places that the lane has. Invariant: `announced - freed <= window`.
+    /// Capacity of the inbound queue in units. Invariant: `announced - freed <= window`.
     window: u64,
-    /// What of it came out of the budget for far peers.
+    /// The part of `window` that came out of the budget for scaled windows.
     scaled: u64,
-    /// The sender is stuck and wants this limit.
+    /// The limit that a blocked sender wants.
     wanted: u64,
-    /// Near by the window could not double when the sender was stuck last.
+    /// The base budget did not allow the window to double when the sender was last blocked.
     base_exhausted: bool,
-    /// The wish for which the lane was last seen to run dry.
+    /// The wanted limit at which the queue was last seen to run dry.
     dry_at: u64,
 }
 
 impl Grant {
-    /// A grant of `window` units, taken from the budget; the initial window is always given.
+    /// Creates a grant of `window` units from the budget; the initial window is always granted.
     pub fn new(window: u64, budget: &mut Budget) -> Grant {
         budget.give(window);
         Grant { announced: window, window, ..Grant::default() }
     }
 
-    /// The limit that the sender knows.
+    /// The limit that the sender was told.
     pub fn announced(&self) -> u64 {
         self.announced
     }
 
-    /// The sender has used `used` units in all: is that within what it was told?
+    /// Checks that the `used` units of the sender are within the announced limit.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`exceeded`] if they are not.
     pub fn check(&self, used: u64) -> Result<(), LinkError> {
         if used <= self.announced {
             return Ok(());
@@ -137,43 +148,45 @@ impl Grant {
         Err(exceeded())
     }
 
-    /// The actor took `units` out of the lane. True when the sender should hear of it now.
+    /// The actor took `units` out of the inbound queue. Returns true if the sender should be told
+    /// now.
     pub fn free(&mut self, units: u64) -> bool {
         self.freed += units;
         self.is_due()
     }
 
-    /// The actor has ended so many handlers.
+    /// The actor has ended the handlers of `calls` calls.
     pub(crate) fn handled(&mut self, calls: u64) {
         self.handled += calls;
     }
 
-    /// Handlers have ended of which the sender was not told.
+    /// Returns true if the sender was not told of all handled calls.
     pub(crate) fn has_unannounced(&self) -> bool {
         self.handled_announced < self.handled
     }
 
-    /// The sender is stuck: the window doubles, or fits what it wants, as far as the budget goes.
-    /// True when the sender should hear of it now.
+    /// Handles NEED of a blocked sender: doubles the window or fits it to the wanted limit, as far
+    /// as the budget allows. Returns true if the sender should be told now.
     pub fn need(&mut self, wanted: u64, budget: &mut Budget) -> bool {
         self.wanted = self.wanted.max(wanted);
         let most = WINDOW_UNITS_MAX.min(SESSION_UNITS_MAX / 2);
         let fits = self.wanted.saturating_sub(self.freed);
         let double = self.window * 2;
         let target = double.max(fits).clamp(WINDOW_UNITS_MIN, most);
-        // What it has for its distance counts, so that a far one leaves the budget to others.
+        // The scaled part counts here, so that a channel which has one leaves the base budget to
+        // others.
         self.window += budget.grow(target.saturating_sub(self.window));
         self.base_exhausted = self.window < double;
-        // Without this a frame larger than the window would wait for ever once others hold the
-        // budget.
+        // Without this, a frame larger than the window would wait for ever once other channels hold
+        // the budget.
         let frame = fits.min(FRAME_UNITS);
         self.window += budget.grow_for_frame(frame.saturating_sub(self.window));
         self.is_due()
     }
 
-    /// True once for each time that the sender was stuck and the lane ran dry before more could come.
-    /// With an actor that is slower than its sender that never happens: such a sender is stuck again
-    /// before a window's worth is handled.
+    /// Returns true once for each time that the sender was blocked and the queue ran dry before
+    /// more calls could arrive. An actor slower than its sender never causes this: its sender is
+    /// blocked again before a window's worth is handled.
     pub fn ran_dry(&mut self) -> bool {
         let dry = self.wanted > self.dry_at && self.freed + self.window / DRY_PART >= self.wanted;
         if dry {
@@ -182,14 +195,14 @@ impl Grant {
         dry
     }
 
-    /// Near by there was no more to be had when the sender was stuck last.
+    /// Returns true if the base budget was exhausted when the sender was last blocked.
     pub fn is_base_exhausted(&self) -> bool {
         self.base_exhausted
     }
 
-    /// The lane has run dry and the peer is so far away that windows up to `most` pay. Each step takes
-    /// a round trip, so it is a long one, as far as the budget goes. True when the sender should hear
-    /// of it now.
+    /// Scales the window up after the queue has run dry, to at most `most` units, the size that the
+    /// RTT justifies. Each step takes a round trip, so the steps are large; the budget bounds them.
+    /// Returns true if the sender should be told now.
     pub fn scale(&mut self, most: u64, budget: &mut Budget) -> bool {
         let before = self.window;
         let base = (self.window * BASE_GROWTH).min(most).min(WINDOW_UNITS_MAX);
@@ -203,38 +216,39 @@ impl Grant {
         self.window > before
     }
 
-    /// The sender wants more than the window could ever give it.
+    /// Returns true if the sender wants more than the window could ever give it.
     pub fn is_short(&self) -> bool {
         self.wanted.saturating_sub(self.freed).min(FRAME_UNITS) > self.window
     }
 
-    /// Places that the lane has.
+    /// Capacity of the inbound queue in units.
     pub fn window(&self) -> u64 {
         self.window
     }
 
-    /// Half a window can be announced anew, an eighth of a far one, or the sender is stuck and there is
-    /// anything at all.
+    /// Credit is due if half a window (an eighth of a scaled one) can be announced, or if the
+    /// sender is blocked and any unit is free.
     fn is_due(&self) -> bool {
         let fresh = self.freed + self.window - self.announced;
         let part = if self.scaled > 0 { FRESH_PART_SCALED } else { FRESH_PART };
         fresh > 0 && (fresh * part >= self.window || self.wanted > self.announced)
     }
 
-    /// What to announce: limit and handled calls.
+    /// Marks everything as announced and returns the values for CREDIT: the limit and the number of
+    /// handled calls.
     pub fn announce(&mut self) -> (u64, u64) {
         self.announced = self.announced.max(self.freed + self.window);
         self.handled_announced = self.handled;
         (self.announced, self.handled)
     }
 
-    /// The channel is gone; its places go back to the budget.
+    /// Returns the window of a closed channel to the budget.
     pub fn close(self, budget: &mut Budget) {
         budget.give_back(self.window - self.scaled, self.scaled);
     }
 }
 
-/// The error of a peer that has used more than it was granted.
+/// The error for a peer that has used more units than it was granted.
 pub fn exceeded() -> LinkError {
     let rule = "a sender may not use more units than it was granted";
     LinkError::Misbehaved { code: Code::CREDIT_EXCEEDED, rule }
@@ -246,7 +260,7 @@ mod tests {
     use crate::limits::{FRAME_RESERVE_UNITS, SCALED_SESSION_UNITS_MAX, SCALED_WINDOW_UNITS_MAX};
 
     #[test]
-    fn a_window_never_gives_more_than_its_limit() {
+    fn a_window_never_exceeds_its_limit() {
         let mut window = Window::new(10);
         assert!(window.take(4));
         assert!(!window.take(7));
@@ -260,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_sender_says_so_once() {
+    fn a_blocked_sender_sends_need_once() {
         let mut window = Window::new(2);
         assert_eq!(window.need(2), None);
         assert!(window.take(2));
@@ -273,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn revoke_leaves_what_is_used() {
+    fn revoke_leaves_the_used_units() {
         let mut window = Window::new(100);
         window.take(40);
         assert_eq!(window.revoke(10), 40);
@@ -281,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn credit_goes_out_at_half_a_window() {
+    fn credit_is_sent_at_half_a_window() {
         let mut budget = Budget::default();
         let mut grant = Grant::new(64, &mut budget);
         assert!(!grant.free(31));
@@ -291,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stuck_sender_doubles_the_window_up_to_its_limit() {
+    fn a_blocked_sender_doubles_the_window_up_to_its_limit() {
         let mut budget = Budget::default();
         let mut grant = Grant::new(64, &mut budget);
         let mut window = 64;
@@ -302,11 +316,11 @@ mod tests {
         }
         assert!(!grant.free(0));
         assert!(grant.need(grant.announced() + 1, &mut budget) || !grant.is_due());
-        assert!(grant.free(1), "stuck: the first free unit is announced");
+        assert!(grant.free(1), "blocked: the first free unit is announced");
     }
 
     #[test]
-    fn windows_share_a_budget_and_give_it_back() {
+    fn windows_share_a_budget_and_return_it() {
         let mut budget = Budget::default();
         let mut greedy: [Grant; 3] = core::array::from_fn(|_| Grant::new(64, &mut budget));
         for grant in &mut greedy {
@@ -323,9 +337,9 @@ mod tests {
         assert_eq!(budget.held(), (0, 0));
     }
 
-    /// First windows are given beyond the budget; what they took beyond it must not come back.
+    /// Initial windows are granted beyond the budget; the overdraft must not be returned to it.
     #[test]
-    fn a_budget_that_was_overdrawn_gives_back_no_more_than_it_had() {
+    fn an_overdrawn_budget_gets_back_no_more_than_it_had() {
         let mut budget = Budget::default();
         let first = SESSION_UNITS_MAX / 64;
         let grants: alloc::vec::Vec<Grant> =
@@ -334,12 +348,12 @@ mod tests {
         gone.iter().for_each(|grant| grant.close(&mut budget));
         let mut grant = kept[0];
         grant.need(u64::MAX / 2, &mut budget);
-        assert_eq!(grant.window(), FRAME_UNITS, "the others hold all the rest");
+        assert_eq!(grant.window(), FRAME_UNITS, "the other grants hold the rest");
     }
 
     /// Two busy channels must not shut out a third that sends one large frame.
     #[test]
-    fn a_large_frame_finds_room_whatever_others_hold() {
+    fn a_large_frame_gets_credit_whatever_other_channels_hold() {
         let mut budget = Budget::default();
         let mut busy: [Grant; 40] = core::array::from_fn(|_| Grant::new(64, &mut budget));
         for grant in &mut busy {
@@ -352,10 +366,11 @@ mod tests {
         assert_eq!(late.announce().0, FRAME_UNITS);
     }
 
-    /// A far sender uses its window up, is stuck, and the lane has long run dry when more comes. One
-    /// that only waits for a slow actor finds its lane full each time that it is stuck.
+    /// At a long RTT, the sender uses up its window and is blocked, and the queue is dry long
+    /// before more arrives. A sender that waits for a slow actor finds the queue full each time it
+    /// is blocked.
     #[test]
-    fn a_lane_runs_dry_when_the_way_is_long_and_not_when_the_actor_is_slow() {
+    fn a_queue_runs_dry_at_a_long_rtt_but_not_with_a_slow_actor() {
         for slow in [false, true] {
             let mut budget = Budget::default();
             let mut grant = Grant::new(64, &mut budget);
@@ -363,14 +378,15 @@ mod tests {
             for _ in 0..200 {
                 let used = window.lease(u64::MAX);
                 let wanted = window.need(1).unwrap();
-                // Near by the wish comes while all it has used lies in the lane; far away, after.
+                // At a short RTT, NEED arrives while all used units are still queued; at a long
+                // one, afterwards.
                 let before = if slow { 0 } else { used };
                 grant.free(before);
                 grant.need(wanted, &mut budget);
                 let more = if slow { grant.window() / 4 } else { 0 };
                 grant.free(more.min(used - before));
                 dry += u32::from(grant.ran_dry());
-                assert!(!grant.ran_dry(), "it is said once");
+                assert!(!grant.ran_dry(), "it is reported once");
                 window.raise(grant.announce().0);
             }
             assert_eq!(dry > 100, !slow, "{dry}");
@@ -379,27 +395,30 @@ mod tests {
     }
 
     #[test]
-    fn a_far_channel_reaches_further_and_gives_it_back() {
+    fn a_scaled_window_grows_and_is_returned_to_its_budget() {
         let mut budget = Budget::default();
         let mut grant = Grant::new(64, &mut budget);
-        assert!(!grant.scale(0, &mut budget), "it is near");
+        assert!(!grant.scale(0, &mut budget), "the RTT is short");
         assert!(grant.scale(SCALED_WINDOW_UNITS_MAX, &mut budget));
-        assert_eq!(grant.window(), 64 * BASE_GROWTH, "out of the budget of near by");
+        assert_eq!(grant.window(), 64 * BASE_GROWTH, "out of the base budget");
         for _ in 0..20 {
             grant.need(grant.announced() + 1, &mut budget);
             grant.scale(SCALED_WINDOW_UNITS_MAX, &mut budget);
             grant.announce();
         }
         assert_eq!(grant.window(), SCALED_WINDOW_UNITS_MAX);
-        let (near, far) = budget.held();
-        assert!(near <= WINDOW_UNITS_MAX && far <= SCALED_SESSION_UNITS_MAX, "{near} and {far}");
-        assert!(!grant.need(1, &mut budget), "near by it has enough");
+        let (base, scaled) = budget.held();
+        assert!(
+            base <= WINDOW_UNITS_MAX && scaled <= SCALED_SESSION_UNITS_MAX,
+            "{base} and {scaled}"
+        );
+        assert!(!grant.need(1, &mut budget), "the base window suffices");
         grant.close(&mut budget);
         assert_eq!(budget.held(), (0, 0));
     }
 
     #[test]
-    fn using_more_than_granted_is_a_broken_rule() {
+    fn using_more_than_granted_is_an_error() {
         let grant = Grant::new(64, &mut Budget::default());
         assert!(grant.check(64).is_ok());
         assert!(grant.check(65).is_err());

@@ -1,4 +1,4 @@
-//! Why a session or its opening ends.
+//! The error of a session and of its opening.
 
 use alloc::string::String;
 
@@ -7,32 +7,32 @@ use wigwag_wire::{Fault, Short};
 
 use crate::code::Code;
 
-/// Why a session or its opening ends.
+/// Why a session or its opening has ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LinkError {
-    /// The peer broke a rule; we tell it which and close.
+    /// The peer broke a rule; this side tells it which one and closes.
     #[error("the peer broke a rule of the link protocol: {rule} ({code})")]
     Misbehaved {
-        /// The number that goes into CLOSE or REFUSED.
+        /// The code for CLOSE or REFUSED.
         code: Code,
-        /// The rule.
+        /// The broken rule.
         rule: &'static str,
     },
-    /// The peer closed or refused, and said why.
-    #[error("{}: {code}{}", .code.told(), rule_and_detail(.rule, .detail))]
+    /// The peer closed the session or refused to open it, and gave a reason.
+    #[error("{}: {code}{}", .code.origin(), rule_and_detail(.rule, .detail))]
     ClosedByPeer {
-        /// Its number.
+        /// The code that the peer sent.
         code: Code,
-        /// The rule that it says was broken; empty for a plain goodbye.
+        /// The rule that the peer says was broken; empty for a plain goodbye.
         rule: String,
-        /// More, for people.
+        /// More detail, for people.
         detail: String,
     },
-    /// The peer speaks PAIR1 but its first message is no HELLO.
+    /// The peer speaks PAIR1, but its first message is not HELLO.
     #[error("the peer is a PAIR1 socket but not a wigwag node")]
     NotWigwag,
-    /// No sign of life came in time: the connection counts as cut.
+    /// No heartbeat arrived in time; the connection counts as cut.
     #[error("the peer has been silent for too long")]
     Silent,
 }
@@ -46,18 +46,19 @@ fn rule_and_detail(rule: &str, detail: &str) -> String {
 }
 
 impl Code {
-    fn told(self) -> &'static str {
+    fn origin(self) -> &'static str {
         if self == Code::BYE { "the peer closed the session" } else { "the peer refused" }
     }
 }
 
 impl LinkError {
-    /// A broken rule without a number of its own.
+    /// A violation of a rule that has no code of its own.
     pub const fn protocol(rule: &'static str) -> LinkError {
         LinkError::Misbehaved { code: Code::PROTOCOL, rule }
     }
 
-    /// The number that we tell the peer; `None` when it told us, or would not understand.
+    /// The code and rule to send to the peer; `None` if the peer sent the error itself, or would
+    /// not understand it.
     pub fn close_code(&self) -> Option<(Code, &'static str)> {
         match self {
             LinkError::Misbehaved { code, rule } => Some((*code, rule)),
@@ -65,7 +66,7 @@ impl LinkError {
         }
     }
 
-    /// Whose doing it is.
+    /// The party that caused the error.
     pub fn fault(&self) -> Fault {
         match self {
             LinkError::Misbehaved { .. } | LinkError::ClosedByPeer { .. } | LinkError::Silent => {
@@ -98,14 +99,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_goodbye_reads_otherwise_than_a_refusal() {
-        let told = |code| {
+    fn a_goodbye_and_a_refusal_have_different_texts() {
+        let text = |code| {
             let (rule, detail) = ("a rule".into(), "a detail".into());
             LinkError::ClosedByPeer { code, rule, detail }.to_string()
         };
-        let goodbye = told(Code::BYE);
+        let goodbye = text(Code::BYE);
         assert!(goodbye.starts_with("the peer closed the session: "), "{goodbye}");
-        let refusal = told(Code::PROTOCOL);
+        let refusal = text(Code::PROTOCOL);
         assert!(refusal.starts_with("the peer refused: "), "{refusal}");
         assert!(refusal.contains("; a rule; a detail"), "{refusal}");
     }

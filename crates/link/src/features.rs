@@ -1,6 +1,6 @@
-//! Features: bits of HELLO. One that both sides offer is on (section 1).
+//! Feature bits of HELLO; a feature is on if both sides offer it (section 1).
 
-/// Resuming: sessions outlive their connections (section 7).
+/// Resumption: sessions outlive their connections (section 7).
 pub const RESUME: u64 = 1 << 3;
 
 /// Runs: many short calls or replies behind one head (section 3).
@@ -9,10 +9,10 @@ pub const RUNS: u64 = 1 << 4;
 /// Arguments of fixed width: codec 1 of a channel (section 4).
 pub const FIXED: u64 = 1 << 5;
 
-/// What this crate can do.
+/// The features that this crate offers.
 pub const OFFERED: u64 = FIXED | RUNS | RESUME;
 
-/// The features of a session with a peer that offers these.
+/// The features of a session with a peer that offers `peer`.
 pub fn on(peer: u64) -> u64 {
     peer & OFFERED
 }

@@ -1,8 +1,9 @@
-//! Frames as they are read (section 3).
+//! Reading frames (section 3).
 //!
-//! A frame is a type, a length and a body. Bit 7 of the type: the frame has a place in the
-//! sequence. Bit 6: who does not know the type may skip it. Bodies grow only at the end, and what
-//! stands behind the known fields is skipped, so an old reader understands a newer writer.
+//! A frame is a type, a length and a body. Bit 7 of the type means that the frame has a sequence
+//! number. Bit 6 means that a reader which does not know the type may skip the frame. Bodies grow
+//! only at the end, and readers skip everything behind the fields they know, so an old reader
+//! understands a newer writer.
 
 use wigwag_wire::Reader;
 use wigwag_wire::run::{Run, is_run};
@@ -12,12 +13,12 @@ use crate::code::Code;
 use crate::error::LinkError;
 use crate::limits::take_bytes as b;
 
-/// Bit 7: the frame is numbered and is sent again after a cut.
+/// Bit 7 of a type: the frame is numbered, and is sent again after a cut.
 pub const SEQUENCED: u8 = 0x80;
-/// Bit 6: skip the frame if its type is unknown.
+/// Bit 6 of a type: a reader that does not know the type skips the frame.
 pub const SKIPPABLE: u8 = 0x40;
 
-/// The types.
+/// The frame types.
 #[expect(missing_docs, reason = "each is described at the variant of Frame that bears its name")]
 pub mod kind {
     pub const PING: u8 = 0x01;
@@ -39,53 +40,54 @@ pub mod kind {
     pub const DRAIN: u8 = 0x9E;
 }
 
-/// One frame; its bytes are borrowed from the batch.
+/// A frame; its byte slices borrow from the batch.
 #[expect(missing_docs, reason = "the fields are those of section 3, by the same names")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// One way, for the actor on the channel.
+    /// A one-way call to the actor behind the channel.
     Tell { channel: u64, method: u64, arguments: &'a [u8] },
-    /// The same, with a slot of the asker's table for the answer.
+    /// A call whose answer goes to a slot in the asker's table.
     Ask { channel: u64, slot: u64, generation: u64, method: u64, arguments: &'a [u8] },
-    /// The value of an ask.
+    /// The answer to an ask.
     Reply { slot: u64, generation: u64, value: &'a [u8] },
-    /// An ask without a value.
+    /// The failure of an ask.
     Error { slot: u64, generation: u64, code: Code, text: &'a [u8], data: &'a [u8] },
-    /// The asker does not wait any more; the completion comes all the same.
+    /// The asker no longer waits; the answer or error is still sent.
     Cancel { slot: u64, generation: u64 },
-    /// Units that may have been used on the channel since ATTACH, and calls handled.
+    /// Credit: the units that may have been used on the channel since ATTACH, and the calls
+    /// handled.
     Credit { channel: u64, limit: u64, handled: u64 },
-    /// The sender is stuck and wants to go up to this limit.
+    /// The sender is blocked and wants the limit raised to this value.
     Need { channel: u64, limit_wanted: u64 },
-    /// The receiver wants the window back down to this limit.
+    /// The receiver wants the limit lowered to this value.
     Revoke { channel: u64, limit_wanted: u64 },
-    /// The sender gives the window back.
+    /// The sender has lowered the limit; answers REVOKE.
     Revoked { channel: u64, limit: u64 },
-    /// A new channel to a target, by name (0) or reference (1).
+    /// Opens a channel to a target, given by name (`how` 0) or by reference (1).
     Attach { channel: u64, how: u8, target: &'a [u8], schema_hash: u64, codec: u8 },
-    /// The channel is open.
+    /// The channel is open; answers ATTACH.
     Attached { channel: u64, limit: u64, schema_hash: u64, codec: u8, reference: &'a [u8] },
-    /// The sender is done with the channel.
+    /// The sender closes the channel.
     Detach { channel: u64 },
-    /// The receiver is done with the channel, or refuses it.
+    /// The receiver closes the channel, or refuses to open it.
     Detached { channel: u64, code: Code, accepted: u64 },
-    /// A sign of life that wants one back.
+    /// A heartbeat that wants an answer.
     Ping { id: u64, next_ms: u64 },
-    /// The sign of life.
+    /// The answer to PING.
     Pong { id: u64 },
     /// The last frame of the connection.
     Close { code: Code, rule: &'a [u8], detail: &'a [u8] },
-    /// Calls at and after this number are not delivered any more.
+    /// Calls from this sequence number on are not delivered.
     Drain { stop_seq: u64 },
-    /// A reference is not held any more.
+    /// A reference is no longer held.
     Release { reference: &'a [u8], times: u64 },
-    /// A call with extras of which one must be understood and is not.
+    /// A call with an extra that must be understood and is unknown.
     NotUnderstood { tag: u64, channel: u64, asker: Option<(u64, u64)> },
     /// A frame of unknown type that may be skipped.
     Skipped { kind: u8 },
 }
 
-/// How many numbers of the sequence a sequenced frame has: one, or one for each item of a run.
+/// The number of sequence numbers that a sequenced frame takes: one, or one for each item of a run.
 #[inline]
 pub fn numbers(kind: u8, body: &[u8]) -> Result<u64, LinkError> {
     if !is_run(kind) {
@@ -95,14 +97,14 @@ pub fn numbers(kind: u8, body: &[u8]) -> Result<u64, LinkError> {
     items.map(|items| items as u64).ok_or_else(broken_run)
 }
 
-/// A run that cannot be taken as it is.
+/// The error for a malformed run.
 #[cold]
 pub(crate) fn broken_run() -> LinkError {
     LinkError::protocol("a run has 1 to 256 items of at most 48 bytes, from slots that are there")
 }
 
 impl<'a> Frame<'a> {
-    /// Reads the type and the body of the next frame. The body's bytes are within `frame_max`.
+    /// Reads the type and body of the next frame. The body is at most `frame_max` bytes long.
     #[inline(always)]
     pub fn next(reader: &mut Reader<'a>, frame_max: u64) -> Result<(u8, &'a [u8]), LinkError> {
         let kind = reader.u8()?;
@@ -114,7 +116,7 @@ impl<'a> Frame<'a> {
         Ok((kind, reader.take(length as usize)?))
     }
 
-    /// Reads a frame's body.
+    /// Parses the body of a frame.
     #[inline(always)]
     pub fn parse(kind: u8, body: &'a [u8]) -> Result<Frame<'a>, LinkError> {
         let mut r = Reader::new(body);
@@ -192,11 +194,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain. They inform;
-/// a call is right without regard to them. Odd tags may always be skipped.
+/// Extras that this version knows: 1 traceparent, 2 milliseconds left, 4 call chain. They are
+/// advisory: a call may be handled without them. Unknown odd tags are always skipped.
 const TAGS_KNOWN: [u64; 3] = [1, 2, 4];
 
-/// CALL_X: a call behind its extras. An even tag must be understood; who does not answers so.
+/// Parses CALL_X: a call behind its extras. Even tags must be understood; a call with an unknown
+/// one is answered with an error.
 fn extended(mut reader: Reader<'_>) -> Result<Frame<'_>, LinkError> {
     let inner = reader.u8()?;
     let mut meta = Reader::new(b(&mut reader)?);

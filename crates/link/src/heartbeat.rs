@@ -1,8 +1,8 @@
-//! Signs of life: when one of ours is due, and when the peer has been silent for too long (section 7).
+//! Heartbeats: when to send PING, and when a silent peer counts as dead (section 7).
 //!
-//! Each side promises with PING how soon it will be heard again, and may be held to that. Beside
-//! that, whoever has something unacknowledged or a PING unanswered is owed an answer. Two intervals
-//! of grace stand on top of either, so a dead connection is noticed within three.
+//! Each side promises with PING how soon it will send again, and is held to that. In addition, a
+//! side owes an answer to a PING and to unacknowledged frames. Two intervals of grace are added to
+//! either deadline, so a dead connection is detected within three intervals.
 
 use core::time::Duration;
 
@@ -12,42 +12,42 @@ use crate::limits::{
     HEARTBEAT_MAX, HEARTBEAT_MIN, IDLE_HEARTBEAT, IDLE_HEARTBEAT_AFTER, SILENCE_INTERVALS,
 };
 
-/// What a connection's time has come to.
+/// The action that [`Heartbeat::tick`] asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeartbeatEvent {
-    /// Nothing is to be done.
+    /// Nothing.
     Nothing,
-    /// A PING is to go out.
+    /// A PING must be sent.
     SendPing,
     /// The peer has been silent for too long.
     PeerSilent,
 }
 
-/// The signs of life of one connection.
+/// The heartbeat state of one connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Heartbeat {
-    /// After so much silence of ours the peer wants to hear something.
+    /// The longest silence that the peer accepts from this side.
     interval: Duration,
-    /// When the last byte came.
+    /// When the last byte arrived.
     last_received: Time,
-    /// When something went out last.
+    /// When this side last sent something.
     last_sent: Time,
-    /// When a sequenced frame came or went last.
+    /// When a sequenced frame was last sent or received.
     last_active: Time,
-    /// How soon the peer is to be heard again, by its own word.
+    /// How long the peer may be silent, by its own promise.
     allowed_silence: Duration,
-    /// Since when the peer owes us an answer.
+    /// Since when the peer owes an answer.
     owed_since: Option<Time>,
-    /// We have promised to be heard again within the long interval only.
+    /// The last PING promised only the long interval.
     idle: bool,
-    /// A PING is due and could not go out yet.
+    /// A PING is due and could not be written yet.
     ping_pending: bool,
     pings_sent: u64,
 }
 
 impl Heartbeat {
-    /// The pulse of a connection on which both sides have announced their interval, in milliseconds;
-    /// the longer counts.
+    /// Creates the heartbeat of a connection from the intervals that both sides have announced, in
+    /// milliseconds; the longer one counts.
     pub fn new(ours_ms: u64, theirs_ms: u64, now: Time) -> Heartbeat {
         let interval = Duration::from_millis(ours_ms.max(theirs_ms));
         let interval = interval.clamp(HEARTBEAT_MIN, HEARTBEAT_MAX);
@@ -64,14 +64,14 @@ impl Heartbeat {
         }
     }
 
-    /// The same on a new connection.
+    /// The heartbeat of the session's next connection, which starts over.
     pub fn for_new_connection(&self, now: Time) -> Heartbeat {
         let (interval, pings_sent) = (self.interval, self.pings_sent);
         Heartbeat { pings_sent, interval, allowed_silence: interval, ..Heartbeat::new(0, 0, now) }
     }
 
-    /// Bytes came at `time`; to say so again changes nothing. `outstanding`: the peer has not
-    /// acknowledged everything.
+    /// Bytes arrived at `time`; repeated calls for the same time change nothing. `outstanding`: the
+    /// peer has not acknowledged everything.
     pub fn bytes_received(&mut self, time: Time, outstanding: bool) {
         if time > self.last_received {
             self.last_received = time;
@@ -79,12 +79,12 @@ impl Heartbeat {
         }
     }
 
-    /// PING has come.
+    /// Handles PING: the peer will send again within `next_ms`.
     pub fn ping_received(&mut self, next_ms: u64) {
         self.allowed_silence = Duration::from_millis(next_ms).clamp(self.interval, HEARTBEAT_MAX);
     }
 
-    /// Something has gone out. `asks`: the peer is to answer.
+    /// Something was written. `asks`: the peer owes an answer to it.
     pub fn sent(&mut self, now: Time, asks: bool) {
         self.last_sent = self.last_sent.max(now);
         self.ping_pending = false;
@@ -93,7 +93,7 @@ impl Heartbeat {
         }
     }
 
-    /// Sequenced frames have come or gone.
+    /// Sequenced frames were sent or received.
     pub fn active(&mut self, now: Time) {
         self.last_active = self.last_active.max(now);
         self.idle = false;
@@ -115,16 +115,16 @@ impl Heartbeat {
         owing.map_or(silent, |owing| owing.min(silent))
     }
 
-    /// Time has passed. `at_rest` says whether nothing is under way and nobody waits for an answer; it
-    /// is asked only when that matters.
+    /// Advances the time. `at_rest` says whether nothing is in flight and no call waits for an
+    /// answer; it is called only when that matters.
     pub fn tick(&mut self, now: Time, at_rest: impl FnOnce() -> bool) -> HeartbeatEvent {
         let due = self.dead_due();
         if now >= due {
             if now.since(due) < self.interval {
                 return HeartbeatEvent::PeerSilent;
             }
-            // It is we who were away: stopped, or without a processor. What the peer has said
-            // meanwhile lies before us unread.
+            // This process was late itself: stopped, or without a processor. Bytes that the peer
+            // has sent meanwhile are still unread.
             self.last_received = now;
             self.owed_since = None;
         }
@@ -136,7 +136,8 @@ impl Heartbeat {
         HeartbeatEvent::SendPing
     }
 
-    /// The next PING: its number, and the milliseconds within which we will be heard again.
+    /// The number for the next PING, and the milliseconds within which this side promises to send
+    /// again.
     pub fn next_ping(&mut self) -> (u64, u64) {
         self.pings_sent += 1;
         let next = if self.idle { IDLE_HEARTBEAT } else { self.interval };
@@ -170,17 +171,17 @@ mod tests {
     }
 
     #[test]
-    fn a_ping_that_cannot_go_out_is_not_wanted_again_and_again() {
+    fn a_ping_that_cannot_be_written_is_requested_once() {
         let mut heartbeat = heartbeat();
         assert_eq!(heartbeat.tick(at(1000), || false), HeartbeatEvent::SendPing);
-        assert_eq!(heartbeat.deadline(), at(3000), "there is no room to write");
+        assert_eq!(heartbeat.deadline(), at(3000), "the PING cannot be written");
         assert_eq!(heartbeat.tick(at(1500), || false), HeartbeatEvent::Nothing);
         heartbeat.sent(at(1600), true);
         assert_eq!(heartbeat.deadline(), at(2600));
     }
 
     #[test]
-    fn three_intervals_without_a_byte_are_the_end() {
+    fn three_intervals_without_a_byte_end_the_connection() {
         let mut heartbeat = heartbeat();
         heartbeat.bytes_received(at(500), false);
         heartbeat.sent(at(3400), false);
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_promised_a_long_silence_is_given_it_but_not_when_it_owes_an_answer() {
+    fn a_peer_may_be_silent_as_long_as_it_promised_unless_it_owes_an_answer() {
         let mut heartbeat = heartbeat();
         heartbeat.bytes_received(at(100), false);
         heartbeat.ping_received(15_000);
@@ -204,11 +205,11 @@ mod tests {
         assert_eq!(heartbeat.tick(at(22_999), || false), HeartbeatEvent::Nothing);
         assert_eq!(heartbeat.tick(at(23_000), || false), HeartbeatEvent::PeerSilent);
         heartbeat.ping_received(u64::MAX);
-        assert!(heartbeat.dead_due() < at(100_000), "nobody is given a year");
+        assert!(heartbeat.dead_due() < at(100_000), "the promise is bounded");
     }
 
     #[test]
-    fn an_answer_that_leaves_something_open_counts_from_then_on() {
+    fn a_partial_ack_restarts_the_deadline_for_the_rest() {
         let mut heartbeat = heartbeat();
         heartbeat.ping_received(15_000);
         heartbeat.sent(at(0), true);
@@ -218,11 +219,11 @@ mod tests {
         assert_eq!(heartbeat.dead_due(), at(19_100));
         heartbeat.sent(at(9000), true);
         heartbeat.bytes_received(at(2100), true);
-        assert_eq!(heartbeat.dead_due(), at(12_000), "it was known before");
+        assert_eq!(heartbeat.dead_due(), at(12_000), "the time was reported before");
     }
 
     #[test]
-    fn at_rest_it_beats_slowly_until_there_is_work() {
+    fn an_idle_session_sends_heartbeats_slowly_until_there_is_work() {
         let mut heartbeat = heartbeat();
         let mut now = 0;
         while !heartbeat.idle {
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn who_was_away_himself_accuses_nobody() {
+    fn a_process_that_was_stopped_does_not_declare_its_peer_dead() {
         let mut heartbeat = heartbeat();
         heartbeat.sent(at(0), true);
         assert_eq!(heartbeat.tick(at(60_000), || false), HeartbeatEvent::SendPing);

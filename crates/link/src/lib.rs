@@ -1,11 +1,11 @@
 //! The actor session between two nodes, as a pure state machine.
 //!
-//! Bytes and `now` come in, frames and bytes go out; there is no socket, no clock and no thread
-//! here. The protocol is written down in `docs/link-protocol.md`; "section" in these files means a
-//! section of it. Read in this order: [`frame`] and [`batch`] (what stands on the wire),
-//! [`opening`] and [`resume`] (how a session begins and goes on), [`outbox`], [`credit`] with its
-//! [`budget`], [`heartbeat`], [`rtt`] (one mechanism each), and the two halves that wire them:
-//! [`recv_half`] and [`send_half`].
+//! Bytes and `now` come in, frames and bytes go out; the crate has no socket, no clock and no
+//! thread. `docs/link-protocol.md` specifies the protocol; "section" in these files refers to it.
+//! Reading order: [`frame`] and [`batch`] (the wire format), [`opening`] and [`resume`] (how a
+//! session begins and how it is resumed), [`outbox`], [`credit`] with its [`budget`],
+//! [`heartbeat`], [`rtt`] (one mechanism each), and the two halves that combine them: [`recv_half`]
+//! and [`send_half`].
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The numbers that bound a session, each with its reason (section 2).
+//! The limits of a session, each with its reason (section 2).
 
 use core::time::Duration;
 
@@ -11,110 +11,117 @@ use crate::error::LinkError;
 /// at once.
 pub const UNIT_BYTES: usize = 64;
 
-/// The smallest window of a channel: a few calls must always be able to go.
+/// The smallest window of a channel: a few calls can always be sent.
 pub const WINDOW_UNITS_MIN: u64 = 16;
 
-/// The largest window of a channel whose peer is near, within a millisecond: 4 MiB.
+/// The largest base window of a channel, for a round-trip time of at most 1 ms: 4 MiB.
 pub const WINDOW_UNITS_MAX: u64 = 65_536;
 
-/// The largest window of a channel whose peer is far: two million small calls, or 128 MiB.
+/// The largest scaled window of a channel, for a long round-trip time: two million small calls, or
+/// 128 MiB.
 pub const SCALED_WINDOW_UNITS_MAX: u64 = 2_097_152;
 
-/// What windows of a session may hold beyond [`SESSION_UNITS_MAX`] when its peer is far: 256 MiB.
+/// Units that the scaled windows of a session may hold beyond [`SESSION_UNITS_MAX`]: 256 MiB.
 pub const SCALED_SESSION_UNITS_MAX: u64 = 4_194_304;
 
-/// Bytes that peers together can make a node hold, unless it is told otherwise. A quarter each goes to
-/// windows near by, to windows of far peers, to first windows of channels, and to what is kept for acks.
+/// Default bound on the bytes that all peers together can make a node hold. A quarter each goes to
+/// base windows, to scaled windows, to initial windows of channels, and to frames that wait for
+/// their ack.
 pub const NODE_BYTES_MAX: u64 = 4 * 1024 * 1024 * 1024;
 
-/// What a fast sender has under way for each millisecond of a round trip: 131 million small calls a
-/// second, about what a fast core sends through a relay.
+/// Units that a fast sender has in flight for each millisecond of round-trip time: 131 million
+/// small calls a second, about what a fast core sends through a relay.
 pub const SCALED_UNITS_PER_MS: u64 = 131_072;
 
-/// The same as bytes: two gigabytes a second, more than one connection of a fast machine carries.
+/// Bytes that a fast sender has in flight for each millisecond of round-trip time: two gigabytes a
+/// second, more than one connection of a fast machine carries.
 pub const SCALED_BYTES_PER_MS: u64 = 2 * 1024 * 1024;
 
 /// Units that all channels of a session may hold together: 8 MiB.
 pub const SESSION_UNITS_MAX: u64 = 131_072;
 
-/// Units that a channel may get although the budget is spent, when its next frame would not fit
-/// otherwise: one frame of the default size.
+/// Units that a channel may get beyond a spent budget if its next frame would not fit otherwise:
+/// one frame of the default size.
 pub const FRAME_UNITS: u64 = 1024;
 
-/// What all channels of a session may hold beyond [`SESSION_UNITS_MAX`] for such frames: 8 MiB, for
-/// 128 channels.
+/// Units that all channels of a session may hold beyond [`SESSION_UNITS_MAX`] for such frames: 8
+/// MiB, for 128 channels.
 pub const FRAME_RESERVE_UNITS: u64 = 131_072;
 
-/// Sequenced bytes that a sender keeps until they are acknowledged, when the peer is near: four acks'
-/// worth.
+/// Sequenced bytes that a sender retains until they are acknowledged, at a short round-trip time:
+/// the bytes of four acks.
 pub const UNACKED_BYTES_MAX: usize = 4 * 1024 * 1024;
 
-/// The same at most, however far the peer is.
+/// Sequenced bytes that a sender retains at most, at any round-trip time.
 pub const SCALED_UNACKED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// What frames other than calls may use beyond these bytes: so that replies, cancels and
-/// attaches never wait behind calls.
+/// Bytes that frames other than calls may use beyond the unacked window, so that replies, cancels
+/// and attaches never wait behind calls.
 pub const UNACKED_RESERVE: usize = 1024 * 1024;
 
-/// Bytes kept beyond what calls may fill from which on a peer gets no new credit, and large replies to it
-/// are refused as Overloaded: the reserve, and 16 MiB of replies.
+/// Retained bytes beyond the unacked window from which on a peer gets no new credit and large
+/// replies to it are refused as Overloaded: the reserve, and 16 MiB of replies.
 pub const UNACKED_ANSWERS_MAX: usize = UNACKED_RESERVE + 16 * 1024 * 1024;
 
-/// Bytes that a session may keep when all sessions of its node together keep too much; each may keep so
-/// many in any case.
+/// Bytes that a session may always retain, even if all sessions of its node together retain too
+/// much.
 pub const UNACKED_ANSWERS_MIN: usize = 16 * 1024;
 
-/// Bytes written on one connection without an ack, beyond what calls may fill: more than the buffers of
-/// both ends and of the way between them hold, so the peer has read most of it and does not say so.
+/// Bytes written on one connection without an ack, beyond the unacked window: more than the buffers
+/// of both ends and of the network between them hold. A peer beyond this has read most of the bytes
+/// and does not acknowledge them.
 pub const UNACKED_WRITTEN_MAX: usize = 32 * 1024 * 1024;
 
-/// REVOKEs of a peer that may be unanswered: as many as it can have reason for at once.
+/// Unanswered REVOKEs that a peer may have: as many as it can have reason to send at once.
 pub const REVOKES_PENDING_MAX: u64 = 1024;
 
-/// Bytes accepted after which an ack goes out alone: a quarter of the smallest unacked window. More
-/// often would cost a write per 64 KiB; more seldom would stall the sender.
+/// Accepted bytes after which an ack is sent alone: a quarter of the smallest unacked window. More
+/// frequent acks would cost a write per 64 KiB; less frequent ones would stall the sender.
 pub const ACK_BYTES: usize = 1024 * 1024;
 
-/// How long an ack may wait for company, in milliseconds.
+/// Milliseconds that an ack waits for a batch to ride on.
 pub const ACK_DELAY_MS: u64 = 10;
 
-/// Bytes of a segment: what is published as one piece and kept until its ack. One write of this
-/// size reaches two thirds of what the loopback can do at all; larger ones leave the cache.
+/// Bytes of a segment, the unit that is published together and retained until its ack. One write of
+/// this size reaches two thirds of the loopback's maximum throughput; larger ones no longer fit
+/// into the cache.
 pub const SEGMENT_BYTES: usize = 64 * 1024;
 
-/// Bytes of a batch that are not sequenced frames, at most: the word that PAIR1 puts in front, the
-/// batch's header, and control frames. Control frames that do not fit wait for the next batch.
+/// Largest number of bytes of a batch other than sequenced frames: the word that PAIR1 prepends,
+/// the batch header, and control frames. Control frames that do not fit wait for the next batch.
 pub const BATCH_HEAD_BYTES_MAX: usize = 1024;
 
-/// Bytes in front of a frame's body at most: its type and its length.
+/// Largest number of bytes before a frame's body: its type and its length.
 pub const FRAME_HEAD_BYTES_MAX: usize = 11;
 
-/// The smallest batch that we can work with: its head and a few small frames.
+/// The smallest usable batch limit: the head of a batch and a few small frames.
 pub const BATCH_BYTES_MIN: u64 = 2048;
 
-/// Bytes of an opening message at most.
+/// The largest opening message in bytes.
 pub const OPENING_BYTES_MAX: usize = 4096;
 
 /// AUTH messages that each side may send.
 pub const AUTH_MESSAGES_MAX: u32 = 4;
 
-/// The shortest interval of signs of life: below, they would be traffic.
+/// The shortest heartbeat interval; shorter ones would be noticeable traffic.
 pub const HEARTBEAT_MIN: Duration = Duration::from_millis(10);
 
 /// The longest silence that a peer may announce.
 pub const HEARTBEAT_MAX: Duration = Duration::from_secs(60);
 
-/// Intervals after which a silent peer counts as dead: one, and two of grace, because one sign of life
+/// Intervals after which a silent peer counts as dead: one, and two of grace, because one heartbeat
 /// may be late.
 pub const SILENCE_INTERVALS: u32 = 3;
 
-/// The interval of a session at rest: ten thousand of them cost less than a thousand signs a second.
+/// The heartbeat interval of an idle session: ten thousand sessions send fewer than a thousand
+/// heartbeats a second.
 pub const IDLE_HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// A session that had nothing to do for so long is at rest.
+/// A session without work for this long is idle.
 pub const IDLE_HEARTBEAT_AFTER: Duration = Duration::from_secs(10);
 
-/// What I, the receiver, accept. These are the only numbers that a peer may hold me to.
+/// The limits that a receiver announces in HELLO. They are the only numbers that a peer may hold it
+/// to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a whole SP message.
@@ -125,15 +132,15 @@ pub struct Limits {
     pub message_max: u64,
     /// Units that a new channel may use at once.
     pub initial_units: u64,
-    /// ATTACHes that may wait for their answer.
+    /// ATTACHes that may be unanswered.
     pub attach_pending_max: u64,
-    /// Channels.
+    /// Open channels.
     pub channels_max: u64,
-    /// Asks that I hold for you.
+    /// Asks from the peer that may be unanswered.
     pub slots_max: u64,
-    /// Bytes of parts before I have said how many I want.
+    /// Bytes of parts that may be sent before the receiver has said how many it wants.
     pub assembly_initial: u64,
-    /// Milliseconds of silence after which I want a sign of life.
+    /// Milliseconds of silence after which the receiver wants a heartbeat.
     pub heartbeat_ms: u64,
 }
 
@@ -177,9 +184,12 @@ impl Limits {
         }
     }
 
-    /// Reads limits; an unknown tag is skipped, a missing one has its default. Values that would
-    /// make the session useless are an error. A frame must fit into a batch, so the limit of frames
-    /// falls to what a batch can hold.
+    /// Reads limits. Unknown tags are skipped, missing ones have their default. Since a frame must
+    /// fit into a batch, `frame_max` is lowered to what a batch can hold.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a limit is too small to be useful, or if the bytes are malformed.
     pub fn decode(reader: &mut Reader<'_>) -> Result<Limits, LinkError> {
         let mut limits = Limits::default();
         while !reader.is_empty() {
@@ -204,20 +214,20 @@ impl Limits {
         Ok(limits)
     }
 
-    /// The longest body that I accept and that fits into a batch of mine.
+    /// The longest frame body that the receiver accepts and that fits into one of its batches.
     pub fn body_max(&self) -> u64 {
         let heads = (BATCH_HEAD_BYTES_MAX + FRAME_HEAD_BYTES_MAX) as u64;
         self.frame_max.min(self.batch_max.saturating_sub(heads))
     }
 }
 
-/// What a frame's body of `bytes` costs on its channel.
+/// The credit units that a frame body of `bytes` costs on its channel.
 #[inline]
 pub fn units(bytes: usize) -> u64 {
     (bytes.saturating_sub(1) / UNIT_BYTES) as u64 + 1
 }
 
-/// The parts of a target name; long ones would make the directory a store.
+/// Bytes of a target name; longer ones would turn the directory into a store.
 pub const TARGET_BYTES_MAX: usize = 255;
 
 /// Reads `v length + bytes`.
@@ -232,7 +242,7 @@ pub(crate) fn put_bytes(out: &mut Buffer, bytes: &[u8]) {
     out.extend(bytes);
 }
 
-/// A copy of what stands on the wire, as text for people.
+/// Bytes from the wire as text for people; invalid UTF-8 is replaced.
 pub(crate) fn text(bytes: &[u8]) -> alloc::string::String {
     alloc::string::String::from_utf8_lossy(bytes).into_owned()
 }
@@ -242,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn limits_come_back_and_unknown_tags_are_skipped() {
+    fn limits_round_trip_and_unknown_tags_are_skipped() {
         let ours = Limits { channels_max: 5, ..Limits::default() };
         let mut out = Buffer::new();
         ours.encode(&mut out);
@@ -251,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_nothing_is_refused() {
+    fn too_small_limits_are_refused() {
         let common = Limits::default();
         for limits in [
             Limits { batch_max: BATCH_BYTES_MIN - 1, ..common },

@@ -1,7 +1,7 @@
-//! How a connection begins: HELLO, AUTH, then OPEN for a new session or RESUME for one that has
+//! The opening of a connection: HELLO, AUTH, then OPEN for a new session or RESUME for one that has
 //! lost its connection (section 1).
 //!
-//! Each message is an SP message of its own. The dialer speaks first; the listener answers HELLO
+//! Each message is an SP message of its own. The dialer sends first; the listener answers HELLO
 //! only to a valid HELLO, so a stranger learns nothing.
 
 use alloc::string::String;
@@ -14,11 +14,11 @@ use crate::error::LinkError;
 use crate::limits::{AUTH_MESSAGES_MAX, Limits, OPENING_BYTES_MAX, put_bytes, take_bytes, text};
 use crate::resume::{Claim, PROOF_BYTES};
 
-/// The first bytes of HELLO: no other protocol on PAIR1 begins so, and a line-end conversion on the
-/// way shows at once.
+/// The first bytes of HELLO: no other protocol on PAIR1 begins with them, and they reveal a
+/// line-end conversion at once.
 pub const MAGIC: [u8; 8] = *b"WIGWAG\r\n";
 
-/// The version that this crate speaks, lowest and highest.
+/// The lowest and highest protocol version that this crate speaks.
 pub const VERSION: u8 = 1;
 
 const HELLO: u8 = 0x01;
@@ -29,20 +29,20 @@ const RESUME: u8 = 0x05;
 const RESUMED: u8 = 0x06;
 const REFUSED: u8 = 0x07;
 
-/// Who we are, as HELLO says it.
+/// The identity and limits of a node, as HELLO carries them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The node; the same after a restart if it has a stable identity.
+    /// The node's id; it survives a restart if the node has a stable identity.
     pub node: u128,
-    /// This life of the node, drawn at random when it starts.
+    /// Identifies one run of the node; drawn at random when it starts.
     pub incarnation: u128,
     /// Drawn at random for this connection.
     pub nonce: u128,
-    /// Features that we can do.
+    /// Features that this node supports.
     pub offered: u64,
-    /// Features that the peer must be able to do.
+    /// Features that the peer must support.
     pub required: u64,
-    /// What we accept.
+    /// The limits that this node announces.
     pub limits: Limits,
 }
 
@@ -75,32 +75,32 @@ impl Identity {
     }
 }
 
-/// An open session.
+/// A session that was just opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// The session's id, drawn by the dialer.
     pub session: u128,
-    /// The token by which the dialer will resume it.
+    /// The token with which the dialer will resume the session.
     pub token: u128,
-    /// How long the listener keeps it after a cut, in milliseconds; 0: not at all.
+    /// How long the listener keeps the session after a cut, in milliseconds; 0: not at all.
     pub ttl_ms: u64,
-    /// Who the peer is.
+    /// The peer's identity.
     pub peer: Identity,
 }
 
-/// A session that goes on.
+/// A session that was just resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Resumed {
     /// The number of the next frame that the listener has not accepted.
     pub recv_next: u64,
-    /// The token for the next time.
+    /// The token for the next resumption.
     pub token: u128,
 }
 
-/// What to do next.
+/// The next step for the caller of [`Opening::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Send this message and wait for the next.
+    /// Send this message and wait for the next one.
     Send(Buffer),
     /// Wait for the next message.
     Wait,
@@ -108,22 +108,22 @@ pub enum Step {
     OpenRequested,
     /// The session is open.
     Opened(Opened),
-    /// The peer's HELLO has come to a dialer that resumes: answer with [`Opening::resume`], if it is
-    /// still the peer that was looked for.
+    /// The peer's HELLO has reached a dialer that resumes: answer with [`Opening::resume`] if the
+    /// peer is the expected one.
     PeerKnown,
     /// A dialer wants to resume a session: answer with [`Opening::resumed`] or [`Opening::refuse`].
     ResumeRequested(Claim, [u8; PROOF_BYTES]),
-    /// The session goes on.
+    /// The session is resumed.
     Resumed(Resumed),
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Side {
-    /// Has drawn the session's id.
+    /// The dialer of a new session, whose id it has drawn.
     Dialer {
         session: u128,
     },
-    /// Comes back; the epoch that it has asked for.
+    /// A dialer that resumes, and the epoch it has asked for.
     Resuming {
         epoch: u64,
     },
@@ -136,36 +136,41 @@ pub struct Opening {
     side: Side,
     ours: Identity,
     peer: Option<Identity>,
-    /// The session that the dialer asked for.
+    /// The session id that the dialer asked for.
     asked: u128,
     auth_messages: u32,
 }
 
 impl Opening {
-    /// The dialer's side, and its first message. `session` is drawn at random.
+    /// Creates the dialer's side and its first message. `session` is drawn at random.
     pub fn dial(ours: Identity, session: u128) -> (Opening, Buffer) {
         let side = Side::Dialer { session };
         let opening = Opening { side, ours, peer: None, asked: session, auth_messages: 0 };
         (opening, hello(&ours))
     }
 
-    /// The side of a dialer that comes back for a session, and its first message.
+    /// Creates the side of a dialer that resumes a session, and its first message.
     pub fn redial(ours: Identity) -> (Opening, Buffer) {
         let side = Side::Resuming { epoch: 0 };
         (Opening { side, ours, peer: None, asked: 0, auth_messages: 0 }, hello(&ours))
     }
 
-    /// The listener's side; it waits.
+    /// Creates the listener's side, which waits for the first message.
     pub fn listen(ours: Identity) -> Opening {
         Opening { side: Side::Listener, ours, peer: None, asked: 0, auth_messages: 0 }
     }
 
-    /// Who the peer says it is, once its HELLO has come.
+    /// The peer's identity, once its HELLO has been received.
     pub fn peer(&self) -> Option<&Identity> {
         self.peer.as_ref()
     }
 
-    /// The peer's next message.
+    /// Handles the peer's next message.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the message breaks a rule, if the peer refuses, or if the peer is not a wigwag
+    /// node.
     pub fn receive(&mut self, message: &[u8]) -> Result<Step, LinkError> {
         if message.len() > OPENING_BYTES_MAX {
             let rule = "an opening message has at most 4096 bytes";
@@ -201,8 +206,8 @@ impl Opening {
         }
     }
 
-    /// Lets the dialer in: the message to send, and the session. `token` is drawn at random;
-    /// `ttl_ms` says how long the session would be kept after a cut.
+    /// Accepts the dialer: returns the message to send, and the session. `token` is drawn at
+    /// random; `ttl_ms` is the time that the session is kept after a cut.
     pub fn accept(&self, token: u128, ttl_ms: u64) -> Result<(Buffer, Opened), LinkError> {
         let mut message = Buffer::new();
         message.push(OPENED);
@@ -220,8 +225,8 @@ impl Opening {
         Some(if matches!(self.side, Side::Listener) { [theirs, ours] } else { [ours, theirs] })
     }
 
-    /// The dialer's answer to [`Step::PeerKnown`]. The claim is over the [nonces](Self::nonces) of this
-    /// opening.
+    /// The dialer's answer to [`Step::PeerKnown`]. The claim covers the [nonces](Self::nonces) of
+    /// this opening.
     pub fn resume(&mut self, claim: &Claim, proof: &[u8; PROOF_BYTES]) -> Buffer {
         self.side = Side::Resuming { epoch: claim.epoch };
         let mut message = Buffer::new();
@@ -234,9 +239,9 @@ impl Opening {
         message
     }
 
-    /// Lets a dialer come back: the message to send. Before it is made, the session's old connection
-    /// must be shut off, so that `recv_next` stays true: whatever that connection still brings is
-    /// not accepted.
+    /// The listener's message that resumes the session. Before it is made, the session's old
+    /// connection must be fenced off, so that `recv_next` stays true: nothing more is accepted from
+    /// that connection.
     pub fn resumed(claim: &Claim, recv_next: u64, token: u128) -> Buffer {
         let mut message = Buffer::new();
         message.push(RESUMED);
@@ -246,7 +251,7 @@ impl Opening {
         message
     }
 
-    /// The message that tells the peer why not; the connection is closed behind it.
+    /// The message that refuses the peer and gives the reason; the connection is closed after it.
     pub fn refuse(code: Code, rule: &str, detail: &str) -> Buffer {
         let mut message = Buffer::new();
         message.push(REFUSED);
@@ -314,7 +319,8 @@ impl Opening {
         })
     }
 
-    /// Method 0 says that nothing is proved; others come with the transports that can prove.
+    /// Handles AUTH. Method 0 proves nothing; other methods come with the transports that support
+    /// them.
     fn receive_auth(&mut self, mut reader: Reader<'_>) -> Result<Step, LinkError> {
         self.auth_messages += 1;
         if self.auth_messages > AUTH_MESSAGES_MAX {

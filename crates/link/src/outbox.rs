@@ -1,9 +1,9 @@
-//! The sequenced frames of a session: waiting, written, and kept until they are acknowledged.
+//! The outbox: the sequenced frames of a session, from publishing to their ack.
 //!
-//! Senders append while somebody is writing; when the writer comes back it takes all of it at once.
+//! Senders append while the writer is busy; when the writer returns, it takes everything at once.
 //! That is the whole batching rule: a quiet link sends one frame at a time, a busy one thousands,
-//! and no timer is involved. A frame gets its number here, when it is published, and not when a
-//! sender encodes it; so the order on the wire is the order of publishing.
+//! and no timer is involved. A frame is numbered when it is published here, not when a sender
+//! encodes it, so the order on the wire is the order of publishing.
 
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -20,17 +20,18 @@ use crate::limits::{
     UNACKED_ANSWERS_MIN, UNACKED_BYTES_MAX, UNACKED_RESERVE, UNACKED_WRITTEN_MAX,
 };
 
-/// A sender's buffer of this size becomes a segment as it is; a smaller one is copied to others.
+/// Smallest buffer of a sender that becomes a segment without a copy; smaller ones are appended to
+/// the open segment.
 const ADOPT_BYTES_MIN: usize = 8 * 1024;
 
-/// An open segment smaller than this is copied when it is sealed, so that thousands of small
-/// writes that wait for their ack do not hold a large buffer each.
+/// Largest open segment that is copied when it is sealed, so that thousands of small writes waiting
+/// for their ack do not hold a large buffer each.
 const COPY_BYTES_MAX: usize = 4 * 1024;
 
-/// Bytes of one step in which the pools are told what is kept.
+/// Granularity in bytes at which the pools are told how much is retained.
 const CHARGE_BYTES: usize = SEGMENT_BYTES;
 
-/// Buffers kept for the next segments beside what the unacked window holds: some are being filled.
+/// Spare buffers kept beyond those that fill the unacked window, because some are being filled.
 const SPARE_MORE: usize = 8;
 
 #[derive(Debug)]
@@ -40,59 +41,61 @@ struct Segment {
     frames: u64,
 }
 
-/// What a writer takes.
+/// Segments that a writer has taken for one batch.
 #[derive(Debug, Default)]
 pub struct SegmentBatch {
     /// The number of the first frame.
     pub first_seq: u64,
-    /// Frames in all the segments.
+    /// The number of frames in all segments.
     pub frames: u64,
-    /// The segments in order; shared with the outbox, which keeps them until their ack.
+    /// The segments in order; shared with the outbox, which retains them until their ack.
     pub segments: Vec<Arc<Buffer>>,
 }
 
 /// The outbox of one direction of a session.
 #[derive(Debug)]
 pub struct Outbox {
-    /// Bytes from which on a segment takes no further frame: with one more frame of the largest
-    /// size it still fits into a batch of the peer's.
+    /// Bytes from which on a segment takes no further frame, so that it fits into a batch of the
+    /// peer even if one more frame of the largest size was appended.
     segment_bytes: usize,
-    /// Bytes of the largest segment that fits into a batch of the peer's.
+    /// Bytes of the largest segment that fits into a batch of the peer.
     piece_bytes: usize,
-    /// Where single frames are appended; sealed when it is full or taken.
+    /// The open segment, to which single frames are appended; sealed when it is full or taken.
     open: Buffer,
     open_frames: u64,
-    /// Sealed and not acknowledged, in order.
+    /// Sealed segments that are not acknowledged, in order.
     segments: VecDeque<Segment>,
-    /// Index of the next segment for a writer.
+    /// Index of the first segment that no writer has taken.
     untaken: usize,
-    /// All frames before this number may have reached the peer: a writer has taken them.
+    /// All frames before this number were taken by a writer and may have reached the peer.
     sent: u64,
-    /// The number of the first frame that a writer took last.
+    /// The number of the first frame in the last batch that a writer took.
     last_taken: u64,
     /// The number of the next frame that is published.
     next_seq: u64,
     /// All frames before this number are acknowledged.
     acked: u64,
-    /// Bytes that may be kept before calls must wait.
+    /// The unacked window: retained bytes from which on calls must wait.
     room_bytes: usize,
-    /// Bytes kept: sealed and open.
+    /// Bytes retained: sealed and open.
     retained: usize,
-    /// Bytes of them that no writer has taken.
+    /// The part of `retained` that no writer has taken.
     waiting: usize,
     spare: Vec<Buffer>,
-    /// Bytes of `retained` that the pools know of, and that this outbox may keep in any case.
+    /// Bytes charged to the pools: `retained` in steps, but no less than what this outbox may
+    /// always retain.
     charged: usize,
     pools: Arc<Pools>,
 }
 
 impl Outbox {
-    /// An outbox at number 0, for a peer with the default limits.
+    /// Creates an outbox at sequence number 0, for a peer with the default limits.
     pub fn new() -> Outbox {
         Outbox::for_peer(&Limits::default())
     }
 
-    /// An outbox at number 0 whose segments fit into the batches that `peer` accepts.
+    /// Creates an outbox at sequence number 0 whose segments fit into the batches that `peer`
+    /// accepts.
     pub fn for_peer(peer: &Limits) -> Outbox {
         let batch = usize::try_from(peer.batch_max).unwrap_or(usize::MAX);
         let body = usize::try_from(peer.body_max()).unwrap_or(usize::MAX);
@@ -118,31 +121,37 @@ impl Outbox {
         }
     }
 
-    /// Shares `pools`, which bound what all outboxes that have them keep together; before the first frame.
+    /// Shares `pools`, which bound what their outboxes retain together. Call it before the first
+    /// frame.
     pub fn set_pools(&mut self, pools: Arc<Pools>) {
         self.pools = pools;
     }
 
-    /// True when calls may be published. Overshoot is bounded by what is published at once.
+    /// Returns true if calls may be published. One publish may overshoot the bound.
     #[inline]
     pub fn has_room_for_calls(&self) -> bool {
         self.retained < self.room_bytes
     }
 
-    /// True when frames other than calls may be published.
+    /// Returns true if frames other than calls may be published.
     pub fn has_room_for_answers(&self) -> bool {
         self.retained < self.room_bytes + UNACKED_RESERVE
     }
 
-    /// True when the peer leaves so much unacknowledged that it gets no new credit and no large replies.
+    /// Returns true if the peer leaves so much unacknowledged that it gets no new credit and no
+    /// large replies.
     pub fn is_overfull(&self) -> bool {
         let overdraft = self.retained.saturating_sub(self.room_bytes);
         overdraft > UNACKED_ANSWERS_MAX
             || self.retained > UNACKED_ANSWERS_MIN && self.pools.retained.is_spent()
     }
 
-    /// Whether the peer acknowledges what it takes. More than the buffers of both ends hold has been
-    /// written, so it has read that.
+    /// Checks that the peer acknowledges what it reads.
+    ///
+    /// # Errors
+    ///
+    /// Fails if more unacknowledged bytes were written than the buffers of both ends hold: the peer
+    /// has read some of them and does not acknowledge them.
     pub fn check_written(&self) -> Result<(), LinkError> {
         if self.retained - self.waiting > self.room_bytes + UNACKED_WRITTEN_MAX {
             let rule = "a peer acknowledges what it has read";
@@ -156,7 +165,7 @@ impl Outbox {
         self.sent
     }
 
-    /// Tells the pools of what is kept, in steps.
+    /// Updates the charge to the pools, in steps.
     #[cold]
     fn charge(&mut self) {
         let charged = self.retained.next_multiple_of(CHARGE_BYTES).max(UNACKED_ANSWERS_MIN);
@@ -164,15 +173,15 @@ impl Outbox {
         self.charged = charged;
     }
 
-    /// So many bytes may be kept from now on; fewer than before only when they are let go of.
-    /// True when there is room again that there was not.
+    /// Sets the unacked window in bytes. A smaller window does not drop what is retained. Returns
+    /// true if calls fit again that did not before.
     pub fn set_room(&mut self, bytes: usize) -> bool {
         let was_full = !self.has_room_for_calls();
         self.room_bytes = bytes;
         was_full && self.has_room_for_calls()
     }
 
-    /// True when nothing waits to be taken.
+    /// Returns true if nothing waits for a writer.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.open_frames == 0 && self.untaken == self.segments.len()
@@ -184,7 +193,7 @@ impl Outbox {
         self.waiting
     }
 
-    /// True when everything published was acknowledged.
+    /// Returns true if every published frame was acknowledged.
     pub fn is_settled(&self) -> bool {
         self.acked == self.next_seq
     }
@@ -199,22 +208,23 @@ impl Outbox {
         self.acked
     }
 
-    /// Bytes kept: waiting, written, and not acknowledged yet.
+    /// Bytes retained: waiting, or written and not acknowledged.
     pub fn retained(&self) -> usize {
         self.retained
     }
 
-    /// Frames published and not acknowledged.
+    /// The number of frames that were published and not acknowledged.
     pub fn unacked(&self) -> u64 {
         self.next_seq - self.acked
     }
 
-    /// Frames that no writer has taken: certainly not delivered if the session ends now.
+    /// The number of frames that no writer has taken; they are certainly not delivered if the
+    /// session ends now.
     pub fn untaken_frames(&self) -> u64 {
         self.next_seq - self.sent
     }
 
-    /// Appends one frame; `write` gives a value that is handed on.
+    /// Appends one frame, written by `write`, and returns the value of `write`.
     #[inline]
     pub fn append<T>(&mut self, write: impl FnOnce(&mut Buffer) -> T) -> T {
         let before = self.room();
@@ -223,8 +233,7 @@ impl Outbox {
         value
     }
 
-    /// Appends one frame, unless `write` says with an error that it must not go: then what it wrote
-    /// is taken back.
+    /// Appends one frame, written by `write`; if that returns an error, undoes what it wrote.
     #[inline]
     pub fn append_unless<T, E>(
         &mut self,
@@ -243,7 +252,7 @@ impl Outbox {
         }
     }
 
-    /// Makes room in the open segment and gives its length.
+    /// Makes room in the open segment and returns its length.
     #[inline]
     fn room(&mut self) -> usize {
         if self.open.len() >= self.segment_bytes {
@@ -266,8 +275,8 @@ impl Outbox {
         self.next_seq += 1;
     }
 
-    /// Publishes a sender's turn: `frames` frames that it has encoded. A large buffer is adopted
-    /// and the sender gets an empty one for it; a small one is copied and emptied.
+    /// Publishes a sender's turn: `frames` encoded frames. A large buffer becomes a segment and is
+    /// replaced by an empty one; a small buffer is copied and cleared.
     pub fn publish(&mut self, encoded: &mut Buffer, frames: u64) {
         if frames == 0 {
             return;
@@ -302,7 +311,7 @@ impl Outbox {
         encoded.clear();
     }
 
-    /// A turn that is longer than a batch of the peer's: it is cut between frames.
+    /// Publishes a turn that is longer than a batch of the peer, cut between frames.
     #[cold]
     fn publish_in_pieces(&mut self, mut encoded: &[u8], mut frames: u64) {
         self.seal();
@@ -320,7 +329,7 @@ impl Outbox {
                 (bytes, count) = (end, count + numbers);
             }
             if count >= frames || count == 0 {
-                // The last piece; or no frame at all, which cannot be cut.
+                // The last piece, or bytes that hold no frame and cannot be cut.
                 (bytes, count) = (encoded.len(), frames);
             }
             let (piece, rest) = encoded.split_at(bytes);
@@ -332,7 +341,7 @@ impl Outbox {
         }
     }
 
-    /// Takes whole segments of at most `bytes_max` bytes, and one in any case.
+    /// Takes whole segments of at most `bytes_max` bytes together, but at least one if any waits.
     pub fn take(&mut self, bytes_max: usize, taken: &mut SegmentBatch) {
         taken.segments.clear();
         taken.frames = 0;
@@ -362,13 +371,14 @@ impl Outbox {
         }
     }
 
-    /// The connection is gone, and what a writer took last was not written whole: none of it has
-    /// reached the peer, who takes batches whole.
+    /// Records that the last taken batch was not written whole before the connection was cut. None
+    /// of it has reached the peer, which only takes whole batches.
     pub fn mark_torn(&mut self) {
         self.sent = self.sent.min(self.last_taken.max(self.acked));
     }
 
-    /// The frames that have certainly not reached the peer, type and body, each run as one.
+    /// Calls `each` with type and body of every frame that has certainly not reached the peer; a
+    /// run counts as one frame.
     pub fn each_unsent(&self, mut each: impl FnMut(u8, &[u8])) {
         let open = (self.open.as_slice(), self.next_seq - self.open_frames);
         let sealed = self.segments.iter().map(|one| (one.bytes.as_slice(), one.first_seq));
@@ -385,7 +395,11 @@ impl Outbox {
         }
     }
 
-    /// Lets go of everything before `recv_next`. True when there is room again that there was not.
+    /// Releases everything before `recv_next`. Returns true if calls fit again that did not before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the ack goes beyond what was sent.
     pub fn acknowledge(&mut self, recv_next: u64) -> Result<bool, LinkError> {
         self.check_ack(recv_next)?;
         let was_full = !self.has_room_for_calls();
@@ -407,11 +421,14 @@ impl Outbox {
         Ok(was_full && self.has_room_for_calls())
     }
 
-    /// Whether a peer can be resumed that has accepted everything before `recv_next`: nothing that it
-    /// has acknowledged is missing, and nothing that was never sent is in it.
+    /// Checks that a peer which has accepted everything before `recv_next` can be resumed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `recv_next` takes back an earlier ack or goes beyond what was sent.
     pub fn check_resume(&self, recv_next: u64) -> Result<(), LinkError> {
         if recv_next < self.acked {
-            return Err(LinkError::protocol("what was acknowledged stays accepted"));
+            return Err(LinkError::protocol("an ack may not be taken back"));
         }
         self.check_ack(recv_next)
     }
@@ -424,11 +441,15 @@ impl Outbox {
         Ok(())
     }
 
-    /// A new connection takes the place of one that was cut: what the peer has not accepted, from
-    /// `recv_next` on, goes to the next writer, in order. A segment of which the peer has accepted some
-    /// frames goes whole; the peer skips those. The others have certainly not reached it so far: the
-    /// peer takes nothing more from the old connection once it has told its number. True when there is
-    /// room again that there was not.
+    /// Prepares the outbox for a new connection after a cut: the next writer gets, in order, all
+    /// frames from `recv_next` on, which the peer has not accepted. A segment of which the peer has
+    /// accepted some frames is sent whole; the peer skips those frames. The other frames have
+    /// certainly not reached it, because the peer accepts nothing more from the old connection once
+    /// it has announced `recv_next`. Returns true if calls fit again that did not before.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`check_resume`](Self::check_resume).
     pub fn rewind(&mut self, recv_next: u64) -> Result<bool, LinkError> {
         self.check_resume(recv_next)?;
         let room = self.acknowledge(recv_next)?;
@@ -438,7 +459,7 @@ impl Outbox {
         Ok(room)
     }
 
-    /// Nothing is sent any more: the bytes go, the counts stay.
+    /// Drops all bytes, because nothing is sent any more; the counters stay.
     pub fn discard(&mut self) {
         self.segments = VecDeque::new();
         self.spare = Vec::new();
@@ -466,15 +487,15 @@ impl Outbox {
         self.next_seq += frames;
     }
 
-    /// The frames of `bytes` begin at `next_seq`.
+    /// Appends a segment whose frames begin at `next_seq`.
     fn push(&mut self, bytes: Buffer, frames: u64) {
         let first_seq = self.next_seq;
         self.segments.push_back(Segment { bytes: Arc::new(bytes), first_seq, frames });
     }
 
     fn buffer(&mut self) -> Buffer {
-        // A little more than a segment: the frame that fills it may reach beyond. Not before there is
-        // something to fill it with, because of the thousand sessions that say little.
+        // A little more than a segment, because the frame that fills it may reach beyond. Small at
+        // first, because thousands of sessions may send little.
         let capacity =
             if self.retained > COPY_BYTES_MAX { SEGMENT_BYTES + 1024 } else { COPY_BYTES_MAX };
         self.spare.pop().unwrap_or_else(|| Buffer::with_capacity(capacity))

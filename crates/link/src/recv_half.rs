@@ -1,8 +1,8 @@
 //! The receiving half of an open session.
 //!
-//! It belongs to whoever reads the connection, and is a struct of its own beside the
-//! [sender](crate::send_half::SendHalf) because the two are used under two locks: a reader in the middle
-//! of a batch must not hold up those who send.
+//! It belongs to the task that reads the connection. It is separate from the [sending
+//! half](crate::send_half::SendHalf) because the two are used under two locks: a reader in the
+//! middle of a batch must not hold up the senders.
 
 use wigwag_wire::call::{ASK, ASKS, REPLIES, TELL, TELLS};
 use wigwag_wire::run::{Run, RunItems, is_run};
@@ -20,12 +20,12 @@ use crate::slot_generations::SlotGenerations;
 /// Generations are 32 bits wide.
 const GENERATION_MAX: u64 = u32::MAX as u64;
 
-/// The reading half.
+/// The receiving half of a session.
 #[derive(Debug)]
 pub struct RecvHalf {
-    /// The number of the next frame that was not accepted yet.
+    /// The number of the next frame that has not been accepted.
     recv_next: u64,
-    /// Frames that came again after a cut and were skipped.
+    /// Frames that arrived again after a cut and were skipped.
     repeated: u64,
     frame_max: u64,
     slots_max: u64,
@@ -35,7 +35,8 @@ pub struct RecvHalf {
 }
 
 impl RecvHalf {
-    /// A receiver at number 0; `ours` are the limits that we announced.
+    /// Creates a receiving half at sequence number 0; `ours` are the limits that this side
+    /// announced.
     pub fn new(ours: &Limits) -> RecvHalf {
         RecvHalf {
             recv_next: 0,
@@ -47,23 +48,23 @@ impl RecvHalf {
         }
     }
 
-    /// The same with the features of a session, as [`on`](features::on) gives them.
+    /// Enables the features of the session, as returned by [`on`](features::on).
     pub fn with_features(self, features: u64) -> RecvHalf {
         RecvHalf { runs: features & features::RUNS != 0, ..self }
     }
 
-    /// The number of the next frame that was not accepted yet.
+    /// The number of the next frame that has not been accepted.
     pub fn recv_next(&self) -> u64 {
         self.recv_next
     }
 
-    /// Frames that were skipped because they had been accepted before.
+    /// The number of frames that were skipped because they had been accepted before.
     pub fn repeated(&self) -> u64 {
         self.repeated
     }
 
-    /// An ASK that is given out by itself: its slot is ours, and it was not asked from with that
-    /// generation before.
+    /// Checks an ASK that is returned by itself: its slot must be within the announced limit, and
+    /// the generation not used before.
     fn check_asker(&mut self, slot: u64, generation: u64) -> Result<(), LinkError> {
         let in_range = slot < self.slots_max && generation <= GENERATION_MAX;
         let (Ok(slot), Ok(generation), true) =
@@ -79,7 +80,11 @@ impl RecvHalf {
         }
     }
 
-    /// Opens a batch.
+    /// Starts reading a batch.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the header is malformed or a sequence number is missing.
     pub fn open<'a>(&'a mut self, message: &'a [u8]) -> Result<Incoming<'a>, LinkError> {
         let mut reader = Reader::new(message);
         let header = BatchHeader::decode(&mut reader)?;
@@ -99,27 +104,27 @@ impl RecvHalf {
 pub struct Incoming<'a> {
     receiver: &'a mut RecvHalf,
     reader: Reader<'a>,
-    /// What the peer acknowledges.
+    /// The peer's ack.
     pub ack: u64,
     /// The number of the next sequenced frame.
     seq: u64,
-    /// Frames before this number were accepted before.
+    /// Frames before this number were accepted in an earlier batch.
     fresh: u64,
-    /// The number behind the last one.
+    /// The number after the last sequenced frame.
     end: u64,
 }
 
-/// Calls on one channel that lie behind each other. All are fresh, have a method that is not 0, and
-/// ask from slots that we announced.
+/// Consecutive calls on one channel. All are new, have a method other than 0, and ask from slots
+/// within the announced limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelCalls<'a> {
     /// The channel.
     pub channel: u64,
-    /// How many calls there are, at least one.
+    /// The number of calls, at least one.
     pub calls: usize,
-    /// What they cost.
+    /// The credit units that the calls cost.
     pub units: u64,
-    /// The calls as they came: TELL and ASK frames, or a run of either.
+    /// The calls as received: TELL and ASK frames, or a run of either.
     pub bytes: &'a [u8],
 }
 
@@ -128,33 +133,33 @@ pub struct ChannelCalls<'a> {
 pub struct SmallReply<'a> {
     /// The asker's slot.
     pub slot: u32,
-    /// Which use of it.
+    /// The slot's generation.
     pub generation: u32,
-    /// The answer.
+    /// The encoded answer.
     pub value: &'a [u8],
 }
 
-/// Replies whose slots follow each other.
+/// A run of replies to consecutive slots.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplyRun<'a> {
     /// The slot of the first asker.
     pub slot: u32,
-    /// Which use of it, and of those behind it.
+    /// The generation of all the slots.
     pub generation: u32,
-    /// How many there are, at least one.
+    /// The number of replies, at least one.
     pub count: u32,
-    /// The answers.
+    /// The encoded answers.
     pub values: RunItems<'a>,
 }
 
-/// Kind, length, channel and method of a small TELL as one number: the bits that are the same in
-/// all TELLs of one channel.
+/// Mask over kind, length, channel and method of a small TELL: the bits that are equal in all small
+/// TELLs of one channel.
 const SMALL_TELL: u32 = 0x80FF_80FF;
 
 impl<'a> Incoming<'a> {
-    /// The next frames if they are calls, as nearly all frames of a busy link are: at most `most`
-    /// of them, and of one kind. `None` takes nothing; it says that
-    /// [`next_frame`](Self::next_frame) knows what is next, if only what is wrong with it.
+    /// Returns the next frames if they are calls, as nearly all frames of a busy link are: at most
+    /// `most` frames of one kind, or a whole run. `None` means that nothing was taken and that
+    /// [`next_frame`](Self::next_frame) returns the next frame or its error.
     #[inline]
     pub fn next_calls(&mut self, most: usize) -> Option<ChannelCalls<'a>> {
         if self.seq < self.fresh {
@@ -181,8 +186,8 @@ impl<'a> Incoming<'a> {
         Some(ChannelCalls { channel: u64::from(channel), calls, units, bytes: taken })
     }
 
-    /// Steps over the frames at the front that were accepted before. A run may be next behind them, and
-    /// [`next_frame`](Self::next_frame), which steps over them as well, could not give it out.
+    /// Skips frames at the front that were accepted before. A run may follow them, which
+    /// [`next_frame`](Self::next_frame) could skip to but not return.
     #[cold]
     fn skip_repeated(&mut self) {
         while self.seq < self.fresh {
@@ -204,8 +209,8 @@ impl<'a> Incoming<'a> {
         }
     }
 
-    /// Small ASKs at the front, as `small_tells` finds TELLs; their slots must be ours, and their generations
-    /// new.
+    /// Takes small ASKs off the front, like `small_tells` takes TELLs. Their slots must be within
+    /// the announced limit and their generations new.
     fn small_asks(
         &mut self,
         mut bytes: &'a [u8],
@@ -230,7 +235,7 @@ impl<'a> Incoming<'a> {
         (bytes, calls, units)
     }
 
-    /// One call, of whatever width.
+    /// Takes one call of any size.
     fn one_call(&mut self) -> Option<ChannelCalls<'a>> {
         let bytes = self.reader.rest();
         let mut after = self.reader.clone();
@@ -250,7 +255,7 @@ impl<'a> Incoming<'a> {
         Some(ChannelCalls { channel, calls: 1, units: units(body.len()), bytes })
     }
 
-    /// A whole run. Each of its calls is one unit.
+    /// Takes a whole run of calls, each of which costs one unit.
     fn run_of_calls(&mut self) -> Option<ChannelCalls<'a>> {
         let bytes = self.reader.rest();
         let mut after = self.reader.clone();
@@ -270,8 +275,8 @@ impl<'a> Incoming<'a> {
         Some(ChannelCalls { channel: run.channel, calls, units: calls as u64, bytes })
     }
 
-    /// The run at the front, if there is one of a kind that is wanted, and how many items it has:
-    /// all of them have numbers of this batch.
+    /// Parses the run at the front if its kind is wanted, and returns it with its number of items,
+    /// all of which are numbered in this batch.
     fn run(
         &self,
         after: &mut Reader<'a>,
@@ -286,7 +291,7 @@ impl<'a> Incoming<'a> {
         (count as u64 <= self.end - self.seq).then_some((run, count))
     }
 
-    /// The next frame if it is a run of replies, whose slots are numbers that there may be.
+    /// Returns the next frame if it is a run of replies with valid slots.
     pub fn next_replies(&mut self) -> Option<ReplyRun<'a>> {
         if self.seq < self.fresh || self.reader.rest().first() != Some(&REPLIES) {
             return None;
@@ -300,8 +305,7 @@ impl<'a> Incoming<'a> {
         Some(ReplyRun { slot, generation, count: count as u32, values: items })
     }
 
-    /// The next frame if it is a small REPLY. `None` takes nothing and says only that something else
-    /// is next.
+    /// Returns the next frame if it is a small REPLY. `None` means only that nothing was taken.
     #[inline(always)]
     pub fn next_reply(&mut self) -> Option<SmallReply<'a>> {
         let bytes = self.reader.rest();
@@ -318,11 +322,14 @@ impl<'a> Incoming<'a> {
         Some(SmallReply { slot, generation, value })
     }
 
-    /// The next frame; `None` at the end of the batch. A sequenced frame counts as accepted once it
-    /// is given out, so the caller must place it or answer it before the batch's ack goes out.
+    /// Returns the next frame, or `None` at the end of the batch. A sequenced frame counts as
+    /// accepted once it is returned, so the caller must deliver or answer it before the batch is
+    /// acknowledged.
     ///
-    /// A run that [`next_calls`](Self::next_calls) and [`next_replies`](Self::next_replies) have not
-    /// taken is an error here.
+    /// # Errors
+    ///
+    /// Fails if a frame is malformed or breaks a rule. A run that [`next_calls`](Self::next_calls)
+    /// and [`next_replies`](Self::next_replies) did not take is an error too.
     #[inline(always)]
     pub fn next_frame(&mut self) -> Result<Option<(Frame<'a>, usize)>, LinkError> {
         loop {
@@ -358,8 +365,8 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// The TELLs at the front whose numbers take one byte each: what is left behind them, how many there
-/// are, and what they cost.
+/// Splits the TELLs off the front whose numbers take one byte each: returns the remaining bytes,
+/// the number of calls, and their cost in units.
 #[inline]
 fn small_tells(mut bytes: &[u8], channel: u8, most: usize) -> (&[u8], usize, u64) {
     let same = u32::from_le_bytes([TELL, 0, channel, 0]);
@@ -382,7 +389,7 @@ fn small_tells(mut bytes: &[u8], channel: u8, most: usize) -> (&[u8], usize, u64
     (bytes, calls, units)
 }
 
-/// What was given out counts as accepted, also when the batch turns out to be broken further on.
+/// Frames that were returned count as accepted even if the batch turns out to be malformed later.
 impl Drop for Incoming<'_> {
     fn drop(&mut self) {
         self.receiver.recv_next = self.receiver.recv_next.max(self.seq);

@@ -1,12 +1,12 @@
-//! What lets a dialer take its session up again over another connection (section 7).
+//! Session resumption: how a dialer continues its session over a new connection (section 7).
 //!
-//! The listener gives a token, over which the dialer makes a proof that is good for one connection
-//! only: both nonces of its HELLOs are in it. Each resume brings a new token. The old one stays good
-//! until the first batch has come over the new connection, because RESUMED may be lost on its way,
-//! and a dialer that never got it would be locked out.
+//! The listener issues a token, with which the dialer makes a proof that is valid for one
+//! connection only, because both nonces of its HELLOs are part of it. Each resumption brings a new
+//! token. The old one stays valid until the first batch arrives over the new connection: RESUMED
+//! may be lost, and a dialer that never received it would be locked out.
 //!
-//! This crate holds no cryptography: who uses it brings the function that makes proofs,
-//! HMAC-SHA-256 (RFC 2104) in a node.
+//! This crate contains no cryptography: its user supplies the function that makes proofs. A node
+//! uses HMAC-SHA-256 (RFC 2104).
 
 use crate::code::Code;
 use crate::error::LinkError;
@@ -17,12 +17,13 @@ pub const PROOF_BYTES: usize = 32;
 /// Makes a proof: a keyed hash of the bytes, with the token as its key.
 pub type ProofFn = fn(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES];
 
-/// What a dialer claims with RESUME.
+/// The claim that a dialer makes with RESUME.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// The session.
+    /// The id of the session.
     pub session: u128,
-    /// Which connection of the session this is to be; greater than all before.
+    /// The number of the new connection; greater than that of every earlier connection of the
+    /// session.
     pub epoch: u64,
     /// The number of the next frame that the dialer has not accepted.
     pub recv_next: u64,
@@ -31,7 +32,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// What is proved: nonces, session, epoch, `recv_next`, each little-endian.
+    /// The bytes that the proof covers: nonces, session, epoch, `recv_next`, each little-endian.
     pub fn bytes(&self) -> [u8; 64] {
         let mut bytes = [0; 64];
         let (ids, numbers) = bytes.split_at_mut(48);
@@ -47,33 +48,33 @@ impl Claim {
     }
 }
 
-/// The dialer's right to resume.
+/// The dialer's credentials for resuming the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
     session: u128,
     token: u128,
-    /// The greatest epoch that was asked for.
+    /// The greatest epoch that was claimed.
     epoch: u64,
 }
 
 impl Ticket {
-    /// The right that OPENED has given.
+    /// Creates the ticket from the session id and the token of OPENED.
     pub fn new(session: u128, token: u128) -> Ticket {
         Ticket { session, token, epoch: 0 }
     }
 
-    /// The session.
+    /// The session's id.
     pub fn session(&self) -> u128 {
         self.session
     }
 
-    /// The token that the next proof is made with.
+    /// The token for the next proof.
     pub fn token(&self) -> u128 {
         self.token
     }
 
-    /// Another try: its claim. Each has an epoch of its own, so that one that was delayed on its way
-    /// cannot overtake a later one.
+    /// The claim for the next attempt. Each attempt has its own epoch, so that a delayed one cannot
+    /// overtake a later one.
     pub fn claim(&mut self, recv_next: u64, nonces: [u128; 2]) -> Claim {
         self.epoch += 1;
         Claim { session: self.session, epoch: self.epoch, recv_next, nonces }
@@ -84,24 +85,24 @@ impl Ticket {
         prove(self.token, &claim.bytes())
     }
 
-    /// RESUMED has brought a new token.
+    /// Stores the new token from RESUMED.
     pub fn renew(&mut self, token: u128) {
         self.token = token;
     }
 }
 
-/// The listener's knowledge of who may resume.
+/// The listener's side of the credentials: verifies the claims of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TicketVerifier {
-    /// A token that the dialer has for sure.
+    /// The token that the dialer certainly has.
     token: u128,
-    /// One that it may have: it was sent, and no batch has come since.
+    /// The newest token, if no batch has confirmed yet that the dialer received it.
     fresh: Option<u128>,
-    /// The epoch of the last connection that was let in.
+    /// The epoch of the last accepted connection.
     epoch: u64,
 }
 
-/// A claim that was found right, and the token that the dialer has.
+/// A verified claim, and the token that the dialer used for it.
 #[derive(Clone, Copy, Debug)]
 pub struct VerifiedClaim {
     claim: Claim,
@@ -116,22 +117,26 @@ impl VerifiedClaim {
 }
 
 impl TicketVerifier {
-    /// After OPENED has given `token`.
+    /// Creates the verifier for the token that OPENED carried.
     pub fn new(token: u128) -> TicketVerifier {
         TicketVerifier { token, fresh: None, epoch: 0 }
     }
 
-    /// The token that the dialer has for sure.
+    /// The token that the dialer certainly has.
     pub fn token(&self) -> u128 {
         self.token
     }
 
-    /// The epoch of the last connection that was let in.
+    /// The epoch of the last accepted connection.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Looks at a claim: its proof must be right and its epoch new.
+    /// Verifies that the proof of a claim is right and its epoch new.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`Code::TOKEN_BAD`] otherwise.
     pub fn check(
         &self,
         claim: &Claim,
@@ -148,13 +153,14 @@ impl TicketVerifier {
         }
     }
 
-    /// Lets the dialer in; RESUMED brings it `fresh`.
+    /// Accepts the connection of a verified claim; RESUMED carries the token `fresh`.
     pub fn renew(&mut self, proved: &VerifiedClaim, fresh: u128) {
         *self =
             TicketVerifier { token: proved.token, fresh: Some(fresh), epoch: proved.claim.epoch };
     }
 
-    /// A batch has come over the last connection that was let in: the dialer has got RESUMED.
+    /// A batch has arrived over the last accepted connection, so the dialer has received RESUMED:
+    /// its token replaces the older one.
     pub fn confirm(&mut self) {
         self.token = self.fresh.take().unwrap_or(self.token);
     }
@@ -164,7 +170,7 @@ fn bad(rule: &'static str) -> LinkError {
     LinkError::Misbehaved { code: Code::TOKEN_BAD, rule }
 }
 
-/// Compares in a time that does not tell where the difference is.
+/// Compares in constant time.
 fn same(one: &[u8; PROOF_BYTES], other: &[u8; PROOF_BYTES]) -> bool {
     let differences = one.iter().zip(other).fold(0, |all, (one, other)| all | (one ^ other));
     core::hint::black_box(differences) == 0
@@ -245,7 +251,7 @@ fn wrong_side() -> LinkError {
 mod tests {
     use super::*;
 
-    /// Enough of a keyed hash to tell one key and text from another.
+    /// Enough of a keyed hash for the tests to tell keys and texts apart.
     fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
         let mut state = token;
         for byte in bytes {
@@ -257,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ticket_is_for_the_session_and_token_that_it_was_made_of() {
+    fn a_ticket_keeps_its_session_and_token() {
         let ticket = Ticket::new(0x1234, 0x5678);
         assert_eq!((ticket.session(), ticket.token()), (0x1234, 0x5678));
     }
@@ -270,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_good_for_one_claim_on_one_connection() {
+    fn a_proof_is_valid_for_one_claim_on_one_connection() {
         let (mut ticket, tickets) = (Ticket::new(7, 99), TicketVerifier::new(99));
         let claim = ticket.claim(5, [1, 2]);
         let proof = ticket.prove(&claim, prove);
@@ -289,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_good_until_its_successor_was_used() {
+    fn a_token_is_valid_until_its_successor_was_used() {
         let (mut ticket, mut tickets) = (Ticket::new(7, 10), TicketVerifier::new(10));
         let mut resume = |ticket: &mut Ticket, fresh: u128, confirmed: bool| {
             let claim = ticket.claim(0, [1, 2]);
@@ -302,26 +308,26 @@ mod tests {
             Ok::<_, LinkError>(())
         };
         resume(&mut ticket, 11, false).expect("the first");
-        resume(&mut ticket, 12, false).expect("RESUMED was lost: the old one again");
+        resume(&mut ticket, 12, false).expect("RESUMED was lost, so the old token is used again");
         ticket.renew(12);
-        resume(&mut ticket, 13, false).expect("RESUMED came, but no batch went");
+        resume(&mut ticket, 13, false).expect("RESUMED arrived, but no batch followed");
         let mut old = ticket;
         ticket.renew(13);
-        resume(&mut ticket, 14, true).expect("the one before");
+        resume(&mut ticket, 14, true).expect("the previous token");
         old.epoch = 90;
-        assert!(resume(&mut old, 15, false).is_err(), "12 is two behind");
+        assert!(resume(&mut old, 15, false).is_err(), "token 12 is two behind");
         ticket.renew(13);
-        assert!(resume(&mut ticket, 15, false).is_err(), "14 was used");
+        assert!(resume(&mut ticket, 15, false).is_err(), "token 14 was used");
         ticket.renew(14);
-        resume(&mut ticket, 15, false).expect("the living one");
+        resume(&mut ticket, 15, false).expect("the current token");
     }
 
     #[test]
-    fn a_claim_that_was_overtaken_is_refused() {
+    fn an_overtaken_claim_is_refused() {
         let (mut ticket, mut tickets) = (Ticket::new(7, 10), TicketVerifier::new(10));
         let (early, late) = (ticket.claim(0, [1, 2]), ticket.claim(0, [1, 3]));
         let proof = ticket.prove(&late, prove);
-        let proved = tickets.check(&late, &proof, prove).expect("it is right");
+        let proved = tickets.check(&late, &proof, prove).expect("the proof is valid");
         tickets.renew(&proved, 11);
         let proof = ticket.prove(&early, prove);
         assert_eq!(code(tickets.check(&early, &proof, prove)), Code::TOKEN_BAD);

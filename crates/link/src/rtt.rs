@@ -1,8 +1,9 @@
-//! How far away the peer is, and how much may be under way because of that (sections 4 and 5).
+//! The round-trip time, and the amount of data in flight that it justifies (sections 4 and 5).
 //!
-//! The RTT is the shortest time from a PING to its PONG. It is measured when something is stuck
-//! that a longer reach might free, a few times a connection, and with every sign of life. What it
-//! allows is a rate times a time, so a near peer is never given more than it can use.
+//! The round-trip time (RTT) of a connection is its shortest time from a PING to its PONG. It is
+//! measured with every heartbeat, and a few times per connection when a sender is blocked that a
+//! larger window might free. The windows it allows are a rate multiplied by a time, so a peer with
+//! a short RTT never gets more than it can use.
 
 use core::time::Duration;
 
@@ -13,49 +14,49 @@ use crate::limits::{
     UNACKED_BYTES_MAX,
 };
 
-/// A peer within this time there and back is near.
+/// RTT up to which the base windows suffice.
 const BASE_RTT_MAX: Duration = Duration::from_millis(1);
 
-/// PINGs of a connection that are sent to measure: enough that one of them meets an idle peer.
+/// PINGs of a connection that are sent only to measure: enough that one of them meets an idle peer.
 const MEASUREMENTS_MAX: u32 = 8;
 
-/// The distance of one connection.
+/// The RTT of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rtt {
-    /// The PING that is under way, and since when.
+    /// The unanswered PING, and when it was sent.
     in_flight: Option<(u64, Time)>,
     shortest: Option<Duration>,
-    /// A PING is to go out.
+    /// A PING must be sent.
     ping_wanted: bool,
     measurements: u32,
 }
 
 impl Rtt {
-    /// Something is stuck: it is worth a PING to know.
+    /// Requests a measurement, because a sender is blocked.
     pub fn request(&mut self) {
         if self.in_flight.is_none() && self.measurements < MEASUREMENTS_MAX {
             self.ping_wanted = true;
         }
     }
 
-    /// No PONG has told it yet.
+    /// Returns true if no PONG has arrived yet.
     pub fn is_unknown(&self) -> bool {
         self.shortest.is_none()
     }
 
-    /// True when a PING is to go out.
+    /// Returns true if a PING must be sent to measure.
     pub fn wants_ping(&self) -> bool {
         self.ping_wanted
     }
 
-    /// The PING of this number goes out, for whatever reason.
+    /// The PING with this number was sent, for whatever reason.
     pub fn ping_sent(&mut self, id: u64, now: Time) {
         self.measurements = self.measurements.saturating_add(u32::from(self.ping_wanted));
         self.ping_wanted = false;
         self.in_flight = Some((id, now));
     }
 
-    /// A PONG has come; one to another PING than the last says nothing.
+    /// Handles PONG; one that does not answer the last PING is ignored.
     pub fn pong_received(&mut self, id: u64, now: Time) {
         if let Some((_, since)) = self.in_flight.take_if(|(asked, _)| *asked == id) {
             let rtt_sample = now.since(since);
@@ -64,14 +65,14 @@ impl Rtt {
         }
     }
 
-    /// What is under way over this distance at so much a millisecond.
+    /// Amount in flight at `per_ms` for one RTT.
     fn bandwidth_delay(&self, per_ms: u64) -> u64 {
         let rtt_sample = self.shortest.unwrap_or_default();
         u64::try_from(rtt_sample.as_micros()).unwrap_or(u64::MAX).saturating_mul(per_ms) / 1000
     }
 
-    /// The largest window of a channel that this distance asks for; nothing when the largest of near
-    /// by is enough.
+    /// The largest window of a channel that the RTT justifies; 0 if the largest base window
+    /// suffices.
     pub fn window_units(&self) -> u64 {
         match self.shortest {
             Some(rtt_sample) if rtt_sample > BASE_RTT_MAX => {
@@ -81,7 +82,7 @@ impl Rtt {
         }
     }
 
-    /// What a sender may keep unacknowledged over this RTT.
+    /// Bytes that a sender may keep unacknowledged at this RTT.
     pub fn unacked_bytes(&self) -> usize {
         let bytes =
             usize::try_from(self.bandwidth_delay(SCALED_BYTES_PER_MS)).unwrap_or(usize::MAX);
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_near_peer_has_the_small_windows_and_a_far_one_what_its_distance_asks_for() {
+    fn windows_scale_with_the_rtt_above_a_millisecond() {
         for (ms, units, bytes) in [
             (0, 0, UNACKED_BYTES_MAX),
             (1, 0, UNACKED_BYTES_MAX),
@@ -117,11 +118,11 @@ mod tests {
             let rtt = measured(ms);
             assert_eq!((rtt.window_units(), rtt.unacked_bytes()), (units, bytes), "{ms}");
         }
-        assert_eq!(Rtt::default().window_units(), 0, "nobody knows");
+        assert_eq!(Rtt::default().window_units(), 0, "nothing was measured");
     }
 
     #[test]
-    fn the_shortest_time_counts_and_only_the_last_ping() {
+    fn the_shortest_time_counts_and_only_for_the_last_ping() {
         let mut rtt = measured(30);
         rtt.ping_sent(2, at(100));
         rtt.ping_sent(3, at(110));
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_measured_when_it_is_wanted_but_not_without_end() {
+    fn the_rtt_is_measured_on_request_a_limited_number_of_times() {
         let mut rtt = Rtt::default();
         for id in 0..20 {
             rtt.request();
@@ -143,7 +144,7 @@ mod tests {
             if rtt.wants_ping() {
                 rtt.ping_sent(id, at(id));
                 rtt.request();
-                assert!(!rtt.wants_ping(), "one is under way");
+                assert!(!rtt.wants_ping(), "a PING is in flight");
                 rtt.pong_received(id, at(id + 1));
             }
         }

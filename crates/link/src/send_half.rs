@@ -1,7 +1,6 @@
-//! The sending half of an open session; it only wires the mechanisms.
+//! The sending half of an open session, which combines the mechanisms.
 //!
-//! It is shared by everybody who sends, and hears from the [receiving half](crate::recv_half) once
-//! per batch.
+//! All senders share it; the [receiving half](crate::recv_half) reports to it once per batch.
 
 use alloc::collections::BTreeSet;
 use alloc::sync::Arc;
@@ -26,10 +25,11 @@ use crate::rtt::Rtt;
 use crate::unread_answers::UnreadAnswers;
 use crate::write;
 
-/// Bytes of a batch that we send, when the peer accepts as much: two segments a write.
+/// Largest batch that this side sends, if the peer accepts it: two segments per write.
 const BATCH_BYTES: usize = 2 * SEGMENT_BYTES;
 
-/// A SP message of ours: small bytes made now, and segments kept until their ack.
+/// An outgoing SP message: small bytes made for this write, and segments that are retained until
+/// their ack.
 #[derive(Debug, Default)]
 pub struct Outgoing {
     /// Batch header and unsequenced frames.
@@ -44,7 +44,7 @@ impl Outgoing {
         self.head.len() + self.sequenced.segments.iter().map(|segment| segment.len()).sum::<usize>()
     }
 
-    /// True when there is nothing to send.
+    /// Returns true if there is nothing to send.
     pub fn is_empty(&self) -> bool {
         self.head.is_empty()
     }
@@ -55,46 +55,46 @@ impl Outgoing {
 pub enum CallRefused {
     /// The unacked window is full: wait for an ack.
     NoRoom,
-    /// The channel's window does not reach: wait for credit, and say NEED.
+    /// The channel's window is too small: wait for credit, and send NEED.
     NoCredit {
-        /// What the call costs.
+        /// The cost of the call.
         units: u64,
     },
-    /// The peer accepts no frame of that size.
+    /// The peer accepts no frame of this size.
     TooLarge {
         /// Bytes of the frame's body.
         body: usize,
     },
 }
 
-/// The sending half.
+/// The sending half of a session.
 #[derive(Debug)]
 pub struct SendHalf {
     /// Sequenced frames.
     pub outbox: Outbox,
-    /// What the peer accepts.
+    /// The peer's limits.
     peer: Limits,
-    /// Channels that we accept.
+    /// Channels that this side accepts.
     channels_max: u64,
-    /// Channels that we send on, by number.
+    /// Windows of the channels that this side sends on, by channel number.
     windows: Vec<Option<Window>>,
     /// Channels of ours that DETACH was sent for, and those that the peer has ended.
     leaving: BTreeSet<u64>,
     gone: BTreeSet<u64>,
-    /// Channels that the peer sends on, by its numbers.
+    /// Grants of the channels that the peer sends on, by channel number.
     grants: Vec<Option<Grant>>,
     /// For each of the peer's numbers, which use of it was granted last, and the last limit that the
     /// peer was told of the use before.
     uses: Vec<Use>,
     next_use: u64,
     budget: Budget,
-    /// Grants with something to announce.
+    /// Grants that have something to announce.
     due: BTreeSet<usize>,
-    /// Handlers may have ended of which the peer was not told.
+    /// The peer may not have been told of all handled calls.
     handled_unannounced: bool,
     /// Grants that wanted more than the budget had.
     waiting: BTreeSet<usize>,
-    /// Limits to ask for.
+    /// Limits to ask for with NEED, by channel.
     needs: Vec<(u64, u64)>,
     pong: Option<u64>,
     ping: bool,
@@ -130,20 +130,20 @@ struct Use {
 
 #[derive(Debug, Default)]
 struct Ack {
-    /// The receiver's number, to be told.
+    /// The next ack to send.
     recv_next: u64,
-    /// What was told last.
+    /// The last ack that was sent.
     announced: u64,
-    /// Bytes accepted since.
+    /// Bytes accepted since the last ack.
     bytes: usize,
-    /// When an ack must go out alone.
+    /// When an ack must be sent alone.
     due: Option<Time>,
     now: bool,
 }
 
 impl SendHalf {
-    /// A sender of a node that has announced `ours` and whose peer has announced `peer`; the session
-    /// begins at `now`.
+    /// Creates the sending half of a node that has announced `ours` and whose peer has announced
+    /// `peer`; the session begins at `now`.
     pub fn new(ours: &Limits, peer: Limits, now: Time) -> SendHalf {
         SendHalf {
             outbox: Outbox::for_peer(&peer),
@@ -173,20 +173,21 @@ impl SendHalf {
         }
     }
 
-    /// The same; what windows grow by, and what is kept for acks, is shared with all that have the pools.
+    /// Shares `pools` with other sessions: the growth of windows and the retained bytes are bounded
+    /// over all of them.
     pub fn with_pools(mut self, pools: Arc<Pools>) -> SendHalf {
         self.outbox.set_pools(pools.clone());
         self.budget = Budget::with_pools(pools);
         self
     }
 
-    /// What the peer accepts.
+    /// The peer's limits.
     pub fn peer_limits(&self) -> &Limits {
         &self.peer
     }
 
-    /// The number for a new channel of ours; `None` when the peer accepts no more. The channel has
-    /// no credit before [`attached`](Self::attached).
+    /// Returns the number for a new channel to the peer, or `None` if the peer accepts no more
+    /// channels. The channel has no credit before [`attached`](Self::attached).
     pub fn open_channel(&mut self) -> Option<u64> {
         let free = self.windows.iter().position(Option::is_none);
         let number = free.unwrap_or(self.windows.len());
@@ -200,14 +201,14 @@ impl SendHalf {
         Some(number as u64)
     }
 
-    /// ATTACHED has come: the channel has so many units.
+    /// Handles ATTACHED: the channel may use units up to `limit`.
     pub fn attached(&mut self, channel: u64, limit: u64) {
         if let Some(window) = self.window(channel) {
             window.raise(limit);
         }
     }
 
-    /// The channel is gone; its number is free again.
+    /// Closes a channel; its number is free again.
     pub fn close_channel(&mut self, channel: u64) {
         if let Some(window) = usize::try_from(channel).ok().and_then(|at| self.windows.get_mut(at))
         {
@@ -215,7 +216,7 @@ impl SendHalf {
         }
         self.leaving.remove(&channel);
         self.gone.remove(&channel);
-        // A wish of this use of the number must not be heard as one of the next.
+        // A NEED of the closed channel must not count for the next channel of that number.
         self.needs.retain(|(stuck, _)| *stuck != channel);
     }
 
@@ -257,14 +258,18 @@ impl SendHalf {
         Ok(Some(limit))
     }
 
-    /// The window of a channel of ours.
+    /// The window of a channel that this side sends on.
     #[inline]
     pub fn window(&mut self, channel: u64) -> Option<&mut Window> {
         self.windows.get_mut(usize::try_from(channel).ok()?)?.as_mut()
     }
 
-    /// Appends a call on a channel of ours, paid from its window. `encode` appends the frame and
-    /// gives what its body measures; what it wrote is taken back when the call cannot go.
+    /// Appends a call and pays for it from the channel's window. `encode` appends the frame and
+    /// returns the length of its body.
+    ///
+    /// # Errors
+    ///
+    /// If the call cannot be sent, the bytes of `encode` are removed again.
     pub fn call(
         &mut self,
         channel: u64,
@@ -273,7 +278,8 @@ impl SendHalf {
         self.call_if(channel, encode, |_| true)
     }
 
-    /// The same; `may_pass` hears what the call costs and says whether nobody stands before it.
+    /// Like [`call`](Self::call), but asks `may_pass`, which is given the cost of the call, whether
+    /// no other sender is queued first.
     #[inline]
     pub fn call_if(
         &mut self,
@@ -304,8 +310,8 @@ impl SendHalf {
         })
     }
 
-    /// A sender that needs `units` on `channel` is stuck. True when the peer must be told, and so
-    /// somebody must flush.
+    /// Records that a sender which needs `units` on `channel` is blocked. Returns true if the peer
+    /// must be told, so that the caller flushes.
     pub fn stuck(&mut self, channel: u64, units: u64) -> bool {
         let Some(wanted) = self.window(channel).and_then(|window| window.need(units)) else {
             return false;
@@ -314,7 +320,11 @@ impl SendHalf {
         true
     }
 
-    /// The peer opens a channel to one of our actors; gives the first limit.
+    /// Grants `units` to a channel that the peer opens, and returns its first limit.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the channel's number is beyond the limit, or if the channel is open already.
     pub fn grant(&mut self, channel: u64, units: u64) -> Result<u64, LinkError> {
         if channel >= self.channels_max {
             let rule = "a channel's number is below channels_max";
@@ -375,15 +385,15 @@ impl SendHalf {
         self.grants.get_mut(usize::try_from(channel).ok()?)?.as_mut()
     }
 
-    /// The peer's channel is gone, and nothing of it waits to be handled.
+    /// Closes a channel of the peer that has no unhandled calls.
     pub fn withdraw(&mut self, channel: u64) {
         if let Some(grant) = self.take_grant(channel) {
             self.close_grant(grant);
         }
     }
 
-    /// The peer's channel is gone. Its calls that wait to be handled hold their places still, until
-    /// [`close_grant`](Self::close_grant) gives them back.
+    /// Takes the grant of a channel that the peer has closed. Its unhandled calls keep their places
+    /// until [`close_grant`](Self::close_grant) returns them.
     pub fn take_grant(&mut self, channel: u64) -> Option<Grant> {
         let at = usize::try_from(channel).ok()?;
         let grant = self.grants.get_mut(at)?.take()?;
@@ -393,14 +403,18 @@ impl SendHalf {
         Some(grant)
     }
 
-    /// The last call of a channel that is gone was handled: its places are free.
+    /// Returns the places of a closed channel whose last call was handled.
     pub fn close_grant(&mut self, grant: Grant) {
         grant.close(&mut self.budget);
         self.serve_waiting();
     }
 
-    /// The answer to an ATTACH is about to be appended. An error when the peer has sent more than it may
-    /// without waiting: an answer that no writer has taken cannot have reached it.
+    /// Counts the answer to an ATTACH, which is appended next.
+    ///
+    /// # Errors
+    ///
+    /// Fails if more than `most` such answers were not taken by a writer yet: the peer cannot have
+    /// received them, so it has sent more than it may without waiting.
     pub fn answer_attach(&mut self, most: u64) -> Result<(), LinkError> {
         let rule = "no more ATTACHes are unanswered than attach_pending_max";
         self.attaches.add(&self.outbox, most, rule)
@@ -411,7 +425,7 @@ impl SendHalf {
         self.revokes.add(&self.outbox, REVOKES_PENDING_MAX, "at most 1024 REVOKEs are unanswered")
     }
 
-    /// Budget has come back: those who did not get what they need try again.
+    /// Retries the grants that got too little, because units have returned to the budget.
     fn serve_waiting(&mut self) {
         for at in core::mem::take(&mut self.waiting) {
             if let Some(Some(grant)) = self.grants.get_mut(at) {
@@ -425,7 +439,8 @@ impl SendHalf {
         }
     }
 
-    /// The actor has taken `units` of the peer's channel out of its lane. True: flush.
+    /// The actor has taken `units` of the peer's channel out of its inbound queue. Returns true if
+    /// the caller should flush.
     pub fn freed(&mut self, channel: u64, units: u64) -> bool {
         let grant = usize::try_from(channel).ok().and_then(|at| self.grants.get_mut(at));
         let Some(Some(grant)) = grant else {
@@ -447,9 +462,9 @@ impl SendHalf {
         due || measures
     }
 
-    /// The actor has ended so many handlers of calls on the peer's channel. That is told with the next
-    /// credit of the channel, or with the next batch that has nothing to say: an ack, a PING or a PONG
-    /// alone.
+    /// The handlers of `calls` calls on the peer's channel have ended. The peer is told with the
+    /// next credit of the channel, or with the next batch that carries only an ack, a PING or a
+    /// PONG.
     pub fn handled(&mut self, channel: u64, calls: u64) {
         if let Some(grant) = self.granted(channel) {
             grant.handled(calls);
@@ -457,7 +472,7 @@ impl SendHalf {
         }
     }
 
-    /// NEED has come. True: flush.
+    /// Handles NEED. Returns true if the caller should flush.
     pub fn need_received(&mut self, channel: u64, wanted: u64) -> bool {
         let at = usize::try_from(channel).unwrap_or(usize::MAX);
         let Some(Some(grant)) = self.grants.get_mut(at) else {
@@ -495,35 +510,41 @@ impl SendHalf {
         Received { frames: self.ack.recv_next, ..self.received }
     }
 
-    /// Bytes have come.
+    /// Bytes have arrived at `now`.
     pub fn bytes_received(&mut self, now: Time) {
         self.heartbeat.bytes_received(now, self.outbox.unacked() > self.outbox.untaken_frames());
     }
 
-    /// PING has come: its PONG carries the ack as well.
+    /// Handles PING; the PONG also carries the ack.
     pub fn ping_received(&mut self, id: u64, next_ms: u64) {
         self.pong = Some(id);
         self.heartbeat.ping_received(next_ms);
     }
 
-    /// PONG has come: the peer is so far away. True when there is room again that there was not.
+    /// Handles PONG, which measures the RTT. Returns true if calls fit into the unacked window
+    /// again that did not before.
     pub fn pong_received(&mut self, id: u64, now: Time) -> bool {
         self.rtt.pong_received(id, now);
         self.outbox.set_room(self.rtt.unacked_bytes())
     }
 
-    /// A new connection takes the place of one that was cut. The peer has accepted everything before
-    /// `recv_next`; what was published from there on goes again, and with it, as it is now, all that
-    /// went without a number: limits, wishes for more. True when there is room again that there was not.
+    /// Continues on a new connection after a cut. The peer has accepted everything before
+    /// `recv_next`; later frames are sent again, and so is the current state of what was sent
+    /// without a number: credit limits and NEEDs. Returns true if calls fit into the unacked window
+    /// again that did not before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `recv_next` is not possible, see [`Outbox::check_resume`].
     pub fn resume(&mut self, recv_next: u64, now: Time) -> Result<bool, LinkError> {
         let room = self.outbox.rewind(recv_next)?;
-        // Ours was told with RESUME or RESUMED.
+        // RESUME or RESUMED carried this side's ack.
         let accepted = self.ack.recv_next;
         self.ack = Ack { recv_next: accepted, announced: accepted, ..Ack::default() };
         self.pong = None;
         self.ping = false;
         self.heartbeat = self.heartbeat.for_new_connection(now);
-        // The way may be another one. What was granted for the old one stays granted.
+        // The new connection may take another route. Windows granted for the old one stay granted.
         self.rtt = Rtt::default();
         self.due.extend((0..self.grants.len()).filter(|at| self.grants[*at].is_some()));
         let wishes = self.windows.iter().enumerate().filter_map(|(channel, window)| {
@@ -533,13 +554,13 @@ impl SendHalf {
         Ok(room)
     }
 
-    /// Ends the session: CLOSE is the last frame that goes out.
+    /// Ends the session; CLOSE will be the last frame sent.
     pub fn close(&mut self, code: Code, rule: &'static str) {
         self.close.get_or_insert((code, rule));
     }
 
-    /// The session is over: what was kept to be sent, or sent again, is let go of. Grants stay until their
-    /// calls are handled.
+    /// Drops everything that was kept for sending or resending, because the session is over. Grants
+    /// stay until their calls are handled.
     pub fn discard(&mut self) {
         self.outbox.discard();
         self.windows = Vec::new();
@@ -549,12 +570,12 @@ impl SendHalf {
         self.closed = true;
     }
 
-    /// True when CLOSE is on its way and nothing may follow.
+    /// Returns true if CLOSE was written and nothing may follow.
     pub fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// True when a write would carry something.
+    /// Returns true if a write would carry anything.
     pub fn has_output(&self) -> bool {
         !self.closed
             && (!self.outbox.is_idle()
@@ -573,8 +594,12 @@ impl SendHalf {
         (!self.closed).then(|| self.ack.due.map_or(heartbeat, |due| due.min(heartbeat)))
     }
 
-    /// Time has passed: an ack that found no company goes out alone, and so does a sign of life.
-    /// `anybody_waits` says whether answers of the peer are outstanding.
+    /// Advances the time: sends a delayed ack alone, and heartbeats. `anybody_waits` says whether
+    /// answers from the peer are outstanding.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`LinkError::Silent`] if the peer has been silent for too long.
     pub fn tick(
         &mut self,
         now: Time,
@@ -593,7 +618,7 @@ impl SendHalf {
         Ok(())
     }
 
-    /// Makes the next batch; leaves `out` empty when there is nothing to send.
+    /// Writes the next batch to `out`, which stays empty if there is nothing to send.
     pub fn take_output(&mut self, out: &mut Outgoing, now: Time) {
         out.head.clear();
         out.sequenced.segments.clear();
@@ -601,8 +626,8 @@ impl SendHalf {
             return;
         }
         let most = usize::try_from(self.peer.batch_max).unwrap_or(usize::MAX).min(BATCH_BYTES);
-        // CLOSE is the last frame, but it is unsequenced and so stands before the segments: it
-        // goes out when they are gone.
+        // CLOSE is the last frame, but it is unsequenced and precedes the segments in its batch. So
+        // it waits until the segments are gone.
         let closing = self.close.is_some() && self.outbox.is_idle();
         self.outbox.take(most.saturating_sub(BATCH_HEAD_BYTES_MAX), &mut out.sequenced);
         let header = BatchHeader {
@@ -614,7 +639,8 @@ impl SendHalf {
         if header.count > 0 {
             self.heartbeat.active(now);
         } else if self.due.is_empty() {
-            // Not with credit: under load that goes all the time, on one of many channels.
+            // Not with every credit: under load, credit is sent all the time, for one of many
+            // channels.
             self.announce_handled();
         }
         self.ping |= self.rtt.wants_ping();
@@ -629,7 +655,7 @@ impl SendHalf {
         }
     }
 
-    /// What was handled and not told goes with a batch that would be small.
+    /// Announces the handled calls with a batch that would be small anyway.
     fn announce_handled(&mut self) {
         if core::mem::take(&mut self.handled_unannounced) {
             let grants = self.grants.iter().enumerate();
@@ -639,10 +665,10 @@ impl SendHalf {
         }
     }
 
-    /// The unsequenced frames, as many as leave the head small; the rest go with the next batch.
+    /// Writes unsequenced frames while the head stays small; the rest go with the next batch.
     fn write_control(&mut self, head: &mut Buffer, now: Time) {
         const HEAD_BYTES_MAX: usize = 900;
-        // More credit would bring more asks, and their answers would be kept beside the others.
+        // More credit would bring more asks, whose answers would have to be retained too.
         let withheld = self.outbox.is_overfull();
         while head.len() < HEAD_BYTES_MAX && !withheld {
             let Some(at) = self.due.pop_first() else {

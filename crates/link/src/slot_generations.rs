@@ -1,23 +1,23 @@
-//! Which generation each slot of the peer's table is asked from next (section 6).
+//! The next valid generation of each slot in the peer's table of asks (section 6).
 //!
-//! A slot and generation name one ask. A peer that asks with the same again would have two answers kept
-//! for one question, and as many as it likes.
+//! A slot and generation name one ask. If a peer could reuse them, two answers would be retained
+//! for one ask, and any number for more.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// Slots whose generations lie together: most peers use few.
+/// Slots whose generations are stored together: most peers use few.
 const CHUNK: usize = 1024;
 
-/// The generations that come next, by slot. Its memory follows the slots that were used, 4 bytes each.
+/// The next generation of each slot. The memory grows with the slots in use, 4 bytes each.
 #[derive(Debug, Default)]
 pub(crate) struct SlotGenerations {
     chunks: Vec<Option<Box<[u32; CHUNK]>>>,
 }
 
 impl SlotGenerations {
-    /// The slot is asked from with that generation. False: it was before. The caller has checked that
-    /// the slot is below the limit that we announced.
+    /// Marks the generation of a slot as used; returns false if it was used before. The caller has
+    /// checked that the slot is below the announced limit.
     #[inline]
     pub(crate) fn take(&mut self, slot: u32, generation: u32) -> bool {
         let at = slot as usize;
@@ -33,7 +33,8 @@ impl SlotGenerations {
         is_new
     }
 
-    /// Takes `count` slots from `slot` on with that generation; false if one of them was used.
+    /// Marks the generation of `count` slots from `slot` on as used; returns false if it was used
+    /// before for one of them.
     pub(crate) fn take_all(&mut self, slot: u32, count: u32, generation: u32) -> bool {
         let (mut at, end) = (slot as usize, slot as usize + count as usize);
         while at < end {
@@ -62,7 +63,7 @@ impl SlotGenerations {
     }
 }
 
-/// Generations are compared as serial numbers (RFC 1982), because they wrap.
+/// Compares generations as serial numbers (RFC 1982), because they wrap.
 #[inline]
 fn is_at_or_after(generation: u32, next: u32) -> bool {
     generation.wrapping_sub(next) < 1 << 31
@@ -73,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_and_generation_are_taken_once() {
+    fn a_slot_and_generation_are_accepted_once() {
         let mut generations = SlotGenerations::default();
         assert!(generations.take(5, 0) && !generations.take(5, 0));
         assert!(generations.take(5, 1) && generations.take(6, 0));
@@ -91,11 +92,11 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_taken_over_the_edge_of_a_chunk_and_its_slots_once() {
+    fn the_slots_of_a_run_are_accepted_once_across_chunks() {
         let mut generations = SlotGenerations::default();
         assert!(generations.take_all(CHUNK as u32 - 2, 4, 0));
         assert!(!generations.take_all(CHUNK as u32 - 2, 1, 0));
-        assert!(!generations.take_all(CHUNK as u32 + 1, 4, 0), "its first slot was used");
+        assert!(!generations.take_all(CHUNK as u32 + 1, 4, 0), "its first slot was used before");
         assert!(
             generations.take(CHUNK as u32 + 2, 0) && generations.take_all(CHUNK as u32 - 2, 4, 1)
         );

@@ -1,7 +1,7 @@
-//! Answers that a peer cannot have read yet, because no writer has taken them.
+//! Bounds the answers that a peer cannot have read yet, because no writer has taken them.
 //!
-//! Frames that cost no credit and want an answer are bounded by these: a peer that waits for its answers
-//! never has more of them than it may have unanswered.
+//! They bound the frames that cost no credit and want an answer: a peer that waits for its answers
+//! never has more of them outstanding than it may have unanswered.
 
 use alloc::collections::VecDeque;
 
@@ -9,12 +9,12 @@ use crate::code::Code;
 use crate::error::LinkError;
 use crate::outbox::Outbox;
 
-/// Answers to the peer that no writer has taken yet, by number.
+/// The sequence numbers of answers that no writer has taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct UnreadAnswers(VecDeque<u64>);
 
 impl UnreadAnswers {
-    /// The frame that is appended next is one of them.
+    /// Counts the frame that is appended next as an answer.
     pub(crate) fn add(
         &mut self,
         outbox: &Outbox,

@@ -1,7 +1,7 @@
-//! Frames as they are written (section 3).
+//! Writing frames (section 3).
 //!
-//! A frame's length stands before its body, and is known only afterwards. Nearly all bodies are
-//! shorter than 128 bytes, whose length is one byte: it is left open and filled in, and only a
+//! A frame's length precedes its body and is known only afterwards. Nearly all bodies are shorter
+//! than 128 bytes, so that the length takes one byte, which is reserved and filled in later; only a
 //! longer body is moved to make room.
 
 use wigwag_wire::call::small;
@@ -12,7 +12,7 @@ use crate::code::Code;
 use crate::frame::{Frame, kind};
 use crate::limits::put_bytes;
 
-/// Appends a frame whose body `write` appends. Gives the length of the body.
+/// Appends a frame whose body is written by `write`, and returns the length of the body.
 #[inline]
 pub fn frame(out: &mut Buffer, kind: u8, write: impl FnOnce(&mut Buffer)) -> usize {
     let start = head(out, kind, []);
@@ -28,8 +28,8 @@ fn widen(out: &mut Buffer, start: usize, length: usize) {
     out.insert(start, &prefix.as_slice()[1..]);
 }
 
-/// Type, a length to be filled in, and numbers, which take no more than eight bytes in nearly all
-/// frames.
+/// Writes the type, a placeholder for the length, and the numbers, which take at most eight bytes
+/// in nearly all frames.
 #[inline(always)]
 fn head<const N: usize>(out: &mut Buffer, kind: u8, numbers: [u64; N]) -> usize {
     let room = out.room();
@@ -53,7 +53,7 @@ fn wide_head(out: &mut Buffer, kind: u8, numbers: &[u64]) -> usize {
     start
 }
 
-/// Fills the length in.
+/// Fills in the length.
 #[inline(always)]
 fn finish(out: &mut Buffer, start: usize) -> usize {
     let length = out.len() - start;
@@ -65,7 +65,7 @@ fn finish(out: &mut Buffer, start: usize) -> usize {
     length
 }
 
-/// [`tell`], when the arguments are short; `None` writes nothing.
+/// Like [`tell`] for short arguments; returns `None` and writes nothing if they are too long.
 #[inline(always)]
 pub fn small_tell(
     out: &mut Buffer,
@@ -76,7 +76,7 @@ pub fn small_tell(
     small(out, kind::TELL, [channel, u64::from(method)], arguments)
 }
 
-/// [`ask`], when the arguments are short; `None` writes nothing.
+/// Like [`ask`] for short arguments; returns `None` and writes nothing if they are too long.
 #[inline(always)]
 pub fn small_ask(
     out: &mut Buffer,
@@ -89,7 +89,7 @@ pub fn small_ask(
     small(out, kind::ASK, numbers, arguments)
 }
 
-/// Appends a TELL; gives the length of its body, which it costs.
+/// Appends a TELL and returns the length of its body, which determines its cost.
 #[inline]
 pub fn tell(
     out: &mut Buffer,
@@ -102,7 +102,7 @@ pub fn tell(
     finish(out, start)
 }
 
-/// Appends an ASK; gives the length of its body, which it costs.
+/// Appends an ASK and returns the length of its body, which determines its cost.
 #[inline]
 pub fn ask(
     out: &mut Buffer,
@@ -117,7 +117,7 @@ pub fn ask(
     finish(out, start)
 }
 
-/// Appends a REPLY; gives the length of its body.
+/// Appends a REPLY and returns the length of its body.
 #[inline]
 pub fn reply(
     out: &mut Buffer,
@@ -154,7 +154,7 @@ fn put_code(out: &mut Buffer, code: Code) {
     out.put(code.0.to_le_bytes(), 2);
 }
 
-/// Appends any frame but a CALL_X, as it would be read. The hot ones have functions of their own.
+/// Appends any frame except CALL_X. The frequent ones have functions of their own.
 pub fn any(out: &mut Buffer, what: &Frame<'_>) {
     let vs = |out: &mut Buffer, numbers: &[u64]| {
         numbers.iter().for_each(|number| varint::put(out, *number));
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_without_data_is_the_frame_that_its_parts_say() {
+    fn an_error_without_data_equals_the_generic_encoding() {
         let (mut short, mut whole) = (Buffer::new(), Buffer::new());
         error(&mut short, (300, 7), Code::CANCELLED, "gone");
         let (code, text) = (Code::CANCELLED, &b"gone"[..]);

@@ -1,4 +1,4 @@
-//! What is published arrives once and in order, however often and wherever connections are cut.
+//! Published frames arrive once and in order, however often and wherever connections are cut.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use std::collections::VecDeque;
@@ -7,23 +7,23 @@ use proptest::prelude::*;
 use wigwag_link::outbox::{Outbox, SegmentBatch};
 use wigwag_wire::Buffer;
 
-/// Bytes of a frame here: its number.
+/// Bytes of a frame in this test, which holds only its number.
 const FRAME: usize = 8;
 
-/// What may happen to one direction of a session.
+/// An event in one direction of a session.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// A frame by itself.
+    /// One frame is appended.
     Append,
-    /// So many frames at once: above a thousand their buffer becomes a segment.
+    /// A turn of this many frames is published; above a thousand, its buffer becomes a segment.
     Turn(u16),
-    /// A batch of at most so many bytes is written.
+    /// A batch of at most this many bytes is written.
     Write(u16),
-    /// The next batch on its way has arrived.
+    /// The next batch in flight arrives.
     Arrive,
-    /// The sender hears how much was accepted.
+    /// The sender learns how much was accepted.
     Ack,
-    /// What is on its way is lost, and a new connection takes over.
+    /// Everything in flight is lost, and a new connection takes over.
     Cut,
 }
 
@@ -43,13 +43,13 @@ struct World {
     outbox: Outbox,
     published: u64,
     /// Batches that were written and have not arrived.
-    on_the_way: VecDeque<(u64, Vec<u8>)>,
+    in_flight: VecDeque<(u64, Vec<u8>)>,
     accepted: u64,
     skipped: u64,
 }
 
 impl World {
-    fn happen(&mut self, event: Event) {
+    fn run(&mut self, event: Event) {
         match event {
             Event::Append => {
                 let number = self.published.to_le_bytes();
@@ -71,23 +71,23 @@ impl World {
                 let bytes: Vec<u8> =
                     taken.segments.iter().flat_map(|it| it.as_slice().to_vec()).collect();
                 assert_eq!(bytes.len() as u64, taken.frames * FRAME as u64);
-                self.on_the_way.push_back((taken.first_seq, bytes));
+                self.in_flight.push_back((taken.first_seq, bytes));
             }
             Event::Arrive => self.arrive(),
             Event::Ack => drop(self.outbox.acknowledge(self.accepted).unwrap()),
             Event::Cut => {
-                self.on_the_way.clear();
+                self.in_flight.clear();
                 self.outbox.rewind(self.accepted).unwrap();
             }
         }
-        // What nobody has taken cannot have arrived.
+        // Frames that no writer has taken cannot have arrived.
         assert!(self.accepted <= self.published - self.outbox.untaken_frames());
         assert_eq!(self.outbox.next_seq(), self.published);
     }
 
-    /// As the protocol says of a receiver: no gaps, and what came before is skipped.
+    /// Receives a batch as the protocol demands: no gaps, and repeated frames are skipped.
     fn arrive(&mut self) {
-        let Some((first_seq, bytes)) = self.on_the_way.pop_front() else { return };
+        let Some((first_seq, bytes)) = self.in_flight.pop_front() else { return };
         assert!(first_seq <= self.accepted, "a gap: {first_seq} after {}", self.accepted);
         for (seq, frame) in (first_seq..).zip(bytes.chunks(FRAME)) {
             assert_eq!(frame, seq.to_le_bytes(), "frame {seq}");
@@ -102,17 +102,17 @@ impl World {
 
 proptest! {
     #[test]
-    fn whatever_is_cut_arrives_once_in_order(
+    fn frames_arrive_once_in_order_over_any_cuts(
         events in prop::collection::vec(event(), 1..120)
     ) {
         let mut world = World::default();
-        events.iter().for_each(|event| world.happen(*event));
-        world.happen(Event::Cut);
+        events.iter().for_each(|event| world.run(*event));
+        world.run(Event::Cut);
         while !world.outbox.is_idle() {
-            world.happen(Event::Write(u16::MAX));
-            world.happen(Event::Arrive);
+            world.run(Event::Write(u16::MAX));
+            world.run(Event::Arrive);
         }
-        world.happen(Event::Ack);
+        world.run(Event::Ack);
         prop_assert_eq!(world.accepted, world.published);
         prop_assert!(world.outbox.is_settled());
         prop_assert_eq!((world.outbox.retained(), world.outbox.waiting_bytes()), (0, 0));

@@ -1,4 +1,4 @@
-//! A session over a long way, in virtual time: what is under way grows with the distance, and only
+//! A session with a long RTT, in virtual time: the amount in flight grows with the RTT, but only
 //! where that helps.
 
 #![allow(clippy::unwrap_used, reason = "a test ends where something is not there")]
@@ -13,13 +13,13 @@ use wigwag_link::send_half::{CallRefused, Outgoing};
 use wigwag_link::{Frame, Limits, RecvHalf, SendHalf, write};
 use wigwag_wire::{Buffer, Time};
 
-/// Calls that the sender makes in a millisecond, when nothing holds it up.
+/// Calls that the sender makes per millisecond if nothing blocks it.
 const CALLS_PER_MS: u64 = 3000;
 
 struct End {
     sender: SendHalf,
     receiver: RecvHalf,
-    /// Batches on their way to this end, and when they arrive.
+    /// Batches in flight to this end, and when they arrive.
     arriving: VecDeque<(u64, Vec<u8>)>,
 }
 
@@ -33,7 +33,7 @@ impl End {
         }
     }
 
-    /// Reads what has come by now; gives the calls in it.
+    /// Reads everything that has arrived, and returns the number of calls in it.
     fn read(&mut self, now: u64) -> u64 {
         let mut calls = 0;
         while self.arriving.front().is_some_and(|(due, _)| *due <= now) {
@@ -80,19 +80,19 @@ fn at(ms: u64) -> Time {
     Time::START + Duration::from_millis(ms)
 }
 
-/// What came of two virtual seconds.
-struct Course {
+/// The outcome of two virtual seconds.
+struct Outcome {
     /// Calls handled in the first 200 ms, and in the second second.
     begun: u64,
     handled: u64,
-    /// The largest window that the channel had, and the most bytes that were kept.
+    /// The largest window of the channel, and the most bytes that were retained.
     window: u64,
     kept: usize,
 }
 
-/// Two seconds over a way of `delay` ms each way, of calls with `bytes` of arguments, to an actor
-/// that handles `pace` a millisecond at most.
-fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Course {
+/// Simulates two seconds with a delay of `delay` ms each way, for calls with `bytes` of arguments
+/// and an actor that handles at most `pace` of them per millisecond.
+fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Outcome {
     let pool = Arc::new(Pools::default());
     let (mut ours, mut theirs) = (End::new(&pool), End::new(&pool));
     let channel = ours.sender.open_channel().unwrap();
@@ -102,7 +102,7 @@ fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Course {
     let encode =
         |out: &mut Buffer| write::tell(out, channel, 1, |out: &mut Buffer| out.extend(&arguments));
     let mut units = 1;
-    let (mut lane, mut course) = (0, Course { begun: 0, handled: 0, window: 0, kept: 0 });
+    let (mut queue, mut outcome) = (0, Outcome { begun: 0, handled: 0, window: 0, kept: 0 });
     for now in 0..2000 {
         ours.read(now);
         for _ in 0..CALLS_PER_MS {
@@ -121,53 +121,53 @@ fn two_seconds(delay: u64, bytes: usize, pace: u64) -> Course {
             }
         }
         ours.write(&mut theirs, now, delay);
-        lane += theirs.read(now);
-        let taken = lane.min(pace);
-        lane -= taken;
+        queue += theirs.read(now);
+        let taken = queue.min(pace);
+        queue -= taken;
         theirs.sender.freed(channel, taken * units);
         theirs.write(&mut ours, now, delay);
-        course.begun += if now < 200 { taken } else { 0 };
-        course.handled += if now < 1000 { 0 } else { taken };
-        course.window = course.window.max(theirs.sender.granted(channel).unwrap().window());
-        course.kept = course.kept.max(ours.sender.outbox.retained());
+        outcome.begun += if now < 200 { taken } else { 0 };
+        outcome.handled += if now < 1000 { 0 } else { taken };
+        outcome.window = outcome.window.max(theirs.sender.granted(channel).unwrap().window());
+        outcome.kept = outcome.kept.max(ours.sender.outbox.retained());
     }
-    course
+    outcome
 }
 
 #[test]
-fn ten_milliseconds_each_way_cost_a_sender_of_small_calls_nothing() {
-    let course = two_seconds(10, 8, u64::MAX);
-    assert!(course.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", course.handled);
-    assert!(course.window > WINDOW_UNITS_MAX && course.window <= SCALED_WINDOW_UNITS_MAX);
-    // Ten round trips: a window that only doubled would have carried 64 thousand.
-    assert!(course.begun > 100 * CALLS_PER_MS * 8 / 10, "{}", course.begun);
+fn ten_milliseconds_each_way_do_not_slow_small_calls() {
+    let outcome = two_seconds(10, 8, u64::MAX);
+    assert!(outcome.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", outcome.handled);
+    assert!(outcome.window > WINDOW_UNITS_MAX && outcome.window <= SCALED_WINDOW_UNITS_MAX);
+    // Ten round trips: a window that only doubled would have allowed 64 thousand calls.
+    assert!(outcome.begun > 100 * CALLS_PER_MS * 8 / 10, "{}", outcome.begun);
 }
 
-/// 240 MB/s: neither the near credit nor the near unacked window is enough for that.
+/// 240 MB/s: more than the base credit and the base unacked window allow.
 #[test]
-fn nor_do_they_cost_a_sender_of_larger_ones() {
-    let course = two_seconds(10, 80, u64::MAX);
-    assert!(course.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", course.handled);
-    assert!(course.kept > UNACKED_BYTES_MAX, "{}", course.kept);
-}
-
-#[test]
-fn near_by_nothing_grows() {
-    let course = two_seconds(0, 80, u64::MAX);
-    assert!(course.window <= WINDOW_UNITS_MAX, "{}", course.window);
-    assert!(course.kept <= UNACKED_BYTES_MAX + 256 * 1024, "{}", course.kept);
+fn ten_milliseconds_each_way_do_not_slow_larger_calls() {
+    let outcome = two_seconds(10, 80, u64::MAX);
+    assert!(outcome.handled >= 1000 * CALLS_PER_MS * 95 / 100, "{}", outcome.handled);
+    assert!(outcome.kept > UNACKED_BYTES_MAX, "{}", outcome.kept);
 }
 
 #[test]
-fn a_slow_actor_is_not_sent_more_because_it_is_far() {
-    let course = two_seconds(10, 8, 500);
-    assert!(course.handled >= 1000 * 500 * 95 / 100, "{}", course.handled);
-    assert_eq!(course.window, WINDOW_UNITS_MAX);
+fn no_window_is_scaled_at_a_short_rtt() {
+    let outcome = two_seconds(0, 80, u64::MAX);
+    assert!(outcome.window <= WINDOW_UNITS_MAX, "{}", outcome.window);
+    assert!(outcome.kept <= UNACKED_BYTES_MAX + 256 * 1024, "{}", outcome.kept);
 }
 
-/// Without the pool nothing but the near windows is granted, and the session goes on.
 #[test]
-fn a_node_whose_pool_is_spent_goes_on_with_what_it_has_near_by() {
+fn a_slow_actor_gets_no_scaled_window() {
+    let outcome = two_seconds(10, 8, 500);
+    assert!(outcome.handled >= 1000 * 500 * 95 / 100, "{}", outcome.handled);
+    assert_eq!(outcome.window, WINDOW_UNITS_MAX);
+}
+
+/// Without the pool only base windows are granted, and the session still works.
+#[test]
+fn a_node_with_a_spent_pool_works_with_base_windows() {
     let pool = Arc::new(Pools { scaled: UnitPool::new(0), ..Pools::default() });
     let mut end = End::new(&pool);
     end.sender.grant(0, 64).unwrap();

@@ -1,8 +1,8 @@
-//! A session of two real ends beside a model of it: numbers and sums, and nothing else.
+//! Two real ends of a session, checked against a model of plain numbers.
 //!
-//! Commands are drawn by chance and done to both. After each of them the model and the two
-//! [`SendHalf`]s and [`RecvHalf`]s must agree: what is sent, heard, acknowledged, kept, granted, used.
-//! `WIGWAG_NIGHTLY` draws twenty times as many histories.
+//! Random commands are applied to both. After each of them, the model must agree with the two
+//! [`SendHalf`]s and [`RecvHalf`]s on what was sent, received, acknowledged, retained, granted and
+//! used. With `WIGWAG_NIGHTLY` set, twenty times as many histories are tested.
 #![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
 
 use proptest::prelude::*;
@@ -15,22 +15,22 @@ mod ends;
 
 use ends::{Ends, LIMITS, Read};
 
-/// Histories by day.
+/// Histories per test run.
 const CASES: u32 = 400;
 
-/// Histories by night.
+/// Histories per nightly test run.
 const CASES_NIGHTLY: u32 = 8000;
 
-/// What happens; the first number is the end that does it.
+/// A command; the first number is the end that executes it.
 #[derive(Clone, Copy, Debug)]
 enum Command {
-    /// A call with so many bytes of arguments, if credit and room allow it.
+    /// A call with this many bytes of arguments, if credit and the unacked window allow it.
     Tell(usize, usize),
-    /// So many short calls that were encoded beside the outbox.
+    /// A turn of this many short calls, encoded outside the outbox.
     Turn(usize, u64),
-    /// A frame that is no call.
+    /// A frame that is not a call.
     Cancel(usize),
-    /// The actor takes so many calls out of its lane.
+    /// The actor takes this many calls out of its inbound queue.
     Free(usize, usize),
     /// A batch is made and written.
     Write(usize),
@@ -38,15 +38,15 @@ enum Command {
     Arrive(usize),
     /// A batch that has arrived before arrives again.
     Repeat(usize, usize),
-    /// So many frames of the next batch are read; then the connection is cut.
+    /// This many frames of the next batch are read; then the connection is cut.
     ReadSome(usize, usize),
-    /// The connection is cut, and the last batch of the ends that are named was torn.
+    /// The connection is cut; the last batch of each marked end was torn.
     Cut([bool; 2]),
-    /// So many milliseconds pass.
+    /// This many milliseconds pass.
     Pass(u64),
-    /// An ack of so much more than was sent.
+    /// An ack of this many more frames than were sent.
     AckBeyond(usize, u64),
-    /// A batch behind so many frames that nobody has seen.
+    /// A batch that skips this many frames.
     Gap(usize, u64),
 }
 
@@ -68,25 +68,25 @@ fn command() -> impl Strategy<Value = Command> {
     ]
 }
 
-/// One direction, in the simplest words.
+/// The model of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Direction {
     /// Frames that were published.
-    said: u64,
-    /// Frames of them that may have reached the other end.
+    published: u64,
+    /// Frames that may have reached the other end.
     sent: u64,
-    /// The first frame of the last batch that was made.
+    /// The first frame of the last batch.
     last: u64,
-    /// The frame that the next batch must not begin behind.
+    /// The number that the next batch must not begin after.
     next: u64,
     /// Frames that the other end has accepted.
-    heard: u64,
+    accepted: u64,
     /// Frames that the sender knows to be accepted.
     acked: u64,
-    /// Units, as the sender knows them.
+    /// The limit, as the sender knows it, and the units used of it.
     limit: u64,
     used: u64,
-    /// Units of the calls that were heard, and of those that were taken out of the lane.
+    /// Units of the calls that have arrived, and of those taken out of the inbound queue.
     arrived: u64,
     freed: u64,
 }
@@ -102,18 +102,18 @@ impl World {
         World { ends: Ends::new(), model: [Direction { limit, ..Direction::default() }; 2] }
     }
 
-    fn happen(&mut self, command: Command) {
+    fn run(&mut self, command: Command) {
         match command {
             Command::Tell(end, size) => self.tell(end, size),
             Command::Turn(end, count) => {
                 let model = &mut self.model[end];
                 let calls = count.min(model.limit - model.used);
-                assert_eq!(self.ends.turn(end, model.said, count), calls, "units to lease");
-                (model.said, model.used) = (model.said + calls, model.used + calls);
+                assert_eq!(self.ends.turn(end, model.published, count), calls, "units to lease");
+                (model.published, model.used) = (model.published + calls, model.used + calls);
             }
             Command::Cancel(end) => {
-                self.ends.cancel(end, self.model[end].said);
-                self.model[end].said += 1;
+                self.ends.cancel(end, self.model[end].published);
+                self.model[end].published += 1;
             }
             Command::Free(end, calls) => self.model[1 - end].freed += self.ends.free(end, calls),
             Command::Write(end) => self.write(end),
@@ -141,7 +141,7 @@ impl World {
                 assert_eq!(code(refused.unwrap_err()), Code::ACK_BEYOND_SENT);
             }
             Command::Gap(end, more) => {
-                let (ack, first_seq) = (0, self.model[1 - end].heard + more);
+                let (ack, first_seq) = (0, self.model[1 - end].accepted + more);
                 let refused = self.ends.open_header(end, BatchHeader { ack, first_seq, count: 0 });
                 assert_eq!(code(refused.unwrap_err()), Code::GAP);
             }
@@ -153,25 +153,25 @@ impl World {
         let model = &mut self.model[end];
         let units = ends::cost(size);
         let fits = model.used + units <= model.limit;
-        assert_eq!(self.ends.tell(end, model.said, size), fits, "{units} units, {model:?}");
+        assert_eq!(self.ends.tell(end, model.published, size), fits, "{units} units, {model:?}");
         if fits {
-            (model.said, model.used) = (model.said + 1, model.used + units);
+            (model.published, model.used) = (model.published + 1, model.used + units);
         }
     }
 
-    /// What goes out is what the model says: no frame is left out, and the ack is the newest.
+    /// Checks a written batch against the model: it leaves out no frame, and its ack is the newest.
     fn write(&mut self, end: usize) {
-        let heard = self.model[1 - end].heard;
+        let heard = self.model[1 - end].accepted;
         let Some(batch) = self.ends.write(end) else {
             let model = &self.model[end];
-            assert!(model.next >= model.said, "{model:?} has something to say");
+            assert!(model.next >= model.published, "{model:?} has frames to send");
             return;
         };
         let header = BatchHeader::decode(&mut Reader::new(&batch)).unwrap();
         let model = &mut self.model[end];
         assert_eq!(header.ack, heard, "the ack of {header:?}");
-        assert!(header.first_seq <= model.next, "{header:?} leaves out what {model:?} has");
-        assert!(header.first_seq + header.count <= model.said, "{header:?} of {model:?}");
+        assert!(header.first_seq <= model.next, "{header:?} leaves out frames of {model:?}");
+        assert!(header.first_seq + header.count <= model.published, "{header:?} of {model:?}");
         (model.last, model.next) = (model.sent, model.next.max(header.first_seq + header.count));
         if header.count > 0 {
             model.last = header.first_seq;
@@ -179,13 +179,13 @@ impl World {
         model.sent = model.sent.max(model.next);
     }
 
-    /// A batch reaches the end, which reads so many frames of it.
+    /// A batch reaches the end, which reads this many frames of it.
     fn arrive(&mut self, end: usize, batch: &[u8], frames: usize) {
         let Read { ack, heard, units, limit } = self.ends.read(end, batch, frames);
         let from = &mut self.model[1 - end];
         for number in heard {
-            assert_eq!(number, from.heard, "frames come once and in order");
-            from.heard += 1;
+            assert_eq!(number, from.accepted, "frames come once and in order");
+            from.accepted += 1;
         }
         from.arrived += units;
         let to = &mut self.model[end];
@@ -201,54 +201,67 @@ impl World {
             }
         }
         self.compare();
-        let heard = [self.model[0].heard, self.model[1].heard];
+        let heard = [self.model[0].accepted, self.model[1].accepted];
         self.ends.resume(heard);
         for model in &mut self.model {
-            (model.acked, model.sent, model.next) = (model.heard, model.heard, model.heard);
+            (model.acked, model.sent, model.next) =
+                (model.accepted, model.accepted, model.accepted);
         }
     }
 
     fn compare(&mut self) {
         for (end, model) in self.model.iter().enumerate() {
             let announced = self.ends.announced(1 - end);
-            let waiting = self.ends.window_of_lane(1 - end);
-            assert_eq!(self.ends.recv_next(1 - end), model.heard, "heard by {}", 1 - end);
+            let waiting = self.ends.queue_capacity(1 - end);
+            assert_eq!(self.ends.recv_next(1 - end), model.accepted, "received by {}", 1 - end);
             let sender = self.ends.sender(end);
             let outbox = &sender.outbox;
             let ours = (outbox.next_seq(), outbox.acked(), outbox.untaken_frames());
-            assert_eq!(ours, (model.said, model.acked, model.said - model.sent), "of {end}");
+            assert_eq!(
+                ours,
+                (model.published, model.acked, model.published - model.sent),
+                "of {end}"
+            );
             assert_eq!(outbox.unacked() == 0, outbox.is_settled());
-            assert!(model.acked <= model.heard && model.heard <= model.sent, "{end}: {model:?}");
+            assert!(
+                model.acked <= model.accepted && model.accepted <= model.sent,
+                "{end}: {model:?}"
+            );
             let mut unsent = 0;
             outbox.each_unsent(|_, _| unsent += 1);
-            assert_eq!(unsent, model.said - model.sent, "frames that certainly did not go");
+            assert_eq!(unsent, model.published - model.sent, "frames that certainly were not sent");
             assert_eq!(sender.window(0).unwrap().free(), model.limit - model.used, "of {end}");
             assert!(model.used <= model.limit && model.limit <= announced, "{model:?}");
             assert!(model.arrived <= model.used && announced - model.freed <= waiting);
         }
     }
 
-    /// Nothing more is lost: all is heard and acknowledged, all credit is told and nobody is stuck.
+    /// Lets everything arrive: in the end, all frames are acknowledged, all credit is known, and no
+    /// sender is blocked.
     fn settle(&mut self) {
-        self.happen(Command::Cut([false; 2]));
+        self.run(Command::Cut([false; 2]));
         for _ in 0..200 {
             for end in [0, 1] {
-                self.happen(Command::Free(end, usize::MAX));
-                self.happen(Command::Write(end));
-                self.happen(Command::Arrive(1 - end));
+                self.run(Command::Free(end, usize::MAX));
+                self.run(Command::Write(end));
+                self.run(Command::Arrive(1 - end));
             }
-            self.happen(Command::Pass(10));
+            self.run(Command::Pass(10));
         }
         for end in [0, 1] {
             let model = self.model[end];
-            assert_eq!((model.heard, model.acked), (model.said, model.said), "at the end");
+            assert_eq!(
+                (model.accepted, model.acked),
+                (model.published, model.published),
+                "at the end"
+            );
             assert_eq!(model.limit, self.ends.announced(1 - end), "all credit is known");
             let sender = self.ends.sender(end);
             assert_eq!((sender.outbox.retained(), sender.outbox.waiting_bytes()), (0, 0));
             assert_eq!(
                 sender.window(0).unwrap().wanted_limit(),
                 None,
-                "nobody is stuck at the end"
+                "no sender is blocked at the end"
             );
         }
     }
@@ -257,7 +270,7 @@ impl World {
 fn code(error: LinkError) -> Code {
     match error {
         LinkError::Misbehaved { code, .. } => code,
-        other => panic!("expected a broken rule, got {other}"),
+        other => panic!("expected a violation, got {other}"),
     }
 }
 
@@ -274,7 +287,7 @@ proptest! {
         commands in prop::collection::vec(command(), 1..150)
     ) {
         let mut world = World::new();
-        commands.iter().for_each(|command| world.happen(*command));
+        commands.iter().for_each(|command| world.run(*command));
         world.settle();
     }
 }

@@ -1,7 +1,7 @@
-//! What holds for any bytes and for any order of events.
+//! Properties that hold for any bytes and for any order of events.
 //!
-//! Bytes from a stranger end in frames or in an error that names a rule; how they were torn on
-//! their way makes no difference; and credit never adds up to more than was granted.
+//! Bytes from a stranger result in frames or in an error that names a rule; how they were split in
+//! transit makes no difference; and credit never adds up to more than was granted.
 
 use proptest::prelude::*;
 use wigwag_link::budget::Budget;
@@ -20,7 +20,7 @@ fn identity(limits: Limits) -> Identity {
     Identity { node: 1, incarnation: 2, nonce: 3, offered: 0, required: 0, limits }
 }
 
-/// A frame of each shape, made of a few numbers.
+/// A frame of each kind, made of a few numbers.
 fn frame(bytes: &[u8], which: u8, a: u64, b: u64) -> Frame<'_> {
     match which % 12 {
         0 | 1 => Frame::Tell { channel: a, method: b % 9, arguments: bytes },
@@ -62,7 +62,7 @@ prop_compose! {
     }
 }
 
-/// The bytes of a connection that carries the frames, in batches as they come.
+/// The bytes of a connection that carries the frames in batches.
 fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
     let mut sender = SendHalf::new(&Limits::default(), limits, Time::START);
     let mut wire = Vec::new();
@@ -70,7 +70,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
     for (at, (which, a, b, bytes)) in frames.iter().enumerate() {
         let mut frame = frame(bytes, *which, *a, *b);
         if let Frame::Ask { generation, .. } = &mut frame {
-            // No slot is asked from with one generation twice.
+            // A slot is asked from only once with each generation.
             *generation = at as u64;
         }
         sender.outbox.append(|out| write::any(out, &frame));
@@ -93,7 +93,7 @@ fn connection(frames: &[(u8, u64, u64, Vec<u8>)], limits: Limits) -> Vec<u8> {
     wire
 }
 
-/// Reads a connection in chunks of the given lengths, in turn; the events as text.
+/// Reads a connection in chunks of the given lengths, cyclically, and returns the events as text.
 fn events(wire: &[u8], chunks: &[usize], limits: &Limits) -> Vec<String> {
     let mut receiver = RecvHalf::new(limits);
     let (mut input, mut seen, mut rest) = (ReadBuf::new(), Vec::new(), wire);
@@ -134,7 +134,7 @@ fn read(receiver: &mut RecvHalf, message: &[u8], seen: &mut Vec<String>) -> Resu
 }
 
 proptest! {
-    /// Invariant 5: how the bytes were torn makes no difference, not even when some are wrong.
+    /// Invariant 5: the split of the bytes makes no difference, even if some are wrong.
     #[test]
     fn any_split_of_the_same_bytes_gives_the_same_events(
         list in frames(),
@@ -174,7 +174,7 @@ proptest! {
             sender.stuck(channel, wanted);
         }
         sender.ping_received(u64::MAX, 1000);
-        sender.close(Code::BYE, "the longest of our rules is about as long as this one is here");
+        sender.close(Code::BYE, "the longest rule of this crate is about as long as this text is");
         let mut out = Outgoing::default();
         while sender.has_output() {
             sender.take_output(&mut out, Time::START);
@@ -185,7 +185,7 @@ proptest! {
         prop_assert!(sender.is_closed());
     }
 
-    /// Noise is an answer or an error, never a panic, and nothing is kept of it beyond its length.
+    /// Noise gives a result or an error, never a panic, and no more of it is kept than its length.
     #[test]
     fn noise_never_panics(noise in prop::collection::vec(any::<u8>(), 0..600)) {
         let _ = read(&mut RecvHalf::new(&Limits::default()), &noise, &mut Vec::new());
@@ -204,7 +204,7 @@ proptest! {
 
     /// An opening with some bytes wrong, in any order, on either side.
     #[test]
-    fn spoiled_openings_never_panic(
+    fn corrupted_openings_never_panic(
         at in any::<prop::sample::Index>(),
         value in any::<u8>(),
         cut in any::<prop::sample::Index>(),
@@ -231,7 +231,7 @@ proptest! {
             message.truncate(1 + cut.index(message.len()));
             for side in [&mut dialer, &mut listener] {
                 if let Err(LinkError::ClosedByPeer { rule, detail, .. }) = side.receive(&message) {
-                    // Three bytes for each that is no text.
+                    // Each invalid byte becomes a replacement character of three bytes.
                     prop_assert!(rule.len() + detail.len() <= 3 * message.len());
                 }
             }
@@ -239,7 +239,7 @@ proptest! {
         prop_assert!(dialer.receive(&vec![1; OPENING_BYTES_MAX + 1]).is_err());
     }
 
-    /// Invariant 7: what a peer's numbers make us keep is bounded by what we announced.
+    /// Invariant 7: the memory that a peer's numbers can claim is bounded by the announced limits.
     #[test]
     fn a_peers_numbers_cannot_make_tables_grow(numbers in prop::collection::vec(any::<u64>(), 1..50)) {
         let ours = Limits { channels_max: 4, ..Limits::default() };
@@ -264,71 +264,70 @@ proptest! {
     }
 }
 
-/// What can happen to a channel.
+/// An event on a channel.
 #[derive(Clone, Copy, Debug)]
-enum Happens {
-    /// A sender tries to use so many units.
+enum ChannelEvent {
+    /// A sender tries to use this many units.
     Use(u64),
-    /// A sender's turn leases units and gives some back.
+    /// A sender's turn leases units and returns some.
     Lease(u64, u64),
-    /// The actor takes out what lies in front of its lane.
+    /// The actor takes calls off the front of its inbound queue.
     Free(u64),
-    /// What the receiver has to announce is announced, at once or late and out of order.
+    /// The receiver announces its state, at once or late and out of order.
     Announce,
-    /// An old announcement comes again.
+    /// An old announcement arrives again.
     Repeat,
-    /// The sender says what it needs.
+    /// The sender says how many units it needs.
     Need(u64),
 }
 
-fn happens() -> impl Strategy<Value = Happens> {
+fn channel_event() -> impl Strategy<Value = ChannelEvent> {
     prop_oneof![
-        (1_u64..100).prop_map(Happens::Use),
-        (1_u64..200, 0_u64..200).prop_map(|(most, back)| Happens::Lease(most, back)),
-        (1_u64..100).prop_map(Happens::Free),
-        Just(Happens::Announce),
-        Just(Happens::Repeat),
-        (1_u64..2000).prop_map(Happens::Need),
+        (1_u64..100).prop_map(ChannelEvent::Use),
+        (1_u64..200, 0_u64..200).prop_map(|(most, back)| ChannelEvent::Lease(most, back)),
+        (1_u64..100).prop_map(ChannelEvent::Free),
+        Just(ChannelEvent::Announce),
+        Just(ChannelEvent::Repeat),
+        (1_u64..2000).prop_map(ChannelEvent::Need),
     ]
 }
 
 proptest! {
-    /// Invariant 1, against a model of three sums: what was granted, what is used, what lies in
-    /// the lane.
+    /// Invariant 1, against a model of three sums: units granted, used, and queued.
     #[test]
-    fn used_never_exceeds_the_limit_and_the_lane_has_places(
+    fn used_units_never_exceed_the_limit_or_the_queue(
         first in 1_u64..100,
-        story in prop::collection::vec(happens(), 1..300),
+        events in prop::collection::vec(channel_event(), 1..300),
     ) {
         let mut budget = Budget::default();
         let mut grant = Grant::new(first, &mut budget);
         let mut window = Window::new(first);
         let (mut limit, mut used, mut freed, mut old) = (first, 0_u64, 0_u64, first);
-        for step in story {
+        for step in events {
             match step {
-                Happens::Use(units) => {
+                ChannelEvent::Use(units) => {
                     let fits = used + units <= limit;
                     prop_assert_eq!(window.take(units), fits);
                     used += if fits { units } else { 0 };
                 }
-                Happens::Lease(most, back) => {
+                ChannelEvent::Lease(most, back) => {
                     let leased = window.lease(most);
                     prop_assert_eq!(leased, most.min(limit - used));
                     window.give_back(back.min(leased));
                     used += leased - back.min(leased);
                 }
-                Happens::Free(units) => {
+                ChannelEvent::Free(units) => {
                     let units = units.min(used - freed);
                     grant.free(units);
                     freed += units;
                 }
-                Happens::Announce => {
+                ChannelEvent::Announce => {
                     old = limit;
                     limit = grant.announce().0;
                     prop_assert_eq!(window.raise(limit), limit > old);
                 }
-                Happens::Repeat => prop_assert!(!window.raise(old)),
-                Happens::Need(units) => {
+                ChannelEvent::Repeat => prop_assert!(!window.raise(old)),
+                ChannelEvent::Need(units) => {
                     if let Some(wanted) = window.need(units) {
                         prop_assert_eq!(wanted, used + units);
                         grant.need(wanted, &mut budget);
@@ -337,15 +336,15 @@ proptest! {
             }
             prop_assert_eq!(window.free(), limit - used);
             prop_assert!(grant.check(used).is_ok());
-            prop_assert!(used - freed <= grant.window(), "the lane has places");
+            prop_assert!(used - freed <= grant.window(), "the queue has room");
             prop_assert!(grant.announced() - freed <= grant.window());
             prop_assert!(grant.window() <= WINDOW_UNITS_MAX);
         }
         prop_assert!(grant.check(grant.announced() + 1).is_err());
     }
 
-    /// However many channels want however much: the session's windows stay within their budget,
-    /// and a channel that is stuck on one frame gets on.
+    /// The windows of a session stay within its budget for any demand of its channels, and a
+    /// channel that is blocked on one frame makes progress.
     #[test]
     fn windows_stay_within_the_budget_of_the_session(
         wishes in prop::collection::vec((0_usize..100, 1_u64..200_000), 1..300),

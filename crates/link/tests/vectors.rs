@@ -1,7 +1,7 @@
-//! The bytes in `docs/vectors/link`, read and written.
+//! Reads and writes the test vectors in `docs/vectors/link`.
 //!
-//! Any implementation can test itself against those files; this one does. A file that no test here
-//! knows is a failure, so that none is forgotten.
+//! Any implementation can test itself against these files. A file that no test here knows is a
+//! failure, so that none is forgotten.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,7 +26,7 @@ mod transcript;
 
 use read::{Fields, from_hex, hex_of, identity_of, limits_of, list, load, number, text};
 
-/// Every file, and the test that reads it.
+/// All vector files.
 const FILES: [&str; 11] = [
     "batch.json",
     "ext/call_x.json",
@@ -41,7 +41,7 @@ const FILES: [&str; 11] = [
     "varint.json",
 ];
 
-/// The number that a refusal tells the peer.
+/// The error code that is sent to the peer.
 fn code_of(error: &LinkError) -> u64 {
     match error.close_code() {
         Some((Code(code), _)) => u64::from(code),
@@ -135,7 +135,7 @@ fn stranger() -> Identity {
     }
 }
 
-/// A dialer that has read HELLO, and a listener that has.
+/// A dialer and a listener that have both read HELLO.
 fn after_hello() -> (Opening, Opening) {
     let (mut dialer, first) = Opening::dial(stranger(), 7);
     let mut listener = Opening::listen(stranger());
@@ -144,7 +144,7 @@ fn after_hello() -> (Opening, Opening) {
     (dialer, listener)
 }
 
-/// RESUME and RESUMED, written and read.
+/// Writes and reads RESUME and RESUMED.
 fn resuming(vector: &Value) {
     let (bytes, fields) = (hex_of(vector), &vector["fields"]);
     let (mut dialer, mut listener) = after_hello();
@@ -192,12 +192,12 @@ fn opening_messages_are_as_in_the_vectors() {
                 assert!(matches!(listener.receive(&bytes), Ok(Step::Send(_))), "{vector}");
                 assert_eq!(listener.peer(), Some(&identity), "{vector}");
             }
-            // This release sends none.
+            // This release does not send AUTH.
             "AUTH" => assert_eq!(listener.receive(&bytes), Ok(Step::Wait), "{vector}"),
             "OPEN" => {
                 assert_eq!(listener.receive(&bytes), Ok(Step::OpenRequested), "{vector}");
                 let session = read::wide(&fields["session"]);
-                assert_eq!(listener.accept(1, 0).expect("asked").1.session, session);
+                assert_eq!(listener.accept(1, 0).expect("OPEN was read").1.session, session);
                 let (mut dialer, _) = Opening::dial(stranger(), session);
                 let hello = Opening::dial(stranger(), 1).1;
                 let Ok(Step::Send(open)) = dialer.receive(hello.as_slice()) else {
@@ -227,7 +227,7 @@ fn opening_messages_are_as_in_the_vectors() {
     }
 }
 
-/// Reads the frames of a batch; gives how many were accepted.
+/// Reads the frames of a batch and returns how many were accepted.
 fn read_batch(bytes: &[u8], mut each: impl FnMut(Frame<'_>)) -> Result<u64, LinkError> {
     let mut receiver = RecvHalf::new(&Limits::default());
     let mut incoming = receiver.open(bytes)?;
@@ -247,7 +247,7 @@ fn check_expected(name: &str) {
             expect["frames"].as_array().into_iter().flatten().map(Fields::of).collect();
         let mut at = 0;
         let outcome = read_batch(&bytes, |frame| {
-            // A refusal may come after frames that were right.
+            // A refusal may follow valid frames.
             if expect["code"].is_null() {
                 let fields = expected.get(at).unwrap_or_else(|| panic!("too many: {vector}"));
                 assert_eq!(frame, fields.frame(), "{vector}");
@@ -267,7 +267,7 @@ fn check_expected(name: &str) {
     }
 }
 
-/// Bytes of a later release are read by this one; there is nothing here that could write them.
+/// This release reads the bytes of a later one, but cannot write them.
 #[test]
 fn unknown_frames_are_skipped_or_refused_as_in_the_vectors() {
     check_expected("ext/unknown_frames.json");

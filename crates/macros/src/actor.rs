@@ -1,5 +1,5 @@
-//! `#[actor]` on an `impl` block: reads it, and puts beside it what makes an actor of the type.
-//! A `trait` goes on to `interface`.
+//! `#[actor]` on an `impl` block: reads the block and adds the code that makes the type an actor. A
+//! `trait` is passed on to `interface`.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -13,7 +13,7 @@ use crate::errors::Errors;
 use crate::method::Method;
 use crate::{handler, interface, kind, message, reference, side_by_side};
 
-/// The item as it was, and what belongs to it, or the errors.
+/// Returns the item unchanged and the code that belongs to it, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let custom_life = custom_life(options, &mut errors);
@@ -26,14 +26,14 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
         }
         Ok(Item::Trait(block)) => {
             if let Some(life) = custom_life {
-                errors.add(life, "an interface has no life of its own: remove `life`");
+                errors.add(life, "an interface does not implement `Life`: remove `life`");
             }
             Some(interface::expand(&block, &mut errors))
         }
         Ok(_) => {
             errors.add_at(
                 Span::call_site(),
-                "#[wigwag::actor] stands on `impl Type { … }` or on a `trait` without code",
+                "#[wigwag::actor] belongs on an `impl Type { … }` or on a `trait` without code",
             );
             None
         }
@@ -65,7 +65,7 @@ fn custom_life(options: TokenStream, errors: &mut Errors) -> Option<TokenTree> {
     Some(first)
 }
 
-/// `written` is the block as it is handed on.
+/// Expands an `impl` block; `written` is the block as it is passed on.
 fn from_impl(
     block: &ItemImpl,
     written: &ItemImpl,
@@ -75,7 +75,7 @@ fn from_impl(
     if let Some((path, _)) = &block.trait_ {
         errors.add(
             path,
-            "the calls of an actor are its own public methods: put #[wigwag::actor] on \
+            "the calls of an actor are its inherent public methods: put #[wigwag::actor] on \
              `impl Type { … }`, without a trait",
         );
         return None;
@@ -91,14 +91,15 @@ fn from_impl(
     if methods.is_empty() {
         errors.add(
             &name,
-            "an actor needs a call at least: write a `pub fn` that takes `&mut self` or `&self`",
+            "an actor needs at least one call: write a `pub fn` that takes `&mut self` or \
+             `&self`",
         );
     }
     let visibility = parse_quote!(pub);
     let definition = Definition::new(name, visibility, self_type, methods, errors);
     let parts = [
         quote! {
-            #[allow(unreachable_pub, reason = "`pub` is what makes a call of a method")]
+            #[allow(unreachable_pub, reason = "`pub` makes a method a call")]
             #written
         },
         message::expand(&definition),
@@ -110,12 +111,12 @@ fn from_impl(
     Some(parts.into_iter().collect())
 }
 
-/// True for what [`call`] finds.
+/// Returns true if [`call`] finds a call.
 pub(crate) fn is_call(item: &ImplItem) -> bool {
     call(item).is_some()
 }
 
-/// A public method; private ones and functions without `self` are the type's own affair.
+/// A public method with `self`. Private methods and functions without `self` are not calls.
 fn call(item: &ImplItem) -> Option<&ImplItemFn> {
     let ImplItem::Fn(function) = item else {
         return None;
@@ -125,10 +126,10 @@ fn call(item: &ImplItem) -> Option<&ImplItemFn> {
     (is_public && has_self).then_some(function)
 }
 
-/// The last word of the type's path: `Counter` of `impl bank::Counter`.
+/// The last segment of the type's path: `Counter` of `impl bank::Counter`.
 fn name_of(block: &ItemImpl, errors: &mut Errors) -> Option<Ident> {
-    const GENERIC: &str = "an actor cannot be generic, because its interface is one list of calls: \
-                           wrap the type that is meant in a struct of its own";
+    const GENERIC: &str = "an actor cannot be generic, because its interface is one list of \
+                           calls: wrap the concrete type in a struct of its own";
     if let Some(first) = block.generics.params.first() {
         errors.add(first, GENERIC);
         return None;

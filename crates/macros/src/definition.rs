@@ -1,4 +1,4 @@
-//! What was read from an `impl` block or a `trait`, and the names that are made from it.
+//! The content of an `impl` block or a `trait`, and the names derived from it.
 
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt;
@@ -9,15 +9,16 @@ use crate::method::{Method, call_site_at};
 
 /// An interface: its calls in order.
 pub(crate) struct Definition {
-    /// The name that all others are made from: `Counter`.
+    /// The name from which all others are derived: `Counter`.
     pub(crate) name: Ident,
-    /// Who may see what is made: an `impl` block does not tell who sees its type, a trait does.
+    /// The visibility of the generated items: that of a trait; `pub` for an `impl` block, which
+    /// does not state the visibility of its type.
     pub(crate) visibility: Visibility,
     /// The type that has the interface.
     pub(crate) self_type: TokenStream,
-    /// `CounterMessage`.
+    /// The generated `CounterMessage`.
     pub(crate) message: Ident,
-    /// `CounterRef`.
+    /// The generated `CounterRef`.
     pub(crate) reference: Ident,
     pub(crate) methods: Vec<Method>,
 }
@@ -43,7 +44,7 @@ impl Definition {
         }
     }
 
-    /// What people call the actor: the name in the schema.
+    /// The actor's name in the schema.
     pub(crate) fn spelled(&self) -> String {
         self.name.unraw().to_string()
     }
@@ -56,7 +57,7 @@ fn check_variants(methods: &[Method], errors: &mut Errors) {
             errors.add(
                 &method.name,
                 format!(
-                    "`{}` and `{}` would both be `{}` in the message: give one another name",
+                    "`{}` and `{}` would both be `{}` in the message: rename one of them",
                     first.name, method.name, method.variant
                 ),
             );
@@ -64,12 +65,13 @@ fn check_variants(methods: &[Method], errors: &mut Errors) {
     }
 }
 
-/// The name of a local variable in what is written; no argument of the user's can hide it.
+/// The name of a local variable in generated code, which an argument of the user's method cannot
+/// shadow.
 pub(crate) fn local(name: &str) -> Ident {
     Ident::new(name, Span::mixed_site())
 }
 
-/// Names for the arguments of `method` where it is taken apart.
+/// Names for the arguments of `method` where generated code destructures them.
 pub(crate) fn locals(method: &Method) -> Vec<Ident> {
     let count = method.arguments.len();
     (0..count).map(|at| local(&format!("argument_{at}"))).collect()

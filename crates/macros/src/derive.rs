@@ -1,8 +1,9 @@
-//! `#[derive(Message)]`: types of the user's own as arguments and replies.
+//! `#[derive(Message)]`: the user's own types as arguments and replies.
 //!
-//! A struct is the array of its fields, an enum the array of its variant's number and the fields.
-//! Both can grow at the end: an older receiver skips what it does not know, and a newer one takes a
-//! missing `Option` as `None`. The number of a variant is its place, so new variants go last.
+//! A struct is encoded as the array of its fields, an enum as the array of its variant's number and
+//! the fields. Both can grow at the end: an older receiver skips unknown fields, and a newer one
+//! reads a missing `Option` as `None`. The number of a variant is its position, so new variants go
+//! last.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote, quote_spanned};
@@ -16,7 +17,7 @@ use crate::fields::{check, take};
 use crate::kind;
 use crate::method::mixed_site_at;
 
-/// `impl Encode` and `impl Decode`, or the errors.
+/// Returns `impl Encode` and `impl Decode`, or the errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(item) {
         Ok(input) => input,
@@ -26,7 +27,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     for param in input.generics.lifetimes() {
         errors.add(
             param,
-            "arguments and replies own what they hold, because they wait and travel: use owned \
+            "arguments and replies must own their data, because they wait and travel: use owned \
              fields instead of a lifetime",
         );
     }
@@ -48,8 +49,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
             Some((encode_enum(&shapes), decode_enum(&shapes), FixedForm::default()))
         }
         Data::Union(data) => {
-            errors
-                .add(data.union_token, "nobody can say which field of a union counts: use an enum");
+            errors.add(data.union_token, "the active field of a union is unknown: use an enum");
             None
         }
     };
@@ -62,7 +62,7 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     }
 }
 
-/// `#[message(travels)]`: the user says so, and no field is asked.
+/// `#[message(travels)]`: the user declares that the type travels, and its fields are not checked.
 fn declares_travels(input: &DeriveInput, errors: &mut Errors) -> bool {
     let mut is_declared = false;
     for attribute in input.attrs.iter().filter(|one| one.path().is_ident("message")) {
@@ -80,8 +80,8 @@ fn declares_travels(input: &DeriveInput, errors: &mut Errors) -> bool {
     is_declared
 }
 
-/// Whether all fields travel. A field whose type names the derived one is not asked: the answer would
-/// be asked for while it is being given.
+/// An expression that is true if all fields travel. A field whose type names the derived type is
+/// left out, because the constant would depend on itself.
 fn travels(input: &DeriveInput) -> TokenStream {
     let fields: Vec<&Field> = match &input.data {
         Data::Struct(data) => data.fields.iter().collect(),
@@ -138,7 +138,7 @@ fn impls(
     }
 }
 
-/// The same parameters, each type among them with `limit`.
+/// Adds the bound `limit` to each type parameter.
 fn bound(generics: &Generics, limit: &Path) -> Generics {
     let mut bound = generics.clone();
     let limits: Vec<WherePredicate> = generics
@@ -159,13 +159,13 @@ fn bound(generics: &Generics, limit: &Path) -> Generics {
     bound
 }
 
-/// A struct, or one variant.
+/// A struct, or one variant of an enum.
 struct StructLike<'a> {
     path: TokenStream,
     fields: Vec<&'a Field>,
-    /// Names for the values where the shape is taken apart.
+    /// Names for the values where generated code destructures it.
     locals: Vec<Ident>,
-    /// Values before the fields: the variant's number.
+    /// Number of values before the fields: 1 for the number of a variant.
     before: usize,
 }
 
@@ -176,7 +176,7 @@ impl<'a> StructLike<'a> {
         StructLike { path, fields, locals, before }
     }
 
-    /// `Self::Open { name: field_0 }`; a tuple's fields are named by their numbers.
+    /// `Self::Open { name: field_0 }`; the fields of a tuple are named by their numbers.
     fn pattern(&self, values: impl Iterator<Item = TokenStream>) -> TokenStream {
         let path = &self.path;
         let names = self.fields.iter().enumerate().map(|(at, field)| match &field.ident {
@@ -200,7 +200,8 @@ impl<'a> StructLike<'a> {
         quote!(#(#puts)*)
     }
 
-    /// Checks the length, reads the fields, skips what is new; a `Result`.
+    /// Code that checks the length, reads the fields and skips unknown ones; its value is a
+    /// `Result`.
     fn decode_fields(&self, noun: &str) -> TokenStream {
         let (reader, count, value) = (local("reader"), local("count"), local("value"));
         let optional = self.fields.iter().rev();
@@ -241,14 +242,14 @@ fn decode_struct(shape: &StructLike<'_>) -> TokenStream {
     }
 }
 
-/// What a struct whose fields have fixed widths has besides.
+/// The fixed-width encoding of a struct whose fields all have a fixed width.
 #[derive(Default)]
 struct FixedForm {
     put: TokenStream,
     take: TokenStream,
 }
 
-/// The fields one behind the other, without a head.
+/// The code for the fields without gaps and without a head.
 fn fixed(shape: &StructLike<'_>) -> FixedForm {
     let (scratch, place, reader) = (local("scratch"), local("place"), local("reader"));
     let kinds = shape.fields.iter().map(|field| {

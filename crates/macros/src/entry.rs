@@ -1,6 +1,6 @@
-//! `#[main]`: a runtime around `async fn main`, and an orderly end.
+//! `#[main]`: a runtime around `async fn main`, with an orderly shutdown.
 //!
-//! The body becomes a function of its own, so `return` and `?` mean in it what they always mean.
+//! The body becomes a function of its own, so `return` and `?` keep their usual meaning.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -11,28 +11,28 @@ use syn::{ItemFn, LitInt, LitStr, Result};
 use crate::errors::Errors;
 use crate::method::call_site_at;
 
-/// What stands in the brackets.
+/// The options of the attribute.
 #[derive(Default)]
 struct Options {
     current_thread: bool,
     worker_threads: Option<(usize, Span)>,
 }
 
-/// A plain `main`, or the errors.
+/// Returns a plain `main`, or the errors.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let read = Options::read(options, &mut errors);
     let function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => function,
         Err(_) => {
-            errors.add_at(Span::call_site(), "#[wigwag::main] stands on `async fn main()`");
+            errors.add_at(Span::call_site(), "#[wigwag::main] belongs on `async fn main()`");
             return finish(item, errors);
         }
     };
     check(&function, &mut errors);
     let written = write(&function, &read);
     match errors.finish() {
-        // Without the attribute `main` would be async, which is one error more.
+        // Without the expansion, `main` would be async, which would cause one more error.
         Some(errors) => quote!(#errors #written),
         None => written,
     }
@@ -55,7 +55,7 @@ fn check(function: &ItemFn, errors: &mut Errors) {
         );
     }
     if let Some(first) = signature.generics.params.first() {
-        errors.add(first, "nobody can say what type main is meant for: name it");
+        errors.add(first, "main cannot be generic: name the type");
     }
 }
 
@@ -123,7 +123,7 @@ impl Options {
             let written: LitInt = meta.value()?.parse()?;
             let count: usize = written.base10_parse()?;
             if count == 0 {
-                return Err(syn::Error::new(written.span(), "at least one thread must work"));
+                return Err(syn::Error::new(written.span(), "worker_threads must be at least 1"));
             }
             self.worker_threads = Some((count, written.span()));
             return Ok(());
@@ -188,10 +188,10 @@ mod tests {
     }
 
     #[test]
-    fn options_that_do_not_fit_are_refused() {
+    fn invalid_options_are_refused() {
         for (options, reason) in [
             (quote!(flavor = "none"), "theflavorsare"),
-            (quote!(worker_threads = 0), "atleastonethread"),
+            (quote!(worker_threads = 0), "mustbeatleast1"),
             (quote!(speed = 9), "theoptionsare"),
             (quote!(flavor = "current_thread", worker_threads = 2), "hasonethread"),
         ] {

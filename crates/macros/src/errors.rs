@@ -1,4 +1,5 @@
-//! Errors of one expansion, all of them: whoever mends one should not find the next one afterwards.
+//! Collects all errors of one expansion, so that the user sees them together instead of one after
+//! the other.
 
 use std::fmt::Display;
 
@@ -6,22 +7,22 @@ use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
 use syn::Error;
 
-/// What was found wrong so far.
+/// The errors found so far.
 #[derive(Default)]
 pub(crate) struct Errors(Option<Error>);
 
 impl Errors {
-    /// Notes an error about `what`, all of it.
+    /// Adds an error that spans all of `what`.
     pub(crate) fn add(&mut self, what: impl ToTokens, text: impl Display) {
         self.add_error(Error::new_spanned(what, text));
     }
 
-    /// Notes an error at `span`.
+    /// Adds an error at `span`.
     pub(crate) fn add_at(&mut self, span: Span, text: impl Display) {
         self.add_error(Error::new(span, text));
     }
 
-    /// Notes an error of the parser's.
+    /// Adds an error of the parser.
     pub(crate) fn add_error(&mut self, error: Error) {
         match &mut self.0 {
             Some(all) => all.combine(error),
@@ -29,7 +30,7 @@ impl Errors {
         }
     }
 
-    /// The `compile_error!`s; `None` when all is well.
+    /// The `compile_error!`s, or `None` if there are no errors.
     pub(crate) fn finish(self) -> Option<TokenStream> {
         self.0.map(|error| error.into_compile_error())
     }

@@ -1,7 +1,7 @@
-//! How values stand in a positional array, be they arguments or fields.
+//! Decoding of values in a positional array, for arguments and for fields.
 //!
-//! Options at the end may be missing, because the sender may be older than the receiver; whatever
-//! else is missing is an error.
+//! Options at the end may be missing, because the sender may be older than the receiver; any other
+//! missing value is an error.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -9,7 +9,7 @@ use syn::Ident;
 
 use crate::method::mixed_site_at;
 
-/// Refuses an array of fewer than `required` values; nothing when none is required.
+/// Code that refuses an array of fewer than `required` values; empty if none is required.
 pub(crate) fn check(count: &Ident, required: usize, noun: &str) -> TokenStream {
     if required == 0 {
         return TokenStream::new();
@@ -25,8 +25,8 @@ pub(crate) fn check(count: &Ident, required: usize, noun: &str) -> TokenStream {
     }
 }
 
-/// Reads one value, whose type is written at `span`. `place`: it may be missing if the array is no
-/// longer than that.
+/// Code that reads one value, whose type is written at `span`. If `place` is given, the value may
+/// be missing: it is `None` if the array is no longer than that.
 pub(crate) fn take(reader: &Ident, place: Option<(usize, &Ident)>, span: Span) -> TokenStream {
     let value = quote_spanned!(mixed_site_at(span)=> ::wigwag::__private::Decode::decode(#reader)?);
     match place {

@@ -1,4 +1,4 @@
-//! Writes what ties message and actor together: the schema, and the way from a message to the
+//! Generates the code between message and actor: the schema, and the dispatch from a message to the
 //! method.
 
 use proc_macro2::TokenStream;
@@ -10,7 +10,7 @@ use crate::kind;
 use crate::message::{arm, body, body_fixed, fixed, not_serializable};
 use crate::method::{ArgumentForm, Execution, Method, mixed_site_at};
 
-/// `impl Interface`.
+/// Generates `impl Interface`.
 pub(crate) fn interface(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
     let reference = &definition.reference;
@@ -29,7 +29,8 @@ pub(crate) fn interface(definition: &Definition) -> TokenStream {
                 &::wigwag::__private::Schema::new(#name, &[#(#methods,)*]);
         }
 
-        // Both ends can handle each reply; said here, because only a caller would find out.
+        // Checks that both ends can handle each reply. Without it, only a caller's code would fail
+        // to compile.
         const _: () = {
             const fn reply<R>()
             where
@@ -70,7 +71,7 @@ fn described(method: &Method) -> TokenStream {
     }
 }
 
-/// `impl Life` with nothing but defaults.
+/// Generates `impl Life` with the defaults only.
 pub(crate) fn life(definition: &Definition) -> TokenStream {
     let self_type = &definition.self_type;
     quote! {
@@ -81,7 +82,7 @@ pub(crate) fn life(definition: &Definition) -> TokenStream {
     }
 }
 
-/// `impl Actor`: plain methods run where the message is taken apart, async ones later.
+/// Generates `impl Actor`: plain methods run where the message is destructured, async ones later.
 pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
     let (given, reply, owned) = (local("message"), local("reply"), local("owned"));
@@ -100,7 +101,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     let same = handle_run(definition);
     let nothing = TokenStream::new();
     let run_later = later.iter().map(|method| run(definition, method, &nothing));
-    // The worker hands over only what `handle` gave back, so the rest is never taken.
+    // The worker passes on only the messages that `handle` returned, so this arm is never taken.
     let rest = (later.len() < definition.methods.len()).then(|| {
         quote! {
             #given => {
@@ -145,7 +146,7 @@ pub(crate) fn actor(definition: &Definition) -> TokenStream {
     }
 }
 
-/// What is done with a call whose handler may wait.
+/// The value that `handle` returns for a call whose handler may wait.
 fn handled_later(method: &Method, given: &TokenStream) -> TokenStream {
     match method.execution {
         Execution::SideBySide(_) => quote!(::wigwag::__private::Handled::SideBySide(#given)),
@@ -153,7 +154,7 @@ fn handled_later(method: &Method, given: &TokenStream) -> TokenStream {
     }
 }
 
-/// The first parts of handlers that run side by side, and the keys of their calls.
+/// Generates the entry of handlers that run side by side, and the keys of their calls.
 fn side_by_side(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
     let (given_message, value) = (local("message"), local("value"));
@@ -218,7 +219,7 @@ fn side_by_side(definition: &Definition) -> TokenStream {
     }
 }
 
-/// From the bytes to the handler: the arguments never meet in a message.
+/// Generates the dispatch from bytes to the handler, without building a message.
 fn handle_encoded(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
     let message = &definition.message;
@@ -257,8 +258,8 @@ fn handle_encoded(definition: &Definition) -> TokenStream {
     }
 }
 
-/// The same for calls of one method that follow each other. Those whose handlers may wait and those
-/// that answer with streams go one by one.
+/// Generates the dispatch for consecutive calls of one method. Methods whose handlers may wait or
+/// that answer with streams are handled one by one.
 fn handle_run(definition: &Definition) -> TokenStream {
     let (method, reader, reply) = (local("method"), local("reader"), local("reply"));
     let (calls, message) = (local("calls"), &definition.message);
@@ -274,8 +275,8 @@ fn handle_run(definition: &Definition) -> TokenStream {
         }
         let (fixed, body) = (fixed(one), body_fixed(one, &quote!({ #run })));
         let handle = quote!(|#reader, #reply| #body);
-        // What has no reply is told as a rule, and what has one is asked. The handler is there once
-        // more for that; what is not the rule goes with the rest.
+        // Methods without a reply are usually told, and those with one asked. The handler is
+        // instantiated a second time for the usual case; the others take the general path.
         let fast = if one.reply.to_string() == "()" {
             quote!(#calls.tells_fixed(#fixed_width, #handle)?;)
         } else {
@@ -325,7 +326,8 @@ fn run(definition: &Definition, method: &Method, done: &TokenStream) -> TokenStr
     }
 }
 
-/// Calls the method with the locals, and answers. `lent`: texts and bytes are borrowed already.
+/// Code that calls the method with the locals, and answers. `lent`: texts and bytes are borrowed
+/// already.
 fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
     let (self_type, name) = (&definition.self_type, &method.name);
     let (value, reply) = (local("value"), local("reply"));
@@ -343,7 +345,7 @@ fn call(definition: &Definition, method: &Method, lent: bool) -> TokenStream {
     }
 }
 
-/// What the method is called with, behind `self`.
+/// The arguments that the method is called with, after `self`.
 fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStream> {
     let (self_type, reply, locals) = (&definition.self_type, local("reply"), locals(method));
     let mut given: Vec<_> = method
@@ -356,7 +358,7 @@ fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStrea
             ArgumentForm::Text | ArgumentForm::Bytes => quote!(&#local),
         })
         .collect();
-    // What stands further back is put in first, so that it does not move the other.
+    // Insert from the back, so that one insertion does not shift the position of the other.
     let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#self_type>())));
     let deferred = method.deferred.map(|at| {
         let kind = if method.is_stream { quote!(Yield) } else { quote!(Owed) };

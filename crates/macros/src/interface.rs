@@ -1,7 +1,7 @@
-//! `#[actor]` on a `trait`: an interface without code, for those who call an actor and do not hold
-//! its type.
+//! `#[actor]` on a `trait`: an interface without code, for callers that do not have the actor's
+//! type.
 //!
-//! A trait is no type, so a type of its own stands for it: `BankInterface`. An actor with the
+//! A trait is not a type, so a generated type stands for it: `BankInterface`. An actor with the
 //! same calls has the same schema hash, and a `BankRef` reaches it.
 
 use proc_macro2::TokenStream;
@@ -14,7 +14,7 @@ use crate::errors::Errors;
 use crate::method::{Method, call_site_at};
 use crate::{handler, kind, message, reference, side_by_side};
 
-/// The trait as it is, and what callers need.
+/// Returns the trait unchanged and the code that callers need.
 pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     if let Some(first) = block.generics.params.first() {
         errors.add(
@@ -32,7 +32,7 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     };
     let methods: Vec<_> = calls.iter().map(|one| read(one)).collect();
     if block.items.is_empty() {
-        errors.add(name, "an interface needs a call at least");
+        errors.add(name, "an interface needs at least one call");
     }
     let definition = Definition::new(name.clone(), visibility.clone(), self_type, methods, errors);
     let docs = format!(" Stands for the interface `{name}`, which is a trait and no type.");
@@ -40,7 +40,7 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
     let reference = reference::expand(&definition);
     let described = handler::interface(&definition);
     quote! {
-        #[allow(async_fn_in_trait, dead_code, reason = "a list of calls, which nobody need implement")]
+        #[allow(async_fn_in_trait, dead_code, reason = "a list of calls without implementations")]
         #block
 
         #[doc = #docs]
@@ -55,13 +55,14 @@ pub(crate) fn expand(block: &ItemTrait, errors: &mut Errors) -> TokenStream {
 
 fn call<'a>(item: &'a TraitItem, errors: &mut Errors) -> Option<&'a TraitItemFn> {
     let TraitItem::Fn(function) = item else {
-        errors.add(item, "an interface holds calls and nothing else: remove it");
+        errors.add(item, "an interface may only contain calls: remove this item");
         return None;
     };
     if let Some(body) = &function.default {
         errors.add(
             body,
-            "an interface has no code: end the line with `;` and write the body in the actor",
+            "an interface has no code: end the signature with `;` and write the body in the \
+             actor",
         );
     }
     if !matches!(function.sig.inputs.first(), Some(FnArg::Receiver(_))) {
@@ -78,7 +79,7 @@ fn call<'a>(item: &'a TraitItem, errors: &mut Errors) -> Option<&'a TraitItemFn>
     if let Some(span) = written.chain([reply]).find_map(kind::mentions_self) {
         errors.add_at(
             span,
-            "a caller does not know what `Self` will be: name a type that both ends know",
+            "a caller does not know the type of `Self`: name a type that both ends know",
         );
     }
     Some(function)

@@ -1,9 +1,9 @@
-//! Types as they are written: what may not stand in one, and how it is spelled in a schema.
+//! Checks on types as they are written in the source, and their text in a schema.
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 use syn::{GenericArgument, Ident, PathArguments, Type};
 
-/// What makes a type unfit to wait in a mailbox or to travel.
+/// Why a type can neither wait in a mailbox nor travel.
 #[derive(Clone, Copy)]
 pub(crate) enum Unsupported {
     /// A reference, or a lifetime.
@@ -12,8 +12,8 @@ pub(crate) enum Unsupported {
     Opaque,
 }
 
-/// Looks for borrows and open types at any depth. What stands in `Here<…>` does not travel, so it
-/// may be anything that lives long enough, which the compiler knows better.
+/// Finds borrows and opaque types at any depth. The content of `Here<…>` does not travel, so it may
+/// be any type that lives long enough, which the compiler checks.
 pub(crate) fn unsupported(tokens: TokenStream) -> Option<Unsupported> {
     let mut tokens = tokens.into_iter();
     while let Some(token) = tokens.next() {
@@ -38,7 +38,7 @@ pub(crate) fn unsupported(tokens: TokenStream) -> Option<Unsupported> {
     None
 }
 
-/// Skips `<…>`, with what is nested in it; the `>` of an arrow closes nothing.
+/// Skips `<…>` with nested angle brackets; the `>` of an arrow closes none.
 fn skip_angles(tokens: &mut impl Iterator<Item = TokenTree>) {
     let (mut depth, mut is_arrow) = (0, false);
     for token in tokens {
@@ -58,7 +58,7 @@ fn skip_angles(tokens: &mut impl Iterator<Item = TokenTree>) {
     }
 }
 
-/// Puts `self_type` in the place of every `Self`, which means something else in the message.
+/// Replaces every `Self` with `self_type`, because `Self` means another type in the message.
 pub(crate) fn without_self(tokens: TokenStream, self_type: &TokenStream) -> TokenStream {
     let replace = |token| match token {
         TokenTree::Ident(ident) if ident == "Self" => self_type.clone(),
@@ -73,7 +73,7 @@ pub(crate) fn without_self(tokens: TokenStream, self_type: &TokenStream) -> Toke
     tokens.into_iter().flat_map(replace).collect()
 }
 
-/// Where `Self` stands, at any depth.
+/// The place of the first `Self`, at any depth.
 pub(crate) fn mentions_self(tokens: TokenStream) -> Option<Span> {
     tokens.into_iter().find_map(|token| match token {
         TokenTree::Ident(ident) if ident == "Self" => Some(ident.span()),
@@ -82,7 +82,7 @@ pub(crate) fn mentions_self(tokens: TokenStream) -> Option<Span> {
     })
 }
 
-/// True when `name` or `Self` stands in a type, at any depth.
+/// Returns true if a type contains `name` or `Self`, at any depth.
 pub(crate) fn mentions(tokens: &TokenStream, name: &Ident) -> bool {
     tokens.clone().into_iter().any(|token| match token {
         TokenTree::Ident(ident) => ident == *name || ident == "Self",
@@ -91,7 +91,7 @@ pub(crate) fn mentions(tokens: &TokenStream, name: &Ident) -> bool {
     })
 }
 
-/// True for `Option<…>`: the only type that may be missing at the end.
+/// Returns true for `Option<…>`, the only type that may be missing at the end.
 pub(crate) fn is_option(kind: &Type) -> bool {
     let Type::Path(path) = inner(kind) else {
         return false;
@@ -105,7 +105,7 @@ pub(crate) fn is_option(kind: &Type) -> bool {
     })
 }
 
-/// The type without parentheses and the invisible groups that a `macro_rules` puts around it.
+/// The type without parentheses and without the invisible groups that a `macro_rules` adds.
 pub(crate) fn inner(kind: &Type) -> &Type {
     match kind {
         Type::Group(group) => inner(&group.elem),
@@ -114,7 +114,7 @@ pub(crate) fn inner(kind: &Type) -> &Type {
     }
 }
 
-/// A type as a person would space it: `BTreeMap<String, [u8; 4]>`.
+/// A type with the usual spacing: `BTreeMap<String, [u8; 4]>`.
 pub(crate) fn spelled(tokens: TokenStream) -> String {
     let mut text = String::new();
     spell(tokens, &mut text);
@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_type_is_spelled_as_a_person_would_write_it() {
+    fn a_type_is_printed_as_a_person_would_write_it() {
         let written = quote!(BTreeMap<String, Vec<[u8; 4]>>);
         assert_eq!(spelled(written), "BTreeMap<String, Vec<[u8; 4]>>");
         assert_eq!(spelled(quote!(std::string::String)), "std::string::String");
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn borrows_and_open_types_are_found_at_any_depth() {
+    fn borrows_and_opaque_types_are_found_at_any_depth() {
         let borrow = |tokens| matches!(unsupported(tokens), Some(Unsupported::Borrowed));
         let open = |tokens| matches!(unsupported(tokens), Some(Unsupported::Opaque));
         assert!(borrow(quote!(Vec<(u8, &str)>)));
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_here_may_be_anything_and_what_stands_beside_it_not() {
+    fn local_values_may_be_of_any_type_but_not_their_neighbours() {
         let job = quote!(Here<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
         assert!(unsupported(job.clone()).is_none());
         assert!(unsupported(quote!(Vec<(wigwag::#job, u8)>)).is_none());

@@ -1,15 +1,15 @@
 //! The attribute macros `#[actor]`, `#[handler]` and `#[main]`, and the derive `Message`.
 //!
-//! Use them through the crate `wigwag`; what they write refers to it.
+//! Use them through the crate `wigwag`; the generated code refers to it.
 //!
-//! Read the modules in this order: `errors` and `kind` are tools, `method` reads one call from a
-//! signature and `side_by_side` its attribute, `definition` holds what was read; then comes one module for each thing that is
-//! written: `fields` and `message`, `reference`, `handler`. `actor` and `interface` are the two
-//! ways in, `derive` and `entry` the other two macros.
+//! Reading order of the modules: `errors` and `kind` are tools, `method` parses one call from a
+//! signature and `side_by_side` its attribute, `definition` holds the result; then there is one
+//! module for each kind of generated code: `fields` and `message`, `reference`, `handler`. `actor`
+//! and `interface` are the two entry points, `derive` and `entry` the other two macros.
 //!
-//! Everything that is written names its types by absolute paths through `::wigwag::__private`. It
-//! stands where the macro was called but counts as the macro's own, so the lints of the user's
-//! crate do not judge it.
+//! Generated code names all types by absolute paths through `::wigwag::__private`. Its spans are
+//! those of the user's code, but with the hygiene of the macro, so the lints of the user's crate do
+//! not apply to it.
 #![forbid(unsafe_code)]
 
 mod errors;
@@ -28,12 +28,12 @@ mod entry;
 
 use proc_macro::TokenStream;
 
-/// Makes an actor of an ordinary `impl` block, or an interface of a `trait`.
+/// Turns an ordinary `impl` block into an actor, or a `trait` into an interface.
 ///
 /// # On an `impl` block
 ///
-/// Each `pub fn` that takes `&mut self` or `&self` becomes a call. Private methods, those with a
-/// visibility in between, and functions without `self` stay what they are.
+/// Each `pub fn` that takes `&mut self` or `&self` becomes a call. Private methods, those with
+/// restricted visibility, and functions without `self` are not changed.
 ///
 /// ```
 /// use wigwag::Actor;
@@ -45,7 +45,7 @@ use proc_macro::TokenStream;
 ///
 /// #[wigwag::actor]
 /// impl Counter {
-///     /// Adds to the counter and tells what it is now.
+///     /// Adds to the counter and returns the new value.
 ///     pub fn add(&mut self, amount: u64) -> u64 {
 ///         self.value += amount;
 ///         self.log("added");
@@ -66,26 +66,27 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// The block itself stays as it is. Beside it stand from now on, for a type `Counter`:
+/// The block itself is not changed. For a type `Counter`, the macro adds:
 ///
-/// - `CounterRef`, what a caller holds: one method for each call, with the same arguments. It makes
-///   a `Call`, which does nothing until it is told or asked. `.call(message)` makes a call of a
-///   message that came back.
+/// - `CounterRef`, the reference for callers: one method for each call, with the same arguments.
+///   The method returns a `Call`, which does nothing until it is told or asked. `.call(message)`
+///   makes a call of a message that a refused call gave back.
 /// - `CounterMessage`, a call as a value: one variant for each call.
 /// - the impls of `Actor` and `Interface`.
 ///
-/// ## What a call may look like
+/// ## Signatures
 ///
 /// Arguments are types that can wait in a mailbox and travel: `Encode + Decode + Send + 'static`,
-/// which `#[derive(wigwag::Message)]` writes for types of your own. A plain method may borrow
-/// `&str` and `&[u8]`: the message holds a `String` or `Bytes` and lends it to the method. At most
-/// 12 arguments. The reply is a type of the same sort, or nothing.
+/// which `#[derive(wigwag::Message)]` implements for your own types. A plain method may borrow
+/// `&str` and `&[u8]`: the message holds a `String` or `Bytes` and lends it to the method. A call
+/// has at most 12 arguments. The reply is a type with the same bounds, or `()`.
 ///
-/// What lives in this process only can be an argument or a reply too: a reference to another actor
-/// as it is, alone or in an `Option` or a `Vec`, and any other value as `wigwag::Here<T>`, a channel
-/// or a closure for instance. Between actors of one process it is handed over; a call from
-/// elsewhere, or to elsewhere, is refused as `OnlyHere`. Actors that hold references to each other in a
-/// circle do not end by themselves: an actor ends when the last reference to it is dropped.
+/// Values that make sense only within their process can be arguments or replies too: a reference to
+/// another actor directly, alone or in an `Option` or a `Vec`, and any other value as
+/// `wigwag::Here<T>`, for instance a channel or a closure. Between actors of one process the value
+/// is moved; a call to or from another process is refused as `OnlyHere`. Actors that hold
+/// references to each other in a cycle do not end by themselves, because an actor ends when the
+/// last reference to it is dropped.
 ///
 /// ```
 /// use wigwag::{Actor, Here};
@@ -120,13 +121,13 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// A method may be `async`; the actor's next call waits for it. Its arguments are owned, because
-/// it goes on when the bytes it was read from are long overwritten. A method that gives back a
-/// future and is marked [`#[wigwag::handler(side_by_side)]`](macro@handler) lets the actor go on
-/// meanwhile.
+/// A method may be `async`; the actor's next call waits for it. Its arguments are owned, because it
+/// may still run when the bytes it was decoded from are overwritten. A method that returns a future
+/// and is marked [`#[wigwag::handler(side_by_side)]`](macro@handler) lets the actor handle other
+/// calls meanwhile.
 ///
-/// A parameter `this: &This<Self>` is no argument of the call: through it the actor reaches itself,
-/// to stop, to monitor others, to hand out its own reference.
+/// A parameter `this: &This<Self>` is not an argument of the call: it gives the actor access to
+/// itself, to stop, to monitor other actors, or to hand out its own reference.
 ///
 /// ```
 /// use wigwag::{Actor, Alive, Reason, This};
@@ -153,9 +154,9 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// A parameter `answer: Owed<R>` of a handler that returns nothing is no argument either: through it
-/// the call is answered with an `R`, later, from another call, or by another actor that it is handed
-/// to.
+/// A parameter `answer: Owed<R>` of a handler that returns nothing is not an argument either: it
+/// answers the call with an `R` later, from another call or from another actor to which it is
+/// passed.
 ///
 /// ```
 /// use wigwag::{Actor, Owed};
@@ -188,9 +189,9 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// A parameter `items: Yield<T>` of a handler that returns nothing makes the reply a stream of `T`. The
-/// reference's method then gives a `Streaming`, which is asked item by item; the producer is never
-/// further ahead than the caller says. Streams stay in their process, as `Here<T>` does.
+/// A parameter `items: Yield<T>` of a handler that returns nothing makes the reply a stream of `T`.
+/// The reference's method then returns a `Streaming`, which is asked item by item; the producer is
+/// never further ahead than the caller allows. Streams stay within their process, like `Here<T>`.
 ///
 /// ```
 /// use wigwag::{Actor, Yield};
@@ -225,8 +226,8 @@ use proc_macro::TokenStream;
 ///
 /// ## Life
 ///
-/// `#[wigwag::actor(life)]` leaves `impl Life` to you: what happens at the actor's start and end, and
-/// when an actor ends that it watches.
+/// With `#[wigwag::actor(life)]` you implement `Life` yourself: the hooks for the actor's start and
+/// end, and for the end of actors that it monitors.
 ///
 /// ```
 /// use wigwag::{Actor, Alive, Life, Reason, This};
@@ -262,8 +263,8 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// Anything else is an error that says what to write instead. A reply that cannot travel is one
-/// already where it is written:
+/// Any other signature is a compile error with advice on what to write instead. A reply that cannot
+/// travel is an error at its declaration:
 ///
 /// ```compile_fail
 /// struct Secret;
@@ -282,7 +283,7 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// Text that is lent and text that is given, plain and `async`:
+/// Borrowed and owned text, in a plain and an `async` method:
 ///
 /// ```
 /// use wigwag::Actor;
@@ -312,27 +313,27 @@ use proc_macro::TokenStream;
 ///
 /// ## Versions
 ///
-/// The calls are numbered in the order in which they are written, and that order, their names and
-/// types make the schema's hash. An `Option` at the end of the arguments may be missing, and what a
-/// newer caller adds at the end is left unread.
+/// The calls are numbered in the order in which they are written. That order, their names and their
+/// types determine the hash of the schema. An `Option` at the end of the arguments may be missing,
+/// and further arguments of a newer caller are ignored.
 ///
 /// ## Performance
 ///
-/// A call of plain numbers allocates nothing: the message lies in the mailbox itself. `&str` and
-/// `&[u8]` cost a copy. A plain method runs without a future.
+/// A call of plain numbers allocates nothing: the message is stored in the mailbox itself. `&str`
+/// and `&[u8]` cost a copy. A plain method runs without a future.
 ///
 /// # On a `trait`
 ///
-/// An interface without code, for a caller that does not link the actor: `BankRef` and
-/// `BankMessage` as above, and `BankInterface`, the type that stands for the trait. An actor with
-/// the same calls in the same order has the same schema hash.
+/// An interface without code, for callers that do not link the actor: `BankRef` and `BankMessage`
+/// as above, and `BankInterface`, a type that stands for the trait. An actor with the same calls in
+/// the same order has the same schema hash.
 ///
 /// ```
 /// use wigwag::{Actor, Interface};
 ///
 /// #[wigwag::actor]
 /// pub trait Bank {
-///     /// What lies in an account.
+///     /// Returns the balance of an account.
 ///     fn balance(&self, account: u32) -> i64;
 /// }
 ///
@@ -352,19 +353,19 @@ pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
     actor::expand(options.into(), item.into()).into()
 }
 
-/// Says how the handler of a call runs, on a `pub fn` in `#[wigwag::actor] impl Type`.
+/// Sets how the handler of a call runs; for a `pub fn` in `#[wigwag::actor] impl Type`.
 ///
 /// # `side_by_side`
 ///
-/// A plain method and an `async` one have the actor to themselves: while an `async fn` with
-/// `&mut self` waits, the actor handles nothing else. A method that is marked `side_by_side` lets
-/// others in. It is a plain `fn` that gives back a future: its body runs with the actor's state, as
-/// a plain method does, and the future, which owns what it needs, runs side by side with other such
-/// futures while the actor goes on with other calls of every kind. The asker gets what the future
-/// ends with. The bounds `Send + use<>` of the future are added where they are left out.
+/// Plain and `async` methods have the actor to themselves: while an `async fn` with `&mut self`
+/// waits, the actor handles nothing else. A method that is marked `side_by_side` allows other calls
+/// meanwhile. It is a plain `fn` that returns a future: its body runs with the actor's state, like
+/// a plain method, and the future, which owns its data, runs side by side with other such futures
+/// while the actor handles further calls of every kind. The output of the future is the answer. The
+/// bounds `Send + use<>` of the future are added if they are missing.
 ///
-/// `This::visit` brings such a future back to the state, as often as it likes: between two calls,
-/// never inside one.
+/// `This::visit` gives such a future access to the state, as often as it likes: between two calls,
+/// never during one.
 ///
 /// ```
 /// use std::collections::HashMap;
@@ -388,7 +389,7 @@ pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// #[wigwag::actor]
 /// impl Cache {
-///     /// Two asks for one key come one after the other, so the second finds what the first has read.
+///     /// Two asks for one key run one after the other, so the second finds the value of the first.
 ///     #[wigwag::handler(side_by_side, serial_by = key)]
 ///     pub fn get(&mut self, this: &This<Self>, key: String) -> impl Future<Output = Option<u64>> {
 ///         let (this, store) = (this.clone(), self.store.clone());
@@ -419,53 +420,55 @@ pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
 /// # }
 /// ```
 ///
-/// This is also what names a method re-entrant: only methods that are marked interleave, and only
-/// where their futures wait; all others exclude each other and everything. An ask that leads back to
-/// the actor through such a future is no circle, because the actor can answer it. It is one again if
-/// it comes back to the same key, or while the actor takes no calls because it has as many as it may:
-/// then it ends by its time limit, which inside a handler is 5 s where none is given.
+/// The attribute also makes a method re-entrant: only marked methods interleave, and only where
+/// their futures wait; all others run alone. An ask that leads back to the actor through such a
+/// future is not a cycle, because the actor can answer it. It is a cycle if it leads back to the
+/// same key, or while the actor takes no calls because it has the maximum number: then it ends by
+/// its time limit, which is 5 s inside a handler if none is given.
 ///
 /// # `serial_by = argument`
 ///
-/// Calls whose argument of that name is equal run one after the other, each from its first part to
-/// the end of its future, in the order in which they came; different ones run side by side. The
-/// argument is anything that can be hashed. All methods of the actor share the keys: `put` and `get` of one
-/// account exclude each other. Keys are told apart by 64 bits of their hash, so two of them may, once
-/// in a great while, wait for each other.
+/// Calls with equal values of that argument run one after the other, each from its first part to
+/// the end of its future, in the order of arrival; other calls run side by side. The argument may
+/// be of any type that implements `Hash`. All methods of the actor share the keys: `put` and `get`
+/// of one account exclude each other. Keys are compared by 64 bits of their hash, so two different
+/// keys may, very rarely, wait for each other.
 ///
 /// # Limits
 ///
-/// An actor has 256 such calls at most, or what `ActorOptions::side_by_side` says, those that wait
-/// for their key included. While it has so many it takes no call of any kind; control mail is
-/// obeyed.
+/// An actor has at most 256 such calls, or the number set by `ActorOptions::side_by_side`,
+/// including those that wait for their key. While it has that many, it takes no call of any kind;
+/// it still obeys control messages.
 ///
 /// # The end of the actor
 ///
-/// Drained, or without references, the actor ends when all of them have ended. Stopped, it takes no
-/// call any more and ends when those that have begun have ended; they may still come back to the
-/// state, and those that wait for their key are not begun: their askers hear `ActorStopped`. Killed,
-/// it ends at once, and the askers of all hear `ActorStopped`. A future that panics, as any handler,
-/// ends the actor: its own asker hears `Panicked`, the others `ActorStopped`. If an `async` handler
-/// waits at that moment, that call ends first.
+/// An actor that is drained or has lost its last reference ends after all of these calls have
+/// ended. A stopped actor takes no further calls and ends after the futures that have begun have
+/// ended; they may still access the state. Calls that wait for their key are not begun, and their
+/// askers receive `ActorStopped`. A killed actor ends at once, and all askers receive
+/// `ActorStopped`. A future that panics ends the actor, like any handler that panics: its own asker
+/// receives `Panicked`, the others `ActorStopped`. If an `async` handler is waiting at that moment,
+/// that call ends first.
 ///
 /// # Cancellation
 ///
-/// A future runs to its end whether its asker still waits or not.
+/// A future runs to its end even if its asker no longer waits.
 ///
 /// # Performance
 ///
-/// One allocation a call, for the future; no task of its own. A future is polled when it was woken,
-/// however many others wait. An actor without such handlers is no larger and no slower for them.
+/// One allocation per call, for the future, and no task of its own. A future is polled only when it
+/// was woken, however many others wait. An actor without such handlers is neither larger nor
+/// slower.
 #[proc_macro_attribute]
 pub fn handler(_: TokenStream, item: TokenStream) -> TokenStream {
     side_by_side::misplaced(item.into()).into()
 }
 
-/// Runs `async fn main` on a runtime of its own, and closes what is open at the end.
+/// Runs `async fn main` on its own runtime, and closes all nodes at the end.
 ///
-/// The body runs in turns, as an actor does: what it sends leaves together whenever it waits. After
-/// it every node of the process is closed in good order, so a message that was sent last is not
-/// lost with the process.
+/// The body runs in turns, like an actor: messages it sends leave together whenever it waits.
+/// Afterwards every node of the process is closed in order, so the last messages are not lost with
+/// the process.
 ///
 /// ```
 /// #[wigwag::main]
@@ -478,9 +481,8 @@ pub fn handler(_: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Options
 ///
-/// `flavor = "current_thread"` runs everything with the calling thread; the other flavor,
-/// `"multi_thread"`, is the default, with as many threads as there are processors, or
-/// `worker_threads = N`.
+/// `flavor = "current_thread"` runs everything on the calling thread. The default is
+/// `"multi_thread"`, with one thread per processor, or `worker_threads = N`.
 ///
 /// ```
 /// #[wigwag::main(flavor = "current_thread")]
@@ -493,10 +495,10 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
     entry::expand(options.into(), item.into()).into()
 }
 
-/// Lets a struct or an enum of your own be an argument or a reply: writes `Encode` and `Decode`.
+/// Implements `Encode` and `Decode` for a struct or an enum, which makes it an argument or a reply.
 ///
-/// A struct travels as the array of its fields, an enum as the array of its variant's number and
-/// that variant's fields. No names travel, so a field may be renamed but not moved.
+/// A struct is encoded as the array of its fields, an enum as the array of its variant's number and
+/// that variant's fields. Names are not encoded, so a field may be renamed but not moved.
 ///
 /// ```
 /// use wigwag::__private::{Buffer, Reader};
@@ -519,22 +521,22 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Outcome::<u8>::Refused { missing: 5 }.encode(&mut bytes);
 /// assert_eq!(bytes.as_slice(), [0x92, 1, 5]);
 ///
-/// // From a sender that knew no notes yet: `[1, 2]`.
+/// // From an older sender without the field `note`: `[1, 2]`.
 /// let read = Transfer::decode(&mut Reader::new(&[0x92, 1, 2]));
 /// assert_eq!(read, Ok(Transfer { from: 1, to: 2, note: None }));
 /// ```
 ///
 /// # Versions
 ///
-/// Both can grow at the end. Fields that are missing there become `None` if they are `Option`s and
-/// are an error otherwise; those that are too many are skipped. New variants go last, and a
-/// receiver that does not know one answers with an error.
+/// Both can grow at the end. Missing fields at the end are read as `None` if they are `Option`s and
+/// are an error otherwise; additional fields are skipped. New variants go last; a receiver that
+/// does not know one answers with an error.
 ///
-/// # Values that stay in this process
+/// # Values that stay in their process
 ///
 /// A type with a field that does not travel (a `Here<T>`, a reference to an actor) does not travel
-/// either, whatever its value is. Types that hold each other in a circle cannot be asked that, and
-/// the compiler says that there is a cycle: `#[message(travels)]` at one of them answers it.
+/// either, whatever its value. For types that contain each other in a cycle this cannot be
+/// computed, and the compiler reports a cycle: `#[message(travels)]` on one of them resolves it.
 ///
 /// ```
 /// use wigwag::{Encode, Here, Message};

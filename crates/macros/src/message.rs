@@ -1,4 +1,4 @@
-//! Writes the message: an enum with one variant for each call, and how it travels.
+//! Generates the message: an enum with one variant for each call, and its encoding.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
@@ -7,7 +7,7 @@ use crate::definition::{Definition, local, locals};
 use crate::fields::{check, take};
 use crate::method::{ArgumentForm, Method, mixed_site_at};
 
-/// The enum and its `impl Message`.
+/// Generates the enum and its `impl Message`.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let (message, visibility) = (&definition.message, &definition.visibility);
     let docs = format!(" The calls of `{}`, one variant each.", definition.spelled());
@@ -19,7 +19,7 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let decode = decode(definition);
     quote! {
         #[doc = #docs]
-        #[allow(private_interfaces, reason = "an argument's type may be the crate's own")]
+        #[allow(private_interfaces, reason = "an argument's type may be private to the crate")]
         #visibility enum #message { #(#variants,)* }
 
         #[automatically_derived]
@@ -57,7 +57,7 @@ fn number(definition: &Definition) -> TokenStream {
     }
 }
 
-/// One answer for each call, known beforehand; a constant where all travel.
+/// Generates `travels`: one constant for each call, and a single one if all calls travel.
 fn travels(definition: &Definition) -> TokenStream {
     let answers: Vec<_> = definition
         .methods
@@ -186,7 +186,7 @@ fn encode_fixed(definition: &Definition) -> TokenStream {
     }
 }
 
-/// The width of all arguments of a method, as a constant expression.
+/// The fixed width of all arguments of a method, as a constant expression.
 pub(crate) fn fixed(method: &Method) -> TokenStream {
     let kinds = method.arguments.iter().map(|argument| {
         let kind = &argument.kind;
@@ -224,15 +224,16 @@ fn decode(definition: &Definition) -> TokenStream {
     }
 }
 
-/// The arm for method number `at`, which answers with a stream: nobody elsewhere can take it.
+/// The arm for method number `at`, which answers with a stream and so cannot be called from another
+/// process.
 pub(crate) fn not_serializable(at: u32) -> TokenStream {
     quote! {
         #at => ::core::result::Result::Err(::wigwag::__private::DecodeError::NotSerializable),
     }
 }
 
-/// The arm for method number `at`: reads its arguments into locals, and `then`. `lend`: texts and
-/// bytes are borrowed from what is read.
+/// The arm for method number `at`: reads its arguments into locals and evaluates `then`. `lend`:
+/// texts and bytes are borrowed from the input.
 pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> TokenStream {
     let body = body(method, lend, then);
     quote! {
@@ -240,8 +241,8 @@ pub(crate) fn arm(method: &Method, at: u32, lend: bool, then: &TokenStream) -> T
     }
 }
 
-/// Reads the arguments of a call into locals, in whatever form they are, and `then`; the value is a
-/// `Result`.
+/// Code that reads the arguments of a call into locals, in either encoding, and evaluates `then`;
+/// its value is a `Result`.
 pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStream {
     let (reader, count, fixed) = (local("reader"), local("count"), fixed(method));
     let required = method.required();
@@ -273,7 +274,8 @@ pub(crate) fn body(method: &Method, lend: bool, then: &TokenStream) -> TokenStre
     }
 }
 
-/// The same behind values of fixed width, where the arguments have one.
+/// Code that reads fixed-width arguments, whose mark was skipped, into locals and evaluates `then`;
+/// its value is a `Result`.
 pub(crate) fn body_fixed(method: &Method, then: &TokenStream) -> TokenStream {
     let (locals, kinds) = (locals(method), kinds(method, true));
     let takes_fixed = takes_fixed(method);

@@ -1,7 +1,7 @@
-//! One call, read from the signature of a method.
+//! One call, parsed from the signature of a method.
 //!
-//! Whatever cannot become a message is refused here, at the place where it is written, with what to
-//! write instead.
+//! A signature that cannot become a message is refused here, at the place where it is written and
+//! with advice on what to write instead.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -16,26 +16,27 @@ use crate::errors::Errors;
 use crate::kind::{self, Unsupported};
 use crate::side_by_side::{self, SideBySide};
 
-/// Arguments of one call. More of them are better off as a struct, which has names at the caller.
+/// Most arguments of one call. More of them are better put into a struct, whose fields have names
+/// at the caller.
 const ARGUMENTS_MAX: usize = 12;
 
-/// Names that the reference has methods of its own for.
+/// Names of the reference's own methods.
 const NAMES_TAKEN: [&str; 4] = ["call", "clone", "as_ref", "from"];
 
 /// A method that is a call.
 pub(crate) struct Method {
     pub(crate) name: Ident,
-    /// Its name in the message enum.
+    /// The name of its variant in the message enum.
     pub(crate) variant: Ident,
-    /// Its docs, and `#[deprecated]`: what the reference's method says as well.
+    /// Its docs and `#[deprecated]`, which the reference's method repeats.
     pub(crate) attributes: Vec<Attribute>,
     pub(crate) execution: Execution,
     pub(crate) arguments: Vec<Argument>,
-    /// Before which argument the handler takes `&This<Self>`, which no caller gives.
+    /// The argument before which the handler takes `&This<Self>`, which is not part of the call.
     pub(crate) this: Option<usize>,
-    /// Before which argument the handler takes the answer that it owes, as a value.
+    /// The argument before which the handler takes its deferred reply.
     pub(crate) deferred: Option<usize>,
-    /// That answer is a stream, and `reply` the type of its items.
+    /// The deferred reply is a stream, and `reply` is the type of its items.
     pub(crate) is_stream: bool,
     /// The type of the reply; `()` if none is written.
     pub(crate) reply: TokenStream,
@@ -45,24 +46,24 @@ pub(crate) struct Method {
 /// How the handler of a call runs.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Execution {
-    /// As the method that it is.
+    /// As a plain method.
     Plain,
-    /// `async`, with the actor borrowed.
+    /// As an `async` method, which borrows the actor.
     Async,
-    /// Its first part with the actor, the rest side by side with others; in the order of this
-    /// argument, if one is named.
+    /// Its first part with the actor, the rest side by side with others; in order by this argument,
+    /// if one is named.
     SideBySide(Option<usize>),
 }
 
 /// One argument of a call.
 pub(crate) struct Argument {
     pub(crate) name: Ident,
-    /// The type that the message holds.
+    /// The type in the message.
     pub(crate) kind: TokenStream,
     /// Where the type is written.
     pub(crate) span: Span,
     pub(crate) form: ArgumentForm,
-    /// An `Option`, which may be missing at the end.
+    /// True for an `Option`, which may be missing at the end.
     pub(crate) is_option: bool,
 }
 
@@ -76,13 +77,14 @@ pub(crate) enum ArgumentForm {
     Bytes,
 }
 
-/// Where a type is written, for code that counts as the macro's.
+/// The place of a written type, with the hygiene of the macro.
 pub(crate) fn mixed_site_at(span: Span) -> Span {
     Span::mixed_site().located_at(span)
 }
 
 impl Method {
-    /// Reads a method that takes `self` in some form. `self_type` is what `Self` stands for.
+    /// Parses a method that takes `self` in some form. `self_type` is the type that `Self` stands
+    /// for.
     pub(crate) fn read(
         attributes: &[Attribute],
         signature: &Signature,
@@ -128,7 +130,7 @@ impl Method {
         let later = side_by_side.as_ref().and_then(|_| side_by_side::awaited(&signature.output));
         let (mut reply, mut reply_span) = match (later, &side_by_side) {
             (Some(later), _) => read_type(later, self_type, errors),
-            // What is written instead was refused.
+            // Another return type was already refused.
             (None, Some(_)) => (quote!(()), name.span()),
             (None, None) => read_reply(&signature.output, &name, self_type, errors),
         };
@@ -155,7 +157,7 @@ impl Method {
         }
     }
 
-    /// How many arguments a caller must send: those at the end may be missing if they are options.
+    /// The number of arguments that a caller must send: options at the end may be missing.
     pub(crate) fn required(&self) -> usize {
         let last = self.arguments.iter().rposition(|one| !one.is_option);
         last.map_or(0, |last| last + 1)
@@ -179,8 +181,8 @@ impl Argument {
             pattern => {
                 errors.add(
                     pattern,
-                    "an argument needs a plain name, which callers and the schema use: take it \
-                     apart in the body with `let`",
+                    "an argument needs a plain name for callers and the schema: destructure it in \
+                     the body with `let`",
                 );
                 return None;
             }
@@ -218,7 +220,7 @@ impl Argument {
         })
     }
 
-    /// The type in the schema: the same for a text that is lent and one that is given.
+    /// The type in the schema; it is the same for borrowed and owned texts.
     pub(crate) fn spelled(&self) -> String {
         match self.form {
             ArgumentForm::Text => "String".into(),
@@ -228,7 +230,7 @@ impl Argument {
     }
 }
 
-/// `&This<…>`: what the actor knows of itself.
+/// Returns true for `&This<…>`, the actor's access to itself.
 fn is_this(written: &Type) -> bool {
     let Type::Reference(reference) = kind::inner(written) else { return false };
     let Type::Path(path) = kind::inner(&reference.elem) else { return false };
@@ -256,7 +258,7 @@ impl DeferredReply<'_> {
         }
     }
 
-    /// Who answers through it answers in no other way.
+    /// Refuses a second way to answer: a handler with a deferred reply returns nothing.
     fn check(&self, is_side_by_side: bool, output: &ReturnType, errors: &mut Errors) {
         let name = self.name;
         if is_side_by_side {
@@ -264,7 +266,7 @@ impl DeferredReply<'_> {
                 self.reply,
                 format!(
                     "a handler that runs side by side answers when its future ends: remove \
-                     `{name}<…>`, and give the answer back from the future"
+                     `{name}<…>`, and return the answer from the future"
                 ),
             );
         } else if let ReturnType::Type(_, written) = output {
@@ -276,7 +278,7 @@ impl DeferredReply<'_> {
     }
 }
 
-/// `&str` and `&[u8]` may be lent to a plain handler.
+/// How a plain handler takes the type: `&str` and `&[u8]` may be borrowed.
 fn borrowed_form(written: &Type) -> ArgumentForm {
     let Type::Reference(reference) = written else {
         return ArgumentForm::Owned;
@@ -296,12 +298,12 @@ fn check_owned(written: &Type, errors: &mut Errors) {
     match kind::unsupported(written.to_token_stream()) {
         Some(Unsupported::Borrowed) => errors.add(
             written,
-            "an argument waits in a mailbox and may come from elsewhere, so it owns what it holds: \
-             take an owned type (only &str and &[u8] are lent to plain handlers)",
+            "an argument waits in a mailbox and may come from another process, so it must own its \
+             data: take an owned type (only &str and &[u8] can be lent to plain handlers)",
         ),
         Some(Unsupported::Opaque) => errors.add(
             written,
-            "an argument has one type that both ends know: name it instead of `impl` or `dyn`",
+            "an argument needs one type that both ends know: name it instead of `impl` or `dyn`",
         ),
         None => {}
     }
@@ -323,11 +325,11 @@ fn read_type(written: &Type, self_type: &TokenStream, errors: &mut Errors) -> (T
     match kind::unsupported(written.to_token_stream()) {
         Some(Unsupported::Borrowed) => errors.add(
             written,
-            "a reply leaves the actor, so it owns what it holds: return an owned type",
+            "a reply leaves the actor, so it must own its data: return an owned type",
         ),
         Some(Unsupported::Opaque) => errors.add(
             written,
-            "a reply has one type that both ends know: name it instead of `impl` or `dyn`",
+            "a reply needs one type that both ends know: name it instead of `impl` or `dyn`",
         ),
         None => {}
     }
@@ -337,10 +339,7 @@ fn read_type(written: &Type, self_type: &TokenStream, errors: &mut Errors) -> (T
 
 fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
     let ReceiverKind::Reference(_, lifetime, _) = &receiver.kind else {
-        errors.add(
-            receiver,
-            "an actor stays where it is, its calls only borrow it: take `&mut self` or `&self`",
-        );
+        errors.add(receiver, "a call can only borrow its actor: take `&mut self` or `&self`");
         return;
     };
     if let Some(lifetime) = lifetime {
@@ -349,17 +348,17 @@ fn check_receiver(receiver: &Receiver, errors: &mut Errors) {
 }
 
 const LIFETIME_REFUSED: &str =
-    "a call takes nothing that is borrowed from its caller, so it has no lifetimes: remove it";
+    "a call cannot borrow from its caller, so it has no lifetimes: remove the lifetime";
 
-const CFG_REFUSED: &str = "a call is there in every build, or its number and those of the calls \
-                           after it would differ between the two ends: put the `cfg` into the body";
+const CFG_REFUSED: &str = "a call must exist in every build, or its number and those of later \
+                           calls would differ between the two ends: move the `cfg` into the body";
 
 fn check_signature(signature: &Signature, errors: &mut Errors) {
     for param in &signature.generics.params {
         let text = match param {
             GenericParam::Lifetime(_) => LIFETIME_REFUSED,
             GenericParam::Type(_) | GenericParam::Const(_) => {
-                "a call cannot be generic, because a caller elsewhere sends a message and not a \
+                "a call cannot be generic, because a remote caller sends a message and not a \
                  type: write one method for each type, or make this one private"
             }
         };
@@ -368,8 +367,8 @@ fn check_signature(signature: &Signature, errors: &mut Errors) {
     if let Safety::Unsafe(token) = &signature.safety {
         errors.add(
             token,
-            "a caller elsewhere cannot promise what `unsafe` asks for: make the method safe or \
-             private",
+            "a remote caller cannot uphold the contract of an `unsafe` method: make the method \
+             safe or private",
         );
     }
 }
@@ -378,7 +377,7 @@ fn check_name(name: &Ident, errors: &mut Errors) {
     if NAMES_TAKEN.iter().any(|taken| name == taken) {
         errors.add(
             name,
-            format!("the actor's reference has a `{name}` of its own: give the call another name"),
+            format!("the actor's reference already has a method `{name}`: rename the call"),
         );
     }
 }
@@ -399,7 +398,7 @@ fn kept(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(keep).cloned().collect()
 }
 
-/// `open_account` is the variant `OpenAccount`.
+/// The variant's name: `OpenAccount` for `open_account`.
 fn variant(name: &Ident, errors: &mut Errors) -> Ident {
     let mut text = String::new();
     for word in name.unraw().to_string().split('_') {
@@ -408,17 +407,14 @@ fn variant(name: &Ident, errors: &mut Errors) -> Ident {
         text.push_str(letters.as_str());
     }
     if syn::parse_str::<Ident>(&text).is_err() {
-        errors.add(
-            name,
-            format!("`{text}` cannot be a name in the message: give the call another name"),
-        );
+        errors.add(name, format!("`{text}` is not a valid name in the message: rename the call"));
         text = "Unnamed".into();
     }
     Ident::new(&text, call_site_at(name.span()))
 }
 
-/// A place in the user's code, for names that others will write: they count as the macro's and can
-/// be seen.
+/// A place in the user's code with the hygiene of the call site, for generated names that the
+/// user's code refers to.
 pub(crate) fn call_site_at(span: Span) -> Span {
     Span::call_site().located_at(span)
 }

@@ -1,4 +1,4 @@
-//! Writes the reference: what a caller holds, with one method for each call.
+//! Generates the reference, which a caller holds: one method for each call.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -6,7 +6,7 @@ use quote::quote;
 use crate::definition::{Definition, local};
 use crate::method::{Argument, ArgumentForm, Method, call_site_at};
 
-/// The newtype over `Ref` and its methods.
+/// Generates the newtype over `Ref` and its methods.
 pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let (self_type, message) = (&definition.self_type, &definition.message);
     let (reference, visibility) = (&definition.reference, &definition.visibility);
@@ -18,21 +18,21 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     let values = value(definition);
     quote! {
         #[doc = #docs]
-        #[allow(private_interfaces, reason = "the actor's type may be the crate's own")]
+        #[allow(private_interfaces, reason = "the actor's type may be private to the crate")]
         #visibility struct #reference(::wigwag::__private::Ref<#self_type>);
 
-        #[allow(dead_code, private_interfaces, reason = "there whether called or not")]
+        #[allow(dead_code, private_interfaces, reason = "generated whether used or not")]
         impl #reference {
             #(#methods)*
 
-            /// A call of a message that came back.
+            /// Calls with a message that a refused call gave back.
             #[inline]
             pub fn call<R>(&self, message: #message) -> ::wigwag::__private::Call<'_, #self_type, R> {
                 ::wigwag::__private::Call::new(&self.0, message)
             }
 
-            /// A way for many asks at once, up to `most`, of methods that reply with an `R`; beside
-            /// each the caller may give what he wants back with its answer.
+            /// Opens a pipeline for up to `most` asks at once, of methods that reply with an `R`.
+            /// Each ask may carry a value, which is returned with its answer.
             pub fn pipeline<R: ::wigwag::__private::Answerable, C>(
                 &self,
                 most: usize,
@@ -79,7 +79,8 @@ pub(crate) fn expand(definition: &Definition) -> TokenStream {
     }
 }
 
-/// What lets a reference be an argument or a reply: whether it travels is said in one place, for all.
+/// Generates `Encode` and `Decode`, so that a reference can be an argument or a reply. Whether it
+/// travels is decided by `Ref`.
 fn value(definition: &Definition) -> TokenStream {
     let (self_type, reference) = (&definition.self_type, &definition.reference);
     let (out, reader) = (local("out"), local("reader"));

@@ -1,8 +1,8 @@
-//! `#[wigwag::handler(side_by_side)]` on a call: its handler is a first part with the actor's state,
-//! and a future that owns what it needs.
+//! `#[wigwag::handler(side_by_side)]` on a call: its handler has a first part with the actor's
+//! state, and a future that owns its data.
 //!
-//! The future must not borrow the actor. Editions differ in what `impl Future` borrows by itself, so
-//! the bounds that make it free are written here where the user has left them out.
+//! The future must not borrow the actor. Editions differ in what `impl Future` captures by default,
+//! so the macro adds the bounds that prevent the capture where the user has left them out.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
@@ -16,17 +16,17 @@ use crate::kind;
 use crate::method::Argument;
 
 const OPTIONS: &str =
-    "#[wigwag::handler] takes `side_by_side`, and beside it `serial_by = argument`";
+    "#[wigwag::handler] takes `side_by_side` and optionally `serial_by = argument`";
 
-/// What the attribute says.
+/// The options of the attribute.
 pub(crate) struct SideBySide {
-    /// The argument that is named as the key.
+    /// The argument named as the key.
     key: Option<Ident>,
 }
 
 impl SideBySide {
-    /// Reads the attribute, and holds the signature against it. What it says wrongly is still there,
-    /// or errors about the signature would hide what is meant.
+    /// Reads the attribute and checks the signature against it. After an error it still returns a
+    /// value, because further errors about the signature would hide the first.
     pub(crate) fn read(
         attributes: &[Attribute],
         signature: &Signature,
@@ -35,7 +35,7 @@ impl SideBySide {
         let mut all = attributes.iter().filter(|one| is_handler(one.path()));
         let attribute = all.next()?;
         if let Some(second) = all.next() {
-            errors.add(second, "one #[wigwag::handler] says everything: put both together");
+            errors.add(second, "a method takes one #[wigwag::handler]: combine the two");
         }
         if let Meta::Path(_) = &attribute.meta {
             errors.add(attribute, OPTIONS);
@@ -62,7 +62,7 @@ impl SideBySide {
             (false, None) => errors.add(attribute, OPTIONS),
             (false, Some(key)) => errors.add(
                 key,
-                "`serial_by` orders calls that else run side by side: write \
+                "`serial_by` orders calls that otherwise run side by side: write \
                  `side_by_side, serial_by = …`",
             ),
         }
@@ -70,32 +70,34 @@ impl SideBySide {
         Some(SideBySide { key })
     }
 
-    /// Where the key stands among the arguments.
+    /// The position of the key among the arguments.
     pub(crate) fn key_at(&self, arguments: &[Argument], errors: &mut Errors) -> Option<usize> {
         let key = self.key.as_ref()?;
         let at = arguments.iter().position(|argument| argument.name == *key);
         if at.is_none() {
             errors.add(
                 key,
-                format!("there is no argument `{key}`: `serial_by` names one of the call's own"),
+                format!(
+                    "the call has no argument `{key}`: `serial_by` must name one of its arguments"
+                ),
             );
         }
         at
     }
 }
 
-/// The attributes without this one, which is refused on the calls of a trait where it stands.
+/// The attributes without this one, which is refused separately on the methods of a trait.
 pub(crate) fn without(attributes: &[Attribute]) -> Vec<Attribute> {
     attributes.iter().filter(|one| !is_handler(one.path())).cloned().collect()
 }
 
-/// The attribute was not read by `#[wigwag::actor]`.
+/// Reports an attribute that `#[wigwag::actor]` did not read.
 pub(crate) fn misplaced(item: TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     errors.add_at(
         Span::call_site(),
-        "#[wigwag::handler] stands on a `pub fn` with `self` in `#[wigwag::actor] impl Type { … }`, \
-         which makes it a call",
+        "#[wigwag::handler] belongs on a `pub fn` with `self` in an \
+         `#[wigwag::actor] impl Type { … }`",
     );
     let errors = errors.finish();
     quote!(#item #errors)
@@ -106,15 +108,15 @@ fn check(signature: &Signature, errors: &mut Errors) {
         errors.add(
             word,
             "an `async fn` borrows the actor until it ends: write `fn` with \
-             `-> impl Future<Output = …>`, and give back `async move { … }`",
+             `-> impl Future<Output = …>`, and return `async move { … }`",
         );
         return;
     }
     if awaited(&signature.output).is_some() {
         return;
     }
-    const WRONG: &str = "what runs side by side is a future: write `-> impl Future<Output = …>`, and \
-                         give back `async move { … }`";
+    const WRONG: &str = "a handler that runs side by side returns a future: write \
+                         `-> impl Future<Output = …>`, and return `async move { … }`";
     match &signature.output {
         ReturnType::Type(_, written) => errors.add(written, WRONG),
         ReturnType::Default => errors.add(&signature.ident, WRONG),
@@ -136,7 +138,7 @@ pub(crate) fn awaited(output: &ReturnType) -> Option<&Type> {
     })
 }
 
-/// The block without the attribute, which was read, and with all bounds of what it gives back.
+/// The block without the attribute, which was read, and with all bounds on the returned future.
 pub(crate) fn desugared(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
     for item in &mut block.items {
@@ -177,7 +179,7 @@ fn complete(output: &mut ReturnType) {
     }
 }
 
-/// The `impl …` that the type is.
+/// The `impl …` in a return type.
 fn open(written: &mut Type) -> Option<&mut syn::TypeImplTrait> {
     match written {
         Type::Group(group) => open(&mut group.elem),
@@ -187,7 +189,7 @@ fn open(written: &mut Type) -> Option<&mut syn::TypeImplTrait> {
     }
 }
 
-/// `handler`, or `wigwag::handler`.
+/// Returns true for `handler` and `wigwag::handler`.
 fn is_handler(path: &Path) -> bool {
     let names: Vec<_> = path.segments.iter().map(|one| one.ident.to_string()).collect();
     matches!(

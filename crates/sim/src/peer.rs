@@ -1,6 +1,6 @@
 //! What a node is on one connection, without sockets: SP header, framing, PAIR1, opening, session.
 //!
-//! The node wires the same parts to a socket under locks; here they are one [`StateMachine`]. The
+//! The node wires the same parts to a socket under locks; here they are one [`ConnectionStateMachine`]. The
 //! reader of the events drives the application, and tells the machine with [`Peer::fail`] when the
 //! other side broke a rule. A [`Session`] outlives its connection: it is taken from one end and given
 //! to the next.
@@ -16,7 +16,8 @@ use wigwag_wire::header::{HEADER_BYTES, HeaderError};
 use wigwag_wire::run::RUN_ITEMS_MAX;
 use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{
-    Batch, Buffer, Framing, FramingError, Header, ProtocolNumber, ReadBuf, StateMachine, Time,
+    Batch, Buffer, ConnectionStateMachine, Framing, FramingError, Header, ProtocolNumber, ReadBuf,
+    Time,
 };
 
 mod faults;
@@ -375,7 +376,7 @@ impl Peer {
     }
 }
 
-impl StateMachine for Peer {
+impl ConnectionStateMachine for Peer {
     type Event<'a> = Event<'a>;
     type Error = PeerError;
 

@@ -5,7 +5,7 @@
 //! fate for each call.
 
 use wigwag_link::{Code, LinkError};
-use wigwag_wire::{StateMachine, Time};
+use wigwag_wire::{ConnectionStateMachine, Time};
 
 use crate::check::{Oracle, Totals, Violation, must};
 use crate::client::{Client, Fates};

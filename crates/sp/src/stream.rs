@@ -8,8 +8,8 @@ use bytes::Bytes;
 use wigwag_wire::header::HEADER_BYTES;
 use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use wigwag_wire::{
-    Batch, Buffer, Framing, FramingError, Header, HeaderError, ProtocolNumber, ReadBuf,
-    StateMachine, Time,
+    Batch, Buffer, ConnectionStateMachine, Framing, FramingError, Header, HeaderError,
+    ProtocolNumber, ReadBuf, Time,
 };
 
 use crate::limits::{
@@ -137,7 +137,7 @@ impl Stream {
     }
 }
 
-impl StateMachine for Stream {
+impl ConnectionStateMachine for Stream {
     type Event<'a> = Event;
     type Error = StreamError;
 

@@ -1,8 +1,8 @@
-//! What one vectored write carries.
+//! A batch of bytes for one vectored write.
 //!
-//! Small bytes made for this write (lengths, headers, control frames) lie together in one head
-//! buffer; bodies and segments ride by reference. So a write copies nothing that exists already,
-//! and a segment that must be kept for a resend is kept as it is.
+//! Small bytes made for this write (lengths, headers, control frames) are stored together in one
+//! head buffer; bodies and segments are held by reference. So a write copies no existing bytes, and
+//! a segment that must be kept for resending is not copied either.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -16,18 +16,18 @@ use crate::Buffer;
 enum Part {
     /// A range of the head buffer.
     Head(Range<usize>),
-    /// A body that its sender shares with us.
+    /// A body shared with its sender.
     Body(Bytes),
     /// Encoded frames that their owner keeps until they are acknowledged.
     Segment(Arc<Buffer>),
 }
 
-/// Bytes in order, some owned and some shared, and how far the writer has come.
+/// Bytes in order, some owned and some shared, with the position of the writer.
 #[derive(Debug, Default)]
 pub struct Batch {
     head: Buffer,
     parts: Vec<Part>,
-    /// The first part that is not written whole, and the bytes of it that are.
+    /// The first part that is not fully written, and the number of its bytes that are written.
     part: usize,
     offset: usize,
     /// Bytes that wait to be written, over all parts.
@@ -35,7 +35,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// A batch with nothing in it.
+    /// Creates an empty batch.
     pub fn new() -> Batch {
         Batch::default()
     }
@@ -45,7 +45,7 @@ impl Batch {
         self.left
     }
 
-    /// True when nothing waits.
+    /// Returns true if nothing waits to be written.
     pub fn is_empty(&self) -> bool {
         self.left == 0
     }
@@ -81,7 +81,7 @@ impl Batch {
         }
     }
 
-    /// What waits to be written, slice by slice.
+    /// The slices that wait to be written, in order.
     pub fn slices(&self) -> impl Iterator<Item = &[u8]> {
         self.parts[self.part..].iter().enumerate().map(|(index, part)| {
             let bytes = match part {
@@ -93,8 +93,8 @@ impl Batch {
         })
     }
 
-    /// Says that the first `written` bytes are gone; when all are, the batch is empty again and
-    /// keeps its memory.
+    /// Records that the first `written` bytes were written. Once all are, the batch is empty again
+    /// and keeps its memory.
     pub fn advance(&mut self, written: usize) {
         self.left = self.left.saturating_sub(written);
         if self.left == 0 {
@@ -114,7 +114,7 @@ impl Batch {
         }
     }
 
-    /// Forgets everything.
+    /// Removes all bytes.
     pub fn clear(&mut self) {
         self.head.clear();
         self.parts.clear();

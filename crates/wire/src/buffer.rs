@@ -1,12 +1,12 @@
-//! The bytes that a sender writes.
+//! The buffer that encoders write into.
 //!
-//! A `Vec<u8>` checks its room at every push. Encoders write many small fields, so this buffer
-//! keeps its memory initialised: one check, then plain stores of fixed size. What it saves is worth
-//! several nanoseconds per message.
+//! A `Vec<u8>` checks its capacity at every push. Encoders write many small fields, so this buffer
+//! keeps its memory initialised: one check, then plain stores of fixed size. This saves several
+//! nanoseconds per message.
 
 use alloc::vec::Vec;
 
-/// Bytes that grow at the end; the memory behind the end is initialised and waits to be written.
+/// A growable byte buffer whose spare memory is already initialised.
 #[derive(Default)]
 pub struct Buffer {
     /// Invariant: `length <= memory.len()`.
@@ -15,12 +15,12 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// An empty buffer without memory.
+    /// Creates an empty buffer without memory.
     pub const fn new() -> Buffer {
         Buffer { memory: Vec::new(), length: 0 }
     }
 
-    /// An empty buffer with room for `capacity` bytes.
+    /// Creates an empty buffer with room for `capacity` bytes.
     pub fn with_capacity(capacity: usize) -> Buffer {
         Buffer { memory: alloc::vec![0; capacity], length: 0 }
     }
@@ -30,27 +30,27 @@ impl Buffer {
         self.length
     }
 
-    /// True when nothing was written.
+    /// Returns true if nothing was written.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
 
-    /// Bytes that fit without asking for memory.
+    /// Bytes that fit without a new allocation.
     pub fn capacity(&self) -> usize {
         self.memory.len()
     }
 
-    /// The bytes written.
+    /// The written bytes.
     pub fn as_slice(&self) -> &[u8] {
         &self.memory[..self.length]
     }
 
-    /// Forgets what was written after `length`; longer lengths change nothing.
+    /// Shortens the buffer to `length` bytes; does nothing if it is not longer.
     pub fn truncate(&mut self, length: usize) {
         self.length = self.length.min(length);
     }
 
-    /// Forgets everything written and keeps the memory.
+    /// Removes all bytes and keeps the memory.
     pub fn clear(&mut self) {
         self.length = 0;
     }
@@ -92,21 +92,22 @@ impl Buffer {
         room.keep(used);
     }
 
-    /// Room for `N` bytes behind the end.
+    /// Room for `N` bytes after the end.
     #[inline(always)]
     pub fn room<const N: usize>(&mut self) -> Room<'_, N> {
         let place = place(&mut self.memory, self.length);
         Room { place, length: &mut self.length }
     }
 
-    /// The same where memory was [made ready](Self::make_ready); `None` where it was not.
+    /// Room for `N` bytes after the end, or `None` if the memory was not
+    /// [reserved](Self::make_ready).
     #[inline(always)]
     pub fn ready_room<const N: usize>(&mut self) -> Option<Room<'_, N>> {
         let place = self.memory.get_mut(self.length..)?.first_chunk_mut()?;
         Some(Room { place, length: &mut self.length })
     }
 
-    /// Makes memory ready for so many bytes more.
+    /// Reserves memory for `bytes` more bytes.
     pub fn make_ready(&mut self, bytes: usize) {
         let end = self.length.saturating_add(bytes);
         if end > self.memory.len() {
@@ -114,7 +115,7 @@ impl Buffer {
         }
     }
 
-    /// Overwrites one byte that was written before; a place beyond the end changes nothing.
+    /// Overwrites one written byte; does nothing if `at` is beyond the end.
     #[inline]
     pub fn set(&mut self, at: usize, byte: u8) {
         if at < self.length {
@@ -122,7 +123,7 @@ impl Buffer {
         }
     }
 
-    /// Takes out one byte that was written before; a place beyond the end changes nothing.
+    /// Removes one written byte; does nothing if `at` is beyond the end.
     pub fn remove(&mut self, at: usize) {
         if at < self.length {
             self.memory.copy_within(at + 1..self.length, at);
@@ -130,7 +131,7 @@ impl Buffer {
         }
     }
 
-    /// Puts `bytes` between what was written before and after `at`.
+    /// Inserts `bytes` at `at`.
     pub fn insert(&mut self, at: usize, bytes: &[u8]) {
         let at = at.min(self.length);
         let end = self.length + bytes.len();
@@ -143,26 +144,27 @@ impl Buffer {
     }
 }
 
-/// Memory behind the end of a [`Buffer`], to be written; what is not [kept](Self::keep) was not.
+/// Spare memory after the end of a [`Buffer`]. Bytes stored there are appended by
+/// [`keep`](Self::keep).
 pub struct Room<'b, const N: usize> {
-    /// Where the next bytes lie.
+    /// The spare memory.
     pub place: &'b mut [u8; N],
     length: &'b mut usize,
 }
 
 impl<const N: usize> Room<'_, N> {
-    /// Appends the first `used` bytes, `N` at most. Where `used` is a constant nothing is asked.
+    /// Appends the first `used` bytes, at most `N`. For a constant `used` there is no branch.
     #[inline(always)]
     pub fn keep(self, used: usize) {
         *self.length += used.min(N);
     }
 }
 
-/// The `N` bytes at `length`. Growing takes the memory and not the buffer: so the compiler sees that
-/// the length stays, and keeps it in a register from one store to the next.
+/// Returns the `N` bytes at `length`. Growing takes the memory instead of the buffer, so that the
+/// compiler sees that the length does not change and keeps it in a register between stores.
 #[inline(always)]
 fn place<const N: usize>(memory: &mut Vec<u8>, length: usize) -> &mut [u8; N] {
-    // The same words twice: so nothing is asked a second time when there is room.
+    // The expression is repeated so that the compiler needs no second check if there is room.
     if memory.get_mut(length..).and_then(<[u8]>::first_chunk_mut::<N>).is_none() {
         grow(memory, length + N);
     }
@@ -221,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_is_there_is_not_made_ready_again() {
+    fn existing_capacity_is_not_reserved_again() {
         let mut buffer = Buffer::with_capacity(100);
         assert!(buffer.is_empty() && buffer.capacity() >= 100);
         buffer.extend(&[1; 30]);

@@ -1,15 +1,15 @@
-//! A call as bytes: what a link carries and a mailbox keeps.
+//! Encoded calls, as links carry them and mailboxes store them.
 //!
 //! A call is a kind, a length and a body: the channel, for an ask the slot and generation of the
-//! asker, the method, and the arguments. A lane keeps the calls of a session as they came and reads
-//! each one when its turn has come; so a call is decoded once, straight into its handler.
+//! asker, the method, and the arguments. An inbound queue stores the calls of a session as received
+//! and decodes each one when it is handled, so a call is decoded once, straight into its handler.
 
 use crate::fixed::FixedWidth;
 use crate::run::{Run, RunItems, is_run};
 use crate::small::{SMALL_BYTES_MAX, Scratch, put_numbers, store};
 use crate::{Buffer, Encode, Reader, varint};
 
-/// The kind of a call that wants no answer.
+/// The kind of a call without an answer.
 pub const TELL: u8 = 0x90;
 /// The kind of a call whose asker waits for the answer.
 pub const ASK: u8 = 0x91;
@@ -24,12 +24,13 @@ pub const ASKS: u8 = 0xA1;
 /// The kind of a run of [`REPLY`]s.
 pub const REPLIES: u8 = 0xA2;
 
-/// Where a body must end whose length is one byte.
+/// The largest end of a body whose length takes one byte.
 const SMALL_BODY_END: usize = 0x7F + 2;
 
-/// Appends a frame whose body is short: `body` writes it into the scratch from the place it is given
-/// and says where it ends. One write to the buffer's length for all of it; gives the length of the
-/// frame's body. `None`, from `body` or because a number is too wide: nothing was written.
+/// Appends a frame with a short body, with a single update of the buffer's length. `body` writes
+/// the body into the scratch memory from the given place on and returns its end. Returns the length
+/// of the frame's body. If `body` returns `None` or a number is too wide, returns `None` and writes
+/// nothing.
 #[inline(always)]
 pub fn small<const N: usize>(
     out: &mut Buffer,
@@ -48,7 +49,8 @@ pub fn small<const N: usize>(
     Some(end - 2)
 }
 
-/// Appends the answer to an ask, if it is short whatever its value is. `None`: nothing was written.
+/// Appends the answer to an ask if its type guarantees that it is short; otherwise returns `None`
+/// and writes nothing.
 #[inline(always)]
 pub fn small_reply<T: Encode>(
     out: &mut Buffer,
@@ -64,7 +66,7 @@ pub fn small_reply<T: Encode>(
     Some(body.unwrap_or_else(|| wide_reply(out, (slot, generation), value)))
 }
 
-/// The same to a slot whose number is wide, as the last ones of a large table are.
+/// [`small_reply`] for a slot with a wide number, as at the end of a large table.
 #[cold]
 #[inline(never)]
 fn wide_reply<T: Encode>(out: &mut Buffer, (slot, generation): (u32, u32), value: &T) -> usize {
@@ -79,7 +81,7 @@ fn wide_reply<T: Encode>(out: &mut Buffer, (slot, generation): (u32, u32), value
     body
 }
 
-/// One call.
+/// One encoded call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EncodedCall<'a> {
     /// The method's number.
@@ -90,15 +92,14 @@ pub struct EncodedCall<'a> {
     pub arguments: &'a [u8],
 }
 
-/// The calls in bytes that were found to be calls when they came in. Bytes that are none end the
-/// iteration.
+/// Iterator over encoded calls that were validated on arrival. Invalid bytes end the iteration.
 #[derive(Clone, Debug, Default)]
 pub struct Calls<'a> {
     rest: &'a [u8],
-    /// What is left of a run, and the method of its calls.
+    /// The rest of the current run, and the method of its calls.
     items: RunItems<'a>,
     method: u32,
-    /// Its calls are asks: who asks next.
+    /// Whether the calls of the run are asks, and the next asker.
     asks: bool,
     slot: u32,
     generation: u32,
@@ -110,7 +111,7 @@ impl<'a> Calls<'a> {
         Calls { rest: bytes, ..Calls::default() }
     }
 
-    /// What is left of a run that was begun, to be taken out call by call.
+    /// The rest of the current run, to be taken call by call.
     #[inline]
     pub fn run(&mut self) -> Option<CallRun<'_, 'a>> {
         if self.items.rest().is_empty() {
@@ -137,7 +138,7 @@ impl<'a> Calls<'a> {
         } else {
             None
         };
-        // A number that no method has stays one.
+        // A method number that is too large must not become a valid one.
         let method = u32::try_from(varint::take(&mut body).ok()?).unwrap_or(u32::MAX);
         self.rest = whole.take_rest();
         Some(EncodedCall { method, asker, arguments: body.take_rest() })
@@ -162,8 +163,8 @@ impl<'a> Calls<'a> {
     }
 }
 
-/// Calls of one method that follow each other. However the taking ends, by a panic of who takes
-/// them too, those that were not taken are left to the [`Calls`] that they come from.
+/// Calls of one run. If taking them ends early, even by a panic, the rest stays in the [`Calls`]
+/// they come from.
 #[derive(Debug)]
 pub struct CallRun<'c, 'a> {
     items: RunItems<'a>,
@@ -172,19 +173,19 @@ pub struct CallRun<'c, 'a> {
 }
 
 impl<'a> CallRun<'_, 'a> {
-    /// The method of all of them.
+    /// The method of all the calls.
     #[inline(always)]
     pub fn method(&self) -> u32 {
         self.calls.method
     }
 
-    /// The next call: the slot of its asker if they are asks, and the arguments.
+    /// The next call: the slot of its asker if the calls are asks, and the arguments.
     #[inline(always)]
     pub fn take(&mut self) -> Option<(u32, &'a [u8])> {
         self.cursor().take()
     }
 
-    /// The generation of the slots of all askers; `None` when they are tells.
+    /// The generation of all the slots, or `None` if the calls are tells.
     #[inline(always)]
     pub fn generation(&self) -> Option<u32> {
         self.calls.asks.then_some(self.calls.generation)
@@ -192,14 +193,15 @@ impl<'a> CallRun<'_, 'a> {
 }
 
 impl<'c, 'a> CallRun<'c, 'a> {
-    /// The same, for a loop: where it stands is carried in registers and noted when the loop ends.
+    /// A cursor for a loop, which keeps its position in registers and writes it back when the loop
+    /// ends.
     #[inline(always)]
     pub fn cursor(&mut self) -> CallRunCursor<'_, 'c, 'a> {
         CallRunCursor { items: self.items, slot: self.slot, run: self }
     }
 }
 
-/// A [`CallRun`] while a loop takes its calls. However the loop ends, the run goes on behind it.
+/// Takes calls of a [`CallRun`] in a loop. However the loop ends, the run continues after it.
 #[derive(Debug)]
 pub struct CallRunCursor<'r, 'c, 'a> {
     items: RunItems<'a>,
@@ -208,7 +210,7 @@ pub struct CallRunCursor<'r, 'c, 'a> {
 }
 
 impl<'a> CallRunCursor<'_, '_, 'a> {
-    /// As [`CallRun::take`].
+    /// Like [`CallRun::take`].
     #[inline(always)]
     pub fn take(&mut self) -> Option<(u32, &'a [u8])> {
         let arguments = self.items.next()?;
@@ -217,7 +219,8 @@ impl<'a> CallRunCursor<'_, '_, 'a> {
         Some((slot, arguments))
     }
 
-    /// The same, if the arguments are values of that width: they are given without their mark.
+    /// Takes the next call if its arguments have this fixed width, and returns them without their
+    /// mark.
     #[inline(always)]
     pub fn take_fixed(&mut self, fixed: FixedWidth) -> Option<(u32, &'a [u8])> {
         let values = self.items.next_fixed(fixed)?;
@@ -251,8 +254,8 @@ impl<'a> Iterator for Calls<'a> {
         if let Some(call) = self.item() {
             return Some(call);
         }
-        // Nearly all calls: a tell whose length, channel and method take one byte each, or an ask
-        // of which the same is true.
+        // The common case: a tell whose length, channel and method take one byte each, or such an
+        // ask.
         if let [kind @ (TELL | ASK), length @ 2..0x80, channel @ 0..0x80, rest @ ..] = self.rest {
             let _ = channel;
             if let Some((body, after)) = rest.split_at_checked(usize::from(*length) - 1) {
@@ -301,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_frame_is_as_long_as_one_byte_can_say_and_no_longer() {
+    fn a_short_frame_ends_where_its_length_no_longer_fits_one_byte() {
         for (length, fits) in [(0, true), (125, true), (126, false)] {
             let mut out = Buffer::new();
             let written = small(&mut out, TELL, [5, 16], |_, at| Some(at + length));
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_every_width_are_read_in_order() {
+    fn calls_of_every_size_are_read_in_order() {
         let long = vec![7; 300];
         let mut bytes = Buffer::new();
         put(&mut bytes, TELL, &[5, 16], &[1, 2]);
@@ -336,9 +339,9 @@ mod tests {
         assert_eq!(Calls::new(bytes.as_slice()).collect::<Vec<_>>(), expected);
     }
 
-    /// Some are taken in a loop, one beside it, and what is left comes as calls do.
+    /// Some calls are taken in a loop, one outside it, and the rest from the iterator.
     #[test]
-    fn a_run_goes_on_behind_what_was_taken_of_it() {
+    fn a_run_continues_after_the_calls_taken_from_it() {
         let mut bytes = Buffer::new();
         put(&mut bytes, ASKS, &[5, 9, 10, 17], &[1, 1, 1, 2, 1, 3, 1, 4, 1, 5]);
         let mut calls = Calls::new(bytes.as_slice());
@@ -355,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_no_call_end_the_iteration() {
+    fn invalid_bytes_end_the_iteration() {
         let mut bytes = Buffer::new();
         put(&mut bytes, ASK, &[5, 9, 10, 17], &[4]);
         for short in 0..bytes.len() {

@@ -1,4 +1,4 @@
-//! MessagePack for values made of others: options, results, tuples, lists, maps, bytes.
+//! MessagePack for composite values: options, results, tuples, lists, maps, bytes.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -72,7 +72,8 @@ impl<'a, T: Decode<'a>, E: Decode<'a>> Decode<'a> for Result<T, E> {
     }
 }
 
-/// Reads an array's head, goes one level down, and hands the length on.
+/// Reads the head of an array, enters one level of nesting, and passes the array's length to
+/// `read`.
 #[inline(always)]
 pub fn nested<'a, T>(
     reader: &mut Reader<'a>,
@@ -107,7 +108,8 @@ impl<T: Encode> Encode for Vec<T> {
 impl<'a, T: Decode<'a>> Decode<'a> for Vec<T> {
     fn decode(reader: &mut Reader<'a>) -> Result<Vec<T>, DecodeError> {
         nested(reader, |reader, count| {
-            // An item may be larger in memory than on the wire: let the list grow as items come.
+            // An item may be larger in memory than on the wire, so the list grows as items are
+            // read.
             let mut items = Vec::with_capacity(count.min(64));
             for _ in 0..count {
                 items.push(T::decode(reader)?);

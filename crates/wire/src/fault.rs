@@ -1,17 +1,18 @@
-//! Whose doing an error is.
+//! The party that caused an error.
 //!
-//! A person who reads an error wants to know first whom to ask. Every error type of wigwag answers.
+//! Every error type of wigwag names it, so that the reader of an error knows where to look.
 
 use core::fmt;
 
-/// Where the cause of an error lies.
+/// The party that caused an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fault {
-    /// The program that called wigwag: a wrong address, a wrong argument, a state that forbids it.
+    /// The program that called wigwag: a wrong address, a wrong argument, a state that forbids the
+    /// call.
     Caller,
     /// The program at the other end.
     Peer,
-    /// What lies between, or nobody is at the other end.
+    /// The network in between, or nothing listens at the other end.
     Network,
     /// This machine: a port in use, no file handles left, no permission.
     Machine,

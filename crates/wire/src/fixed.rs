@@ -1,20 +1,21 @@
-//! Values whose type says how many bytes they take: numbers, truths, and what is made of them.
+//! Fixed-width encoding of values whose type determines their size: numbers, booleans, and
+//! composites of them.
 //!
-//! Between two ends that have the same types, the arguments of a call need no markers. They stand
-//! little-endian, one behind the other, behind a byte that no MessagePack value begins with. So a
-//! reader sees at the first byte which form it has before it, whoever wrote it.
+//! Between two ends with the same types, the arguments of a call need no markers. They are encoded
+//! little-endian and without gaps, after a byte with which no MessagePack value begins. So the
+//! first byte tells a reader which of the two encodings follows.
 
 use crate::run::ITEM_BYTES_MAX;
 use crate::small::{self, Scratch};
 use crate::{Buffer, DecodeError, Reader};
 
-/// What stands before values of fixed width. MessagePack never uses this byte.
+/// The byte before values of fixed width. MessagePack never uses it.
 pub const MARK: u8 = 0xC1;
 
-/// Bytes of values of fixed width at most: with their mark they make an item of a run.
+/// Largest size of values of fixed width; together with their mark they fit into an item of a run.
 pub const FIXED_BYTES_MAX: usize = ITEM_BYTES_MAX - 1;
 
-/// What all values of a type take, and which form they have; nothing where that depends on the value.
+/// The size and layout that all values of a type share, if they do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FixedWidth {
     bytes: usize,
@@ -22,16 +23,17 @@ pub struct FixedWidth {
 }
 
 impl FixedWidth {
-    /// The width depends on the value.
+    /// The size depends on the value.
     pub const NONE: FixedWidth = FixedWidth { bytes: usize::MAX, fingerprint: 0 };
 
-    /// A number or another value without parts. `kind` is a letter that says what its bytes mean: `u`,
-    /// `i`, `f`, `b`, and `n` for nothing.
+    /// The width of a number or another value without parts. `kind` is a letter for the meaning of
+    /// its bytes: `u`, `i`, `f`, `b`, and `n` for nothing.
     pub const fn plain(kind: u8, bytes: usize) -> FixedWidth {
         FixedWidth { bytes, fingerprint: mix(mix(START, kind as u64), bytes as u64) }
     }
 
-    /// Values one behind the other, if each has a width. Those of no type at all have none.
+    /// The width of consecutive values; [`NONE`](Self::NONE) if one of them has none, if there are
+    /// no values, or if they are too long together.
     pub const fn all(parts: &[FixedWidth]) -> FixedWidth {
         let (mut bytes, mut fingerprint, mut at) = (0_usize, mix(START, parts.len() as u64), 0);
         while at < parts.len() {
@@ -45,7 +47,7 @@ impl FixedWidth {
         FixedWidth { bytes, fingerprint }
     }
 
-    /// `count` values of one type.
+    /// The width of `count` values of one type.
     pub const fn repeated(self, count: usize) -> FixedWidth {
         let bytes = self.bytes.saturating_mul(count);
         if count == 0 || bytes > FIXED_BYTES_MAX {
@@ -57,17 +59,18 @@ impl FixedWidth {
         }
     }
 
-    /// True when there is a width.
+    /// Returns true if the size is fixed.
     pub const fn is_some(self) -> bool {
         self.bytes != usize::MAX
     }
 
-    /// The width.
+    /// The size in bytes.
     pub const fn bytes(self) -> usize {
         self.bytes
     }
 
-    /// A number that two types share only if their values look the same; 0 without a width.
+    /// A fingerprint of the layout: equal for two types only if their values are encoded alike; 0
+    /// without a fixed size.
     pub const fn fingerprint(self) -> u64 {
         self.fingerprint
     }
@@ -93,7 +96,11 @@ pub fn put_mark(scratch: &mut Scratch, at: usize) -> usize {
     at + 1
 }
 
-/// Goes behind the mark if values of that width come. False: they have another form.
+/// Skips the mark if values of this width follow; returns false if they have another encoding.
+///
+/// # Errors
+///
+/// Fails if the mark is followed by the wrong number of bytes.
 #[inline(always)]
 pub fn take_mark(reader: &mut Reader<'_>, fixed: FixedWidth) -> Result<bool, DecodeError> {
     if !fixed.is_some() || reader.peek() != Some(MARK) {
@@ -107,7 +114,8 @@ pub fn take_mark(reader: &mut Reader<'_>, fixed: FixedWidth) -> Result<bool, Dec
 }
 
 impl Buffer {
-    /// Appends what `write` puts into a scratch, unless it gives nothing. True: it did.
+    /// Appends the bytes that `write` puts into the scratch memory, and returns true; if `write`
+    /// returns `None`, appends nothing and returns false.
     #[inline(always)]
     pub fn small_if(&mut self, write: impl FnOnce(&mut Scratch) -> Option<usize>) -> bool {
         let room = self.room();
@@ -139,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn values_stand_little_endian_one_behind_the_other() {
+    fn values_are_little_endian_without_padding() {
         comes_back(1_u8, &[1]);
         comes_back(-2_i16, &[0xFE, 0xFF]);
         comes_back(0x0102_0304_u32, &[4, 3, 2, 1]);
@@ -155,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_value_of_the_type_looks_like_is_refused() {
+    fn invalid_encodings_are_refused() {
         assert!(bool::take_fixed(&mut Reader::new(&[2])).is_err());
         let fixed = FixedWidth::all(&[u32::FIXED]);
         for bytes in [&[MARK, 1, 2, 3][..], &[MARK, 1, 2, 3, 4, 5], &[MARK]] {
@@ -167,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn types_that_look_different_have_different_prints() {
+    fn types_with_different_layouts_have_different_fingerprints() {
         let forms = [
             u8::FIXED,
             u16::FIXED,

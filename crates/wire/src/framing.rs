@@ -1,20 +1,20 @@
-//! How SP messages stand on a byte stream.
+//! Framing of SP messages on a byte stream.
 //!
-//! tcp: a big-endian u64 length, then so many bytes (RFC sp-tcp-mapping-01, section 4). ipc: the
-//! same behind one byte `01` (RFC sp-ipc-mapping-01). The length is checked against the limit
-//! before any arithmetic or allocation, because it comes from a stranger.
+//! tcp: a big-endian u64 length, then the message (RFC sp-tcp-mapping-01, section 4). ipc: the same
+//! after one byte `01` (RFC sp-ipc-mapping-01). The length comes from a stranger, so it is checked
+//! against the limit before any arithmetic or allocation.
 
 use bytes::Bytes;
 
 use crate::ReadBuf;
 
-/// Bytes in front of a message at most, over both framings.
+/// Largest size of the prefix of a message, over both framings.
 pub const FRAMING_BYTES_MAX: usize = 9;
 
 /// The type byte of an ordinary message on ipc.
 const IPC_MESSAGE: u8 = 1;
 
-/// Which of the two mappings a connection uses.
+/// The framing of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// Length and message: tcp, tls, inproc streams.
@@ -23,16 +23,16 @@ pub enum Framing {
     Ipc,
 }
 
-/// Why the peer's bytes cannot be cut into messages.
+/// Why the peer's bytes cannot be split into messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FramingError {
     /// The message is longer than the receiver allows.
     #[error("the peer announces a message of {length} bytes, the limit is {limit}")]
     TooLong {
-        /// What the peer announced.
+        /// The length that the peer announced.
         length: u64,
-        /// What the receiver allows, in bytes.
+        /// The receiver's limit in bytes.
         limit: usize,
     },
     /// The type byte on ipc was not 1.
@@ -41,7 +41,7 @@ pub enum FramingError {
 }
 
 impl Framing {
-    /// Bytes in front of each message.
+    /// Size of the prefix of each message.
     pub const fn prefix_bytes(self) -> usize {
         match self {
             Framing::Tcp => 8,
@@ -49,7 +49,7 @@ impl Framing {
         }
     }
 
-    /// The bytes in front of a message of `length` bytes, and how many of them count.
+    /// The prefix of a message of `length` bytes, and the number of its bytes that are used.
     #[inline]
     pub fn prefix(self, length: usize) -> ([u8; FRAMING_BYTES_MAX], usize) {
         let l = (length as u64).to_be_bytes();
@@ -59,8 +59,12 @@ impl Framing {
         }
     }
 
-    /// Cuts the next message off the front of `input`. `None` asks for more bytes; `input` then
-    /// knows how many are wanted.
+    /// Takes the next message off the front of `input`. `None` means that more bytes are needed;
+    /// `input` then knows how many.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the peer announces a message over `limit`, or an unknown type.
     pub fn cut(self, input: &mut ReadBuf, limit: usize) -> Result<Option<Bytes>, FramingError> {
         let Some(length) = self.next(input, limit)? else {
             return Ok(None);
@@ -69,9 +73,13 @@ impl Framing {
         Ok(Some(input.take(length)))
     }
 
-    /// The length of the next message when all of it, [`prefix_bytes`](Self::prefix_bytes) first,
-    /// lies at the front of `input`, where it stays. `None` asks for more bytes; `input` then knows
-    /// how many are wanted.
+    /// The length of the next message if all of it, including [`prefix_bytes`](Self::prefix_bytes),
+    /// is at the front of `input`, where it stays. `None` means that more bytes are needed; `input`
+    /// then knows how many.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the peer announces a message over `limit`, or an unknown type.
     pub fn next(self, input: &mut ReadBuf, limit: usize) -> Result<Option<usize>, FramingError> {
         let mut prefix = input.as_slice();
         if self == Framing::Ipc {
@@ -86,7 +94,8 @@ impl Framing {
             return Ok(None);
         };
         let length = u64::from_be_bytes(*length);
-        // A limit may be as large as a number can be; what cannot lie in memory is over any limit.
+        // The limit may be as large as a usize; a length that does not fit into memory is always
+        // over it.
         let whole = usize::try_from(length)
             .ok()
             .filter(|length| *length <= limit)
@@ -118,7 +127,7 @@ mod tests {
         bytes
     }
 
-    /// Messages torn at every possible byte; the same messages must come out.
+    /// The messages are split at every possible byte, and the same messages must come out.
     #[test]
     fn messages_survive_being_torn() {
         for framing in [Framing::Tcp, Framing::Ipc] {
@@ -140,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_over_the_limit_is_refused_on_its_eight_bytes() {
+    fn a_length_over_the_limit_is_refused_after_eight_bytes() {
         for length in [6, 1 << 60, 1 << 63, u64::MAX - 40, u64::MAX] {
             let mut input = ReadBuf::new();
             input.fill(&length.to_be_bytes());

@@ -2,14 +2,14 @@
 //!
 //! Both sides send `00 'S' 'P' 00`, their own protocol number and two zero bytes, at once and
 //! without waiting (RFC sp-tcp-mapping-01, section 3). On any mismatch the connection is closed
-//! without a word; so it is the reader who must say what went wrong.
+//! without a message, so the reader's error must name the cause.
 
 use core::fmt;
 
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 8;
 
-/// The number by which an SP endpoint says what it speaks.
+/// The number of an SP protocol, as announced in the header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ProtocolNumber(pub u16);
 
@@ -19,7 +19,7 @@ macro_rules! protocols {
             $(#[doc = concat!("The protocol ", $name, ".")]
             pub const $constant: ProtocolNumber = ProtocolNumber($number);)*
 
-            /// The only protocol that this one talks to; `None` for a number without a name.
+            /// The only protocol that this one talks to; `None` for an unknown number.
             pub const fn partner(self) -> Option<ProtocolNumber> {
                 match self.0 {
                     $($number => Some(ProtocolNumber($peer)),)*
@@ -27,7 +27,7 @@ macro_rules! protocols {
                 }
             }
 
-            /// The name in capitals, as documents write it; `None` for an unknown number.
+            /// The name in capitals, as in the specifications; `None` for an unknown number.
             pub const fn name(self) -> Option<&'static str> {
                 match self.0 {
                     $($number => Some($name),)*
@@ -67,50 +67,54 @@ impl fmt::Debug for ProtocolNumber {
     }
 }
 
-/// What a header says when it is well formed.
+/// A well-formed header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// The sender's own protocol.
     pub protocol: ProtocolNumber,
 }
 
-/// Why eight bytes are no header that we can talk to.
+/// Why eight bytes are not the header of a usable peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// The bytes look like the start of an HTTP request or answer.
+    /// The bytes look like the start of an HTTP request or response.
     #[error("the peer speaks HTTP")]
     SpeaksHttp,
     /// The bytes look like a TLS record.
     #[error("the peer speaks TLS")]
     SpeaksTls,
-    /// Neither SP nor anything that we know.
+    /// Neither SP nor another known protocol.
     #[error("the peer does not speak SP: its first bytes are {0:02x?}")]
     BadMagic([u8; HEADER_BYTES]),
-    /// SP, but of another version than 0.
+    /// SP, but of a version other than 0.
     #[error("the peer speaks SP version {0}, we speak version 0")]
     BadVersion(u8),
-    /// The last two bytes must be zero (NNG and mangos close on it as well).
+    /// The last two bytes are not zero (NNG and mangos close the connection too).
     #[error("the reserved bytes of the SP header are not zero")]
     ReservedBits,
     /// Well formed, but not the protocol that `ours` talks to.
     #[error("the peer is a {theirs} socket, and {ours} cannot talk to it")]
     WrongProtocol {
-        /// What we announced.
+        /// The protocol that this side announced.
         ours: ProtocolNumber,
-        /// What the peer announced.
+        /// The protocol that the peer announced.
         theirs: ProtocolNumber,
     },
 }
 
 impl Header {
-    /// The eight bytes.
+    /// Encodes the header.
     pub const fn to_bytes(self) -> [u8; HEADER_BYTES] {
         let [high, low] = self.protocol.0.to_be_bytes();
         [0, b'S', b'P', 0, high, low, 0, 0]
     }
 
-    /// Reads eight bytes, whatever protocol they announce.
+    /// Parses a header of any protocol.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes are not a header of SP version 0.
     pub fn parse(bytes: [u8; HEADER_BYTES]) -> Result<Header, HeaderError> {
         match bytes {
             [0, b'S', b'P', 0, high, low, 0, 0] => {
@@ -124,7 +128,11 @@ impl Header {
         }
     }
 
-    /// Reads eight bytes and checks that their sender is the partner of `ours`.
+    /// Parses a header and checks that its sender is the partner of `ours`.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`parse`](Self::parse), or if the sender speaks another protocol.
     pub fn expect_partner(
         ours: ProtocolNumber,
         bytes: [u8; HEADER_BYTES],
@@ -149,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_is_byte_for_byte_that_of_the_other_implementations() {
+    fn the_header_equals_that_of_other_implementations() {
         let req = Header { protocol: ProtocolNumber::REQ };
         assert_eq!(req.to_bytes(), [0x00, 0x53, 0x50, 0x00, 0x00, 0x30, 0x00, 0x00]);
         let star = Header { protocol: ProtocolNumber::STAR };

@@ -1,7 +1,7 @@
-//! Bytes and numbers that every floor of wigwag shares.
+//! Wire formats and basic types that all crates of wigwag share.
 //!
-//! Nothing in here knows a socket, a thread or a clock: bytes and `now` come in as arguments. Read
-//! the modules in the order below; each tells one idea.
+//! The crate uses no socket, no thread and no clock: bytes and `now` are arguments. The modules are
+//! listed in reading order; each covers one idea.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -34,5 +34,5 @@ pub use header::{Header, HeaderError, ProtocolNumber};
 pub use msgpack::{Decode, DecodeError, Encode};
 pub use read_buf::ReadBuf;
 pub use reader::{Reader, Short};
-pub use state_machine::StateMachine;
+pub use state_machine::ConnectionStateMachine;
 pub use time::Time;

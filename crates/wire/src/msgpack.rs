@@ -1,9 +1,9 @@
-//! MessagePack for the values that travel as arguments and replies.
+//! MessagePack for arguments and replies.
 //!
-//! Numbers take their shortest form when written and are read in any form that fits; a number that
-//! the type cannot represent is an error, never another number. Arguments are
-//! positional arrays; the macros write one [`Encode`] and one [`Decode`] per message, and no value
-//! in between is built. Format: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
+//! Numbers are written in their shortest form and read in any form that fits; a number that the
+//! type cannot represent is an error, never another number. Arguments are positional arrays; the
+//! macros write one [`Encode`] and one [`Decode`] per message, and no intermediate value is built.
+//! Format: <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 
 use alloc::string::String;
 
@@ -13,21 +13,21 @@ use crate::{Buffer, Reader, Short};
 
 /// A value that can be written as MessagePack.
 pub trait Encode {
-    /// Bytes that a value takes at most, if that is few for all values of the type. The number that
-    /// stands here otherwise says that nothing is known.
+    /// Largest size of a value in bytes, if it is small for all values of the type; `usize::MAX` if
+    /// it is unknown.
     #[doc(hidden)]
     const SMALL_BYTES: usize = usize::MAX;
 
-    /// False for a type whose values mean something in their own process only, such as a channel. A
-    /// type made of others has this from them: one part that stays makes the whole stay. It is said of
-    /// the type and not of the value, so that a `None` of such a type does not travel either, and
-    /// nothing is asked at run time where all types travel.
+    /// False for a type whose values make sense only within their own process, such as a channel. A
+    /// composite type travels only if all its parts do. This is a property of the type and not of
+    /// the value, so that a `None` of such a type does not travel either, and nothing is checked at
+    /// run time if all types travel.
     const TRAVELS: bool = true;
 
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
 
-    /// Writes the value at `at` and gives its end. Only for a type that says how small it is.
+    /// Writes the value at `at` and returns its end. Only for types with a known `SMALL_BYTES`.
     #[doc(hidden)]
     #[inline(always)]
     fn encode_small(&self, scratch: &mut Scratch, at: usize) -> usize {
@@ -35,11 +35,12 @@ pub trait Encode {
         at
     }
 
-    /// The width of the value's other form, if all values of the type have the same.
+    /// The width of the fixed-width encoding, if all values of the type have the same.
     #[doc(hidden)]
     const FIXED: FixedWidth = FixedWidth::NONE;
 
-    /// Writes that form at `at` and gives its end. Only for a type that has it.
+    /// Writes the fixed-width encoding at `at` and returns its end. Only for types with a fixed
+    /// width.
     #[doc(hidden)]
     #[inline(always)]
     fn put_fixed(&self, scratch: &mut Scratch, at: usize) -> usize {
@@ -48,13 +49,18 @@ pub trait Encode {
     }
 }
 
-/// A value that can be read from MessagePack. `'a` is the life of the bytes, so a `&'a str` borrows.
+/// A value that can be read from MessagePack. `'a` is the lifetime of the bytes, so a `&'a str`
+/// borrows from them.
 pub trait Decode<'a>: Sized {
     /// Reads the value from the front of `reader`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bytes end too early, hold another type, or hold a value that the type cannot
+    /// represent.
     fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError>;
 
-    /// Reads the form that all values of the type take the same bytes in. Only for a type whose
-    /// [`Encode::FIXED`] says that there is one.
+    /// Reads the fixed-width encoding. Only for types whose [`Encode::FIXED`] is set.
     #[doc(hidden)]
     #[inline(always)]
     fn take_fixed(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
@@ -63,7 +69,7 @@ pub trait Decode<'a>: Sized {
     }
 }
 
-/// How numbers stand in their fixed form.
+/// The fixed-width encoding of numbers.
 macro_rules! put_fixed {
     ($kind:literal $wide:ty) => {
         const FIXED: FixedWidth = FixedWidth::plain($kind, size_of::<$wide>());
@@ -75,28 +81,28 @@ macro_rules! put_fixed {
     };
 }
 
-/// Why bytes are not the value that was expected.
+/// Why bytes could not be decoded as the expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// The bytes end inside the value.
     #[error("the bytes end inside a value, expected {expected}")]
     Short {
-        /// What the reader was about to read.
+        /// The expected type or value.
         expected: &'static str,
     },
-    /// Another type stands there.
+    /// The bytes hold another type.
     #[error("expected {expected}, found MessagePack marker 0x{found:02x}")]
     WrongType {
-        /// What the reader was about to read.
+        /// The expected type or value.
         expected: &'static str,
-        /// The first byte of what stands there.
+        /// The first byte of the other value.
         found: u8,
     },
     /// A number that the type cannot hold, or an array of the wrong length.
     #[error("the value does not fit {expected}")]
     OutOfRange {
-        /// What the reader was about to read.
+        /// The expected type or value.
         expected: &'static str,
     },
     /// Text that is not UTF-8.
@@ -105,7 +111,7 @@ pub enum DecodeError {
     /// Arrays or maps nested deeper than [`crate::reader::DEPTH_MAX`].
     #[error("values nest deeper than {} levels", crate::reader::DEPTH_MAX)]
     TooDeep,
-    /// The type is one whose values do not travel.
+    /// A value of a type that does not travel.
     #[error("a value that lives in its own process only cannot be read")]
     NotSerializable,
 }
@@ -137,8 +143,8 @@ fn put_head(out: &mut Buffer, count: usize, fix: u8, wide: u8) {
     }
 }
 
-/// Reads the head of an array and gives its length. Each item takes a byte at least, so a length
-/// beyond the bytes that are left is an error before anything is allocated.
+/// Reads the head of an array and returns its length. Each item takes at least one byte, so a
+/// length beyond the remaining bytes is refused before anything is allocated.
 #[inline(always)]
 pub fn take_array(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     const EXPECTED: &str = "an array";
@@ -156,7 +162,8 @@ pub fn take_array(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     Ok(count)
 }
 
-/// Reads the head of a map and gives the number of pairs, bounded by the bytes that are left.
+/// Reads the head of a map and returns the number of pairs, which is bounded by the remaining
+/// bytes.
 pub fn take_map(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     const EXPECTED: &str = "a map";
     let count = match marker(reader, EXPECTED)? {
@@ -190,7 +197,7 @@ pub fn put_i64(out: &mut Buffer, value: i64) {
     out.small(|scratch| small::put_i64(scratch, 0, value));
 }
 
-/// A whole number of either sign: its lowest 64 bits, and all ones in `sign` if it is negative.
+/// An integer of either sign: its lowest 64 bits, and all ones in `sign` if it is negative.
 #[derive(Clone, Copy)]
 struct Integer {
     bits: u64,
@@ -213,7 +220,7 @@ impl Integer {
         (self.sign == 0).then_some(self.bits)
     }
 
-    /// `None` if no `f64` is exactly this number.
+    /// Returns `None` if no `f64` has exactly this value.
     fn to_f64(self) -> Option<f64> {
         let magnitude = if self.sign == 0 { self.bits } else { self.bits.wrapping_neg() };
         let unused_bits = magnitude.leading_zeros() + magnitude.trailing_zeros();
@@ -230,8 +237,9 @@ impl Integer {
     }
 }
 
-/// Reads a whole number of any width and either sign, and gives what `fit` makes of it. That is asked
-/// on each road by itself: where roads join first, what is known on one of them is forgotten.
+/// Reads an integer of any width and either sign, and returns the result of `fit`. Each branch
+/// calls `fit` itself: if the branches joined first, the compiler would forget what is known in
+/// each of them.
 #[inline(always)]
 fn take_integer<T>(
     reader: &mut Reader<'_>,
@@ -242,8 +250,8 @@ fn take_integer<T>(
     if marker < 0x80 {
         return fit(Integer::unsigned(marker.into()));
     }
-    // Of numbers of full width half are negative, which no processor foresees: one road for both.
-    // 0xCF says that there is no sign, 0xD3, which is 4 more, that there may be one.
+    // Half of the numbers of full width are negative, which no processor predicts, so one branch
+    // handles both. The sign bit counts for 0xD3, which is 0xCF + 4, and not for 0xCF.
     let signed = marker.wrapping_sub(0xCF);
     if signed & !4 == 0 {
         let bits = u64::from_be_bytes(reader.array()?);
@@ -258,8 +266,8 @@ fn take_integer<T>(
     fit(Integer::signed(whole))
 }
 
-/// Apart and cold, so that the road of a number that fits is a branch never taken, and not a choice
-/// between two results.
+/// Separate and cold, so that a number that fits costs a branch that is never taken instead of a
+/// selection between two results.
 #[cold]
 #[inline(never)]
 fn out_of_range(expected: &'static str) -> DecodeError {
@@ -386,8 +394,8 @@ impl Encode for f64 {
 }
 
 impl<'a> Decode<'a> for f64 {
-    /// Reads either width of float, and whole numbers: languages without a float type of their own
-    /// write 2.0 as 2. A whole number that no `f64` represents exactly is refused.
+    /// Reads floats of either width, and integers, because languages without a float type write 2.0
+    /// as 2. An integer that no `f64` represents exactly is refused.
     fn decode(reader: &mut Reader<'a>) -> Result<f64, DecodeError> {
         match reader.peek() {
             Some(0xCA) => {
@@ -410,9 +418,9 @@ impl<'a> Decode<'a> for f64 {
 }
 
 impl<'a> Decode<'a> for f32 {
-    /// Reads what an `f64` is read from, rounded to the nearest `f32`: languages with one width of
-    /// float write all floats in it. A finite number beyond the largest `f32` is refused, because
-    /// rounding makes it infinite.
+    /// Reads everything that an `f64` is read from, rounded to the nearest `f32`, because languages
+    /// with one width of float write all floats in it. A finite number beyond the largest `f32` is
+    /// refused, since rounding would make it infinite.
     fn decode(reader: &mut Reader<'a>) -> Result<f32, DecodeError> {
         let wide = f64::decode(reader)?;
         let narrow = wide as f32;

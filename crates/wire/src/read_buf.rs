@@ -1,10 +1,9 @@
-//! The bytes that a connection has received and nobody has read yet.
+//! The bytes that a connection has received and not consumed yet.
 //!
-//! A block is shared, not copied: a message that is cut off keeps the block alive for as long as
-//! somebody holds a part of it. When nobody does, the block is filled again. Short messages can be
-//! copied into slabs instead, so that they do not hold a whole block ([`ReadBuf::copy`]). Both
-//! blocks and slabs are used again, so that a connection whose messages are dropped as fast as they
-//! come allocates nothing.
+//! A block is shared, not copied: a message taken from it keeps the block alive until its last
+//! reference is dropped. Then the block is filled again. Short messages can be copied into slabs
+//! instead, so that they do not hold a whole block ([`ReadBuf::copy`]). Blocks and slabs are both
+//! reused, so a connection whose messages are dropped as fast as they arrive allocates nothing.
 
 use core::mem;
 
@@ -12,30 +11,30 @@ use bytes::{Buf, Bytes, BytesMut};
 
 use crate::slab_copier::{BufferPool, SlabCopier};
 
-/// Room that is made before a read, at best: one read of this size takes a whole batch or several.
+/// Preferred room for a read: one read of this size takes one or several whole batches.
 pub const READ_BYTES: usize = 256 * 1024;
 
-/// Room for the first reads of a connection: most have little to say, and a thousand of them that say
-/// nothing must not hold a block each. A read that fills it shows that there is more.
+/// Room for the first reads of a connection: most connections receive little, and thousands of
+/// silent ones must not hold a block each. A read that fills this room shows that more is waiting.
 pub const FIRST_READ_BYTES: usize = 4096;
 
-/// Room that is enough to read on in a block whose front somebody holds: as much as most reads
-/// bring. With less, another block takes over.
+/// Room that suffices for another read into a block whose front is still referenced: as much as
+/// most reads bring. With less, another block takes over.
 const READ_BYTES_MIN: usize = READ_BYTES / 4;
 
-/// Blocks that may wait until their messages are dropped: 1 MiB, what an inbox of 256 KiB can lie
-/// in, and the message that the user holds.
+/// Blocks that may wait until their messages are dropped: 1 MiB, enough for an inbox of 256 KiB and
+/// the message in the user's hands.
 const BLOCKS_MAX: usize = 4;
 
-/// Received bytes, shared with the messages that were cut off the front.
+/// Received bytes, shared with the messages taken off the front.
 #[derive(Debug)]
 pub struct ReadBuf {
     block: BytesMut,
-    /// Bytes that must lie here before the reader can go on; 0 when any byte helps.
+    /// Bytes that the reader needs before it can continue; 0 if any byte helps.
     wanted: usize,
-    /// True while `block` is one of `blocks`: of their size, and to be used again.
+    /// True while `block` comes from `blocks`, so that it has their size and is reused.
     pooled: bool,
-    /// It was read into since it was empty and without memory.
+    /// Bytes were read since the buffer last had no memory.
     has_begun: bool,
     /// The connection has shown that it needs blocks.
     is_busy: bool,
@@ -50,7 +49,7 @@ impl Default for ReadBuf {
 }
 
 impl ReadBuf {
-    /// An empty buffer without memory: an idle connection holds none.
+    /// Creates an empty buffer without memory: an idle connection holds none.
     pub fn new() -> ReadBuf {
         ReadBuf {
             block: BytesMut::new(),
@@ -63,40 +62,40 @@ impl ReadBuf {
         }
     }
 
-    /// Bytes received and not taken.
+    /// Bytes received and not consumed.
     pub fn len(&self) -> usize {
         self.block.len()
     }
 
-    /// True when nothing waits.
+    /// Returns true if no received bytes are left.
     pub fn is_empty(&self) -> bool {
         self.block.is_empty()
     }
 
-    /// What was received and not taken.
+    /// The bytes received and not consumed.
     pub fn as_slice(&self) -> &[u8] {
         &self.block
     }
 
-    /// Says that nothing can be done before `total` bytes lie here.
+    /// Records that the reader needs `total` bytes before it can continue.
     pub fn want(&mut self, total: usize) {
         self.wanted = total;
     }
 
-    /// True when more bytes have come than the last reader asked for.
+    /// Returns true if the bytes that the last reader asked for have arrived.
     pub fn is_ready(&self) -> bool {
         self.block.len() >= self.wanted.max(1)
     }
 
     /// Takes `length` bytes off the front (all of them if there are fewer), without copying. They
-    /// hold the whole block, [`READ_BYTES`] or their own length, for as long as somebody has them.
+    /// hold the whole block, [`READ_BYTES`] or their own length, until they are dropped.
     pub fn take(&mut self, length: usize) -> Bytes {
         self.wanted = 0;
         self.block.split_to(length.min(self.block.len())).freeze()
     }
 
     /// Takes `length` bytes off the front (all of them if there are fewer) as a copy, which holds
-    /// [`SLAB_BYTES`](crate::slab_copier::SLAB_BYTES) or its own length and not the block.
+    /// [`SLAB_BYTES`](crate::slab_copier::SLAB_BYTES) or its own length instead of the block.
     pub fn copy(&mut self, length: usize) -> Bytes {
         let length = length.min(self.block.len());
         let copy = self.slabs.copy(&self.block[..length]);
@@ -104,22 +103,22 @@ impl ReadBuf {
         copy
     }
 
-    /// Forgets `length` bytes at the front (all of them if there are fewer).
+    /// Drops `length` bytes off the front (all of them if there are fewer).
     pub fn skip(&mut self, length: usize) {
         self.wanted = 0;
         self.block.advance(length.min(self.block.len()));
     }
 
-    /// Appends a copy of `bytes`; tests and the simulator use it.
+    /// Appends a copy of `bytes`, for tests and the simulator.
     pub fn fill(&mut self, bytes: &[u8]) {
         self.block.extend_from_slice(bytes);
     }
 
-    /// The place to read into, with room for [`READ_BYTES`] or little less, and for what is wanted; for
-    /// [`FIRST_READ_BYTES`] until a read has filled those.
+    /// The memory to read into, with room for about [`READ_BYTES`] and for the bytes that are
+    /// wanted; [`FIRST_READ_BYTES`] until a read has filled that much.
     ///
-    /// Memory follows the bytes that came, not those that were announced: a wanted length beyond
-    /// what was checked against the receive limit cannot occur, and the room grows by reads.
+    /// Memory grows with the bytes that have arrived, not with those that were announced: a wanted
+    /// length is checked against the receive limit beforehand, and the room grows with each read.
     pub fn space(&mut self) -> &mut BytesMut {
         if !self.is_busy && self.make_first_room() {
             return &mut self.block;
@@ -127,14 +126,14 @@ impl ReadBuf {
         let held = self.block.len();
         let missing = self.wanted.saturating_sub(held).clamp(4096, READ_BYTES);
         let room = if held == 0 { READ_BYTES } else { missing };
-        // First in the same block, if nobody holds its front any more.
+        // First try the same block, in case its front is no longer referenced.
         let enough = self.block.try_reclaim(room)
             || (held == 0 && self.block.capacity() >= READ_BYTES_MIN.max(missing));
         if enough {
             return &mut self.block;
         }
         if held + missing > READ_BYTES {
-            // A long message has memory of its own, which grows with it.
+            // A long message has its own memory, which grows with it.
             self.block.reserve(missing);
             self.pooled = false;
             return &mut self.block;
@@ -148,10 +147,10 @@ impl ReadBuf {
         &mut self.block
     }
 
-    /// Makes room for a small read. False when small reads do not suffice any more.
+    /// Makes room for a small read. Returns false if small reads no longer suffice.
     fn make_first_room(&mut self) -> bool {
         let held = self.block.len();
-        // A read that has filled its room leaves none, also when all that it brought was taken.
+        // A read that filled its room leaves none, even if everything it brought was consumed.
         let was_filled = self.has_begun && self.block.capacity() == held;
         if was_filled || held.max(self.wanted) > FIRST_READ_BYTES / 2 {
             self.is_busy = true;
@@ -166,7 +165,7 @@ impl ReadBuf {
         true
     }
 
-    /// Gives the memory back when nothing waits in it; for a connection that went idle.
+    /// Frees the memory if no received bytes are left; for a connection that has become idle.
     pub fn release(&mut self) {
         if self.block.is_empty() {
             self.block = BytesMut::new();
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_stays_valid_while_the_buffer_is_filled_again() {
+    fn taken_bytes_stay_valid_while_the_buffer_is_refilled() {
         let mut input = ReadBuf::new();
         input.fill(b"abcdef");
         let first = input.take(3);
@@ -211,9 +210,9 @@ mod tests {
         assert!(input.is_ready());
     }
 
-    /// Small reads have small room, and the first that fills it is followed by large ones.
+    /// Small reads get little room; the first one that fills it is followed by large ones.
     #[test]
-    fn a_connection_that_says_little_holds_little() {
+    fn a_quiet_connection_holds_little_memory() {
         let mut input = ReadBuf::new();
         for _ in 0..1000 {
             assert_eq!(input.space().capacity(), FIRST_READ_BYTES);
@@ -223,18 +222,18 @@ mod tests {
         let room = input.space().capacity() - input.len();
         input.fill(&vec![7; room]);
         input.skip(room);
-        assert!(input.space().capacity() >= READ_BYTES, "a read has filled it");
+        assert!(input.space().capacity() >= READ_BYTES, "a read has filled the small room");
         input.release();
         assert!(input.space().capacity() <= FIRST_READ_BYTES);
         input.fill(&[7; 10]);
         input.want(100_000);
-        assert!(input.space().capacity() >= 100_000, "more is on its way");
+        assert!(input.space().capacity() >= 100_000, "more bytes are wanted");
         assert_eq!(input.as_slice(), [7; 10]);
     }
 
-    /// A copy does not hold the block, and what is taken does: only then another one is filled.
+    /// A copy does not hold the block, but taken bytes do: only then another block is filled.
     #[test]
-    fn a_copy_leaves_the_block_to_us_and_a_taken_part_does_not() {
+    fn a_copy_frees_the_block_and_a_taken_part_holds_it() {
         let mut input = busy();
         let block = input.space().as_ptr();
         input.fill(&[1; 3 * READ_BYTES / 4]);
@@ -247,15 +246,16 @@ mod tests {
         assert_ne!(input.space().as_ptr(), block);
         assert!(copy.iter().all(|byte| *byte == 1) && part.iter().all(|byte| *byte == 2));
         drop(part);
-        // The first block has waited for that, and comes after the one that is filled now.
+        // The first block has waited for that, and is used after the current one.
         input.fill(&[3; 7 * READ_BYTES / 8]);
         let _part = input.take(READ_BYTES);
         assert_eq!(input.space().as_ptr(), block);
     }
 
-    /// Messages over the end of blocks, each held while the next two come: four blocks do for all.
+    /// Messages across the ends of blocks, each held while the next two arrive: four blocks
+    /// suffice.
     #[test]
-    fn blocks_go_round() {
+    fn blocks_are_reused_in_turn() {
         let message = 100_000;
         let mut input = ReadBuf::new();
         let mut places = BTreeSet::new();
@@ -273,7 +273,7 @@ mod tests {
                 assert!(message.iter().all(|byte| *byte == number));
             }
         }
-        // A block may lie across one multiple of its size.
+        // A block may cross one multiple of its size.
         assert!(places.len() <= 2 * (BLOCKS_MAX + 1), "{} places", places.len());
     }
 }

@@ -1,6 +1,7 @@
-//! A cursor over bytes that came from elsewhere.
+//! A cursor over bytes from elsewhere.
 //!
-//! Every read either gives a value or says that the bytes ran short; no index can be wrong.
+//! Every read either returns a value or reports that the bytes ended; no index can be out of
+//! bounds.
 
 /// The bytes ended before the value did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -36,32 +37,32 @@ impl<'a> Reader<'a> {
         Reader { rest: bytes, depth: DEPTH_MAX }
     }
 
-    /// What was not read yet.
+    /// The bytes that were not read yet.
     #[inline(always)]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Reads what is left, all of it.
+    /// Reads all remaining bytes.
     #[inline(always)]
     pub fn take_rest(&mut self) -> &'a [u8] {
         core::mem::take(&mut self.rest)
     }
 
-    /// Goes on with `rest`, which a slow path has left. Slow paths take and give slices: a reader
-    /// whose address they knew could not live in registers on the fast one.
+    /// Continues with `rest`, the remainder after a slow path. Slow paths take and return slices:
+    /// if the reader's address escaped to them, it could not live in registers on the fast path.
     #[inline(always)]
     pub fn set_rest(&mut self, rest: &'a [u8]) {
         self.rest = rest;
     }
 
-    /// True when everything was read.
+    /// Returns true if everything was read.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
 
-    /// The next byte, left where it is.
+    /// The next byte, which stays unread.
     #[inline(always)]
     pub fn peek(&self) -> Option<u8> {
         self.rest.first().copied()
@@ -93,7 +94,7 @@ impl<'a> Reader<'a> {
 
     little_endian!(u16 u16, u32 u32, u64 u64, u128 u128);
 
-    /// Goes one level down; false when that is deeper than [`DEPTH_MAX`].
+    /// Enters one level of nesting; returns false if it is deeper than [`DEPTH_MAX`].
     #[inline(always)]
     pub fn enter(&mut self) -> bool {
         match self.depth.checked_sub(1) {
@@ -105,7 +106,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Comes back up after [`enter`](Self::enter).
+    /// Leaves a level after [`enter`](Self::enter).
     #[inline(always)]
     pub fn leave(&mut self) {
         self.depth = (self.depth + 1).min(DEPTH_MAX);

@@ -1,28 +1,28 @@
-//! Runs: many short contents behind one head.
+//! Runs: many short frames behind one head.
 //!
-//! Frames of one kind that follow each other to one place differ in their contents alone. A run says
-//! the rest once: a kind, a length, the numbers of the head, and then items, each a byte that says
-//! its length, and so many bytes. An item stands for a frame of its own in every other respect.
+//! Consecutive frames of one kind for one method differ only in their content. A run states the
+//! common part once: a kind, a length, the numbers of the head, and then items, each a length byte
+//! followed by the content. In every other respect an item counts as a frame of its own.
 
 use crate::call::{ASK, ASKS, REPLIES, REPLY, TELL, TELLS};
 use crate::fixed::{FixedWidth, MARK};
 use crate::small::{Scratch, store};
 use crate::{Buffer, Reader, varint};
 
-/// RunItems of a run at most: what an actor takes at once. What is paid once a run, by both sides, is
-/// some hundreds of instructions.
+/// Items of a run at most: as many calls as an actor takes at once. The fixed cost of a run, on
+/// both sides, is some hundreds of instructions.
 pub const RUN_ITEMS_MAX: usize = 256;
 
-/// Bytes of an item at most: with its head it would be one unit of credit.
+/// Bytes of an item at most: with its head it would cost one unit of credit.
 pub const ITEM_BYTES_MAX: usize = 48;
 
 /// Bytes of a run's body at most: its items, and the four numbers of its head.
 pub const RUN_BODY_BYTES_MAX: usize = RUN_ITEMS_MAX * (1 + ITEM_BYTES_MAX) + 40;
 
-/// Bytes that are left open for the length of a run's body: it is below 16,384.
+/// Bytes reserved for the length of a run's body, which is below 16,384.
 const LENGTH_BYTES: usize = 2;
 
-/// The items of a run, in order. Bytes that are none end the iteration.
+/// Iterator over the items of a run. Invalid bytes end the iteration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunItems<'a> {
     rest: &'a [u8],
@@ -34,13 +34,14 @@ impl<'a> RunItems<'a> {
         RunItems { rest: bytes }
     }
 
-    /// The bytes of those that were not given out yet.
+    /// The bytes of the items that were not returned yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The values of the next one, if they are of that width; otherwise nothing is taken. Where the one
-    /// behind it lies is known beforehand then, so a processor need not have read its length.
+    /// Takes the values of the next item if they have this fixed width; otherwise takes nothing.
+    /// The position of the following item is then known in advance, so a processor need not wait
+    /// for its length.
     #[inline(always)]
     pub fn next_fixed(&mut self, fixed: FixedWidth) -> Option<&'a [u8]> {
         let (item, rest) = self.rest.split_at_checked(2 + fixed.bytes())?;
@@ -52,13 +53,14 @@ impl<'a> RunItems<'a> {
         Some(values)
     }
 
-    /// How many there are; `None` when the bytes are no items, none, or more than a run may have.
+    /// The number of items; `None` if the bytes are not valid items, or if there are none or too
+    /// many.
     pub fn checked_count(self) -> Option<usize> {
         self.count_equal().or_else(|| self.count_any())
     }
 
-    /// The count of items that are all of one length, as nearly all are. Where each lies is known
-    /// beforehand then, so a processor need not have read one to find the next.
+    /// Counts items that all have the same length, which is the common case. Their positions are
+    /// then known in advance, so a processor need not read one to find the next.
     #[inline]
     fn count_equal(self) -> Option<usize> {
         let first = *self.rest.first()?;
@@ -94,22 +96,22 @@ impl<'a> Iterator for RunItems<'a> {
     }
 }
 
-/// The head of a run and what is behind it.
+/// The parsed body of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
-    /// The channel and method of calls; 0 for replies.
+    /// The channel of calls; 0 for replies.
     pub channel: u64,
-    /// The method of calls.
+    /// The method of calls; 0 for replies.
     pub method: u64,
-    /// Slot and generation of the first item of asks and replies; those behind it have the slots
-    /// that follow, of the same generation.
+    /// Slot and generation of the first item of asks and replies; the following items have
+    /// consecutive slots and the same generation.
     pub asker: Option<(u32, u32)>,
     /// The items.
     pub items: RunItems<'a>,
 }
 
 impl<'a> Run<'a> {
-    /// Reads the body of a frame of a kind that is a run; `None` when it is none.
+    /// Parses the body of a frame whose kind is a run; returns `None` if it is malformed.
     pub fn parse(kind: u8, body: &'a [u8]) -> Option<Run<'a>> {
         let mut reader = Reader::new(body);
         let mut number = || varint::take(&mut reader).ok();
@@ -129,35 +131,37 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Where the content of an item begins, in the scratch behind what was written before.
+/// Where the content of an item begins in the scratch memory.
 pub const ITEM_BEGIN: usize = 1;
 
-/// Makes an item of a content that lies from [`ITEM_BEGIN`] to `end`. False: it is too long for one.
+/// Completes an item whose content is stored from [`ITEM_BEGIN`] to `end`. Returns false if it is
+/// too long for an item.
 #[inline(always)]
 pub fn end_item(scratch: &mut Scratch, end: usize) -> bool {
     store(scratch, 0, [end.wrapping_sub(ITEM_BEGIN) as u8]);
     end <= ITEM_BEGIN + ITEM_BYTES_MAX
 }
 
-/// True for the kinds that are runs.
+/// Returns true for the kinds that are runs.
 #[inline(always)]
 pub fn is_run(kind: u8) -> bool {
     matches!(kind, TELLS | ASKS | REPLIES)
 }
 
-/// Joins frames to runs while they are written one after the other into a buffer.
+/// Builds runs from frames that are written one after the other into a buffer.
 ///
-/// A frame that stands alone stays what it is: a run begins with the second that fits behind the
-/// first. Whoever writes anything else into the buffer, or takes it away, closes the run before.
+/// A single frame is written as it is: a run begins with the second frame that matches the first.
+/// Before anything else is written into the buffer, or before the buffer is taken away, the run
+/// must be [closed](Self::close).
 #[derive(Debug, Default)]
 pub struct RunBuilder {
-    /// Kind, channel and method of the last frame; 0 when nothing may follow it.
+    /// Kind, channel and method of the last frame; 0 if nothing may be joined to it.
     key: u64,
-    /// Slot and generation that an ask or a reply behind it must have.
+    /// Slot and generation that the next ask or reply must have.
     next: u64,
-    /// Where the body of the open run begins; 0 when none is open.
+    /// Where the body of the open run begins; 0 if none is open.
     body: usize,
-    /// RunItems that the open run has room for.
+    /// Items that still fit into the open run.
     room: usize,
 }
 
@@ -174,12 +178,14 @@ fn key(kind: u8, channel: u64, method: u32) -> u64 {
     u64::from(kind) << 56 | channel << 32 | u64::from(method)
 }
 
-/// Channels from here on have no place in the key; no peer of ours counts so far.
+/// The first channel number that does not fit into the key; peers that run this implementation
+/// never use one.
 const CHANNELS_MAX: u64 = 1 << 24;
 
 impl RunBuilder {
-    /// Joins a tell to those before it. `small` writes its arguments, as in [`small`](crate::small).
-    /// False: nothing was written, the tell must go by itself.
+    /// Joins a tell to the previous ones. `small` writes its arguments, as in
+    /// [`small`](crate::small). If it returns false, nothing was written and the tell must be
+    /// written as a frame of its own.
     #[inline(always)]
     pub fn tell(
         &mut self,
@@ -197,7 +203,7 @@ impl RunBuilder {
         self.item(out, small)
     }
 
-    /// The same for an ask.
+    /// Joins an ask, as [`tell`](Self::tell) joins a tell.
     #[inline(always)]
     pub fn ask(
         &mut self,
@@ -219,7 +225,7 @@ impl RunBuilder {
         joined
     }
 
-    /// The same for the answer to an ask.
+    /// Joins the answer to an ask, as [`tell`](Self::tell) joins a tell.
     #[inline(always)]
     pub fn reply(
         &mut self,
@@ -238,32 +244,33 @@ impl RunBuilder {
         joined
     }
 
-    /// A tell was written by itself, and the next may follow it.
+    /// Notes that a tell was written as a frame of its own, so that the next one may be joined to
+    /// it.
     #[inline(always)]
     pub fn note_tell(&mut self, channel: u64, method: u32) {
         self.key = if channel < CHANNELS_MAX { key(TELL, channel, method) } else { 0 };
     }
 
-    /// The same for an ask.
+    /// Notes that an ask was written as a frame of its own.
     #[inline(always)]
     pub fn note_ask(&mut self, channel: u64, asker: (u32, u32), method: u32) {
         self.key = if channel < CHANNELS_MAX { key(ASK, channel, method) } else { 0 };
         self.next = word(asker).wrapping_add(NEXT_SLOT);
     }
 
-    /// The same for the answer to an ask.
+    /// Notes that a reply was written as a frame of its own.
     #[inline(always)]
     pub fn note_reply(&mut self, asker: (u32, u32)) {
         self.key = key(REPLY, 0, 0);
         self.next = word(asker).wrapping_add(NEXT_SLOT);
     }
 
-    /// RunItems that may be added to the open run with [`end_item`].
+    /// Items that may be added to the open run with [`end_item`].
     pub fn room(&self) -> usize {
         self.room
     }
 
-    /// So many were added, each from the slot behind the last one's.
+    /// Notes that `items` items were added, from consecutive slots.
     pub fn note_items(&mut self, items: usize) {
         self.room = self.room.saturating_sub(items);
         self.next = self.next.wrapping_add(NEXT_SLOT.wrapping_mul(items as u64));
@@ -297,7 +304,7 @@ impl RunBuilder {
         self.room = RUN_ITEMS_MAX;
     }
 
-    /// Ends the open run, if any; what is written next by itself begins anew.
+    /// Ends the open run, if any; the next frame starts anew.
     #[inline(always)]
     pub fn close(&mut self, out: &mut Buffer) {
         self.key = 0;
@@ -315,12 +322,12 @@ impl RunBuilder {
             return;
         }
         if room == RUN_ITEMS_MAX {
-            // Begun for an item that did not fit.
+            // The run was begun for an item that did not fit.
             return out.truncate(body - 1 - LENGTH_BYTES);
         }
         let length = out.len() - body;
         if length < 0x80 {
-            // The shortest form is demanded.
+            // Numbers must be in their shortest form.
             out.set(body - 2, length as u8);
             out.remove(body - 1);
         } else {
@@ -356,7 +363,7 @@ mod tests {
         }
     }
 
-    /// Their numbers would run into the kind of the frame.
+    /// Their numbers would overlap the kind of the frame.
     #[test]
     fn channels_beyond_the_key_are_never_joined() {
         for (channel, joins) in [(CHANNELS_MAX - 1, true), (CHANNELS_MAX, false), (1 << 40, false)]
@@ -372,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_to_one_place_are_joined_and_come_out_as_they_went_in() {
+    fn tells_to_one_method_are_joined_and_round_trip() {
         let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         let mut expected: Vec<(u32, Vec<u8>)> = Vec::new();
         for n in 0..1000_u32 {
@@ -390,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_are_joined_while_their_slots_follow_each_other() {
+    fn asks_from_consecutive_slots_are_joined() {
         let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         let askers = [(4, 9), (5, 9), (6, 9), (6, 9), (8, 9), (9, 9), (10, 8), (11, 8)];
         for (at, asker) in askers.into_iter().enumerate() {
@@ -413,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_leaves_no_trace() {
+    fn an_item_that_does_not_fit_leaves_no_trace() {
         let (mut builder, mut out) = (RunBuilder::default(), Buffer::new());
         tell(&mut builder, &mut out, 5, 16, &[1]);
         let before = out.as_slice().to_vec();
@@ -426,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_width_are_taken_until_something_else_comes() {
+    fn fixed_width_items_are_taken_until_another_form_follows() {
         let fixed = <(u8, u16)>::FIXED;
         let good = [4, MARK, 1, 2, 3];
         let others: [&[u8]; 6] = [
@@ -447,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_counted_when_they_are_whole_short_and_not_too_many() {
+    fn only_complete_short_items_are_counted_up_to_the_limit() {
         let count = |bytes: &[u8]| RunItems::new(bytes).checked_count();
         assert_eq!(count(&[1, 7, 0, 2, 8, 9]), Some(3));
         assert_eq!(count(&[]), None);
@@ -456,9 +463,9 @@ mod tests {
         assert_eq!(count(&[0; RUN_ITEMS_MAX + 1]), None);
         assert_eq!(count(&[ITEM_BYTES_MAX as u8; ITEM_BYTES_MAX + 1]), Some(1));
         assert_eq!(count(&[ITEM_BYTES_MAX as u8 + 1; ITEM_BYTES_MAX + 2]), None);
-        assert_eq!(count(&[1, 7, 1, 8, 1]), None, "the last one is cut off");
+        assert_eq!(count(&[1, 7, 1, 8, 1]), None, "the last item is cut off");
         assert_eq!(count(&[1, 7, 1, 8, 0]), Some(3));
-        assert_eq!(count(&[1, 7, 0, 8]), None, "the third is longer than what is there");
+        assert_eq!(count(&[1, 7, 0, 8]), None, "the third item is longer than the rest");
         assert_eq!(count(&[1, 1].repeat(RUN_ITEMS_MAX)), Some(RUN_ITEMS_MAX));
         assert_eq!(count(&[1, 1].repeat(RUN_ITEMS_MAX + 1)), None);
     }

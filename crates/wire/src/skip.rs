@@ -1,17 +1,17 @@
-//! Steps over a value that nobody here knows.
+//! Skips values of unknown types.
 //!
-//! A newer sender may have more to say than this receiver can read: what it added stands at the end
-//! of an array and is stepped over, whatever it is. The cost is proportional to the bytes, and the
-//! depth is bounded as for every other value.
+//! A newer sender may send more than this receiver knows: additions are at the end of an array and
+//! are skipped, whatever they are. The cost is proportional to the bytes, and the depth is bounded
+//! as for every other value.
 
 use crate::{DecodeError, Reader, Short};
 
-/// Steps over one value of any kind: no allocation, and no byte is looked at twice.
+/// Skips one value of any kind, without allocating and without reading a byte twice.
 pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     const EXPECTED: &str = "a value";
     let marker = reader.u8().map_err(|Short| DecodeError::Short { expected: EXPECTED })?;
     let bytes = match marker {
-        // Numbers of one byte, nil and the two truths.
+        // Numbers of one byte, nil, false and true.
         0x00..=0x7F | 0xE0..=0xFF | 0xC0 | 0xC2 | 0xC3 => 0,
         0xA0..=0xBF => usize::from(marker & 0x1F),
         0xCC | 0xD0 => 1,
@@ -21,7 +21,7 @@ pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
         0xC4 | 0xD9 => length::<1>(reader)?,
         0xC5 | 0xDA => length::<2>(reader)?,
         0xC6 | 0xDB => length::<4>(reader)?,
-        // Extensions have a byte of type besides.
+        // Extensions also have a type byte.
         0xD4..=0xD8 => 1 + (1 << (marker - 0xD4)),
         0xC7 => length::<1>(reader)?.saturating_add(1),
         0xC8 => length::<2>(reader)?.saturating_add(1),
@@ -35,7 +35,7 @@ pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
             let pairs = length::<4>(reader)?;
             return items(reader, pairs.saturating_mul(2));
         }
-        // Never used, says the format.
+        // The format never uses this marker.
         0xC1 => {
             return Err(DecodeError::WrongType { expected: EXPECTED, found: marker });
         }
@@ -44,8 +44,8 @@ pub fn skip(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
     Ok(())
 }
 
-/// Steps over so many values, one level further down. Each takes a byte at least, so a count beyond
-/// the bytes that are left is an error at once.
+/// Skips `count` values one level deeper. Each takes at least one byte, so a count beyond the
+/// remaining bytes is refused at once.
 fn items(reader: &mut Reader<'_>, count: usize) -> Result<(), DecodeError> {
     if count > reader.rest().len() {
         return Err(DecodeError::Short { expected: "an array or a map" });
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
     use crate::reader::DEPTH_MAX;
 
-    /// One value of every form, up to a few levels deep, as the format writes it.
+    /// One value of every form, nested up to a few levels, as the format specifies it.
     fn value() -> impl Strategy<Value = Vec<u8>> {
         let plain = prop_oneof![
             prop_oneof![0x00..=0x7Fu8, 0xE0..=0xFFu8, Just(0xC0), Just(0xC2), Just(0xC3)]
@@ -135,7 +135,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn exactly_one_value_is_stepped_over(value in value(), after in any::<[u8; 3]>()) {
+        fn exactly_one_value_is_skipped(value in value(), after in any::<[u8; 3]>()) {
             let bytes = [&value[..], &after].concat();
             let mut reader = Reader::new(&bytes);
             prop_assert_eq!(skip(&mut reader), Ok(()));
@@ -143,14 +143,14 @@ mod tests {
         }
 
         #[test]
-        fn a_value_that_is_torn_is_short(value in value(), cut in any::<prop::sample::Index>()) {
+        fn a_truncated_value_is_short(value in value(), cut in any::<prop::sample::Index>()) {
             let torn = &value[..cut.index(value.len())];
             let outcome = skip(&mut Reader::new(torn));
             prop_assert!(matches!(outcome, Err(DecodeError::Short { .. })), "{:?}", outcome);
         }
 
         #[test]
-        fn bytes_of_any_kind_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = skip(&mut Reader::new(&bytes));
         }
     }
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_promises_more_than_there_is_costs_nothing() {
+    fn a_count_beyond_the_input_is_refused_at_once() {
         for head in [0xDD, 0xDF] {
             let bytes = [head, 0xFF, 0xFF, 0xFF, 0xFF, 0xC0];
             let outcome = skip(&mut Reader::new(&bytes));

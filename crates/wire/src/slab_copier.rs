@@ -1,23 +1,23 @@
-//! Memory that received bytes lie in, used again when nobody holds a part of it.
+//! Reuse of the memory that holds received bytes.
 //!
-//! A piece of memory is shared by the messages that were cut off it, so nobody tells when the last
-//! of them is gone. We keep a handle of each piece that is used up, oldest first, and look whether
-//! ours is the only one left when we need the next: then it is filled again, and nothing is
-//! allocated. A piece that somebody holds on to is forgotten when as many others wait; it is freed
-//! with its last message.
+//! A buffer is shared by the messages taken from it, so nothing reports when the last of them is
+//! dropped. The pool keeps a handle to each used-up buffer, oldest first. When a new buffer is
+//! needed, it checks whether its handle to the oldest one is the only one left: then that buffer is
+//! filled again, and nothing is allocated. A buffer that stays referenced is forgotten once enough
+//! others wait; it is freed with its last message.
 
 use alloc::collections::VecDeque;
 
 use bytes::{Bytes, BytesMut};
 
-/// Bytes of a slab, into which short messages are copied. One message that is kept for long holds
-/// as much, and no block of [`READ_BYTES`](crate::read_buf::READ_BYTES).
+/// Bytes of a slab, into which short messages are copied. A message that is kept for long holds
+/// this much instead of a block of [`READ_BYTES`](crate::read_buf::READ_BYTES).
 pub const SLAB_BYTES: usize = 16 * 1024;
 
-/// SlabCopier that may wait until their messages are dropped: 512 KiB, twice what a pipe's inbox holds.
+/// Slabs that may wait until their messages are dropped: 512 KiB, twice what a pipe's inbox holds.
 const SLABS_MAX: usize = 32;
 
-/// BufferPool of one size that are used up.
+/// Used-up buffers of one size.
 #[derive(Debug)]
 pub(crate) struct BufferPool {
     bytes: usize,
@@ -26,22 +26,23 @@ pub(crate) struct BufferPool {
 }
 
 impl BufferPool {
-    /// BufferPool of `bytes` bytes, of which at most `retired_max` wait for their last message.
+    /// A pool of buffers of `bytes` bytes, of which at most `retired_max` wait for their last
+    /// message.
     pub(crate) const fn new(bytes: usize, retired_max: usize) -> BufferPool {
         BufferPool { bytes, retired_max, used: VecDeque::new() }
     }
 
-    /// Puts a piece by that is used up; it holds nothing of its own any more.
+    /// Stores a used-up buffer, whose bytes all belong to messages.
     pub(crate) fn retire(&mut self, mut piece: BytesMut) {
         piece.clear();
         if self.used.len() == self.retired_max {
-            // Who still holds a part of the oldest one keeps it; we go on without it.
+            // Messages that still refer to the oldest buffer keep it alive; the pool forgets it.
             self.used.pop_front();
         }
         self.used.push_back(piece);
     }
 
-    /// An empty piece: the oldest that nobody holds a part of, or fresh memory.
+    /// Returns an empty buffer: the oldest one if no message refers to it, or a new one.
     pub(crate) fn take(&mut self) -> BytesMut {
         if let Some(mut oldest) = self.used.pop_front() {
             if oldest.try_reclaim(self.bytes) {
@@ -52,7 +53,7 @@ impl BufferPool {
         BytesMut::with_capacity(self.bytes)
     }
 
-    /// Gives the memory back that nobody else holds.
+    /// Drops the pool's handles, which frees all memory that no message refers to.
     pub(crate) fn release(&mut self) {
         self.used = VecDeque::new();
     }
@@ -61,7 +62,7 @@ impl BufferPool {
 /// Copies short messages out of the block that they were read into.
 #[derive(Debug)]
 pub(crate) struct SlabCopier {
-    /// The slab that is being filled; what it holds has been given away.
+    /// The slab that is being filled; its used part belongs to messages.
     slab: Option<BytesMut>,
     pool: BufferPool,
 }
@@ -71,8 +72,8 @@ impl SlabCopier {
         SlabCopier { slab: None, pool: BufferPool::new(SLAB_BYTES, SLABS_MAX) }
     }
 
-    /// A copy of `bytes`. Allocates nothing while older copies are dropped as fast as new ones are
-    /// made; what is longer than a slab gets memory of its own.
+    /// Copies `bytes`. Allocates nothing if older copies are dropped as fast as new ones are made;
+    /// bytes longer than a slab get memory of their own.
     pub(crate) fn copy(&mut self, bytes: &[u8]) -> Bytes {
         if bytes.len() > SLAB_BYTES {
             return Bytes::copy_from_slice(bytes);
@@ -97,7 +98,7 @@ impl SlabCopier {
         self.slab.insert(slab)
     }
 
-    /// Gives the memory back that nobody else holds.
+    /// Drops all handles, which frees all memory that no message refers to.
     pub(crate) fn release(&mut self) {
         self.slab = None;
         self.pool.release();
@@ -115,33 +116,34 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_holds_is_filled_again() {
+    fn an_unreferenced_slab_is_reused() {
         let mut slabs = SlabCopier::new();
         let first = place(&slabs.copy(&[1; SLAB_BYTES]));
         for round in 0..100_u8 {
             let copy = slabs.copy(&[round; SLAB_BYTES]);
             assert_eq!(copy, [round; SLAB_BYTES].as_slice());
-            assert_eq!(place(&copy), first, "the only slab there is");
+            assert_eq!(place(&copy), first, "the only slab is reused");
         }
     }
 
     #[test]
-    fn copies_share_a_slab_and_a_message_longer_than_one_has_memory_of_its_own() {
+    fn copies_share_a_slab_and_longer_messages_have_their_own_memory() {
         let mut slabs = SlabCopier::new();
         let (first, long) = (slabs.copy(&[1; 100]), slabs.copy(&[2; SLAB_BYTES + 1]));
         let second = slabs.copy(&[3; 100]);
-        assert_eq!(place(&second), place(&first) + first.len(), "one behind the other");
+        assert_eq!(place(&second), place(&first) + first.len(), "directly after the first");
         assert_eq!(long, [2; SLAB_BYTES + 1].as_slice());
-        // The longest that shares, which finds no room behind the others.
+        // The longest copy that goes into a slab finds no room after the others.
         let full = slabs.copy(&[4; SLAB_BYTES]);
         let next = slabs.copy(&[5; 1]);
         assert_eq!((full.len(), next.len()), (SLAB_BYTES, 1));
         assert_eq!((&first[..], &second[..]), (&[1; 100][..], &[3; 100][..]));
     }
 
-    /// The newest hundred messages are always held; the slabs go round, and nothing is overwritten.
+    /// The newest hundred messages are always held; the slabs are reused in turn, and nothing is
+    /// overwritten.
     #[test]
-    fn what_somebody_holds_stays_as_it_is() {
+    fn referenced_bytes_are_never_overwritten() {
         let mut slabs = SlabCopier::new();
         let mut held = VecDeque::new();
         let mut places = alloc::collections::BTreeSet::new();
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_is_kept_for_ever_stops_nobody_and_the_memory_stays_bounded() {
+    fn a_message_kept_for_ever_blocks_nothing_and_memory_stays_bounded() {
         let mut slabs = SlabCopier::new();
         let mut kept = Vec::new();
         for number in 0..10 * SLABS_MAX {

@@ -1,24 +1,25 @@
-//! Values that are always short, written into a scratch of fixed size.
+//! Encoding of values that are always short, into scratch memory of fixed size.
 //!
-//! A [`Buffer`] keeps its length in memory, and each field that is appended waits
-//! for the one before it. For values whose longest form is known to fit, the place is carried in a
-//! register instead, and the buffer hears of the bytes once.
+//! A [`Buffer`] keeps its length in memory, so each appended field waits for the one before it. For
+//! values whose longest form is known to fit, the position is carried in a register instead, and
+//! the buffer's length is updated once.
 
 use crate::{Buffer, Encode, varint};
 
-/// Places where something may begin; a power of two.
+/// Positions at which a store may begin; a power of two.
 const PLACES: usize = 128;
 
-/// Bytes that may be written at once: the longest store fits at every place.
+/// Size of the scratch memory: the longest store fits at every position.
 pub const SCRATCH_BYTES: usize = PLACES + 16;
 
-/// Bytes of the longest value that goes into a scratch; the rest of it is for what stands before.
+/// Size of the longest value that is written into scratch memory; the rest is for the bytes before
+/// it.
 pub const SMALL_BYTES_MAX: usize = 96;
 
-/// Memory behind the end of a buffer.
+/// Scratch memory: the spare bytes after the end of a buffer.
 pub type Scratch = [u8; SCRATCH_BYTES];
 
-/// What a positional array of values takes that take so many bytes each.
+/// Largest size of a positional array whose values have at most these sizes.
 pub const fn array(parts: &[usize]) -> usize {
     let mut sum = if parts.len() < 16 { 1 } else { 3 };
     let mut at = 0;
@@ -29,8 +30,8 @@ pub const fn array(parts: &[usize]) -> usize {
     sum
 }
 
-/// Writes `N` bytes at `at`, `N` at most 16. No place is beyond the last, which no value reaches
-/// that keeps what its type says; so the processor need not be asked whether it is.
+/// Stores `N` bytes at `at`; `N` is at most 16. The position is reduced to the valid range, which
+/// no value of the announced size leaves, so there is no bounds check.
 #[inline(always)]
 pub fn store<const N: usize>(scratch: &mut Scratch, at: usize, bytes: [u8; N]) {
     const { assert!(N <= SCRATCH_BYTES - PLACES) };
@@ -40,8 +41,8 @@ pub fn store<const N: usize>(scratch: &mut Scratch, at: usize, bytes: [u8; N]) {
     }
 }
 
-/// Writes the numbers of a frame's head from place 2 on, as LEB128; gives their end. `None`: they
-/// take more than eight bytes together, or one takes more than three.
+/// Writes the numbers of a frame's head from position 2 on, as LEB128, and returns their end.
+/// Returns `None` if they take more than eight bytes together, or one of them more than three.
 #[inline(always)]
 pub fn put_numbers<const N: usize>(scratch: &mut Scratch, numbers: [u64; N]) -> Option<usize> {
     let (mut word, mut bits) = (0, 0);
@@ -57,7 +58,7 @@ pub fn put_numbers<const N: usize>(scratch: &mut Scratch, numbers: [u64; N]) -> 
     Some(2 + bits as usize / 8)
 }
 
-/// Writes the head of an array of fewer than 16 values, or of 16 and more.
+/// Writes the head of an array.
 #[inline(always)]
 pub fn put_array(scratch: &mut Scratch, at: usize, count: usize) -> usize {
     if count < 16 {
@@ -79,7 +80,7 @@ pub fn put_u64(scratch: &mut Scratch, at: usize, value: u64) -> usize {
     put_wide(scratch, at, 0xCC, value, value)
 }
 
-/// Writes a number in its shortest form. No branch asks for the sign, which no processor foresees.
+/// Writes a number in its shortest form. The sign causes no branch, since no processor predicts it.
 #[inline(always)]
 pub fn put_i64(scratch: &mut Scratch, at: usize, value: i64) -> usize {
     let sign = (value >> 63) as u64;
@@ -96,7 +97,7 @@ pub fn put_i64(scratch: &mut Scratch, at: usize, value: i64) -> usize {
     put_wide(scratch, at, marker, value as u64, bits << (sign & 1))
 }
 
-/// The widest form: a marker, three above the narrowest one's, and eight bytes.
+/// The widest form: a marker, three above that of the narrowest form, and eight bytes.
 #[inline(always)]
 fn put_full(scratch: &mut Scratch, at: usize, marker: u8, value: u64) -> usize {
     store(scratch, at, [marker + 3]);
@@ -104,8 +105,8 @@ fn put_full(scratch: &mut Scratch, at: usize, marker: u8, value: u64) -> usize {
     at + 9
 }
 
-/// A marker that counts up with the width, and so many bytes of `value`, highest first. `bits` says
-/// how many are needed.
+/// Writes a marker that counts up with the width, and the bytes of `value`, highest first. `bits`
+/// determines how many are needed.
 #[inline(always)]
 fn put_wide(scratch: &mut Scratch, at: usize, marker: u8, value: u64, bits: u64) -> usize {
     if bits > 0xFFFF_FFFF {
@@ -122,7 +123,7 @@ fn put_wide(scratch: &mut Scratch, at: usize, marker: u8, value: u64, bits: u64)
     at + 2 + usize::from(two)
 }
 
-/// A value whose type is not known where it is written.
+/// An encodable value of a type that is unknown where it is written; [`Encode`] as a trait object.
 pub trait DynEncode {
     /// Appends the value.
     fn encode(&self, out: &mut Buffer);
@@ -136,7 +137,7 @@ impl<T: Encode> DynEncode for T {
 }
 
 impl Buffer {
-    /// Appends what `write` puts into a scratch from its front; it gives the end.
+    /// Appends the bytes that `write` puts into the scratch memory; it returns their end.
     #[inline(always)]
     pub fn small(&mut self, write: impl FnOnce(&mut Scratch) -> usize) {
         let room = self.room();
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ways_write_the_same() {
+    fn both_encodings_write_the_same_bytes() {
         for shift in 0..64 {
             for near in [-1, 0, 1] {
                 let bits = (1_u64 << shift).wrapping_add_signed(near);
@@ -175,9 +176,10 @@ mod tests {
         assert_eq!(<Option<(u64, alloc::string::String)> as Encode>::SMALL_BYTES, usize::MAX);
     }
 
-    /// As the format has it: fixed numbers, then 8, 16, 32 and 64 bits, those below zero signed.
+    /// As the format specifies: one-byte numbers, then 8, 16, 32 and 64 bits, signed for negative
+    /// ones.
     #[test]
-    fn whole_numbers_take_their_shortest_form() {
+    fn integers_take_their_shortest_form() {
         let shortest = |value: i128| match value {
             -32..0x80 => 1,
             -0x80..0x100 => 2,
@@ -207,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_fit_eight_bytes_are_written_as_one() {
+    fn numbers_that_fit_eight_bytes_are_written_at_once() {
         let mut scratch = [7; SCRATCH_BYTES];
         assert_eq!(put_numbers(&mut scratch, [5, 0x80, 0x1F_FFFF, 16]), Some(9));
         assert_eq!(scratch[..11], [7, 7, 5, 0x80, 1, 0xFF, 0xFF, 0x7F, 16, 0, 7]);
@@ -218,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_ends_within_the_window() {
+    fn a_store_stays_within_the_scratch_area() {
         let mut scratch = [7; SCRATCH_BYTES];
         store(&mut scratch, PLACES - 1, [1; 16]);
         assert_eq!(scratch[PLACES + 14..], [1, 7]);

@@ -1,17 +1,18 @@
-//! A point in time that anybody may make up.
+//! A point in time that code can construct without a clock.
 //!
-//! `std::time::Instant` can only be had from the clock, so not even a test could invent one. Pure
-//! code takes `now: Time`; the driver fills it from a monotonic clock, the simulator from a seed.
+//! `std::time::Instant` is available only from the clock, so not even a test can construct one.
+//! Pure code takes `now: Time`; the driver fills it from a monotonic clock, the simulator from a
+//! seed.
 
 use core::ops::{Add, Sub};
 use core::time::Duration;
 
-/// Nanoseconds since a start that only the giver of the time knows.
+/// A point in time, as nanoseconds since a start that only the source of the time knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(u64);
 
 impl Time {
-    /// The start of everything; tests count from here.
+    /// The start; tests count from here.
     pub const START: Time = Time(0);
 
     /// The time `nanoseconds` after the start.
@@ -24,7 +25,7 @@ impl Time {
         self.0
     }
 
-    /// How long ago `earlier` was; zero when it lies in the future.
+    /// The duration since `earlier`; zero if that is in the future.
     pub fn since(self, earlier: Time) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }

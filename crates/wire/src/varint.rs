@@ -1,20 +1,20 @@
-//! LEB128 for u64, shortest form demanded.
+//! LEB128 for u64; only the shortest form is valid.
 //!
-//! A number has one spelling: a longer one could smuggle the same frame past a check that compares
-//! bytes, and costs more for nothing.
+//! Every number has exactly one encoding: a longer one could smuggle the same frame past a check
+//! that compares bytes, and costs more for nothing.
 
 use crate::{Buffer, Reader, Short};
 
-/// Bytes that a u64 needs at most.
+/// Bytes that a u64 takes at most.
 pub const VARINT_BYTES_MAX: usize = 10;
 
-/// Why bytes are no number.
+/// Why bytes are not a valid number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VarintError {
     /// The bytes end inside the number.
     #[error("the bytes end inside a number")]
     Short,
-    /// More than 64 bits, or zeros at the end that a shorter form leaves out.
+    /// More than 64 bits, or trailing zeros that a shorter form leaves out.
     #[error("a number is not in its shortest form or exceeds 64 bits")]
     NotShortest,
 }
@@ -57,8 +57,8 @@ pub fn length(value: u64) -> usize {
     (64 - (value | 1).leading_zeros() as usize).div_ceil(7)
 }
 
-/// Reads a number. Those of a busy link take one to three bytes, and something follows them: one
-/// load tells all.
+/// Reads a number. On a busy link, numbers take one to three bytes and more bytes follow them, so a
+/// single load suffices.
 #[inline(always)]
 pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
     let rest = reader.rest();
@@ -71,7 +71,7 @@ pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
         } else {
             (word & 0x7F | (word >> 1 & 0x3F80) | (word >> 2 & 0x1F_C000), 3)
         };
-        // The last byte is the last, and not a zero that a shorter form leaves out.
+        // The last byte must end the number and must not be a zero that a shorter form leaves out.
         let last = word >> (8 * (used - 1)) & 0xFF;
         if used == 1 || (1..0x80).contains(&last) {
             reader.set_rest(&rest[used as usize..]);
@@ -83,9 +83,10 @@ pub fn take(reader: &mut Reader<'_>) -> Result<u64, VarintError> {
     Ok(value)
 }
 
-/// Two numbers at the front, and how many bytes they take together. `None`: one takes more than
-/// three bytes or is not in its shortest form. Where fewer than eight bytes are left, zeros are
-/// thought behind them: the caller sees by the length that a number took of those.
+/// Reads two numbers at the front, and returns them with the number of bytes they take together.
+/// Returns `None` if one of them takes more than three bytes or is not in its shortest form. If
+/// fewer than eight bytes are left, zeros are assumed after them; the caller notices from the
+/// length if a number used them.
 #[inline(always)]
 pub fn pair(bytes: &[u8]) -> Option<(u32, u32, usize)> {
     let word = bytes.first_chunk().map_or_else(|| padded(bytes), |all| u64::from_le_bytes(*all));
@@ -99,7 +100,7 @@ fn padded(bytes: &[u8]) -> u64 {
     bytes.iter().take(8).rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
-/// The number in the lowest bytes, if it takes no more than three, and how many it takes.
+/// The number in the lowest bytes of a word and its width, if it takes at most three bytes.
 #[inline(always)]
 fn front(word: u64) -> Option<(u32, u32)> {
     let word = word as u32;
@@ -113,8 +114,8 @@ fn front(word: u64) -> Option<(u32, u32)> {
     (word & 0x80_0000 == 0 && word & 0x7F_0000 != 0).then_some((value, 3))
 }
 
-/// A number as LEB128 in the lowest bytes of a word, if it takes no more than three, and how many
-/// bits these are.
+/// A number as LEB128 in the lowest bytes of a word, and its width in bits, if it takes at most
+/// three bytes.
 #[inline(always)]
 pub(crate) fn short(value: u64) -> Option<(u64, u32)> {
     if value < 0x80 {
@@ -136,7 +137,7 @@ fn take_slowly(rest: &[u8]) -> Result<(u64, &[u8]), VarintError> {
     for shift in (0..64).step_by(7) {
         let byte = reader.u8()?;
         let bits = u64::from(byte & 0x7F);
-        // The tenth byte has room for one bit; a zero byte at the end says what a shorter form says.
+        // The tenth byte has room for one bit; a trailing zero byte repeats a shorter form.
         if (shift == 63 && byte > 1) || (shift > 0 && byte == 0) {
             return Err(VarintError::NotShortest);
         }
@@ -161,14 +162,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_number_comes_back(value: u64, shift in 0_u32..64) {
+        fn every_number_round_trips(value: u64, shift in 0_u32..64) {
             let value = value >> shift;
             let buffer = encoded(value);
             prop_assert_eq!(buffer.len(), length(value));
             let mut reader = Reader::new(buffer.as_slice());
             prop_assert_eq!(take(&mut reader), Ok(value));
             prop_assert!(reader.is_empty());
-            // What follows is left where it is, whatever it is.
+            // The bytes that follow are left unread, whatever they are.
             for behind in [0, 0x7F, 0x80, 0xFF] {
                 let mut more = encoded(value);
                 more.extend(&[behind; 4]);

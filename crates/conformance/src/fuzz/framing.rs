@@ -3,7 +3,7 @@
 
 use wigwag_sp::{Event, Stream, StreamError};
 use wigwag_wire::read_buf::READ_BYTES;
-use wigwag_wire::{Framing, Header, ProtocolNumber, ReadBuf, StateMachine, Time};
+use wigwag_wire::{ConnectionStateMachine, Framing, Header, ProtocolNumber, ReadBuf, Time};
 
 use crate::fuzz::driver::Chance;
 use crate::fuzz::{Verdict, ensure};

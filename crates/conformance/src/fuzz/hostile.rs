@@ -14,7 +14,7 @@ use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESER
 use wigwag_link::{LinkError, RecvHalf, write};
 use wigwag_sim::peer::{Arrived, Event, Faults, PeerError};
 use wigwag_wire::read_buf::READ_BYTES;
-use wigwag_wire::{Buffer, ReadBuf, StateMachine, Time};
+use wigwag_wire::{Buffer, ConnectionStateMachine, ReadBuf, Time};
 
 pub use enemy::seeds;
 use enemy::{KINDS, fill_body};

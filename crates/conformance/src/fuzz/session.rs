@@ -19,7 +19,7 @@ use std::time::Duration;
 use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Identity, LinkError, SendHalf, features};
 use wigwag_sim::peer::{Arrived, Event, Faults, Peer, PeerError, Role, Session};
-use wigwag_wire::{StateMachine, Time};
+use wigwag_wire::{ConnectionStateMachine, Time};
 
 pub(crate) use line::{DIALER, End, LISTENER, Line};
 pub(crate) use node::Node;

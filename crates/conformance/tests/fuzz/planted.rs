@@ -46,7 +46,7 @@ fn a_framing_that_depends_on_the_split_is_found() {
             if input.as_slice() == [0, 0, 0, 0, 0, 0, 1, 0] {
                 input.skip(8);
             }
-            wigwag_wire::StateMachine::receive(stream, input, Time::START)
+            wigwag_wire::ConnectionStateMachine::receive(stream, input, Time::START)
         };
         framing::check_with(receive, input)
     };

@@ -21,7 +21,7 @@ fn sent(step: Result<Step, LinkError>) -> Buffer {
 }
 
 #[test]
-fn two_strangers_open_a_session_in_two_round_trips() {
+fn two_nodes_open_a_session_in_two_round_trips() {
     let (mut dialer, first) = Opening::dial(identity(10), 7);
     let mut listener = Opening::listen(identity(20));
     let answer = sent(listener.receive(first.as_slice()));
@@ -35,7 +35,7 @@ fn two_strangers_open_a_session_in_two_round_trips() {
 }
 
 #[test]
-fn who_comes_back_claims_and_is_let_in() {
+fn a_returning_dialer_resumes_its_session() {
     let (mut dialer, first) = Opening::redial(identity(10));
     let mut listener = Opening::listen(identity(20));
     let answer = sent(listener.receive(first.as_slice()));
@@ -59,7 +59,7 @@ fn who_comes_back_claims_and_is_let_in() {
 }
 
 #[test]
-fn a_refusal_says_code_and_rule() {
+fn a_refusal_carries_code_and_rule() {
     let (mut dialer, _) = Opening::dial(identity(1), 7);
     let refusal = Opening::refuse(Code::TOO_MANY, "at most 1 session", "come back later");
     let error = dialer.receive(refusal.as_slice()).unwrap_err();
@@ -96,7 +96,7 @@ fn versions_and_features_are_refused_by_number() {
     (newer[9], newer[10]) = (2, 3);
     assert_eq!(code(&mut Opening::listen(identity(2)), &newer), Code::VERSION);
     (newer[9], newer[10]) = (1, 9);
-    assert!(Opening::listen(identity(2)).receive(&newer).is_ok(), "we agree on version 1");
+    assert!(Opening::listen(identity(2)).receive(&newer).is_ok(), "version 1 is common to both");
     let picky = Identity { required: 4, ..identity(3) };
     let refusal = code(&mut Opening::listen(picky), first.as_slice());
     assert_eq!(refusal, Code::FEATURE_REQUIRED);

@@ -20,7 +20,7 @@ fn encoded(length: usize) -> Buffer {
 }
 
 #[test]
-fn what_piled_up_is_the_batch_and_numbers_follow_publishing() {
+fn a_batch_takes_everything_published_and_numbers_follow_publishing() {
     let mut outbox = Outbox::new();
     outbox.append(|out| out.extend(b"a"));
     outbox.publish(&mut encoded(2), 3);
@@ -53,7 +53,7 @@ fn segments_are_kept_until_their_ack() {
 }
 
 #[test]
-fn after_a_cut_goes_again_what_was_not_accepted_and_nothing_else() {
+fn after_a_cut_only_unaccepted_frames_are_sent_again() {
     let mut outbox = Outbox::new();
     for text in [b"ab", b"cd", b"ef"] {
         outbox.append(|out| out.extend(&text[..1]));
@@ -68,17 +68,17 @@ fn after_a_cut_goes_again_what_was_not_accepted_and_nothing_else() {
     assert_eq!(outbox.waiting_bytes(), 5);
     assert_eq!(take_all(&mut outbox), (2, 4, b"cdef".to_vec()));
     assert_eq!(take_all(&mut outbox), (6, 1, b"g".to_vec()));
-    assert!(outbox.rewind(2).is_err(), "it was accepted before");
-    assert!(outbox.rewind(8).is_err(), "it was never sent");
+    assert!(outbox.rewind(2).is_err(), "these frames were accepted before");
+    assert!(outbox.rewind(8).is_err(), "these frames were never sent");
     outbox.rewind(7).unwrap();
     assert!(outbox.is_idle() && outbox.is_settled() && outbox.retained() == 0);
 }
 
 #[test]
-fn an_ack_beyond_what_was_written_is_a_broken_rule() {
+fn an_ack_beyond_what_was_written_is_an_error() {
     let mut outbox = Outbox::new();
     outbox.append(|out| out.extend(b"x"));
-    assert!(outbox.acknowledge(1).is_err(), "published, but nobody has taken it");
+    assert!(outbox.acknowledge(1).is_err(), "published, but no writer has taken it");
     take_all(&mut outbox);
     assert!(outbox.acknowledge(1).is_ok());
     assert!(outbox.acknowledge(2).is_err());
@@ -96,7 +96,7 @@ fn a_frame_that_is_undone_leaves_no_trace() {
     assert_eq!(take_all(&mut outbox), (0, 1, b"keep".to_vec()));
 }
 
-/// The frame after a full segment begins a new one: taking it back must not touch the old one.
+/// The frame after a full segment begins a new one; undoing it must not touch the old one.
 #[test]
 fn a_frame_that_began_a_segment_is_undone_too() {
     let mut outbox = Outbox::new();
@@ -112,9 +112,9 @@ fn a_frame_that_began_a_segment_is_undone_too() {
     assert_eq!(outbox.retained(), SEGMENT_BYTES + 4);
 }
 
-/// A peer with small batches gets small segments, whichever way the frames come.
+/// A peer with small batches gets small segments, however the frames are published.
 #[test]
-fn every_segment_fits_into_a_batch_of_the_peers() {
+fn every_segment_fits_into_a_batch_of_the_peer() {
     for (batch_max, frame_max) in [(2048, 256), (2048, 65_536), (8192, 700), (40_000, 8192)] {
         let peer = Limits { batch_max, frame_max, ..Limits::default() };
         let mut outbox = Outbox::for_peer(&peer);
@@ -176,11 +176,11 @@ fn the_unacked_window_closes_and_an_ack_opens_it() {
     assert!(outbox.has_room_for_answers());
     take_all(&mut outbox);
     assert_eq!(outbox.acknowledge(10), Ok(true));
-    assert!(!outbox.spare.is_empty(), "the buffer is used again");
+    assert!(!outbox.spare.is_empty(), "the buffer is reused");
 }
 
 #[test]
-fn a_batch_that_was_torn_has_not_arrived_and_those_before_may_have() {
+fn a_torn_batch_has_not_arrived_and_earlier_ones_may_have() {
     let mut outbox = Outbox::new();
     let tell = |outbox: &mut Outbox, channel| {
         outbox.append(|out| write::tell(out, channel, 1, |_| ()));
@@ -199,8 +199,8 @@ fn a_batch_that_was_torn_has_not_arrived_and_those_before_may_have() {
     assert_eq!((unsent(&outbox), outbox.untaken_frames()), (vec![4], 1));
     outbox.mark_torn();
     assert_eq!((unsent(&outbox), outbox.untaken_frames()), (vec![2, 3, 4], 3));
-    assert!(outbox.acknowledge(2).is_err(), "nobody can have accepted a part of it");
-    // All of it goes again; then an ack goes out alone and is torn.
+    assert!(outbox.acknowledge(2).is_err(), "a torn batch is never accepted in part");
+    // Everything is sent again; then a batch with only an ack is torn.
     outbox.rewind(1).unwrap();
     while take_all(&mut outbox).1 > 0 {}
     outbox.mark_torn();

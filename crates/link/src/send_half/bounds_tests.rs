@@ -1,4 +1,4 @@
-//! Limits for a peer that takes and does not give.
+//! Bounds on what a peer can make this side retain.
 
 use alloc::vec;
 
@@ -8,7 +8,7 @@ use super::tests::{code, output, sender};
 use super::*;
 use crate::limits::{UNACKED_ANSWERS_MAX, UNACKED_BYTES_MAX, UNACKED_WRITTEN_MAX};
 
-/// The limits that CREDIT announces in what goes out next, by channel.
+/// The limits that CREDIT announces in the next batch, by channel.
 fn credit(sender: &mut SendHalf) -> Vec<(u64, u64)> {
     let batch = output(sender);
     let mut reader = Reader::new(&batch);
@@ -23,7 +23,7 @@ fn credit(sender: &mut SendHalf) -> Vec<(u64, u64)> {
 }
 
 #[test]
-fn budget_that_comes_back_serves_a_grant_that_waits() {
+fn returned_budget_serves_a_waiting_grant() {
     let mut sender = sender();
     let greedy: Vec<u64> = (0..300).collect();
     for channel in &greedy {
@@ -37,15 +37,15 @@ fn budget_that_comes_back_serves_a_grant_that_waits() {
     }
     let late = 300;
     sender.grant(late, 64).unwrap();
-    assert!(!sender.need_received(late, 60_000), "others have it all");
+    assert!(!sender.need_received(late, 60_000), "other channels hold the budget");
     assert!(!sender.has_output());
     greedy.iter().for_each(|channel| sender.withdraw(*channel));
-    assert!(sender.has_output(), "it is told without another word of its own");
+    assert!(sender.has_output(), "credit is due without another NEED");
     assert!(matches!(credit(&mut sender)[..], [(300, 65..)]));
 }
 
 #[test]
-fn a_wish_of_a_channel_that_is_gone_is_not_said_for_the_next_of_its_number() {
+fn a_need_of_a_closed_channel_is_not_sent_for_its_successor() {
     let mut sender = sender();
     let channel = sender.open_channel().unwrap();
     sender.attached(channel, 1);
@@ -56,14 +56,14 @@ fn a_wish_of_a_channel_that_is_gone_is_not_said_for_the_next_of_its_number() {
     assert!(!sender.has_output());
 }
 
-/// A reply that nobody acknowledges, of so many bytes.
+/// Appends a reply of `bytes` bytes, which nobody acknowledges.
 fn reply(sender: &mut SendHalf, slot: u64, bytes: usize) {
     let put = |out: &mut Buffer| out.extend(&vec![7; bytes]);
     sender.outbox.append(|out| write::reply(out, (slot as u32, 0), put));
 }
 
 #[test]
-fn a_peer_that_acknowledges_nothing_gets_no_new_credit_until_it_does() {
+fn a_peer_gets_no_new_credit_until_it_acknowledges() {
     let mut sender = sender();
     sender.grant(0, 64).unwrap();
     let mut slot = 0;
@@ -77,22 +77,19 @@ fn a_peer_that_acknowledges_nothing_gets_no_new_credit_until_it_does() {
     let kept = sender.outbox.retained();
     assert!(kept > UNACKED_BYTES_MAX + UNACKED_ANSWERS_MAX, "{kept} bytes");
     assert!(sender.freed(0, 64), "half a window is free");
-    assert!(!sender.has_output(), "and is not told");
+    assert!(!sender.has_output(), "but is not announced");
     sender.outbox.acknowledge(slot).unwrap();
     assert_eq!(credit(&mut sender), [(0, 128)]);
 }
 
 #[test]
-fn a_peer_that_reads_and_never_acknowledges_is_found_out() {
+fn a_peer_that_reads_and_never_acknowledges_is_refused() {
     let mut sender = sender();
     let mut slot = 0;
     while sender.outbox.check_written().is_ok() {
         reply(&mut sender, slot, 60_000);
         slot += 1;
-        assert!(
-            sender.outbox.check_written().is_ok(),
-            "what was not written cannot have been read"
-        );
+        assert!(sender.outbox.check_written().is_ok(), "unwritten bytes cannot have been read");
         output(&mut sender);
     }
     let most = UNACKED_BYTES_MAX + UNACKED_WRITTEN_MAX;
@@ -112,14 +109,15 @@ fn answers_that_no_writer_has_taken_are_bounded() {
             sender.outbox.append(|out| write::any(out, &refuse));
         }
         assert_eq!(code(sender.answer_attach(16).unwrap_err()), Code::LIMIT_EXCEEDED);
-        // What was taken may have been read, and the peer may go on.
+        // Answers that were taken may have been read, so the peer may go on.
         output(&mut sender);
     }
 }
 
-/// The bytes that all sessions of a node keep for acks are bounded, whatever each of them may keep.
+/// The bytes that all sessions of a node retain together are bounded, whatever each of them may
+/// retain.
 #[test]
-fn when_the_node_keeps_too_much_each_session_is_held_to_little() {
+fn each_session_may_retain_little_once_the_node_retains_too_much() {
     let pools = Arc::new(Pools::of(4 * 1024 * 1024));
     let mut senders = [sender().with_pools(pools.clone()), sender().with_pools(pools)];
     let [greedy, modest] = &mut senders;

@@ -15,7 +15,7 @@ fn one_tell(sender: &mut SendHalf, channel: u64, byte: u8) {
     sender.outbox.append(|out| write::tell(out, channel, 1, |out| out.push(byte)));
 }
 
-/// The next batch as bytes; empty when there is none.
+/// The next batch as bytes; empty if there is none.
 pub(super) fn output(sender: &mut SendHalf) -> Vec<u8> {
     let mut out = Outgoing::default();
     sender.take_output(&mut out, Time::START);
@@ -25,7 +25,7 @@ pub(super) fn output(sender: &mut SendHalf) -> Vec<u8> {
     bytes
 }
 
-/// Reads a batch; the frames as text.
+/// Reads a batch and returns its frames as text.
 fn frames(receiver: &mut RecvHalf, batch: &[u8]) -> Result<Vec<alloc::string::String>, LinkError> {
     let mut incoming = receiver.open(batch)?;
     let mut seen = Vec::new();
@@ -38,7 +38,7 @@ fn frames(receiver: &mut RecvHalf, batch: &[u8]) -> Result<Vec<alloc::string::St
 pub(super) fn code(error: LinkError) -> Code {
     match error {
         LinkError::Misbehaved { code, .. } => code,
-        other => panic!("expected a broken rule, got {other}"),
+        other => panic!("expected a violation, got {other}"),
     }
 }
 
@@ -54,9 +54,10 @@ fn a_resent_batch_is_skipped_and_counted() {
     assert_eq!((receiver.recv_next(), receiver.repeated()), (2, 2));
 }
 
-/// The first ask of each pair is taken, the second is not, whichever road it takes.
+/// The first ask of each pair is accepted and the second is not, on the fast path and on the slow
+/// one.
 #[test]
-fn an_ask_from_a_slot_that_is_not_ours_or_in_use_is_a_broken_rule() {
+fn an_ask_from_an_invalid_or_used_slot_is_an_error() {
     let out_of_range = (65_536, 0);
     for (method, length) in [(1, 3), (1, 400), (0, 0)] {
         for (askers, wanted) in [
@@ -90,9 +91,9 @@ fn an_ask_from_a_slot_that_is_not_ours_or_in_use_is_a_broken_rule() {
     }
 }
 
-/// The short road and the long one read the same, whatever comes.
+/// The fast path and the slow path read the same.
 #[test]
-fn a_run_of_calls_is_what_the_next_frames_would_be() {
+fn calls_taken_together_equal_the_single_frames() {
     let mut sender = sender();
     let mut round = 0;
     for (channel, length) in
@@ -137,7 +138,7 @@ fn a_run_of_calls_is_what_the_next_frames_would_be() {
         for at in 0..run.calls {
             let frame = next.take().or_else(|| long.next_frame().unwrap());
             let (frame, body) = frame.expect("as many frames as calls");
-            let call = whole.next().expect("as many calls as it says");
+            let call = whole.next().expect("as many calls as announced");
             let (channel, method, arguments) =
                 (run.channel, u64::from(call.method), call.arguments);
             let read = match call.asker {
@@ -168,7 +169,7 @@ fn write_reply(sender: &mut SendHalf) {
 }
 
 #[test]
-fn a_gap_is_a_broken_rule() {
+fn a_gap_in_the_sequence_is_an_error() {
     let mut sender = sender();
     one_tell(&mut sender, 0, 1);
     output(&mut sender);
@@ -189,7 +190,7 @@ fn a_batch_must_hold_as_many_frames_as_it_says() {
 }
 
 #[test]
-fn an_ack_rides_along_or_goes_alone_after_its_delay() {
+fn an_ack_rides_on_a_batch_or_is_sent_alone_after_its_delay() {
     let mut sender = sender();
     let start = Time::START;
     sender.accepted(5, 100, start);
@@ -200,12 +201,12 @@ fn an_ack_rides_along_or_goes_alone_after_its_delay() {
     assert!(!sender.has_output(), "not yet");
     sender.tick(due, || true).unwrap();
     assert_eq!(output(&mut sender), [0, 5, 0, 0]);
-    assert_eq!(sender.deadline(), Some(start + Duration::from_secs(1)), "the next sign of life");
+    assert_eq!(sender.deadline(), Some(start + Duration::from_secs(1)), "the next heartbeat");
     sender.accepted(6, 100, due);
     one_tell(&mut sender, 0, 1);
     assert_eq!(output(&mut sender)[..4], [0, 6, 0, 1]);
     sender.tick(due + Duration::from_millis(ACK_DELAY_MS), || true).unwrap();
-    assert!(!sender.has_output(), "it was told with the tell");
+    assert!(!sender.has_output(), "the ack went with the tell");
 }
 
 #[test]
@@ -218,7 +219,7 @@ fn a_megabyte_is_acknowledged_at_once() {
 }
 
 #[test]
-fn channels_are_numbered_anew_when_they_are_free() {
+fn channel_numbers_are_reused() {
     let mut sender = SendHalf::new(
         &Limits::default(),
         Limits { channels_max: 2, ..Limits::default() },
@@ -232,7 +233,7 @@ fn channels_are_numbered_anew_when_they_are_free() {
 }
 
 #[test]
-fn credit_and_need_travel_unsequenced() {
+fn credit_and_need_are_unsequenced() {
     let (mut ours, mut theirs) = (sender(), sender());
     let channel = ours.open_channel().unwrap();
     let limit = theirs.grant(channel, 64).unwrap();
@@ -251,17 +252,17 @@ fn credit_and_need_travel_unsequenced() {
     let credit = output(&mut theirs);
     let expected = [
         Frame::Credit { channel: 0, limit: 64 + 128, handled: 0 },
-        // How far away is the sender that is stuck?
+        // Measures the RTT to the blocked sender.
         Frame::Ping { id: 1, next_ms: 1000 },
     ];
     let seen = frames(&mut RecvHalf::new(&Limits::default()), &credit).unwrap();
     assert_eq!(seen, expected.map(|frame| alloc::format!("{frame:?}")));
 }
 
-/// Whoever is told how much was handled knows more when the peer dies; so it is said whenever
-/// something is said, and never for its own sake.
+/// A peer that knows how many calls were handled can report more after a crash. So the number is
+/// sent with any batch, but never causes one.
 #[test]
-fn what_was_handled_is_told_with_whatever_goes_alone() {
+fn handled_calls_are_announced_with_any_batch_without_calls() {
     let mut sender = sender();
     let (other, channel) = (2, 5);
     sender.grant(other, 64).unwrap();
@@ -281,7 +282,7 @@ fn what_was_handled_is_told_with_whatever_goes_alone() {
     sender.handled(7, 1);
     for (id, handled) in [(1, Some(credit(3))), (2, None)] {
         assert!(!sender.has_output());
-        now = sender.deadline().expect("a sign of life is due");
+        now = sender.deadline().expect("a heartbeat is due");
         sender.bytes_received(now);
         sender.tick(now, || false).unwrap();
         let ping = Frame::Ping { id, next_ms: 1000 };
@@ -311,7 +312,7 @@ fn close_is_the_last_frame() {
     assert!(output(&mut sender).is_empty());
 }
 
-/// The rule that lets the protocol grow: version 1 reads version 1 with things it does not know.
+/// The rule that lets the protocol grow: version 1 reads version 1 with unknown additions.
 #[test]
 fn an_unknown_optional_frame_is_skipped_and_a_required_one_refused() {
     let read = |frame: &[u8], sequenced: u8| {
@@ -353,7 +354,7 @@ fn call_frames() -> Vec<Frame<'static>> {
     ]
 }
 
-/// Everything else that is written.
+/// All other frames that are written.
 fn other_frames() -> Vec<Frame<'static>> {
     vec![
         Frame::Credit { channel: 1, limit: 1 << 40, handled: 3 },
@@ -373,7 +374,7 @@ fn other_frames() -> Vec<Frame<'static>> {
 }
 
 #[test]
-fn every_frame_is_read_as_it_was_written() {
+fn every_frame_round_trips() {
     let mut frames = call_frames();
     frames.extend(other_frames());
     for frame in frames {
@@ -384,7 +385,7 @@ fn every_frame_is_read_as_it_was_written() {
         assert_eq!(Frame::parse(kind, body), Ok(frame));
         assert!(reader.is_empty());
         for cut in 0..body.len().min(12) {
-            // Torn bodies are an answer, never a panic.
+            // A torn body gives a result, never a panic.
             let _ = Frame::parse(kind, &body[..cut]).map(|frame| alloc::format!("{frame:?}"));
         }
     }
@@ -392,13 +393,13 @@ fn every_frame_is_read_as_it_was_written() {
 }
 
 #[test]
-fn after_a_cut_goes_again_what_had_no_number_too() {
+fn after_a_cut_unsequenced_state_is_sent_again() {
     let mut sender = sender();
     let channel = sender.open_channel().unwrap();
     sender.attached(channel, 2);
-    assert!(sender.stuck(channel, 5), "NEED is to be said");
+    assert!(sender.stuck(channel, 5), "NEED is due");
     sender.grant(3, 64).unwrap();
-    assert!(sender.freed(3, 40), "CREDIT is to be said");
+    assert!(sender.freed(3, 40), "CREDIT is due");
     sender.ping_received(9, 1000);
     one_tell(&mut sender, channel, 1);
     one_tell(&mut sender, channel, 2);
@@ -409,16 +410,16 @@ fn after_a_cut_goes_again_what_had_no_number_too() {
     let again = frames(&mut receiver, &output(&mut sender)).unwrap();
     let mut first = frames(&mut RecvHalf::new(&Limits::default()), &lost).unwrap();
     first.retain(|frame| !frame.contains("Pong"));
-    assert_eq!(again, first, "all but the answer to a PING that nobody remembers");
+    assert_eq!(again, first, "everything except the answer to the old PING");
     assert_eq!(again.len(), 4);
     sender.resume(2, Time::START).unwrap();
     let again = frames(&mut receiver, &output(&mut sender)).unwrap();
     assert_eq!(again.len(), 2, "the tells were accepted: {again:?}");
-    assert!(sender.resume(1, Time::START).is_err(), "what was accepted stays so");
+    assert!(sender.resume(1, Time::START).is_err(), "an ack cannot be taken back");
 }
 
 #[test]
-fn a_silent_peer_is_asked_and_then_given_up() {
+fn a_silent_peer_gets_a_ping_and_is_then_given_up() {
     let (mut sender, second) = (sender(), Duration::from_secs(1));
     let mut receiver = RecvHalf::new(&Limits::default());
     sender.tick(Time::START + second, || true).unwrap();
@@ -432,9 +433,9 @@ fn a_silent_peer_is_asked_and_then_given_up() {
     assert_eq!(sender.deadline(), Some(Time::START + 10 * second), "a new connection starts over");
 }
 
-/// A peer that may be silent for a minute still owes an answer to a PING, and to each frame.
+/// A peer that may be silent for a minute still owes an answer to a PING and to each frame.
 #[test]
-fn a_peer_that_may_be_silent_is_given_up_when_it_owes_an_answer() {
+fn a_peer_with_a_long_silence_is_given_up_when_it_owes_an_answer() {
     let second = Duration::from_secs(1);
     for owes in [true, false] {
         let mut sender = sender();
@@ -447,7 +448,7 @@ fn a_peer_that_may_be_silent_is_given_up_when_it_owes_an_answer() {
         let after = sender.tick(Time::START + 3 * second, || true);
         assert_eq!(after, if owes { Err(LinkError::Silent) } else { Ok(()) });
         if !owes {
-            // The PING that was due by then leaves, and is to be answered as well.
+            // The PING that was due by then is sent, and must be answered too.
             assert!(!output(&mut sender).is_empty());
             let after = sender.tick(Time::START + 3 * second, || true);
             assert_eq!(after, Err(LinkError::Silent));

@@ -1,4 +1,4 @@
-//! The two real ends, with a channel each way and batches on their way between them.
+//! The two real ends, with a channel in each direction and batches in flight between them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,59 +13,59 @@ use wigwag_wire::{Buffer, Time};
 /// Batches that may arrive again.
 const OLD_BATCHES: usize = 4;
 
-/// Small, so that everything is crossed.
+/// Small, so that every limit is reached.
 pub(crate) const LIMITS: Limits = Limits {
     batch_max: 2048,
     frame_max: 1000,
     message_max: 1000,
-    // Fewer than the longest call needs, so that somebody gets stuck.
+    // Fewer than the longest call needs, so that senders are blocked.
     initial_units: 8,
     attach_pending_max: 1,
     channels_max: 1,
     slots_max: 1,
     assembly_initial: 1,
-    // Nobody falls silent here.
+    // No end counts as silent here.
     heartbeat_ms: 60_000,
 };
 
-/// One end.
+/// One end of the session.
 struct End {
     sender: SendHalf,
     receiver: RecvHalf,
-    /// What the calls in the lane cost.
-    lane: VecDeque<u64>,
+    /// The costs of the calls in the inbound queue.
+    queue: VecDeque<u64>,
     used: u64,
-    /// What it has written and the other end has not got.
+    /// Batches that this end has written and the other end has not received.
     written: VecDeque<Vec<u8>>,
-    /// What the other end has got.
+    /// Batches that the other end has received.
     arrived: VecDeque<Vec<u8>>,
 }
 
-/// Both.
+/// Both ends of the session.
 pub(crate) struct Ends {
     ends: [End; 2],
     now: Time,
 }
 
-/// What an end found in a batch.
+/// The content of a batch, as an end has read it.
 #[derive(Default)]
 pub(crate) struct Read {
     pub(crate) ack: u64,
-    /// The numbers that the frames bear.
+    /// The numbers in the frames.
     pub(crate) heard: Vec<u64>,
     pub(crate) units: u64,
-    /// The highest limit.
+    /// The highest limit in CREDIT.
     pub(crate) limit: u64,
 }
 
-/// The arguments of a call: its number, and what fills it up to its size.
+/// The arguments of a call: its number, padded to its size.
 fn arguments(number: u64, size: usize) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.resize(8 + size, 7);
     bytes
 }
 
-/// What such a call costs: channel and method are a byte each.
+/// The cost of such a call: channel and method take a byte each.
 pub(crate) fn cost(size: usize) -> u64 {
     units(2 + 8 + size)
 }
@@ -83,8 +83,8 @@ impl Ends {
             sender.attached(0, LIMITS.initial_units);
             assert_eq!(sender.grant(0, LIMITS.initial_units), Ok(LIMITS.initial_units));
             let receiver = RecvHalf::new(&LIMITS);
-            let (lane, written, arrived) = Default::default();
-            End { sender, receiver, lane, used: 0, written, arrived }
+            let (queue, written, arrived) = Default::default();
+            End { sender, receiver, queue, used: 0, written, arrived }
         };
         Ends { ends: [end(), end()], now }
     }
@@ -97,20 +97,20 @@ impl Ends {
         self.ends[end].receiver.recv_next()
     }
 
-    /// The limit that the end has granted.
+    /// The limit that the end has announced.
     pub(crate) fn announced(&mut self, end: usize) -> u64 {
         self.ends[end].sender.granted(0).unwrap().announced()
     }
 
-    /// The places of its lane.
-    pub(crate) fn window_of_lane(&mut self, end: usize) -> u64 {
-        let waiting: u64 = self.ends[end].lane.iter().sum();
+    /// The capacity of its inbound queue.
+    pub(crate) fn queue_capacity(&mut self, end: usize) -> u64 {
+        let waiting: u64 = self.ends[end].queue.iter().sum();
         let window = self.ends[end].sender.granted(0).unwrap().window();
         assert!(waiting <= window, "{waiting} units wait in {window} places");
         window
     }
 
-    /// True when the call was appended.
+    /// Sends a call; returns true if it was appended.
     pub(crate) fn tell(&mut self, end: usize, next: u64, size: usize) -> bool {
         let sender = &mut self.ends[end].sender;
         let bytes = arguments(next, size);
@@ -126,7 +126,7 @@ impl Ends {
         }
     }
 
-    /// Short calls, as many as the lease allows; gives their count.
+    /// Publishes short calls, as many as the lease allows, and returns their number.
     pub(crate) fn turn(&mut self, end: usize, next: u64, count: u64) -> u64 {
         let sender = &mut self.ends[end].sender;
         let window = sender.window(0).unwrap();
@@ -147,15 +147,15 @@ impl Ends {
         self.ends[end].sender.outbox.append(|out| write::any(out, &cancel));
     }
 
-    /// The actor takes calls; gives their units.
+    /// The actor takes calls; returns their units.
     pub(crate) fn free(&mut self, end: usize, calls: usize) -> u64 {
-        let End { sender, lane, .. } = &mut self.ends[end];
-        let units = lane.drain(..calls.min(lane.len())).sum();
+        let End { sender, queue, .. } = &mut self.ends[end];
+        let units = queue.drain(..calls.min(queue.len())).sum();
         sender.freed(0, units);
         units
     }
 
-    /// The next batch of the end, which is on its way then.
+    /// Writes the next batch of the end, which is in flight then.
     pub(crate) fn write(&mut self, end: usize) -> Option<Vec<u8>> {
         let End { sender, written, .. } = &mut self.ends[end];
         let (mut out, had) = (Outgoing::default(), sender.has_output());
@@ -174,7 +174,7 @@ impl Ends {
         Some(bytes)
     }
 
-    /// The next batch on its way to the end.
+    /// The next batch in flight to the end.
     pub(crate) fn next_batch(&mut self, end: usize) -> Option<Vec<u8>> {
         let End { written, arrived, .. } = &mut self.ends[1 - end];
         let batch = written.pop_front()?;
@@ -183,7 +183,7 @@ impl Ends {
         Some(batch)
     }
 
-    /// One that has come before.
+    /// A batch that has arrived before.
     pub(crate) fn old_batch(&self, end: usize, which: usize) -> Option<Vec<u8>> {
         self.ends[1 - end].arrived.get(which).cloned()
     }
@@ -194,16 +194,16 @@ impl Ends {
         self.ends[end].receiver.open(batch.as_slice()).map(drop)
     }
 
-    /// Reads so many frames of a batch, by the short road and by the long one in turn.
+    /// Reads this many frames of a batch, alternating between the fast and the slow path.
     pub(crate) fn read(&mut self, end: usize, batch: &[u8], frames: usize) -> Read {
-        let End { sender, receiver, lane, used, .. } = &mut self.ends[end];
+        let End { sender, receiver, queue, used, .. } = &mut self.ends[end];
         let mut incoming = receiver.open(batch).unwrap();
         sender.outbox.acknowledge(incoming.ack).unwrap();
         let mut read = Read { ack: incoming.ack, ..Read::default() };
         let mut pay = |sender: &mut SendHalf, units: u64| {
             *used += units;
             sender.granted(0).unwrap().check(*used).unwrap();
-            lane.push_back(units);
+            queue.push_back(units);
             read.units += units;
         };
         for step in 0..frames {
@@ -239,8 +239,8 @@ impl Ends {
         read
     }
 
-    /// What is on its way is lost. Says of which end the last batch was torn: only one that has not
-    /// arrived can have been.
+    /// Loses everything in flight. Returns which ends had a torn batch: only a batch in flight can
+    /// be torn.
     pub(crate) fn cut(&mut self, torn: [bool; 2]) -> [bool; 2] {
         let mut were = [false; 2];
         for ((end, torn), was) in self.ends.iter_mut().zip(torn).zip(&mut were) {
@@ -254,7 +254,7 @@ impl Ends {
         were
     }
 
-    /// A new connection; each end says what it has accepted.
+    /// Opens a new connection, on which each end announces what it has accepted.
     pub(crate) fn resume(&mut self, heard: [u64; 2]) {
         for (end, heard) in self.ends.iter_mut().zip(heard) {
             end.sender.resume(heard, self.now).unwrap();

@@ -1,4 +1,4 @@
-//! Reads the files: numbers in three spellings, bytes in hexadecimal, frames by name.
+//! Reads the vector files: numbers in three notations, bytes in hexadecimal, frames by name.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ pub(crate) fn load(name: &str) -> Value {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// A list of the file, which is never empty.
+/// A list in the file, which must not be empty.
 pub(crate) fn list<'v>(file: &'v Value, name: &str) -> &'v [Value] {
     match file[name].as_array() {
         Some(list) if !list.is_empty() => list,
@@ -29,7 +29,8 @@ pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
 }
 
-/// A number: plain, in a string where JSON's numbers end, or `0x` and hexadecimal digits.
+/// A number: plain, as a decimal string if it is too large for JSON, or as `0x` and hexadecimal
+/// digits.
 pub(crate) fn wide(value: &Value) -> u128 {
     let parsed = match value {
         Value::Number(number) => number.as_u64().map(u128::from),

@@ -1,4 +1,4 @@
-//! A session that is cut and resumed, byte by byte, with both sides made of the crate's own parts.
+//! A session that is cut and resumed, compared byte by byte, with both sides run by this crate.
 
 use serde_json::Value;
 use wigwag_link::frame::Frame;
@@ -8,11 +8,13 @@ use wigwag_link::{Identity, RecvHalf, SendHalf};
 use wigwag_wire::{Header, ProtocolNumber, Time};
 
 use crate::read::{Fields, from_hex, hex_of, list, load, number, text, wide};
-use crate::transcript::{OPENING_STEPS, framed, play_opening, sends, told, unframed, written};
+use crate::transcript::{
+    OPENING_STEPS, framed, identity_in, play_opening, sends, unframed, written,
+};
 
 const FILE: &str = "resumption.json";
 
-/// Both ends of the session; the dialer's half stands first.
+/// Both ends of the session; the dialer comes first.
 struct Ends {
     senders: [SendHalf; 2],
     receivers: [RecvHalf; 2],
@@ -26,7 +28,8 @@ fn recorded_claim(file: &Value) -> &Value {
     &list(file, "steps").iter().find(is_resume).expect("there is a RESUME")["fields"]
 }
 
-/// Proves what the file has a proof of, and nothing else: this crate holds no cryptography.
+/// Returns the recorded proof and fails for any other input, because this crate contains no
+/// cryptography.
 fn recorded(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
     let file = load(FILE);
     let fields = recorded_claim(&file);
@@ -48,7 +51,7 @@ impl Ends {
         }
     }
 
-    /// Brings the listener to where it sends that frame.
+    /// Brings the listener into the state in which it sends `frame`.
     fn prepare(&mut self, frame: &Frame<'_>) {
         let listener = &mut self.senders[1];
         match *frame {
@@ -65,7 +68,7 @@ impl Ends {
         }
     }
 
-    /// A batch is written as in the file, and read unless it was lost.
+    /// Writes a batch as in the file, and reads it unless it was lost.
     fn play(&mut self, step: &Value) {
         let batch = &step["batch"];
         let frames: Vec<Fields<'_>> =
@@ -94,13 +97,13 @@ impl Ends {
         self.senders[1 - from].accepted(recv_next, message.len(), Time::START);
     }
 
-    /// The second connection, up to RESUMED.
+    /// Replays the second connection, up to RESUMED.
     fn resume(&mut self, steps: &[Value], session: &Opened) {
         let header = Header { protocol: ProtocolNumber::PAIR1 }.to_bytes();
         assert!(steps[..2].iter().all(|step| hex_of(step) == header));
         let messages: Vec<Vec<u8>> = steps[2..OPENING_STEPS].iter().map(unframed).collect();
-        let (mut dialer, first) = Opening::redial(told(&messages[0]));
-        let mut listener = Opening::listen(told(&messages[1]));
+        let (mut dialer, first) = Opening::redial(identity_in(&messages[0]));
+        let mut listener = Opening::listen(identity_in(&messages[1]));
         let second = sends(listener.receive(first.as_slice()));
         assert_eq!(dialer.receive(second.as_slice()), Ok(Step::PeerKnown));
         let [ours, theirs] = [&self.receivers[0], &self.receivers[1]].map(RecvHalf::recv_next);
@@ -110,7 +113,10 @@ impl Ends {
         let third = dialer.resume(&claim, &proof);
         assert_eq!(listener.receive(third.as_slice()), Ok(Step::ResumeRequested(claim, proof)));
         let tickets = TicketVerifier::new(session.token);
-        assert_eq!(tickets.check(&claim, &proof, recorded).expect("it is right").claim(), &claim);
+        assert_eq!(
+            tickets.check(&claim, &proof, recorded).expect("the proof is valid").claim(),
+            &claim
+        );
         let token = wide(&steps[OPENING_STEPS - 1]["fields"]["token"]);
         let fourth = Opening::resumed(&claim, theirs, token);
         let resumed = Step::Resumed(Resumed { recv_next: theirs, token });
@@ -139,12 +145,12 @@ fn a_session_that_is_cut_and_resumed_is_as_in_the_vectors() {
 }
 
 #[test]
-fn a_claim_is_over_nonces_session_epoch_and_number() {
+fn a_claim_covers_nonces_session_epoch_and_number() {
     let file = load(FILE);
     let fields = recorded_claim(&file);
     let steps = list(&file, "steps");
     let cut = steps.iter().position(|step| step["cut"] == Value::Bool(true)).expect("a cut");
-    let nonces = [3, 4].map(|at| told(&unframed(&steps[cut + at])).nonce);
+    let nonces = [3, 4].map(|at| identity_in(&unframed(&steps[cut + at])).nonce);
     let claim = Claim {
         session: wide(&fields["session"]),
         epoch: number(&fields["epoch"]),

@@ -1,4 +1,4 @@
-//! Runs: what their items stand for, and what becomes of broken ones.
+//! Runs: the frames that their items stand for, and the refusal of broken ones.
 
 use wigwag_link::frame::Frame;
 use wigwag_link::recv_half::{ChannelCalls, Incoming};
@@ -8,7 +8,7 @@ use wigwag_wire::call::Calls;
 use crate::code_of;
 use crate::read::{Fields, hex_of, list, load, number};
 
-/// Asks for calls and replies first, as a node does; gives how many frames were accepted.
+/// Reads calls and replies in bulk first, as a node does; returns how many frames were accepted.
 fn read(
     receiver: &mut RecvHalf,
     bytes: &[u8],
@@ -87,9 +87,9 @@ fn runs_are_read_as_in_the_vectors() {
     }
 }
 
-/// After a cut the peer sends again what it has no ack for.
+/// After a cut, the peer sends again everything that it has no ack for.
 #[test]
-fn a_run_that_was_accepted_before_is_skipped_as_a_whole() {
+fn an_accepted_run_is_skipped_as_a_whole() {
     let file = load("runs.json");
     let bytes = hex_of(&list(&file, "vectors")[0]);
     let mut receiver = receiver();
@@ -98,9 +98,9 @@ fn a_run_that_was_accepted_before_is_skipped_as_a_whole() {
     assert_eq!(receiver.repeated(), 3);
 }
 
-/// So may a peer that is unsure: what follows behind is new, and must not be refused for that.
+/// A peer may repeat frames in the same batch with new ones, which must not be refused for that.
 #[test]
-fn a_run_behind_frames_that_came_again_is_taken() {
+fn a_run_behind_repeated_frames_is_accepted() {
     let tell = [0x90, 3, 0, 1, 9];
     let cancel = [0x95, 2, 1, 0];
     let run = [0xA0, 6, 0, 1, 1, 7, 1, 8];

@@ -1,4 +1,4 @@
-//! A whole session, byte by byte, with both sides made of the crate's own parts.
+//! A whole session, compared byte by byte, with both sides run by this crate.
 
 use serde_json::Value;
 use wigwag_link::frame::Frame;
@@ -11,16 +11,16 @@ use crate::read::{Fields, hex_of, list, load, number, text};
 
 const WORD: [u8; 4] = [0, 0, 0, 1];
 
-/// The steps of an opening.
+/// The number of steps of an opening.
 pub(crate) const OPENING_STEPS: usize = 6;
 
-/// A message as it stands on tcp.
+/// A message with its framing on tcp.
 pub(crate) fn framed(body: &[u8]) -> Vec<u8> {
     let (prefix, used) = Framing::Tcp.prefix(WORD.len() + body.len());
     [&prefix[..used], &WORD, body].concat()
 }
 
-/// The message in a step's bytes, which hold nothing else.
+/// The one message in a step's bytes.
 pub(crate) fn unframed(step: &Value) -> Vec<u8> {
     let mut input = ReadBuf::new();
     input.fill(&hex_of(step));
@@ -30,9 +30,9 @@ pub(crate) fn unframed(step: &Value) -> Vec<u8> {
     message[4..].to_vec()
 }
 
-/// The identity that a HELLO tells.
-pub(crate) fn told(hello: &[u8]) -> Identity {
-    let nobody = Identity {
+/// The identity in a HELLO.
+pub(crate) fn identity_in(hello: &[u8]) -> Identity {
+    let anonymous = Identity {
         node: 0,
         incarnation: 0,
         nonce: 0,
@@ -40,7 +40,7 @@ pub(crate) fn told(hello: &[u8]) -> Identity {
         required: 0,
         limits: Limits::default(),
     };
-    let mut listener = Opening::listen(nobody);
+    let mut listener = Opening::listen(anonymous);
     assert!(matches!(listener.receive(hello), Ok(Step::Send(_))));
     *listener.peer().expect("HELLO was read")
 }
@@ -52,12 +52,12 @@ pub(crate) fn sends(step: Result<Step, wigwag_link::LinkError>) -> Buffer {
     }
 }
 
-/// Plays the first six steps; gives the identities of both sides, and the session.
+/// Replays the first six steps; returns the identities of both sides, and the session.
 pub(crate) fn play_opening(steps: &[Value]) -> ([Identity; 2], Opened) {
     let header = Header { protocol: ProtocolNumber::PAIR1 }.to_bytes();
     assert!(steps[..2].iter().all(|step| hex_of(step) == header));
     let messages: Vec<Vec<u8>> = steps[2..6].iter().map(unframed).collect();
-    let identities = [told(&messages[0]), told(&messages[1])];
+    let identities = [identity_in(&messages[0]), identity_in(&messages[1])];
     let session = Reader::new(&messages[2][1..]).u128().expect("the session's id");
     let mut opened = Reader::new(&messages[3][1..]);
     let token = opened.u128().expect("the token");
@@ -67,7 +67,7 @@ pub(crate) fn play_opening(steps: &[Value]) -> ([Identity; 2], Opened) {
     let second = sends(listener.receive(first.as_slice()));
     let third = sends(dialer.receive(second.as_slice()));
     assert_eq!(listener.receive(third.as_slice()), Ok(Step::OpenRequested));
-    let (fourth, theirs) = listener.accept(token, ttl_ms).expect("asked");
+    let (fourth, theirs) = listener.accept(token, ttl_ms).expect("OPEN was read");
     let sent = [first, second, third, fourth];
     for (step, message) in steps[2..6].iter().zip(&sent) {
         assert_eq!(framed(message.as_slice()), hex_of(step), "{step}");
@@ -78,7 +78,7 @@ pub(crate) fn play_opening(steps: &[Value]) -> ([Identity; 2], Opened) {
     (identities, ours)
 }
 
-/// The bytes that `sender` makes of the frames of a step. It makes CREDIT by itself.
+/// The bytes that `sender` writes for the frames of a step. It creates CREDIT by itself.
 pub(crate) fn written(sender: &mut SendHalf, frames: &[Fields<'_>]) -> Vec<u8> {
     for frame in frames.iter().map(Fields::frame) {
         match frame {

@@ -55,7 +55,7 @@ impl Connection {
 
     /// Writes as much as the wire takes; gives the numbers of bytes.
     pub(super) fn flush(&mut self, side: Side, now: Time, random: &mut Random) -> Vec<u64> {
-        use wigwag_wire::StateMachine;
+        use wigwag_wire::ConnectionStateMachine;
         let (end, wire) = (&mut self.ends[side as usize], &mut self.wires[side as usize]);
         let mut lengths = Vec::new();
         end.peer.look_at_clock(now);

@@ -8,7 +8,7 @@ use wigwag_link::opening::Resumed;
 use wigwag_link::recv_half::ChannelCalls;
 use wigwag_link::resume::{Claim, Credentials, PROOF_BYTES, Ticket, TicketVerifier};
 use wigwag_link::{Code, LinkError, SendHalf};
-use wigwag_wire::{Reader, StateMachine, Time};
+use wigwag_wire::{ConnectionStateMachine, Reader, Time};
 
 use super::Shared;
 use super::connection::{Connection, End};

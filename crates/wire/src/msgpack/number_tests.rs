@@ -1,12 +1,12 @@
-//! Numbers at the edges of every width, in every form that can carry them, through every type that
-//! reads numbers: each is read exactly or refused, never changed.
+//! Numbers at the boundaries of every width, in every form that can carry them, through every type
+//! that reads numbers: each is read exactly or refused, never changed.
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
 
 use super::*;
 
-/// Marker, bytes behind it, and whether a whole-number form has a sign.
+/// Marker, width in bytes, and whether the form is signed.
 const FORMS: [(u8, usize, bool); 8] = [
     (0xCC, 1, false),
     (0xCD, 2, false),
@@ -18,7 +18,7 @@ const FORMS: [(u8, usize, bool); 8] = [
     (0xD3, 8, true),
 ];
 
-/// The edges of every width of whole numbers and of both mantissas, and their neighbours.
+/// The boundaries of all integer widths and of both mantissas, and their neighbours.
 fn edges() -> Vec<i128> {
     let mut numbers = Vec::from([0, 1, 127, 128, -32, -33]);
     for bits in [7, 8, 15, 16, 24, 31, 32, 53, 54, 63, 64] {
@@ -27,7 +27,7 @@ fn edges() -> Vec<i128> {
             numbers.push(-(1 << bits) + near);
         }
     }
-    // Many bits wide, and yet exactly an `f64`.
+    // Many bits wide, but still exactly an `f64`.
     numbers.extend([0x1F_FFFF_FFFF_FFFF << 11, -(0x1F_FFFF_FFFF_FFFF << 10)]);
     numbers.retain(|number| (i64::MIN.into()..=u64::MAX.into()).contains(number));
     numbers
@@ -72,7 +72,7 @@ where
 }
 
 #[test]
-fn a_whole_number_is_read_exactly_or_refused() {
+fn an_integer_is_read_exactly_or_refused() {
     for number in edges() {
         let forms = forms_of(number);
         assert!(!forms.is_empty(), "{number}");
@@ -92,7 +92,7 @@ fn a_whole_number_is_read_exactly_or_refused() {
 }
 
 #[test]
-fn a_whole_number_is_read_as_a_float_if_a_float_is_exactly_that_number() {
+fn an_integer_is_read_as_a_float_if_the_float_is_exact() {
     let (mut read, mut refused) = (0, 0);
     for number in edges() {
         let float = number as f64;
@@ -116,7 +116,7 @@ fn form_of_f64(number: f64) -> Vec<u8> {
 }
 
 #[test]
-fn a_float_is_read_in_either_width_and_refused_where_it_would_become_infinite() {
+fn a_float_is_read_in_either_width_and_refused_if_it_would_become_infinite() {
     for number in [0.0, -0.0, 1.5, f32::MIN_POSITIVE, f32::MAX, f32::MIN, f32::INFINITY] {
         for form in [form_of_f32(number), form_of_f64(number.into())] {
             check::<f32>(&form, Ok(number));
@@ -136,7 +136,7 @@ fn a_float_is_read_in_either_width_and_refused_where_it_would_become_infinite() 
 }
 
 #[test]
-fn a_float_is_not_read_as_a_whole_number() {
+fn a_float_is_not_read_as_an_integer() {
     for (form, found) in [(form_of_f32(2.0), 0xCA), (form_of_f64(2.0), 0xCB)] {
         let mut reader = Reader::new(&form);
         let refused = DecodeError::WrongType { expected: "i64", found };
@@ -147,7 +147,7 @@ fn a_float_is_not_read_as_a_whole_number() {
 }
 
 #[test]
-fn a_whole_number_at_an_edge_is_written_as_it_is_read() {
+fn an_integer_at_a_boundary_round_trips_in_its_shortest_form() {
     for number in edges() {
         let mut out = Buffer::new();
         match u64::try_from(number) {

@@ -36,7 +36,7 @@ where
 
 proptest! {
     #[test]
-    fn numbers_come_back_and_torn_ones_are_short(wide: i64, shift in 0_u32..64) {
+    fn numbers_round_trip_and_truncated_ones_are_short(wide: i64, shift in 0_u32..64) {
         comes_back(wide >> shift);
         comes_back((wide as u64) >> shift);
         comes_back((wide >> shift) as i16);
@@ -45,7 +45,7 @@ proptest! {
     }
 
     #[test]
-    fn texts_lists_and_maps_come_back(
+    fn texts_lists_and_maps_round_trip(
         text in ".{0,300}",
         list in prop::collection::vec(any::<Option<u32>>(), 0..40),
         map in prop::collection::btree_map(any::<u16>(), any::<bool>(), 0..20),
@@ -54,9 +54,9 @@ proptest! {
         comes_back(map);
     }
 
-    /// Any bytes at all: an answer, never a panic.
+    /// Arbitrary bytes give a result, never a panic.
     #[test]
-    fn noise_is_an_answer(noise in prop::collection::vec(any::<u8>(), 0..64)) {
+    fn noise_never_panics_the_decoder(noise in prop::collection::vec(any::<u8>(), 0..64)) {
         let _ = Vec::<Vec<(u64, String)>>::decode(&mut Reader::new(&noise));
         let _ = BTreeMap::<u8, Option<f64>>::decode(&mut Reader::new(&noise));
         let _ = Result::<i8, Bytes>::decode(&mut Reader::new(&noise));
@@ -96,7 +96,7 @@ fn a_number_is_read_from_any_form_that_fits() {
 }
 
 #[test]
-fn another_type_is_named() {
+fn a_wrong_type_is_named() {
     let error = decoded::<u64>(&encoded(&"ten")).expect_err("text is no number");
     assert_eq!(error, DecodeError::WrongType { expected: "u64", found: 0xA3 });
     assert_eq!(error.to_string(), "expected u64, found MessagePack marker 0xa3");
@@ -112,7 +112,7 @@ fn a_claimed_length_allocates_nothing() {
 }
 
 #[test]
-fn a_deep_nest_is_refused_before_the_stack_ends() {
+fn deep_nesting_is_refused_before_the_stack_overflows() {
     #[derive(Debug)]
     struct Nest(#[expect(dead_code, reason = "only its depth matters")] Vec<Nest>);
     impl<'a> Decode<'a> for Nest {

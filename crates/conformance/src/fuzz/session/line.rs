@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use wigwag_sim::peer::{Peer, PeerError};
-use wigwag_wire::{Batch, ReadBuf, StateMachine, Time};
+use wigwag_wire::{Batch, ConnectionStateMachine, ReadBuf, Time};
 
 /// Who has dialed.
 pub(crate) const DIALER: usize = 0;
