@@ -17,7 +17,7 @@ use wigwag_wire::Framing;
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
-use crate::ipc::{self, Accepting};
+use crate::ipc::{self, BoundUnixListener};
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
 /// The transport.
@@ -58,7 +58,7 @@ pub(crate) fn listen(
     };
     let listener = begin().map_err(|error| NetError::new(address, ipc::listen_kind(error)))?;
     let address = address.clone();
-    Ok(Box::new(Accepting { listener, address, framing: Framing::Ipc, _file: None }))
+    Ok(Box::new(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: None }))
 }
 
 /// Connects to an abstract name, for whichever scheme spells it.

@@ -30,9 +30,9 @@ const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
 /// Connections that an acceptor can do without when there are no descriptors.
-pub trait Spare: Send + Sync {
+pub trait ConnectionEvictor: Send + Sync {
     /// Closes a connection that can be spared. False when there is none.
-    fn spare(&self) -> bool;
+    fn evict_one(&self) -> bool;
 
     /// Waits until a connection has gone.
     fn freed(&self) -> crate::transport::Boxed<'_, ()>;
@@ -65,7 +65,10 @@ impl Acceptor {
     /// # Errors
     /// What went wrong with one attempt, after everything was done about it that can be done: the
     /// caller counts it and goes on.
-    pub async fn accept(&mut self, spare: &impl Spare) -> Result<Connection, NetError> {
+    pub async fn accept(
+        &mut self,
+        evictor: &impl ConnectionEvictor,
+    ) -> Result<Connection, NetError> {
         let error = match self.listener.accept().await {
             Ok(connection) => {
                 self.keep_reserve();
@@ -76,7 +79,7 @@ impl Acceptor {
         match &error.kind {
             NetErrorKind::Io(system) if is_peers_doing(system) => {}
             NetErrorKind::Io(system) if is_without_descriptors(system) => {
-                self.do_without(spare, &error).await;
+                self.free_descriptor(evictor, &error).await;
             }
             _ => {
                 tracing::warn!(at = %error.address, error = %error.kind, "cannot accept");
@@ -87,7 +90,7 @@ impl Acceptor {
     }
 
     /// There are no descriptors: frees one, or turns away all newcomers that wait.
-    async fn do_without(&mut self, spare: &impl Spare, error: &NetError) {
+    async fn free_descriptor(&mut self, evictor: &impl ConnectionEvictor, error: &NetError) {
         if self.logged.is_none_or(|at| at.elapsed() >= LOG_PAUSE) {
             self.logged = Some(Instant::now());
             tracing::warn!(
@@ -96,8 +99,8 @@ impl Acceptor {
                 "no descriptors are left: connections are refused until some are free; raise the limit (ulimit -n) or close what is not needed"
             );
         }
-        let freed = spare.freed();
-        if spare.spare() {
+        let freed = evictor.freed();
+        if evictor.evict_one() {
             let _ = timeout(ACCEPT_PAUSE, freed).await;
             return;
         }

@@ -174,7 +174,7 @@ fn listener(
             None => address.clone(),
         };
         // The file is not ours to remove.
-        return Ok(Box::new(ipc::Accepting {
+        return Ok(Box::new(ipc::BoundUnixListener {
             listener,
             address,
             framing: Framing::Ipc,
@@ -183,7 +183,7 @@ fn listener(
     }
     let listener = TcpListener::from_std(net::TcpListener::from(socket))?;
     let address = Address::new("tcp", listener.local_addr()?.to_string());
-    Ok(Box::new(tcp::Accepting { listener, address, options: options.tcp }))
+    Ok(Box::new(tcp::BoundTcpListener { listener, address, options: options.tcp }))
 }
 
 fn connection(address: &Address, socket: Socket, options: DialOptions) -> io::Result<Connection> {

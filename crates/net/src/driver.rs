@@ -32,12 +32,12 @@ const IDLE_AFTER: Duration = Duration::from_millis(500);
 const LAST_READS_MAX: usize = 16;
 
 /// What speaks over the connection. Its methods are called from any thread.
-pub trait Crank: Send + Sync {
+pub trait ConnectionHandler: Send + Sync {
     /// Why the protocol ends the connection.
     type Error;
 
     /// Bytes have come, perhaps not yet all of a message.
-    fn heard(&self, _now: Time) {}
+    fn received(&self, _now: Time) {}
 
     /// Takes what it can off the front of `input`.
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Self::Error>;
@@ -63,9 +63,9 @@ pub trait Crank: Send + Sync {
 pub enum Flow {
     /// Read on.
     Open,
-    /// The last [`Crank::read`] left bytes for want of room: leave the rest with the peer.
+    /// The last [`ConnectionHandler::read`] left bytes for want of room: leave the rest with the peer.
     Stopped,
-    /// There is room for what was left: [`Crank::read`] comes before more bytes.
+    /// There is room for what was left: [`ConnectionHandler::read`] comes before more bytes.
     Resumed,
 }
 
@@ -108,11 +108,11 @@ impl Flusher {
 
     /// Writes all that waits with the calling thread, as far as the socket has room. One system
     /// call a batch; never waits. Another thread that is writing at this moment takes ours along.
-    pub fn flush(&self, crank: &(impl Crank + ?Sized)) {
+    pub fn flush(&self, handler: &(impl ConnectionHandler + ?Sized)) {
         if self.blocked.load(Ordering::SeqCst) {
             return;
         }
-        self.writing.run(|writing| self.write_all(writing, crank));
+        self.writing.run(|writing| self.write_all(writing, handler));
     }
 
     /// Has the driver flush: for a sender that must not pay for the write, because then it would
@@ -123,14 +123,18 @@ impl Flusher {
 
     /// Writes all that waits with the calling thread, waiting for room up to `limit`: for a process
     /// that is about to end. True when nothing is left.
-    pub fn flush_blocking(&self, crank: &(impl Crank + ?Sized), limit: Duration) -> bool {
+    pub fn flush_blocking(
+        &self,
+        handler: &(impl ConnectionHandler + ?Sized),
+        limit: Duration,
+    ) -> bool {
         let begun = std::time::Instant::now();
         let mut done = false;
         self.writing.run(|writing| {
             done = writing.failed.is_none();
             while done {
                 if writing.batch.is_empty() {
-                    crank.fill(&mut writing.batch, clock::now());
+                    handler.fill(&mut writing.batch, clock::now());
                 }
                 let Some(slice) = writing.batch.slices().find(|slice| !slice.is_empty()) else {
                     return;
@@ -148,7 +152,7 @@ impl Flusher {
 
     /// Closes the connection and lets go of its writing half, whose descriptor is free as soon as the
     /// driver has ended too. Nothing goes out from now on. True when a part of what was taken for
-    /// writing has not gone: the last batch that [`Crank::fill`] has given is not whole at the peer.
+    /// writing has not gone: the last batch that [`ConnectionHandler::fill`] has given is not whole at the peer.
     pub fn retire(&self) -> bool {
         self.blocked.store(true, Ordering::SeqCst);
         self.writing.run_alone(|writing| {
@@ -165,13 +169,13 @@ impl Flusher {
         self.writing.run_alone(|writing| writing.outlet.clone())
     }
 
-    fn write_all(&self, writing: &mut Writing, crank: &(impl Crank + ?Sized)) {
+    fn write_all(&self, writing: &mut Writing, handler: &(impl ConnectionHandler + ?Sized)) {
         if writing.failed.is_some() {
             return;
         }
         loop {
             if writing.batch.is_empty() {
-                crank.fill(&mut writing.batch, clock::now());
+                handler.fill(&mut writing.batch, clock::now());
                 if writing.batch.is_empty() {
                     return;
                 }
@@ -222,46 +226,46 @@ fn write_once(outlet: Option<&dyn Outlet>, batch: &Batch) -> io::Result<usize> {
 
 /// Turns the crank until the connection is over. Dropping the future leaves the connection open
 /// and silent; [`Flusher::retire`] closes it.
-pub async fn drive<C: Crank>(
-    crank: &C,
+pub async fn drive<C: ConnectionHandler>(
+    handler: &C,
     reader: &mut (dyn AsyncRead + Send + Unpin),
     input: &mut ReadBuf,
     flusher: &Flusher,
 ) -> Ending<C::Error> {
-    let mut alarm = Alarm::new();
-    let mut heard = clock::now();
+    let mut timer = DeadlineTimer::new();
+    let mut last_received = clock::now();
     let Some(outlet) = flusher.outlet() else {
         return Ending::Io(io::ErrorKind::NotConnected.into());
     };
     // What came together with the last message of the handshake lies in `input` already.
-    let first = crank.read(input, clock::now());
-    flusher.flush(crank);
+    let first = handler.read(input, clock::now());
+    flusher.flush(handler);
     if let Err(error) = first {
         return Ending::Protocol(error);
     }
     poll_fn(|context| {
-        if let Poll::Ready(error) = poll_write(crank, flusher, &*outlet, context) {
-            let last = last_words(crank, reader, input, context);
+        if let Poll::Ready(error) = poll_write(handler, flusher, &*outlet, context) {
+            let last = read_remaining(handler, reader, input, context);
             return Poll::Ready(last.map_or(Ending::Io(error), Ending::Protocol));
         }
-        while alarm.poll_due(crank.deadline(), context) {
-            if let Err(error) = crank.tick(clock::now()) {
-                flusher.flush(crank);
+        while timer.poll_due(handler.deadline(), context) {
+            if let Err(error) = handler.tick(clock::now()) {
+                flusher.flush(handler);
                 return Poll::Ready(Ending::Protocol(error));
             }
-            flusher.flush(crank);
-            if clock::now().since(heard) >= IDLE_AFTER {
+            flusher.flush(handler);
+            if clock::now().since(last_received) >= IDLE_AFTER {
                 input.release();
             }
         }
-        match crank.flow() {
+        match handler.flow() {
             Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
                 Poll::Ready(Ok(_)) => {
-                    heard = clock::now();
-                    crank.heard(heard);
+                    last_received = clock::now();
+                    handler.received(last_received);
                 }
             },
             // `poll_write` has left our waker with the signal.
@@ -269,8 +273,8 @@ pub async fn drive<C: Crank>(
             Flow::Resumed => {}
         }
         if input.is_ready() {
-            let outcome = crank.read(input, clock::now());
-            flusher.flush(crank);
+            let outcome = handler.read(input, clock::now());
+            flusher.flush(handler);
             if let Err(error) = outcome {
                 return Poll::Ready(Ending::Protocol(error));
             }
@@ -284,22 +288,22 @@ pub async fn drive<C: Crank>(
 
 /// Reads what has come, when nothing can be written any more: a peer that goes may have said so, and
 /// that lies here. Gives what the crank has found wrong with it, which is how it ends in good order too.
-fn last_words<C: Crank>(
-    crank: &C,
+fn read_remaining<C: ConnectionHandler>(
+    handler: &C,
     reader: &mut (dyn AsyncRead + Send + Unpin),
     input: &mut ReadBuf,
     context: &mut Context<'_>,
 ) -> Option<C::Error> {
     for _ in 0..LAST_READS_MAX {
-        match crank.flow() {
+        match handler.flow() {
             Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
-                Poll::Ready(Ok(1..)) => crank.heard(clock::now()),
+                Poll::Ready(Ok(1..)) => handler.received(clock::now()),
                 _ => return None,
             },
             Flow::Stopped => return None,
             Flow::Resumed => {}
         }
-        if let Err(error) = crank.read(input, clock::now()) {
+        if let Err(error) = handler.read(input, clock::now()) {
             return Some(error);
         }
     }
@@ -308,8 +312,8 @@ fn last_words<C: Crank>(
 
 /// Flushes when asked to, and waits for room when there is none. `Ready` is the end, with why nothing
 /// can be written.
-fn poll_write<C: Crank>(
-    crank: &C,
+fn poll_write<C: ConnectionHandler>(
+    handler: &C,
     flusher: &Flusher,
     outlet: &dyn Outlet,
     context: &mut Context<'_>,
@@ -317,7 +321,7 @@ fn poll_write<C: Crank>(
     loop {
         let asked = flusher.signal.poll(context).is_ready();
         if asked {
-            flusher.flush(crank);
+            flusher.flush(handler);
             if let Some(error) = flusher.take_failure() {
                 return Poll::Ready(error);
             }
@@ -333,7 +337,7 @@ fn poll_write<C: Crank>(
                 return Poll::Pending;
             }
             flusher.blocked.store(false, Ordering::SeqCst);
-            flusher.flush(crank);
+            flusher.flush(handler);
         } else if !asked {
             return Poll::Pending;
         }
@@ -341,14 +345,14 @@ fn poll_write<C: Crank>(
 }
 
 /// A timer that is set anew only when the deadline has moved.
-struct Alarm {
+struct DeadlineTimer {
     sleep: Pin<Box<Sleep>>,
     due: Option<Time>,
 }
 
-impl Alarm {
-    fn new() -> Alarm {
-        Alarm { sleep: Box::pin(tokio::time::sleep_until(Instant::now())), due: None }
+impl DeadlineTimer {
+    fn new() -> DeadlineTimer {
+        DeadlineTimer { sleep: Box::pin(tokio::time::sleep_until(Instant::now())), due: None }
     }
 
     /// True when `deadline` is over; otherwise the task is woken then.

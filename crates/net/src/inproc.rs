@@ -21,12 +21,12 @@ use crate::transport::{
 };
 
 /// Bytes that one direction holds: four full batches, as much as a socket's buffers would.
-const PIPE_BYTES_MAX: usize = 256 * 1024;
+const QUEUE_BYTES_MAX: usize = 256 * 1024;
 
-type Doors = HashMap<String, mpsc::Sender<Connection>>;
+type ListenerTable = HashMap<String, mpsc::Sender<Connection>>;
 
 /// Who listens at which name in this process.
-static DOORS: LazyLock<Mutex<Doors>> = LazyLock::new(Mutex::default);
+static LISTENERS: LazyLock<Mutex<ListenerTable>> = LazyLock::new(Mutex::default);
 
 /// The transport.
 pub struct Inproc;
@@ -42,14 +42,14 @@ impl Transport for Inproc {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
-            let (door, arrivals) = mpsc::channel(options.backlog.max(1) as usize);
-            let mut doors = lock(&DOORS);
-            if doors.get(address.rest()).is_some_and(|door| !door.is_closed()) {
+            let (sender, arrivals) = mpsc::channel(options.backlog.max(1) as usize);
+            let mut listeners = lock(&LISTENERS);
+            if listeners.get(address.rest()).is_some_and(|sender| !sender.is_closed()) {
                 return Err(NetError::new(address, NetErrorKind::InUse));
             }
-            doors.insert(address.rest().to_owned(), door);
+            listeners.insert(address.rest().to_owned(), sender);
             let arrivals = tokio::sync::Mutex::new(arrivals);
-            Ok(Box::new(Accepting { arrivals, address: address.clone() }) as Box<dyn Listener>)
+            Ok(Box::new(InprocListener { arrivals, address: address.clone() }) as Box<dyn Listener>)
         })
     }
 
@@ -59,33 +59,33 @@ impl Transport for Inproc {
         _options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
-            let door = lock(&DOORS).get(address.rest()).cloned();
+            let sender = lock(&LISTENERS).get(address.rest()).cloned();
             let nobody = || NetError::new(address, NetErrorKind::NobodyListens);
-            let door = door.ok_or_else(nobody)?;
+            let sender = sender.ok_or_else(nobody)?;
             let name: Arc<str> = address.to_string().into();
-            let (there, back) = (Pipe::new(), Pipe::new());
+            let (there, back) = (ByteQueue::new(), ByteQueue::new());
             let ours = end(&back, &there, &name);
             let theirs = end(&there, &back, &name);
-            door.send(theirs).await.map_err(|_| nobody())?;
+            sender.send(theirs).await.map_err(|_| nobody())?;
             Ok(ours)
         })
     }
 }
 
-fn end(reads: &Arc<Pipe>, writes: &Arc<Pipe>, peer: &Arc<str>) -> Connection {
-    let outlet = PipeOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) };
-    let reader = PipeReader(reads.clone());
+fn end(reads: &Arc<ByteQueue>, writes: &Arc<ByteQueue>, peer: &Arc<str>) -> Connection {
+    let outlet = InprocOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) };
+    let reader = InprocReader(reads.clone());
     let mut connection = Connection::new(reader, outlet, Framing::Tcp, peer.clone());
     connection.local = Some(peer.clone());
     connection
 }
 
-struct Accepting {
+struct InprocListener {
     arrivals: tokio::sync::Mutex<mpsc::Receiver<Connection>>,
     address: Address,
 }
 
-impl Listener for Accepting {
+impl Listener for InprocListener {
     fn address(&self) -> &Address {
         &self.address
     }
@@ -104,12 +104,12 @@ impl Listener for Accepting {
     }
 }
 
-impl Drop for Accepting {
+impl Drop for InprocListener {
     fn drop(&mut self) {
         self.arrivals.get_mut().close();
-        let mut doors = lock(&DOORS);
-        if doors.get(self.address.rest()).is_some_and(mpsc::Sender::is_closed) {
-            doors.remove(self.address.rest());
+        let mut listeners = lock(&LISTENERS);
+        if listeners.get(self.address.rest()).is_some_and(mpsc::Sender::is_closed) {
+            listeners.remove(self.address.rest());
         }
     }
 }
@@ -121,19 +121,19 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// One direction of bytes.
-struct Pipe(Mutex<PipeState>);
+struct ByteQueue(Mutex<ByteQueueState>);
 
 #[derive(Default)]
-struct PipeState {
+struct ByteQueueState {
     bytes: VecDeque<u8>,
     closed: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
-impl Pipe {
-    fn new() -> Arc<Pipe> {
-        Arc::new(Pipe(Mutex::default()))
+impl ByteQueue {
+    fn new() -> Arc<ByteQueue> {
+        Arc::new(ByteQueue(Mutex::default()))
     }
 
     fn close(&self) {
@@ -149,7 +149,7 @@ impl Pipe {
         if state.closed {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let mut room = PIPE_BYTES_MAX - state.bytes.len();
+        let mut room = QUEUE_BYTES_MAX - state.bytes.len();
         if room == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -168,7 +168,7 @@ impl Pipe {
 
     fn poll_writable(&self, context: &Context<'_>) -> Poll<io::Result<()>> {
         let mut state = lock(&self.0);
-        if state.closed || state.bytes.len() < PIPE_BYTES_MAX {
+        if state.closed || state.bytes.len() < QUEUE_BYTES_MAX {
             return Poll::Ready(Ok(()));
         }
         state.writer = Some(context.waker().clone());
@@ -176,9 +176,9 @@ impl Pipe {
     }
 }
 
-struct PipeReader(Arc<Pipe>);
+struct InprocReader(Arc<ByteQueue>);
 
-impl AsyncRead for PipeReader {
+impl AsyncRead for InprocReader {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -205,19 +205,19 @@ impl AsyncRead for PipeReader {
     }
 }
 
-impl Drop for PipeReader {
+impl Drop for InprocReader {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-struct PipeOutlet {
-    writes: Arc<Pipe>,
+struct InprocOutlet {
+    writes: Arc<ByteQueue>,
     /// The other direction, which close ends as well; weak, because its reader owns it.
-    reads: Weak<Pipe>,
+    reads: Weak<ByteQueue>,
 }
 
-impl Outlet for PipeOutlet {
+impl Outlet for InprocOutlet {
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         self.writes.write(parts)
     }
@@ -256,7 +256,7 @@ impl Outlet for PipeOutlet {
     }
 }
 
-impl Drop for PipeOutlet {
+impl Drop for InprocOutlet {
     fn drop(&mut self) {
         self.writes.close();
     }

@@ -38,7 +38,7 @@ const ANSWER_MAX: Duration = Duration::from_millis(500);
 
 /// One address of this machine.
 #[derive(Debug, PartialEq, Eq)]
-struct Own {
+struct InterfaceAddress {
     interface: u32,
     /// The interface's name; the kernel gives it for IPv4 only.
     label: Option<String>,
@@ -64,7 +64,7 @@ pub(crate) fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {
     Ok(found)
 }
 
-fn dump() -> io::Result<Vec<Own>> {
+fn dump() -> io::Result<Vec<InterfaceAddress>> {
     let netlink = Domain::from(AF_NETLINK);
     let mut socket = Socket::new(netlink, Type::RAW, Some(Protocol::from(NETLINK_ROUTE)))?;
     socket.set_read_timeout(Some(ANSWER_MAX))?;
@@ -92,7 +92,7 @@ fn question() -> Vec<u8> {
 }
 
 /// Reads one part of the answer; true when it was the last.
-fn take_part(mut bytes: &[u8], own: &mut Vec<Own>) -> bool {
+fn take_part(mut bytes: &[u8], own: &mut Vec<InterfaceAddress>) -> bool {
     while let Some((length, kind)) = lengths_of_message(bytes) {
         let Some((message, rest)) = cut(bytes, length, MESSAGE_HEADER) else {
             return true;
@@ -108,7 +108,7 @@ fn take_part(mut bytes: &[u8], own: &mut Vec<Own>) -> bool {
     false
 }
 
-fn address(message: &[u8]) -> Option<Own> {
+fn address(message: &[u8]) -> Option<InterfaceAddress> {
     let ([family, _, _, _, i0, i1, i2, i3], mut attributes) =
         message.split_first_chunk::<ADDRESS_HEADER>()?;
     let interface = u32::from_ne_bytes([*i0, *i1, *i2, *i3]);
@@ -127,7 +127,7 @@ fn address(message: &[u8]) -> Option<Own> {
         attributes = rest;
     }
     // On a point-to-point link ADDRESS is the other end; LOCAL, if it is there, is always ours.
-    Some(Own { interface, label, address: local.or(peer)? })
+    Some(InterfaceAddress { interface, label, address: local.or(peer)? })
 }
 
 fn number(family: u8, value: &[u8]) -> Option<IpAddr> {
@@ -194,8 +194,9 @@ mod tests {
         let mut own = Vec::new();
         assert!(take_part(&sample(), &mut own));
         let label = Some("eth0".to_owned());
-        let v4 = Own { interface: 2, label, address: "10.0.0.7".parse().unwrap() };
-        let v6 = Own { interface: 2, label: None, address: "fe80::9".parse().unwrap() };
+        let v4 = InterfaceAddress { interface: 2, label, address: "10.0.0.7".parse().unwrap() };
+        let v6 =
+            InterfaceAddress { interface: 2, label: None, address: "fe80::9".parse().unwrap() };
         assert_eq!(own, [v4, v6]);
     }
 

@@ -45,7 +45,8 @@ impl Transport for Ipc {
             let address = address.clone();
             let file = Some(SocketFile(path));
             let framing = Framing::Ipc;
-            Ok(Box::new(Accepting { listener, address, framing, _file: file }) as Box<dyn Listener>)
+            Ok(Box::new(BoundUnixListener { listener, address, framing, _file: file })
+                as Box<dyn Listener>)
         })
     }
 
@@ -124,7 +125,7 @@ pub(crate) fn listen(socket: Socket, backlog: u32) -> io::Result<UnixListener> {
 }
 
 /// A listening socket and where it is.
-pub(crate) struct Accepting {
+pub(crate) struct BoundUnixListener {
     pub(crate) listener: UnixListener,
     pub(crate) address: Address,
     pub(crate) framing: Framing,
@@ -132,7 +133,7 @@ pub(crate) struct Accepting {
     pub(crate) _file: Option<SocketFile>,
 }
 
-impl Listener for Accepting {
+impl Listener for BoundUnixListener {
     fn address(&self) -> &Address {
         &self.address
     }

@@ -45,7 +45,8 @@ impl Transport for Tcp {
                 .map_err(|error| NetError::new(address, NetErrorKind::of_listen(error)))?;
             let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
             let address = Address::new("tcp", bound.to_string());
-            Ok(Box::new(Accepting { listener, address, options: options.tcp }) as Box<dyn Listener>)
+            Ok(Box::new(BoundTcpListener { listener, address, options: options.tcp })
+                as Box<dyn Listener>)
         })
     }
 
@@ -169,13 +170,13 @@ fn bind(local: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
 }
 
 /// A listening socket and where it is.
-pub(crate) struct Accepting {
+pub(crate) struct BoundTcpListener {
     pub(crate) listener: TcpListener,
     pub(crate) address: Address,
     pub(crate) options: TcpOptions,
 }
 
-impl Listener for Accepting {
+impl Listener for BoundTcpListener {
     fn address(&self) -> &Address {
         &self.address
     }

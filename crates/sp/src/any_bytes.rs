@@ -13,8 +13,8 @@ use wigwag_wire::Time;
 use crate::limits::{INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
 use crate::raw::RawKind;
 use crate::{
-    Attention, Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, Pub, Pull, Push, Raw, RawMessage,
-    Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
+    Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, ProtocolEvent, Pub, Pull, Push, Raw,
+    RawMessage, Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
 };
 
 /// Pipes that take part; few, so that events meet.
@@ -155,16 +155,17 @@ impl Watched {
 
     fn look_after(&mut self) {
         let mut asked = 0;
-        while let Some(attention) = self.protocol.next_attention() {
+        while let Some(event) = self.protocol.next_event() {
             asked += 1;
-            if let Attention::Write(pipe) | Attention::Read(pipe) | Attention::Room(pipe) =
-                attention
+            if let ProtocolEvent::Transmit(pipe)
+            | ProtocolEvent::Resume(pipe)
+            | ProtocolEvent::PipeSendReady(pipe) = event
             {
                 assert!(pipe.0 < PIPES);
             }
         }
         let all = (OUTBOX_MESSAGES_MAX + INBOX_MESSAGES_MAX) * PIPES as usize + 4;
-        assert!(asked <= all, "attention is bounded by what there is");
+        assert!(asked <= all, "events are bounded by what there is");
         let counters = self.protocol.counters();
         assert!(counters.received <= self.queued);
         let waiting = self.queued - counters.received;

@@ -7,16 +7,16 @@ use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
-use crate::lanes::Lanes;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, Counters, Head, Message, PipeId, Priority, Protocol, Received,
+    CloseReason, Counters, Head, Message, PipeId, Priority, Protocol, ProtocolEvent, Received,
     RecvError, Refused, Setting, SettingError,
 };
 
 /// A bus socket.
 #[derive(Debug)]
 pub struct Bus {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     inbox: Inbox<Bytes>,
     counters: Counters,
 }
@@ -24,7 +24,11 @@ pub struct Bus {
 impl Bus {
     /// A socket without peers.
     pub fn new() -> Bus {
-        Bus { lanes: Lanes::default(), inbox: Inbox::new(), counters: Counters::default() }
+        Bus {
+            outbound: OutboundQueues::default(),
+            inbox: Inbox::new(),
+            counters: Counters::default(),
+        }
     }
 }
 
@@ -43,38 +47,38 @@ impl Protocol for Bus {
         if self.inbox.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         self.inbox.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.outbound.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
         self.inbox.finish(&mut self.counters);
     }
 
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.lanes.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
+        self.outbound.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
         Ok(())
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.lanes.transmit(pipe)
+        self.outbound.transmit(pipe)
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        self.inbox.take_in(pipe, message, &mut self.counters)
+        self.inbox.accept(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -89,15 +93,15 @@ impl Protocol for Bus {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.inbox.next_attention().or_else(|| self.lanes.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.inbox.next_event().or_else(|| self.outbound.next_event())
     }
 
     fn counters(&self) -> Counters {

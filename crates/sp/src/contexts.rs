@@ -6,7 +6,7 @@ use alloc::collections::BTreeMap;
 
 use wigwag_wire::ProtocolNumber;
 
-use crate::Attention;
+use crate::ProtocolEvent;
 use crate::limits::CONTEXTS_MAX;
 
 /// A context's number on its socket, not given again while it is open.
@@ -18,10 +18,10 @@ impl ContextId {
     pub const SOCKET: ContextId = ContextId(0);
 
     /// Whom to wake when something has come for this context.
-    pub(crate) fn receivers(self) -> Attention {
+    pub(crate) fn receivers(self) -> ProtocolEvent {
         match self {
-            ContextId::SOCKET => Attention::Receivers,
-            other => Attention::Context(other),
+            ContextId::SOCKET => ProtocolEvent::RecvReady,
+            other => ProtocolEvent::ContextRecvReady(other),
         }
     }
 }

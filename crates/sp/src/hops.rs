@@ -13,7 +13,7 @@ const HOPS_MASK: u32 = 0xff;
 
 /// What is wrong with the word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BadHops {
+pub(crate) enum HopsError {
     /// The message has only so many bytes.
     TooShort(usize),
     /// Reserved bits are set in this word.
@@ -23,18 +23,18 @@ pub(crate) enum BadHops {
 }
 
 /// Reads a word.
-pub(crate) fn parse(word: u32, most: u8) -> Result<u8, BadHops> {
+pub(crate) fn parse(word: u32, most: u8) -> Result<u8, HopsError> {
     if word & !HOPS_MASK != 0 {
-        return Err(BadHops::ReservedBits(word));
+        return Err(HopsError::ReservedBits(word));
     }
     let [.., hops] = word.to_be_bytes();
-    if hops > most { Err(BadHops::TooMany) } else { Ok(hops) }
+    if hops > most { Err(HopsError::TooMany) } else { Ok(hops) }
 }
 
 /// Takes the word off the front of `message`, and says how many hops it has come.
-pub(crate) fn take(message: &mut Bytes, most: u8) -> Result<u8, BadHops> {
+pub(crate) fn take(message: &mut Bytes, most: u8) -> Result<u8, HopsError> {
     let Some((word, _)) = message.split_first_chunk::<HOPS_BYTES>() else {
-        return Err(BadHops::TooShort(message.len()));
+        return Err(HopsError::TooShort(message.len()));
     };
     let hops = parse(u32::from_be_bytes(*word), most)?;
     message.advance(HOPS_BYTES);

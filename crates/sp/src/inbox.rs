@@ -9,10 +9,10 @@ use alloc::collections::{BTreeMap, VecDeque};
 
 use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX};
 use crate::queue::{Queue, Weight};
-use crate::{Attention, Counters, DropReason, PipeId, Priority, QueueLength, Received};
+use crate::{Counters, DropReason, PipeId, Priority, ProtocolEvent, QueueLength, Received};
 
 #[derive(Debug)]
-struct Lane<T> {
+struct InboundQueue<T> {
     queue: Queue<T>,
     /// Set when the queue is full, cleared when half of it is free.
     paused: bool,
@@ -22,7 +22,7 @@ struct Lane<T> {
 /// Bounded queues, one a pipe.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
-    lanes: BTreeMap<PipeId, Lane<T>>,
+    queues: BTreeMap<PipeId, InboundQueue<T>>,
     /// Invariant: exactly the pipes whose queue is not empty, each once, under its priority in
     /// order of its turn.
     turns: BTreeMap<Priority, VecDeque<PipeId>>,
@@ -30,33 +30,33 @@ pub(crate) struct Inbox<T> {
     length: usize,
     /// What closed pipes left behind.
     left: VecDeque<(PipeId, T)>,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
 }
 
 impl<T: Weight> Inbox<T> {
     pub(crate) fn new() -> Inbox<T> {
         Inbox {
-            lanes: BTreeMap::new(),
+            queues: BTreeMap::new(),
             turns: BTreeMap::new(),
             length: INBOX_MESSAGES_MAX,
             left: VecDeque::new(),
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
         }
     }
 
     pub(crate) fn open(&mut self, pipe: PipeId) {
         let queue = Queue::new(self.length, INBOX_BYTES_MAX);
         let priority = Priority::default();
-        self.lanes.insert(pipe, Lane { queue, paused: false, priority });
+        self.queues.insert(pipe, InboundQueue { queue, paused: false, priority });
     }
 
     /// Gives the pipe another priority; if something of it waits, it goes to the end there.
-    pub(crate) fn rank(&mut self, pipe: PipeId, priority: Priority) {
-        let Some(lane) = self.lanes.get_mut(&pipe) else {
+    pub(crate) fn set_priority(&mut self, pipe: PipeId, priority: Priority) {
+        let Some(inbound) = self.queues.get_mut(&pipe) else {
             return;
         };
-        lane.priority = priority;
-        if !lane.queue.is_empty() {
+        inbound.priority = priority;
+        if !inbound.queue.is_empty() {
             self.turns.values_mut().for_each(|turns| turns.retain(|waiting| *waiting != pipe));
             self.turns.entry(priority).or_default().push_back(pipe);
         }
@@ -65,21 +65,21 @@ impl<T: Weight> Inbox<T> {
     /// Sets how many messages each queue may hold. What is held beyond it stays.
     pub(crate) fn set_length(&mut self, length: QueueLength) {
         self.length = length.get();
-        for (pipe, lane) in &mut self.lanes {
-            lane.queue.set_length(self.length);
-            let paused = !lane.queue.has_room();
-            if lane.paused && !paused {
-                self.attention.push_back(Attention::Read(*pipe));
+        for (pipe, inbound) in &mut self.queues {
+            inbound.queue.set_length(self.length);
+            let paused = !inbound.queue.has_room();
+            if inbound.paused && !paused {
+                self.events.push_back(ProtocolEvent::Resume(*pipe));
             }
-            lane.paused = paused;
+            inbound.paused = paused;
         }
     }
 
     /// The socket is closed: whatever is left is thrown away, and counted.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
-        let waiting: usize = self.lanes.values().map(|lane| lane.queue.len()).sum();
+        let waiting: usize = self.queues.values().map(|inbound| inbound.queue.len()).sum();
         counters.drop_some(DropReason::Unread, waiting + self.left.len());
-        self.lanes.clear();
+        self.queues.clear();
         self.turns.clear();
         self.left.clear();
     }
@@ -92,13 +92,13 @@ impl<T: Weight> Inbox<T> {
 
     /// Forgets the pipe, and all that came from it and was not taken; gives that back.
     pub(crate) fn remove(&mut self, pipe: PipeId) -> VecDeque<T> {
-        let Some(lane) = self.lanes.remove(&pipe) else {
+        let Some(inbound) = self.queues.remove(&pipe) else {
             return VecDeque::new();
         };
-        if let Some(turns) = self.turns.get_mut(&lane.priority) {
+        if let Some(turns) = self.turns.get_mut(&inbound.priority) {
             turns.retain(|waiting| *waiting != pipe);
         }
-        lane.queue.into_items()
+        inbound.queue.into_items()
     }
 
     /// True when closed pipes have left so much behind that no further pipe should be opened.
@@ -107,26 +107,26 @@ impl<T: Weight> Inbox<T> {
     }
 
     pub(crate) fn contains(&self, pipe: PipeId) -> bool {
-        self.lanes.contains_key(&pipe)
+        self.queues.contains_key(&pipe)
     }
 
     /// Appends what came from `pipe`; hands it back when there is no room for it.
     pub(crate) fn push(&mut self, pipe: PipeId, item: T) -> Result<(), T> {
-        let Some(lane) = self.lanes.get_mut(&pipe) else {
+        let Some(inbound) = self.queues.get_mut(&pipe) else {
             return Err(item);
         };
-        let first = lane.queue.is_empty();
-        lane.queue.push(item)?;
-        lane.paused = !lane.queue.has_room();
+        let first = inbound.queue.is_empty();
+        inbound.queue.push(item)?;
+        inbound.paused = !inbound.queue.has_room();
         if first {
-            self.turns.entry(lane.priority).or_default().push_back(pipe);
-            self.attention.push_back(Attention::Receivers);
+            self.turns.entry(inbound.priority).or_default().push_back(pipe);
+            self.events.push_back(ProtocolEvent::RecvReady);
         }
         Ok(())
     }
 
     /// Takes in what came from `pipe`; what finds no room is dropped and counted.
-    pub(crate) fn take_in(&mut self, pipe: PipeId, item: T, counters: &mut Counters) -> Received {
+    pub(crate) fn accept(&mut self, pipe: PipeId, item: T, counters: &mut Counters) -> Received {
         if self.push(pipe, item).is_ok() {
             return Received::Queued;
         }
@@ -136,12 +136,12 @@ impl<T: Weight> Inbox<T> {
     }
 
     pub(crate) fn is_paused(&self, pipe: PipeId) -> bool {
-        self.lanes.get(&pipe).is_some_and(|lane| lane.paused)
+        self.queues.get(&pipe).is_some_and(|inbound| inbound.paused)
     }
 
     /// The pipes that are paused.
     pub(crate) fn paused(&self) -> impl Iterator<Item = PipeId> {
-        self.lanes.iter().filter(|(_, lane)| lane.paused).map(|(pipe, _)| *pipe)
+        self.queues.iter().filter(|(_, inbound)| inbound.paused).map(|(pipe, _)| *pipe)
     }
 
     /// Takes the oldest item of the next pipe that `may` be served, of the first priority that has
@@ -155,20 +155,20 @@ impl<T: Weight> Inbox<T> {
             let pipe = turns.remove(place)?;
             Some((turns, pipe))
         })?;
-        let lane = self.lanes.get_mut(&pipe)?;
-        let item = lane.queue.pop()?;
-        if !lane.queue.is_empty() {
+        let inbound = self.queues.get_mut(&pipe)?;
+        let item = inbound.queue.pop()?;
+        if !inbound.queue.is_empty() {
             turns.push_back(pipe);
         }
-        if lane.paused && lane.queue.is_half_empty() {
-            lane.paused = false;
-            self.attention.push_back(Attention::Read(pipe));
+        if inbound.paused && inbound.queue.is_half_empty() {
+            inbound.paused = false;
+            self.events.push_back(ProtocolEvent::Resume(pipe));
         }
         Some((pipe, item))
     }
 
-    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
-        self.attention.pop_front()
+    pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.events.pop_front()
     }
 }
 
@@ -205,15 +205,15 @@ mod tests {
             assert!(!inbox.is_paused(PipeId(1)));
             inbox.push(PipeId(1), Bytes::new()).unwrap();
         }
-        assert_eq!(inbox.next_attention(), Some(Attention::Receivers));
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::RecvReady));
         assert!(inbox.is_paused(PipeId(1)) && !inbox.is_paused(PipeId(2)));
         assert!(inbox.push(PipeId(1), Bytes::new()).is_err());
         inbox.pop(any).unwrap();
         assert!(inbox.is_paused(PipeId(1)), "one place is not half");
-        assert_eq!(inbox.next_attention(), None);
+        assert_eq!(inbox.next_event(), None);
         inbox.pop(any).unwrap();
         assert!(!inbox.is_paused(PipeId(1)));
-        assert_eq!(inbox.next_attention(), Some(Attention::Read(PipeId(1))));
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
     }
 
     #[test]
@@ -249,8 +249,8 @@ mod tests {
             inbox.open(PipeId(pipe));
             inbox.push(PipeId(pipe), Bytes::from_static(b"a")).unwrap();
         }
-        inbox.rank(PipeId(3), Priority::FIRST);
-        inbox.rank(PipeId(1), Priority::LAST);
+        inbox.set_priority(PipeId(3), Priority::FIRST);
+        inbox.set_priority(PipeId(1), Priority::LAST);
         inbox.push(PipeId(3), Bytes::from_static(b"b")).unwrap();
         let order: alloc::vec::Vec<u32> =
             core::iter::from_fn(|| inbox.pop(any).map(|(pipe, _)| pipe.0)).collect();
@@ -269,10 +269,10 @@ mod tests {
         inbox.push(PipeId(1), Bytes::new()).unwrap();
         inbox.push(PipeId(2), Bytes::new()).unwrap();
         assert!(inbox.is_paused(PipeId(1)));
-        while inbox.next_attention().is_some() {}
+        while inbox.next_event().is_some() {}
         inbox.set_length(QueueLength::new(2).unwrap());
         assert!(!inbox.is_paused(PipeId(1)));
-        assert_eq!(inbox.next_attention(), Some(Attention::Read(PipeId(1))));
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
         inbox.close(PipeId(2));
         let mut counters = Counters::default();
         inbox.finish(&mut counters);

@@ -31,11 +31,11 @@ pub mod contexts;
 pub mod protocol;
 pub mod stream;
 mod queue;
-mod roster;
-mod lanes;
+mod pipe_set;
+mod outbound_queues;
 mod inbox;
 mod pool;
-mod tray;
+mod context_inbox;
 mod backtrace;
 mod hops;
 mod topics;
@@ -65,8 +65,8 @@ pub use pair0::Pair0;
 pub use pair1::Pair1;
 pub use pair1_many::Pair1Many;
 pub use protocol::{
-    Attention, CloseReason, Protocol, Received, RecvError, Refusal, Refused, RefusedRaw, Setting,
-    SettingError,
+    CloseReason, Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, RefusedRaw,
+    Setting, SettingError,
 };
 pub use publish::Pub;
 pub use pull::Pull;

@@ -12,12 +12,12 @@ use alloc::collections::VecDeque;
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::hops::{self, BadHops};
+use crate::hops::{self, HopsError};
 use crate::inbox::Inbox;
-use crate::lanes::Lanes;
 use crate::limits::Hops;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
     RawMessage, Received, RecvError, Refusal, Refused, RefusedRaw, Setting, SettingError,
 };
 
@@ -27,10 +27,10 @@ const FIRST_HOP: u32 = 1;
 /// A pair1 socket with many peers.
 #[derive(Debug)]
 pub struct Pair1Many {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     inbox: Inbox<Bytes>,
     hops_max: Hops,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
@@ -43,23 +43,23 @@ impl Pair1Many {
     /// A socket without peers that accepts messages over at most `hops_max` hops.
     pub fn with_hops(hops_max: Hops) -> Pair1Many {
         Pair1Many {
-            lanes: Lanes::default(),
+            outbound: OutboundQueues::default(),
             inbox: Inbox::new(),
             hops_max,
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
 
     fn send_to(&mut self, pipe: PipeId, body: Bytes) -> Result<(), Refused> {
         let message = Message { head: Head::Word(FIRST_HOP), body };
-        match self.lanes.push(pipe, message) {
+        match self.outbound.push(pipe, message) {
             Ok(()) => {
                 self.counters.sent += 1;
                 Ok(())
             }
             Err(Message { body, .. }) => {
-                let open = self.lanes.contains(pipe);
+                let open = self.outbound.contains(pipe);
                 let why = if open { Refusal::Full } else { Refusal::PeerGone };
                 Err(Refused { body, why })
             }
@@ -93,31 +93,31 @@ impl Protocol for Pair1Many {
         if self.inbox.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         self.inbox.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.outbound.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
         // Whoever waits for room there hears that the peer is gone.
-        self.attention.push_back(Attention::Room(pipe));
+        self.events.push_back(ProtocolEvent::PipeSendReady(pipe));
     }
 
-    fn rank(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
-        self.lanes.rank(pipe, send);
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
+        self.outbound.set_priority(pipe, send);
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
         self.inbox.finish(&mut self.counters);
     }
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),
@@ -126,17 +126,17 @@ impl Protocol for Pair1Many {
     }
 
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
-        match self.lanes.choose() {
+        match self.outbound.choose() {
             Ok(pipe) => self.send_to(pipe, body),
             Err(why) => Err(Refused { body, why }),
         }
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let had_room = self.lanes.has_room(pipe);
-        let message = self.lanes.transmit(pipe)?;
-        if !had_room && self.lanes.has_room(pipe) {
-            self.attention.push_back(Attention::Room(pipe));
+        let had_room = self.outbound.has_room(pipe);
+        let message = self.outbound.transmit(pipe)?;
+        if !had_room && self.outbound.has_room(pipe) {
+            self.events.push_back(ProtocolEvent::PipeSendReady(pipe));
         }
         Some(message)
     }
@@ -146,10 +146,10 @@ impl Protocol for Pair1Many {
             return self.drop_one(DropReason::PipeGone);
         }
         match hops::take(&mut message, self.hops_max.get()) {
-            Ok(_) => self.inbox.take_in(pipe, message, &mut self.counters),
-            Err(BadHops::TooShort(length)) => Received::Close(CloseReason::TooShort(length)),
-            Err(BadHops::ReservedBits(word)) => Received::Close(CloseReason::ReservedBits(word)),
-            Err(BadHops::TooMany) => self.drop_one(DropReason::TooManyHops),
+            Ok(_) => self.inbox.accept(pipe, message, &mut self.counters),
+            Err(HopsError::TooShort(length)) => Received::Close(CloseReason::TooShort(length)),
+            Err(HopsError::ReservedBits(word)) => Received::Close(CloseReason::ReservedBits(word)),
+            Err(HopsError::TooMany) => self.drop_one(DropReason::TooManyHops),
         }
     }
 
@@ -162,7 +162,7 @@ impl Protocol for Pair1Many {
     }
 
     fn has_room(&self) -> bool {
-        self.lanes.choose().is_ok()
+        self.outbound.choose().is_ok()
     }
 
     fn send_raw(&mut self, message: RawMessage, now: Time) -> Result<(), RefusedRaw> {
@@ -184,9 +184,9 @@ impl Protocol for Pair1Many {
         Ok(RawMessage { header, body })
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        let own = self.attention.pop_front();
-        own.or_else(|| self.inbox.next_attention()).or_else(|| self.lanes.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        let own = self.events.pop_front();
+        own.or_else(|| self.inbox.next_event()).or_else(|| self.outbound.next_event())
     }
 
     fn counters(&self) -> Counters {
@@ -246,10 +246,10 @@ mod tests {
         let full = pair.send_raw(to(1, b"y"), NOW).unwrap_err();
         assert_eq!((full.why, full.message), (Refusal::Full, to(1, b"y")));
         pair.send_raw(to(2, b"z"), NOW).unwrap();
-        while pair.next_attention().is_some() {}
+        while pair.next_event().is_some() {}
         pair.transmit(PipeId(1)).unwrap();
         pair.transmit(PipeId(1)).unwrap();
-        assert_eq!(pair.next_attention(), Some(Attention::Room(PipeId(1))));
+        assert_eq!(pair.next_event(), Some(ProtocolEvent::PipeSendReady(PipeId(1))));
         pair.send_raw(to(1, b"y"), NOW).unwrap();
         pair.close(PipeId(1), NOW);
         assert_eq!(pair.counters().dropped_pipe_gone, OUTBOX_MESSAGES_MAX as u64 - 1);

@@ -1,7 +1,7 @@
 //! What every protocol answers, so that one socket can drive them all.
 //!
 //! The caller opens and closes pipes, hands over bodies and received messages, and then asks
-//! [`Protocol::next_attention`] until nothing is left: that is how a protocol reaches the pipes.
+//! [`Protocol::next_event`] until nothing is left: that is how a protocol reaches the pipes.
 //! No call waits; a call that cannot be done now hands back what it was given.
 
 use core::fmt::Debug;
@@ -30,7 +30,7 @@ pub trait Protocol: Send + Debug {
 
     /// Ranks an open pipe among the others: to which a message goes first, and whose messages the
     /// user gets first. A protocol that does not choose between its pipes has no use for it.
-    fn rank(&mut self, _pipe: PipeId, _send: Priority, _receive: Priority) {}
+    fn set_priority(&mut self, _pipe: PipeId, _send: Priority, _receive: Priority) {}
 
     /// The socket is closed, and so are its pipes: counts what was not written as
     /// [`DropReason::Unsent`] and what the user has not taken as [`DropReason::Unread`], and
@@ -48,7 +48,7 @@ pub trait Protocol: Send + Debug {
     fn receive(&mut self, pipe: PipeId, message: Bytes, now: Time) -> Received;
 
     /// True while nothing should be read from `pipe`, because there is no room for it. Whoever
-    /// asks before each [`receive`](Self::receive) loses nothing; [`Attention::Read`] tells when
+    /// asks before each [`receive`](Self::receive) loses nothing; [`ProtocolEvent::Resume`] tells when
     /// there is room again.
     fn is_paused(&self, pipe: PipeId) -> bool;
 
@@ -116,7 +116,7 @@ pub trait Protocol: Send + Debug {
 
     /// True when calls look at their `now`; otherwise any time will do, which saves the caller a
     /// look at the clock for each message.
-    fn keeps_time(&self) -> bool {
+    fn uses_time(&self) -> bool {
         false
     }
 
@@ -129,7 +129,7 @@ pub trait Protocol: Send + Debug {
     }
 
     /// Who must be told of what changed since it was last asked.
-    fn next_attention(&mut self) -> Option<Attention>;
+    fn next_event(&mut self) -> Option<ProtocolEvent>;
 
     /// True when whoever sends will wait for an answer: then a message is written at once instead
     /// of waiting for company.
@@ -181,19 +181,19 @@ pub enum SettingError {
 
 /// Who must be told of what changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attention {
+pub enum ProtocolEvent {
     /// The pipe's outbox was empty and is not: call [`Protocol::transmit`].
-    Write(PipeId),
+    Transmit(PipeId),
     /// The pipe was paused and has room: read on.
-    Read(PipeId),
+    Resume(PipeId),
     /// Whoever was refused with [`Refusal::NoPipe`] or [`Refusal::Full`] may try again.
-    Senders,
+    SendReady,
     /// Whoever was answered [`RecvError::Empty`] may try again.
-    Receivers,
+    RecvReady,
     /// Whoever was answered so in this context may try again.
-    Context(ContextId),
+    ContextRecvReady(ContextId),
     /// Whoever was refused with [`Refusal::Full`] for this very peer may try again.
-    Room(PipeId),
+    PipeSendReady(PipeId),
 }
 
 /// What became of a message that came in.

@@ -8,16 +8,16 @@
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::lanes::Lanes;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, ProtocolEvent, Received,
     RecvError, Refused, Setting, SettingError,
 };
 
 /// A pub socket.
 #[derive(Debug, Default)]
 pub struct Pub {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     counters: Counters,
 }
 
@@ -34,27 +34,27 @@ impl Protocol for Pub {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.outbound.close_and_count(pipe, &mut self.counters);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
     }
 
     /// Never refused: without peers the message reaches all there are.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.lanes.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
+        self.outbound.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
         Ok(())
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.lanes.transmit(pipe)
+        self.outbound.transmit(pipe)
     }
 
     fn receive(&mut self, _pipe: PipeId, _message: Bytes, _now: Time) -> Received {
@@ -72,14 +72,14 @@ impl Protocol for Pub {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.lanes.next_attention()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.outbound.next_event()
     }
 
     fn counters(&self) -> Counters {
@@ -122,10 +122,10 @@ mod tests {
         publisher.open(PipeId(1), NOW).unwrap();
         publisher.open(PipeId(2), NOW).unwrap();
         let writes = |publisher: &mut Pub| {
-            let next = core::iter::from_fn(|| publisher.next_attention());
+            let next = core::iter::from_fn(|| publisher.next_event());
             let mut pipes: alloc::vec::Vec<u32> = next
-                .filter_map(|attention| match attention {
-                    Attention::Write(pipe) => Some(pipe.0),
+                .filter_map(|event| match event {
+                    ProtocolEvent::Transmit(pipe) => Some(pipe.0),
                     _ => None,
                 })
                 .collect();

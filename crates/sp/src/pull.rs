@@ -9,7 +9,7 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
 use crate::{
-    Attention, CloseReason, Counters, Message, PipeId, Priority, Protocol, Received, RecvError,
+    CloseReason, Counters, Message, PipeId, Priority, Protocol, ProtocolEvent, Received, RecvError,
     Refusal, Refused, Setting, SettingError,
 };
 
@@ -50,8 +50,8 @@ impl Protocol for Pull {
         self.inbox.close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
@@ -68,7 +68,7 @@ impl Protocol for Pull {
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        self.inbox.take_in(pipe, message, &mut self.counters)
+        self.inbox.accept(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -89,8 +89,8 @@ impl Protocol for Pull {
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.inbox.next_attention()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.inbox.next_event()
     }
 
     fn counters(&self) -> Counters {

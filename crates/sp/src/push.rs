@@ -9,7 +9,7 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::pool::Pool;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
     Received, RecvError, Refused, Setting, SettingError,
 };
 
@@ -41,8 +41,8 @@ impl Protocol for Push {
         self.pool.close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
-        self.pool.lanes().rank(pipe, send);
+    fn set_priority(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.pool.outbound().set_priority(pipe, send);
     }
 
     fn finish(&mut self) {
@@ -75,14 +75,14 @@ impl Protocol for Push {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.pool.lanes().set_length(length),
+            Setting::SendQueue(length) => self.pool.outbound().set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.pool.next_attention()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.pool.next_event()
     }
 
     fn counters(&self) -> Counters {

@@ -70,12 +70,12 @@ impl<T: Weight> Queue<T> {
         if !self.has_room() {
             return Err(item);
         }
-        self.push_over(item);
+        self.push_unbounded(item);
         Ok(())
     }
 
     /// Appends `item` even over the bounds; the caller says what bounds it instead.
-    pub(crate) fn push_over(&mut self, item: T) {
+    pub(crate) fn push_unbounded(&mut self, item: T) {
         self.bytes += item.weight();
         self.items.push_back(item);
     }

@@ -19,13 +19,13 @@ use crate::contexts::Contexts;
 use crate::limits::RESEND_DELAY;
 use crate::requests::Requests;
 use crate::{
-    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId,
-    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId, Priority,
+    Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
 /// Where the exchange of a context stands.
 #[derive(Debug, Default)]
-enum Stage {
+enum RequestState {
     /// Nothing is asked.
     #[default]
     Idle,
@@ -39,7 +39,7 @@ enum Stage {
 
 #[derive(Debug, Default)]
 struct Exchange {
-    stage: Stage,
+    state: RequestState,
     round: u64,
 }
 
@@ -48,7 +48,7 @@ struct Exchange {
 pub struct Req {
     requests: Requests,
     contexts: Contexts<Exchange>,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
@@ -59,7 +59,7 @@ impl Req {
         Req {
             requests: Requests::new(first_id, resend),
             contexts: Contexts::new(Exchange::default()),
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
@@ -70,14 +70,14 @@ impl Req {
     }
 
     /// Ends what was asked or answered, and counts it.
-    fn give_up(&mut self, stage: Stage) {
-        match stage {
-            Stage::Asked(id) => {
+    fn give_up(&mut self, state: RequestState) {
+        match state {
+            RequestState::Asked(id) => {
                 self.requests.end(id);
                 self.counters.cancelled += 1;
             }
-            Stage::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
-            Stage::Idle | Stage::Lost => {}
+            RequestState::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
+            RequestState::Idle | RequestState::Lost => {}
         }
     }
 
@@ -100,26 +100,26 @@ impl Protocol for Req {
     fn close(&mut self, pipe: PipeId, now: Time) {
         for context in self.requests.disconnect(pipe, now) {
             if let Some(exchange) = self.contexts.get_mut(context) {
-                exchange.stage = Stage::Lost;
-                self.attention.push_back(context.receivers());
+                exchange.state = RequestState::Lost;
+                self.events.push_back(context.receivers());
             }
         }
     }
 
-    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
-        self.requests.lanes().rank(pipe, send);
+    fn set_priority(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.requests.outbound().set_priority(pipe, send);
     }
 
     fn finish(&mut self) {
         for exchange in self.contexts.all_mut() {
-            match mem::take(&mut exchange.stage) {
+            match mem::take(&mut exchange.state) {
                 // Sent or not, nobody will hear the reply.
-                Stage::Asked(id) => {
+                RequestState::Asked(id) => {
                     self.requests.end(id);
                     self.counters.cancelled += 1;
                 }
-                Stage::Answered(_) => self.counters.drop_one(DropReason::Unread),
-                Stage::Idle | Stage::Lost => {}
+                RequestState::Answered(_) => self.counters.drop_one(DropReason::Unread),
+                RequestState::Idle | RequestState::Lost => {}
             }
         }
     }
@@ -152,8 +152,8 @@ impl Protocol for Req {
             return self.drop_one(DropReason::Late);
         };
         message.advance(4);
-        exchange.stage = Stage::Answered(message);
-        self.attention.push_back(context.receivers());
+        exchange.state = RequestState::Answered(message);
+        self.events.push_back(context.receivers());
         Received::Queued
     }
 
@@ -179,7 +179,7 @@ impl Protocol for Req {
 
     fn close_context(&mut self, context: ContextId, _now: Time) {
         if let Some(exchange) = self.contexts.close(context) {
-            self.give_up(exchange.stage);
+            self.give_up(exchange.state);
         }
     }
 
@@ -189,8 +189,8 @@ impl Protocol for Req {
             return Err(Refused { body, why });
         };
         // A request that has not left yet makes room for the one that takes its place.
-        let makes_room = match exchange.stage {
-            Stage::Asked(id) => self.requests.is_unwritten(id),
+        let makes_room = match exchange.state {
+            RequestState::Asked(id) => self.requests.is_unwritten(id),
             _ => false,
         };
         match self.requests.room() {
@@ -198,32 +198,32 @@ impl Protocol for Req {
             Err(why) => return Err(Refused { body, why }),
             Ok(()) => {}
         }
-        let stage = mem::take(&mut exchange.stage);
+        let state = mem::take(&mut exchange.state);
         exchange.round += 1;
-        self.give_up(stage);
+        self.give_up(state);
         let id = self.requests.ask(context, body, now);
         if let Some(exchange) = self.contexts.get_mut(context) {
-            exchange.stage = Stage::Asked(id);
+            exchange.state = RequestState::Asked(id);
         }
         self.counters.sent += 1;
         // Whoever waits for the old reply waits in vain.
-        self.attention.push_back(context.receivers());
+        self.events.push_back(context.receivers());
         Ok(())
     }
 
     fn recv_in(&mut self, context: ContextId, _now: Time) -> Result<Bytes, RecvError> {
         let exchange = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
-        match mem::take(&mut exchange.stage) {
-            Stage::Answered(body) => {
+        match mem::take(&mut exchange.state) {
+            RequestState::Answered(body) => {
                 self.counters.received += 1;
                 Ok(body)
             }
-            asked @ Stage::Asked(_) => {
-                exchange.stage = asked;
+            asked @ RequestState::Asked(_) => {
+                exchange.state = asked;
                 Err(RecvError::Empty)
             }
-            Stage::Idle => Err(RecvError::NoRequest),
-            Stage::Lost => Err(RecvError::RequestLost),
+            RequestState::Idle => Err(RecvError::NoRequest),
+            RequestState::Lost => Err(RecvError::RequestLost),
         }
     }
 
@@ -234,12 +234,12 @@ impl Protocol for Req {
     fn cancel(&mut self, context: ContextId, round: u64, _now: Time) {
         let exchange = self.contexts.get_mut(context);
         if let Some(exchange) = exchange.filter(|exchange| exchange.round == round) {
-            let stage = mem::take(&mut exchange.stage);
-            self.give_up(stage);
+            let state = mem::take(&mut exchange.state);
+            self.give_up(state);
         }
     }
 
-    fn keeps_time(&self) -> bool {
+    fn uses_time(&self) -> bool {
         true
     }
 
@@ -254,15 +254,15 @@ impl Protocol for Req {
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
             Setting::ResendTime(time) => self.requests.set_resend(time),
-            Setting::SendQueue(length) => self.requests.lanes().set_length(length),
+            Setting::SendQueue(length) => self.requests.outbound().set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        let own = self.attention.pop_front();
-        own.or_else(|| self.requests.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        let own = self.events.pop_front();
+        own.or_else(|| self.requests.next_event())
     }
 
     fn in_lock_step(&self) -> bool {

@@ -39,16 +39,16 @@ pub fn cut(
 
 /// Gathers messages until one write has enough.
 #[derive(Debug)]
-pub struct Gather<'a> {
+pub struct BatchBuilder<'a> {
     batch: &'a mut Batch,
     framing: Framing,
     slices: usize,
 }
 
-impl<'a> Gather<'a> {
+impl<'a> BatchBuilder<'a> {
     /// Appends to `batch`, which should be empty.
-    pub fn new(batch: &'a mut Batch, framing: Framing) -> Gather<'a> {
-        Gather { batch, framing, slices: 1 }
+    pub fn new(batch: &'a mut Batch, framing: Framing) -> BatchBuilder<'a> {
+        BatchBuilder { batch, framing, slices: 1 }
     }
 
     /// False when the write is long enough: by bytes, or by slices.
@@ -173,7 +173,7 @@ impl Machine for Stream {
             // A peer of another protocol must not get a message.
             return;
         }
-        let mut gather = Gather::new(batch, self.framing);
+        let mut gather = BatchBuilder::new(batch, self.framing);
         while gather.has_room() {
             let Some(message) = self.outbox.pop() else {
                 return;

@@ -3,7 +3,7 @@
 use tokio::sync::Notify;
 use wigwag_link::LinkError;
 use wigwag_net::Connection;
-use wigwag_net::driver::{Crank, Flusher};
+use wigwag_net::driver::{ConnectionHandler, Flusher};
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
 use crate::link::{Link, PAIR1_HEADER};
@@ -41,10 +41,10 @@ impl Carrier {
     }
 }
 
-impl Crank for Carried<'_> {
+impl ConnectionHandler for Carried<'_> {
     type Error = Broken;
 
-    fn heard(&self, now: Time) {
+    fn received(&self, now: Time) {
         self.link.heard.store(now.as_nanos(), Ordering::Relaxed);
     }
 

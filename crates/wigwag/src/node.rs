@@ -13,8 +13,8 @@ use wigwag_actor::{Interface, Ref};
 use wigwag_link::budget::Pools;
 use wigwag_link::resume::{Ticket, Tickets};
 use wigwag_link::{Identity, Opened, features};
+use wigwag_net::pending_handshakes::PendingHandshakes;
 use wigwag_net::source::Source;
-use wigwag_net::strangers::Strangers;
 use wigwag_net::{Address, Connection, ListenOptions};
 use wigwag_wire::ReadBuf;
 
@@ -59,7 +59,7 @@ pub(crate) struct Inner {
     pub(crate) beginning: Mutex<Beginning>,
     pub(crate) dialed: Mutex<HashMap<Address, DialedLink>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
-    pub(crate) strangers: Arc<Strangers>,
+    pub(crate) strangers: Arc<PendingHandshakes>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
     /// How long an asker looks for its answer before it sleeps.
@@ -112,7 +112,7 @@ impl Node {
             beginning: Mutex::default(),
             dialed: Mutex::default(),
             listeners: Mutex::default(),
-            strangers: Strangers::new(HANDSHAKES_MAX),
+            strangers: PendingHandshakes::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
             watch: Mutex::new(ANSWER_WATCH),

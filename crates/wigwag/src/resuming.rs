@@ -12,7 +12,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use wigwag_link::opening::Resumed;
 use wigwag_link::resume::{Claim, PROOF_BYTES, Proved, Ticket, Tickets};
 use wigwag_link::{Code, Identity, LinkError, Opening};
-use wigwag_net::redial::Pauses;
+use wigwag_net::backoff::Backoff;
 use wigwag_net::{Address, Connection, NetErrorKind, Redial};
 use wigwag_wire::{Buffer, ReadBuf};
 
@@ -187,7 +187,7 @@ async fn wait(link: &Link, epoch: u64, why: &str) -> Next {
 
 async fn redial(link: &Arc<Link>, address: &Address, end: Instant, why: &str) -> Next {
     let bounds = Redial::new(REDIAL_LEAST, REDIAL_MOST).unwrap_or_default();
-    let mut pauses = Pauses::at_once(bounds);
+    let mut pauses = Backoff::immediate(bounds);
     let mut last = "it did not answer".to_owned();
     while Instant::now() < end {
         let pause = pauses.next(random::id() as u64);

@@ -61,12 +61,15 @@ use super::kinds::{Rep, Req, Respondent, Sub, Surveyor};
 use super::kinds::{asks, receive_calls, send_calls, subscribes, surveys};
 
 /// The end that a user holds; dropping it closes the context.
-struct Owned(Arc<Core>, Caller);
+struct ContextHandle(Arc<Core>, Caller);
 
-impl Owned {
-    fn open(core: &Arc<Core>, caller: fn(ContextId) -> Caller) -> Result<Owned, SocketError> {
+impl ContextHandle {
+    fn open(
+        core: &Arc<Core>,
+        caller: fn(ContextId) -> Caller,
+    ) -> Result<ContextHandle, SocketError> {
         match core.with(|state| state.protocol.open_context()) {
-            Ok(context) => Ok(Owned(core.clone(), caller(context))),
+            Ok(context) => Ok(ContextHandle(core.clone(), caller(context))),
             Err(error) => Err(core.error(error.into())),
         }
     }
@@ -82,7 +85,7 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for ContextHandle {
     fn drop(&mut self) {
         let context = self.1.context;
         self.0.with(|state| {
@@ -95,12 +98,12 @@ impl Drop for Owned {
 macro_rules! context {
     ($(#[$doc:meta])* $name:ident of $socket:ident, $caller:expr; $($calls:ident)*) => {
         $(#[$doc])*
-        pub struct $name(Owned);
+        pub struct $name(ContextHandle);
 
         impl $socket {
             /// One exchange more on this socket, beside its own and those of other contexts.
             pub fn context(&self) -> Result<$name, SocketError> {
-                Owned::open(&self.0.0, $caller).map($name)
+                ContextHandle::open(&self.0.0, $caller).map($name)
             }
         }
 
@@ -112,27 +115,27 @@ macro_rules! context {
 
 context! {
     /// Asks questions, one at a time, beside the other contexts of a [`Req`] socket.
-    ReqContext of Req, Caller::only; send_calls receive_calls asks
+    ReqContext of Req, Caller::exclusive; send_calls receive_calls asks
 }
 
 context! {
     /// Answers questions, one at a time, beside the other contexts of a [`Rep`] socket: a worker of
     /// its own for each makes a server that answers as many at once.
-    RepContext of Rep, Caller::any_of; send_calls receive_calls
+    RepContext of Rep, Caller::shared; send_calls receive_calls
 }
 
 context! {
     /// Asks everybody at once, beside the other contexts of a [`Surveyor`] socket. Its surveys take
     /// as long as those of the socket, unless it says otherwise.
-    SurveyorContext of Surveyor, Caller::only; send_calls receive_calls surveys
+    SurveyorContext of Surveyor, Caller::exclusive; send_calls receive_calls surveys
 }
 
 context! {
     /// Answers surveys, one at a time, beside the other contexts of a [`Respondent`] socket.
-    RespondentContext of Respondent, Caller::any_of; send_calls receive_calls
+    RespondentContext of Respondent, Caller::shared; send_calls receive_calls
 }
 
 context! {
     /// Receives what it has subscribed to, beside the other contexts of a [`Sub`] socket.
-    SubContext of Sub, Caller::only; receive_calls subscribes
+    SubContext of Sub, Caller::exclusive; receive_calls subscribes
 }

@@ -21,14 +21,14 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use super::LINGER_MAX;
 use super::background;
-use super::calls::Side;
+use super::calls::QueueKey;
+use super::effects::SmallList;
 use super::endpoint::Endpoint;
-use super::errands::Few;
 use super::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
 use super::pipe::Pipe;
 use super::race::until;
 use super::statistics::{PipeStatistics, Statistics};
-use super::waiters::{Apart, Waiters};
+use super::waker_queue::{KeyedWakerQueues, WakerQueue};
 use crate::clock;
 use crate::options::Redial;
 
@@ -52,26 +52,26 @@ pub(super) struct Core {
     phase: watch::Sender<Phase>,
     runtime: OnceLock<Handle>,
     /// Tells the keeper that a deadline lies before the one it sleeps for.
-    pub(super) earlier: Notify,
+    pub(super) timer_changed: Notify,
 }
 
 /// What the lock guards.
 pub(super) struct State {
     pub(super) protocol: Box<dyn Protocol>,
-    pub(super) pipes: HashMap<PipeId, Entry>,
+    pub(super) pipes: HashMap<PipeId, PipeEntry>,
     last_pipe: u32,
-    pub(super) senders: Waiters,
-    pub(super) receivers: Waiters,
+    pub(super) senders: WakerQueue,
+    pub(super) receivers: WakerQueue,
     /// Who waits for a context of his own, or for one peer among many.
-    pub(super) others: Apart<Side>,
+    pub(super) others: KeyedWakerQueues<QueueKey>,
     /// Wakers to be called once the lock is free.
-    pub(super) wakes: Few<Waker>,
+    pub(super) wakes: SmallList<Waker>,
     pub(super) closing: bool,
     /// Tasks of this socket that run.
     tasks: usize,
-    pub(super) keeper_runs: bool,
+    pub(super) timer_runs: bool,
     /// When the keeper will look at the protocol; `None` for never.
-    pub(super) keeper_due: Option<Time>,
+    pub(super) timer_due: Option<Time>,
     pub(super) statistics: Statistics,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
@@ -86,11 +86,11 @@ pub(super) struct State {
     linger_end: Option<Instant>,
     pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
     /// What the last connection that failed said.
-    pub(super) trouble: Option<String>,
+    pub(super) last_failure: Option<String>,
 }
 
 /// A pipe as its socket sees it.
-pub(super) struct Entry {
+pub(super) struct PipeEntry {
     pub(super) pipe: Arc<Pipe>,
     pub(super) statistics: PipeStatistics,
     /// Why we close it, if we do.
@@ -103,9 +103,9 @@ pub(super) struct Entry {
     pub(super) stopped: bool,
 }
 
-impl Entry {
-    pub(super) fn new(pipe: Arc<Pipe>) -> Entry {
-        Entry {
+impl PipeEntry {
+    pub(super) fn new(pipe: Arc<Pipe>) -> PipeEntry {
+        PipeEntry {
             pipe,
             statistics: PipeStatistics::default(),
             end: None,
@@ -135,7 +135,7 @@ impl Core {
             state: Mutex::new(State::new(protocol)),
             phase: watch::Sender::new(Phase::Open),
             runtime,
-            earlier: Notify::new(),
+            timer_changed: Notify::new(),
         })
     }
 
@@ -148,10 +148,10 @@ impl Core {
     pub(super) fn with<T>(self: &Arc<Core>, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = work(&mut state);
-        let errands = state.errands();
+        let effects = state.effects();
         drop(state);
-        if let Some(errands) = errands {
-            errands.run(self);
+        if let Some(effects) = effects {
+            effects.run(self);
         }
         result
     }
@@ -195,7 +195,7 @@ impl Core {
     }
 
     /// Closes the pipes that are `meant`, and says how many; those that end already are left alone.
-    pub(super) fn end_pipes(&self, end: PipeEnd, meant: impl Fn(&Entry) -> bool) -> usize {
+    pub(super) fn end_pipes(&self, end: PipeEnd, meant: impl Fn(&PipeEntry) -> bool) -> usize {
         let mut ending = Vec::new();
         for entry in self.lock().pipes.values_mut() {
             if entry.end.is_none() && meant(entry) {
@@ -260,20 +260,20 @@ impl Core {
     }
 
     /// Ticks the protocol when its deadlines come.
-    pub(super) async fn keep_time(self: Arc<Core>) {
+    pub(super) async fn run_timers(self: Arc<Core>) {
         let core = &self;
         until(core.reached(Phase::Closed), async {
             loop {
                 let due = core.with(|state| {
-                    state.keeper_due = state.protocol.deadline();
-                    state.keeper_due
+                    state.timer_due = state.protocol.deadline();
+                    state.timer_due
                 });
                 match due {
                     Some(due) => {
                         let alarm = tokio::time::sleep_until(clock::instant(due));
-                        until(core.earlier.notified(), alarm).await;
+                        until(core.timer_changed.notified(), alarm).await;
                     }
-                    None => core.earlier.notified().await,
+                    None => core.timer_changed.notified().await,
                 }
                 core.with(|state| state.protocol.tick(clock::now()));
             }
@@ -288,14 +288,14 @@ impl State {
             protocol,
             pipes: HashMap::new(),
             last_pipe: 0,
-            senders: Waiters::default(),
-            receivers: Waiters::default(),
-            others: Apart::default(),
-            wakes: Few::default(),
+            senders: WakerQueue::default(),
+            receivers: WakerQueue::default(),
+            others: KeyedWakerQueues::default(),
+            wakes: SmallList::default(),
             closing: false,
             tasks: 0,
-            keeper_runs: false,
-            keeper_due: None,
+            timer_runs: false,
+            timer_due: None,
             statistics: Statistics::default(),
             send_timeout: None,
             receive_timeout: None,
@@ -306,7 +306,7 @@ impl State {
             linger: Some(LINGER_MAX),
             linger_end: None,
             watcher: None,
-            trouble: None,
+            last_failure: None,
         }
     }
 
@@ -334,7 +334,7 @@ impl State {
     }
 
     /// Where it dials and listens, as words for errors.
-    pub(super) fn places(&self) -> String {
+    pub(super) fn describe_endpoints(&self) -> String {
         if self.endpoints.is_empty() {
             return "neither dials nor listens".to_owned();
         }
@@ -344,7 +344,7 @@ impl State {
 
     /// Now, for a protocol that looks at it.
     pub(super) fn now(&self) -> Time {
-        if self.protocol.keeps_time() { clock::now() } else { Time::START }
+        if self.protocol.uses_time() { clock::now() } else { Time::START }
     }
 }
 

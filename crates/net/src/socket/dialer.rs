@@ -11,15 +11,15 @@ use tokio::task::JoinHandle;
 use wigwag_wire::ReadBuf;
 
 use super::core::{Core, Phase};
-use super::endpoint::{Choices, Dialer, Endpoint, Membership};
+use super::endpoint::{Dialer, Endpoint, EndpointGuard, PipeOptions};
 use super::observe::Side;
 use super::pipe::OpenPipe;
 use super::race::until;
 use crate::address::Address;
+use crate::backoff::Backoff;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::DialOptions;
-use crate::redial::Pauses;
 use crate::{clock, transport};
 
 impl Core {
@@ -35,12 +35,12 @@ impl Core {
         self.on_runtime(&place, async move {
             // An address that no transport serves will not be served later either.
             transport::transport(&address)?;
-            let choices = Choices {
+            let pipe_options = PipeOptions {
                 receive_limit: options.receive_limit,
                 send_priority: options.send_priority,
                 receive_priority: options.receive_priority,
             };
-            let member = core.join(Side::Dialled, address, choices)?;
+            let member = core.join(Side::Dialled, address, pipe_options)?;
             let dialer = Dialer::new(&core, &member.endpoint);
             let first = match options.in_background {
                 true => None,
@@ -66,22 +66,22 @@ impl Core {
             Ok((connection, input))
         })
         .await?;
-        self.adopt(connection, input, endpoint, clock::now())
+        self.admit(connection, input, endpoint, clock::now())
             .map_err(|kind| NetError::new(&text, kind))
     }
 
     async fn keep_dialled(
         self: Arc<Core>,
-        member: Membership,
+        member: EndpointGuard,
         options: DialOptions,
         first: Option<OpenPipe>,
     ) {
         let endpoint = &member.endpoint;
         let redials = transport::transport(&endpoint.address).is_ok_and(|of| of.redials());
         let redial = options.redial.unwrap_or_else(|| self.with(|state| state.redial));
-        let mut pauses = match first {
-            Some(_) => Pauses::new(redial),
-            None => Pauses::at_once(redial),
+        let mut backoff = match first {
+            Some(_) => Backoff::new(redial),
+            None => Backoff::immediate(redial),
         };
         let mut dialled = first.is_some();
         let mut open = first;
@@ -89,13 +89,13 @@ impl Core {
             if let Some(pipe) = open.take() {
                 let since = clock::now();
                 pipe.run().await;
-                pauses.connected_for(clock::now() - since);
+                backoff.connected_for(clock::now() - since);
             }
             if dialled && !redials {
                 return;
             }
             let next = async {
-                tokio::time::sleep(pauses.next(random())).await;
+                tokio::time::sleep(backoff.next(random())).await;
                 let again = std::mem::replace(&mut dialled, true);
                 self.with(|state| state.statistics.redials += u64::from(again));
                 self.connect(endpoint, options).await
@@ -113,7 +113,7 @@ impl Core {
         tracing::debug!(%address, error = %error.kind, "dial failed");
         self.with(|state| {
             state.statistics.dials_failed += 1;
-            state.trouble = Some(format!("{address}: {}", error.kind));
+            state.last_failure = Some(format!("{address}: {}", error.kind));
         });
     }
 

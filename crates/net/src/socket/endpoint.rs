@@ -22,7 +22,7 @@ pub const ENDPOINTS_MAX: usize = if cfg!(test) { 8 } else { 4096 };
 
 /// What a dialer or listener chooses for its pipes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choices {
+pub(super) struct PipeOptions {
     pub(super) receive_limit: Option<usize>,
     pub(super) send_priority: Priority,
     pub(super) receive_priority: Priority,
@@ -34,7 +34,7 @@ pub(super) struct Endpoint {
     pub(super) number: u64,
     pub(super) side: Side,
     pub(super) address: Address,
-    pub(super) choices: Choices,
+    pub(super) options: PipeOptions,
     phase: watch::Sender<Phase>,
 }
 
@@ -65,12 +65,12 @@ impl fmt::Display for Endpoint {
 
 /// The place of an endpoint in the table; its task holds it, and so the place is free when the task
 /// is over, however it ends.
-pub(super) struct Membership {
+pub(super) struct EndpointGuard {
     core: Arc<Core>,
     pub(super) endpoint: Arc<Endpoint>,
 }
 
-impl Drop for Membership {
+impl Drop for EndpointGuard {
     fn drop(&mut self) {
         self.core.leave(&self.endpoint);
         self.endpoint.advance(Phase::Gone);
@@ -83,8 +83,8 @@ impl Core {
         self: &Arc<Core>,
         side: Side,
         address: Address,
-        choices: Choices,
-    ) -> Result<Membership, NetError> {
+        options: PipeOptions,
+    ) -> Result<EndpointGuard, NetError> {
         let phase = watch::Sender::new(Phase::Open);
         let endpoint = self.with(|state| {
             if state.closing {
@@ -97,11 +97,11 @@ impl Core {
             }
             state.last_endpoint += 1;
             let number = state.last_endpoint;
-            let endpoint = Arc::new(Endpoint { number, side, address, choices, phase });
+            let endpoint = Arc::new(Endpoint { number, side, address, options, phase });
             state.endpoints.insert(number, endpoint.clone());
             Ok(endpoint)
         })?;
-        Ok(Membership { core: self.clone(), endpoint })
+        Ok(EndpointGuard { core: self.clone(), endpoint })
     }
 
     /// Ends an endpoint: it leaves the table, and its pipes are closed. When the whole socket ends

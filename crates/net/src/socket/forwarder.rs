@@ -59,7 +59,7 @@ use wigwag_sp::RawMessage;
 use wigwag_sp::raw::RawKind;
 use wigwag_wire::{Fault, ProtocolNumber};
 
-use super::calls::{Caller, Side, Turn, attempt_recv, attempt_send};
+use super::calls::{Caller, QueueKey, Waiter, attempt_recv, attempt_send};
 use super::core::{Core, Phase};
 use super::error::SocketErrorKind;
 use super::race::until;
@@ -67,7 +67,7 @@ use super::raw::End;
 
 /// Messages that one direction passes on before it lets others run: a full outbox of small ones
 /// takes some 64 turns.
-const TURN_MESSAGES: u32 = 64;
+const MESSAGES_PER_POLL: u32 = 64;
 
 /// Bytes of the word by which a raw header names a pipe.
 const PIPE_BYTES: usize = 4;
@@ -236,15 +236,15 @@ impl Forwarder {
         }
         let crossing = !Arc::ptr_eq(&from.core, &to.core);
         let mut count = 0;
-        while let Ok(mut message) = taken(&from.core, &to.core).await {
+        while let Ok(mut message) = receive_when_room(&from.core, &to.core).await {
             if crossing {
                 if from.kind == RawKind::Star {
                     // The others of its own star have not heard it: a raw star passes nothing on.
                     let _ = from.core.try_send(Caller::SOCKET, message.clone());
                 }
-                message.header = crossed(from.kind, message.header);
+                message.header = strip_pipe_number(from.kind, message.header);
             }
-            match given(&to.core, message).await {
+            match forward_to(&to.core, message).await {
                 Ok(()) => self.lock().forwarded += 1,
                 Err(kind) => {
                     tracing::debug!(to = %to.core.number, %kind, "message dropped");
@@ -252,7 +252,7 @@ impl Forwarder {
                 }
             }
             count += 1;
-            if count == TURN_MESSAGES {
+            if count == MESSAGES_PER_POLL {
                 count = 0;
                 tokio::task::yield_now().await;
             }
@@ -262,7 +262,7 @@ impl Forwarder {
 
 /// The number of a pipe means something to its own socket only. rep and respondent leave it where it
 /// is: to the next one it is a word like the others.
-fn crossed(from: RawKind, mut header: Bytes) -> Bytes {
+fn strip_pipe_number(from: RawKind, mut header: Bytes) -> Bytes {
     match from {
         RawKind::Bus | RawKind::Star | RawKind::Pair1Many => {
             header.split_off(header.len().min(PIPE_BYTES))
@@ -272,12 +272,12 @@ fn crossed(from: RawKind, mut header: Bytes) -> Bytes {
 }
 
 /// Takes the next message of `from`, but only at a moment when `to` has room.
-fn taken<'a>(
+fn receive_when_room<'a>(
     from: &'a Arc<Core>,
     to: &'a Arc<Core>,
 ) -> impl Future<Output = Result<RawMessage, SocketErrorKind>> + 'a {
-    let mut room = Turn::new(to, Side::Send);
-    let mut mail = Turn::new(from, Side::Receive);
+    let mut room = Waiter::new(to, QueueKey::Send);
+    let mut incoming = Waiter::new(from, QueueKey::Receive);
     let mut round = None;
     poll_fn(move |context| {
         // Asked each time: the room that there was may be gone when a message comes.
@@ -288,19 +288,19 @@ fn taken<'a>(
         if let Err(closed) = open {
             return Poll::Ready(Err(closed));
         }
-        mail.poll(context, |state| attempt_recv(state, Caller::SOCKET, &mut round))
+        incoming.poll(context, |state| attempt_recv(state, Caller::SOCKET, &mut round))
     })
 }
 
 /// Gives the message to `to`, which has room unless somebody else has taken it since.
-async fn given(to: &Arc<Core>, message: RawMessage) -> Result<(), SocketErrorKind> {
+async fn forward_to(to: &Arc<Core>, message: RawMessage) -> Result<(), SocketErrorKind> {
     let mut slot = Some(message);
     if let Some(outcome) = to.with(|state| attempt_send(state, Caller::SOCKET, &mut slot)) {
         return outcome.map(drop);
     }
-    let mut turn = Turn::new(to, Side::Send);
+    let mut waiter = Waiter::new(to, QueueKey::Send);
     let outcome = poll_fn(|context| {
-        turn.poll(context, |state| attempt_send(state, Caller::SOCKET, &mut slot))
+        waiter.poll(context, |state| attempt_send(state, Caller::SOCKET, &mut slot))
     });
     outcome.await.map(drop)
 }

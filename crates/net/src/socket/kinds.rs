@@ -20,11 +20,11 @@ use crate::error::{NetError, NetErrorKind};
 use crate::options::{DialOptions, ListenOptions};
 
 /// The end that a user holds; dropping it closes the socket.
-pub(super) struct Owned(pub(super) Arc<Core>);
+pub(super) struct SocketHandle(pub(super) Arc<Core>);
 
-impl Owned {
-    pub(super) fn new(protocol: impl Protocol + 'static) -> Owned {
-        Owned(Core::new(Box::new(protocol)))
+impl SocketHandle {
+    pub(super) fn new(protocol: impl Protocol + 'static) -> SocketHandle {
+        SocketHandle(Core::new(Box::new(protocol)))
     }
 
     /// Calls on a socket are made for its own exchange; a context has another one.
@@ -46,7 +46,7 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for SocketHandle {
     fn drop(&mut self) {
         self.0.begin_close();
     }
@@ -55,7 +55,7 @@ impl Drop for Owned {
 macro_rules! socket {
     ($(#[$doc:meta])* $name:ident: $new:expr; $($direction:ident)*) => {
         $(#[$doc])*
-        pub struct $name(pub(super) Owned);
+        pub struct $name(pub(super) SocketHandle);
 
         impl Default for $name {
             fn default() -> $name {
@@ -66,7 +66,7 @@ macro_rules! socket {
         impl $name {
             /// A socket that is connected to nobody, on the current runtime or the crate's own.
             pub fn new() -> $name {
-                $name(Owned::new($new))
+                $name(SocketHandle::new($new))
             }
 
             /// Connects to `address`. The first attempt is waited for and its error returned, and
@@ -112,7 +112,7 @@ macro_rules! socket {
             ) -> Result<Dialer, NetError> {
                 let core = &self.0.0;
                 core.block_on(core.dial(address, options))
-                    .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
+                    .unwrap_or_else(|kind| Err(SocketHandle::net_error(address, kind)))
             }
 
             /// [`listen`](Self::listen) with the calling thread.
@@ -128,7 +128,7 @@ macro_rules! socket {
             ) -> Result<Listener, NetError> {
                 let core = &self.0.0;
                 core.block_on(core.listen(address, options))
-                    .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
+                    .unwrap_or_else(|kind| Err(SocketHandle::net_error(address, kind)))
             }
 
             /// Bytes that a received message may have, protocol header included; a peer that
@@ -362,34 +362,34 @@ impl Req {
     /// A socket that sends a request again after `resend`, or fails when its connection breaks if
     /// that is `None`. [`Req::new`] takes 60 s.
     pub fn with_resend(resend: Option<Duration>) -> Req {
-        Req(Owned::new(wigwag_sp::Req::new(random() as u32, resend)))
+        Req(SocketHandle::new(wigwag_sp::Req::new(random() as u32, resend)))
     }
 }
 
 impl Rep {
     /// A socket that accepts requests over at most `hops_max` hops; [`Rep::new`] takes eight.
     pub fn with_hops(hops_max: Hops) -> Rep {
-        Rep(Owned::new(wigwag_sp::Rep::with_hops(hops_max)))
+        Rep(SocketHandle::new(wigwag_sp::Rep::with_hops(hops_max)))
     }
 }
 
 impl Respondent {
     /// A socket that accepts surveys over at most `hops_max` hops; [`Respondent::new`] takes eight.
     pub fn with_hops(hops_max: Hops) -> Respondent {
-        Respondent(Owned::new(wigwag_sp::Respondent::with_hops(hops_max)))
+        Respondent(SocketHandle::new(wigwag_sp::Respondent::with_hops(hops_max)))
     }
 }
 
 impl Star {
     /// A socket that accepts messages over at most `hops_max` hops; [`Star::new`] takes eight.
     pub fn with_hops(hops_max: Hops) -> Star {
-        Star(Owned::new(wigwag_sp::Star::with_hops(hops_max)))
+        Star(SocketHandle::new(wigwag_sp::Star::with_hops(hops_max)))
     }
 }
 
 impl Pair {
     /// A socket that accepts messages over at most `hops_max` hops; [`Pair::new`] takes eight.
     pub fn with_hops(hops_max: Hops) -> Pair {
-        Pair(Owned::new(wigwag_sp::Pair1::with_hops(hops_max)))
+        Pair(SocketHandle::new(wigwag_sp::Pair1::with_hops(hops_max)))
     }
 }

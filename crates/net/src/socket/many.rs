@@ -12,7 +12,7 @@ use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::endpoint::{Dialer, Listener};
 use super::error::{SendError, SocketError};
-use super::kinds::{Owned, receive_limit, send_limit, socket};
+use super::kinds::{SocketHandle, receive_limit, send_limit, socket};
 use super::settings::common;
 use crate::error::NetError;
 use crate::options::{DialOptions, ListenOptions};
@@ -111,7 +111,7 @@ socket! {
 impl PairMany {
     /// A socket that accepts messages over at most `hops_max` hops; [`PairMany::new`] takes eight.
     pub fn with_hops(hops_max: Hops) -> PairMany {
-        PairMany(Owned::new(wigwag_sp::Pair1Many::with_hops(hops_max)))
+        PairMany(SocketHandle::new(wigwag_sp::Pair1Many::with_hops(hops_max)))
     }
 }
 
@@ -120,7 +120,7 @@ fn addressed(peer: Option<PipeId>, body: Bytes) -> (Caller, RawMessage) {
     match peer {
         Some(peer) => {
             let header = Bytes::copy_from_slice(&peer.0.to_be_bytes());
-            (Caller::to(peer), RawMessage { header, body })
+            (Caller::to_peer(peer), RawMessage { header, body })
         }
         None => (Caller::SOCKET, RawMessage { header: Bytes::new(), body }),
     }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
-use wigwag_sp::stream::{Gather, cut};
+use wigwag_sp::stream::{BatchBuilder, cut};
 use wigwag_sp::{CloseReason, DropReason, PipeId, Received};
 use wigwag_wire::{Batch, Framing, FramingError, ReadBuf, Time};
 
-use super::core::{Core, Entry, State};
+use super::core::{Core, PipeEntry, State};
 use super::observe::{PipeEnd, PipeInfo, PipeWatcher};
 use super::race::until;
 use super::statistics::Traffic;
-use crate::driver::{self, Crank, Ending, Flow, Flusher};
+use crate::driver::{self, ConnectionHandler, Ending, Flow, Flusher};
 
 /// A connection as its socket's protocol knows it.
 pub(super) struct Pipe {
@@ -27,13 +27,13 @@ pub(super) struct Pipe {
     pub(super) flusher: Flusher,
     /// Who was told of its coming, and will be of its end.
     pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
-    /// We close it; the reason stands in its [`Entry`].
+    /// We close it; the reason stands in its [`PipeEntry`].
     pub(super) end: Notify,
 }
 
 /// Why a pipe is closed from our side.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
+pub(super) enum PipeError {
     /// Its bytes cannot be cut into messages.
     #[error(transparent)]
     Framing(#[from] FramingError),
@@ -60,7 +60,7 @@ impl OpenPipe {
         let driving = driver::drive(&*pipe, &mut *self.reader, &mut self.input, &pipe.flusher);
         let ending = until(pipe.end.notified(), driving).await;
         self.end = match ending {
-            Some(Ending::Protocol(fault)) => Some(PipeEnd::Punished(fault.to_string())),
+            Some(Ending::Protocol(error)) => Some(PipeEnd::Punished(error.to_string())),
             Some(Ending::Io(error)) => Some(PipeEnd::Lost(error.to_string())),
             Some(Ending::PeerClosed) => Some(PipeEnd::PeerClosed),
             None => None,
@@ -128,15 +128,15 @@ impl Drop for OpenPipe {
             state.statistics.messages_unread += unread as u64;
             state.statistics.pipes_open -= 1;
             state.statistics.pipes_closed += 1;
-            if let Some(PipeEnd::Punished(fault)) = &said {
+            if let Some(PipeEnd::Punished(error)) = &said {
                 state.statistics.pipes_punished += 1;
-                state.trouble = Some(format!("{}: {fault}", pipe.info.peer));
+                state.last_failure = Some(format!("{}: {error}", pipe.info.peer));
             }
             state.protocol.close(pipe.id, crate::clock::now());
             entry
         });
         pipe.flusher.retire();
-        let Some(Entry { statistics, end: ours, .. }) = entry else { return };
+        let Some(PipeEntry { statistics, end: ours, .. }) = entry else { return };
         let end = said.or(ours).unwrap_or(PipeEnd::SocketClosed);
         let (peer, id) = (&pipe.info.peer, pipe.id.0);
         match &end {
@@ -174,10 +174,10 @@ impl Pipe {
     }
 }
 
-impl Crank for Pipe {
-    type Error = Fault;
+impl ConnectionHandler for Pipe {
+    type Error = PipeError;
 
-    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Fault> {
+    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), PipeError> {
         self.core.with(|state| {
             let limit = self.limit(state);
             let mut stopped = false;
@@ -191,7 +191,7 @@ impl Crank for Pipe {
                 let message = match cut(self.framing, input, limit) {
                     Ok(Some(message)) => message,
                     Ok(None) => break Ok(()),
-                    Err(error) => break Err(Fault::Framing(error)),
+                    Err(error) => break Err(PipeError::Framing(error)),
                 };
                 traffic.messages_received += 1;
                 traffic.bytes_received += message.len() as u64;
@@ -203,7 +203,7 @@ impl Crank for Pipe {
                         }
                     }
                     Received::Dropped(reason) => self.note_drop(state, reason),
-                    Received::Close(reason) => break Err(Fault::Rule(reason)),
+                    Received::Close(reason) => break Err(PipeError::Rule(reason)),
                 }
             };
             self.count(state, traffic);
@@ -216,7 +216,7 @@ impl Crank for Pipe {
 
     fn fill(&self, batch: &mut Batch, _now: Time) {
         self.core.with(|state| {
-            let mut gather = Gather::new(batch, self.framing);
+            let mut gather = BatchBuilder::new(batch, self.framing);
             let mut traffic = Traffic::default();
             while gather.has_room() {
                 let Some(message) = state.protocol.transmit(self.id) else {
@@ -235,7 +235,7 @@ impl Crank for Pipe {
         });
     }
 
-    fn tick(&self, _now: Time) -> Result<(), Fault> {
+    fn tick(&self, _now: Time) -> Result<(), PipeError> {
         Ok(())
     }
 

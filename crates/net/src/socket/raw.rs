@@ -44,7 +44,7 @@ use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::endpoint::{Dialer, Listener};
 use super::error::{SendError, SocketError};
-use super::kinds::{Owned, receive_limit, send_limit, socket};
+use super::kinds::{SocketHandle, receive_limit, send_limit, socket};
 use super::settings::{common, setting};
 use crate::error::NetError;
 use crate::options::{DialOptions, ListenOptions};
@@ -130,7 +130,7 @@ macro_rules! counts_hops {
         $(impl $name {
             /// A socket that accepts messages over at most `hops_max` hops; `new` takes eight.
             pub fn with_hops(hops_max: Hops) -> $name {
-                $name(Owned::new(Raw::with_hops(RawKind::$kind, hops_max)))
+                $name(SocketHandle::new(Raw::with_hops(RawKind::$kind, hops_max)))
             }
         })*
     };

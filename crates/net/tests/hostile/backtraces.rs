@@ -1,7 +1,7 @@
 //! What stands in front of a request or a survey: too little, too much, and just enough.
 
-use crate::row::{Act, Manner, Row};
-use crate::subject::Ours;
+use crate::row::{Act, Row, WriteMode};
+use crate::subject::SocketKind;
 
 /// `words` words, of which the last has its bit set if `ends`.
 fn words(words: usize, ends: bool) -> Vec<u8> {
@@ -18,9 +18,10 @@ fn request(words_before: usize) -> Act {
 }
 
 pub(crate) fn rows() -> Vec<Row> {
-    let eight = [Ours::Rep, Ours::RawRep, Ours::Respondent, Ours::RawRespondent];
+    let eight =
+        [SocketKind::Rep, SocketKind::RawRep, SocketKind::Respondent, SocketKind::RawRespondent];
     let mut rows: Vec<Row> = eight.into_iter().flat_map(over_eight_hops).collect();
-    for ours in [Ours::RepFar, Ours::RawRepFar, Ours::RespondentFar] {
+    for ours in [SocketKind::RepFar, SocketKind::RawRepFar, SocketKind::RespondentFar] {
         for hops in [9, 16, 254, 255] {
             let row = Row::partner(format!("{hops} words"), ours, vec![request(hops)]);
             rows.push(row.delivers(["sound"]));
@@ -30,8 +31,8 @@ pub(crate) fn rows() -> Vec<Row> {
         let row = Row::partner("254 words without an end", ours, vec![unending(254 * 4)]);
         rows.push(row.moves("dropped_malformed", 1));
     }
-    rows.push(Row::partner("1 word", Ours::RepNear, vec![request(1)]).delivers(["sound"]));
-    let two = Row::partner("2 words", Ours::RepNear, vec![request(2)]);
+    rows.push(Row::partner("1 word", SocketKind::RepNear, vec![request(1)]).delivers(["sound"]));
+    let two = Row::partner("2 words", SocketKind::RepNear, vec![request(2)]);
     rows.push(two.moves("dropped_too_many_hops", 1));
     rows
 }
@@ -41,7 +42,7 @@ fn unending(bytes: usize) -> Act {
     Act::Message(vec![0x7f; bytes])
 }
 
-fn over_eight_hops(ours: Ours) -> Vec<Row> {
+fn over_eight_hops(ours: SocketKind) -> Vec<Row> {
     let mut rows = Vec::new();
     for length in [0, 1, 2, 3, 4, 5, 8, 27, 28, 31] {
         let row =
@@ -69,8 +70,8 @@ fn over_eight_hops(ours: Ours) -> Vec<Row> {
         .delivers(["sound"; 3])
         .moves("dropped_malformed", 2)
         .moves("dropped_too_many_hops", 1);
-    for manner in [Manner::Whole, Manner::Single, Manner::Torn(1), Manner::Torn(2)] {
-        rows.push(mixed.clone().written(manner));
+    for mode in [WriteMode::Whole, WriteMode::Single, WriteMode::Torn(1), WriteMode::Torn(2)] {
+        rows.push(mixed.clone().written(mode));
     }
     rows
 }

@@ -13,8 +13,8 @@ use wigwag_wire::machine::HANDSHAKE_MAX;
 use crate::memory::{Memory, status};
 use crate::peer::{Peer, Place, header};
 use crate::row::AT_ONCE;
-use crate::stage::pause;
-use crate::subject::{Ours, Subject};
+use crate::run::pause;
+use crate::subject::{SocketKind, Subject};
 
 /// A loaded machine may take so many times what is promised.
 const GRACE: u32 = 5;
@@ -75,8 +75,8 @@ async fn a_header_that_is_not_whole_in_time_is_shown_out() {
             let begun = Instant::now();
             for byte in header(ProtocolNumber::PUSH) {
                 // Eight of them take longer than the handshake may.
-                let shown_out = timeout(HANDSHAKE_MAX / 6, peer.rest()).await.is_ok();
-                if shown_out {
+                let rejected = timeout(HANDSHAKE_MAX / 6, peer.rest()).await.is_ok();
+                if rejected {
                     break;
                 }
                 peer.say(&[byte]).await;
@@ -301,7 +301,13 @@ async fn a_reply_of_a_peer_that_was_never_asked_is_dropped() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_waits_for_no_hostile_peer() {
     for place in PLACES {
-        for ours in [Ours::Pull, Ours::Rep, Ours::Bus, Ours::Surveyor, Ours::RawRep] {
+        for ours in [
+            SocketKind::Pull,
+            SocketKind::Rep,
+            SocketKind::Bus,
+            SocketKind::Surveyor,
+            SocketKind::RawRep,
+        ] {
             let subject: Box<dyn Subject> = ours.open();
             let address = subject.listen(place.address(), ListenOptions::default()).await;
             let mut peers = Vec::new();

@@ -9,8 +9,8 @@
 mod peer;
 mod subject;
 mod row;
-mod stage;
-mod strangers;
+mod run;
+mod handshakes;
 mod lengths;
 mod backtraces;
 mod replies;
@@ -30,7 +30,7 @@ const ROWS_MIN: usize = 100;
 
 fn rows() -> Vec<Row> {
     let groups = [
-        strangers::rows(),
+        handshakes::rows(),
         lengths::rows(),
         backtraces::rows(),
         replies::rows(),

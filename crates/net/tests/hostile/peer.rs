@@ -157,41 +157,45 @@ impl Wire {
 }
 
 /// A wrong peer that is dialled.
-pub(crate) enum Door {
+pub(crate) enum FakeListener {
     Tcp(TcpListener),
     Ipc(UnixListener, PathBuf),
 }
 
-impl Door {
-    pub(crate) async fn open(place: Place) -> Door {
+impl FakeListener {
+    pub(crate) async fn open(place: Place) -> FakeListener {
         match place {
-            Place::Tcp => Door::Tcp(TcpListener::bind("127.0.0.1:0").await.unwrap()),
+            Place::Tcp => FakeListener::Tcp(TcpListener::bind("127.0.0.1:0").await.unwrap()),
             Place::Ipc => {
                 let path = fresh_path();
-                Door::Ipc(UnixListener::bind(&path).unwrap(), path)
+                FakeListener::Ipc(UnixListener::bind(&path).unwrap(), path)
             }
         }
     }
 
     pub(crate) fn address(&self) -> String {
         match self {
-            Door::Tcp(listener) => format!("tcp://{}", listener.local_addr().unwrap()),
-            Door::Ipc(_, path) => format!("ipc://{}", path.display()),
+            FakeListener::Tcp(listener) => format!("tcp://{}", listener.local_addr().unwrap()),
+            FakeListener::Ipc(_, path) => format!("ipc://{}", path.display()),
         }
     }
 
     pub(crate) async fn accept(&self) -> Peer {
         let (wire, place) = match self {
-            Door::Tcp(listener) => (Wire::tcp(listener.accept().await.unwrap().0), Place::Tcp),
-            Door::Ipc(listener, _) => (Wire::Ipc(listener.accept().await.unwrap().0), Place::Ipc),
+            FakeListener::Tcp(listener) => {
+                (Wire::tcp(listener.accept().await.unwrap().0), Place::Tcp)
+            }
+            FakeListener::Ipc(listener, _) => {
+                (Wire::Ipc(listener.accept().await.unwrap().0), Place::Ipc)
+            }
         };
         Peer { wire, place, heard: Vec::new(), greeted: false }
     }
 }
 
-impl Drop for Door {
+impl Drop for FakeListener {
     fn drop(&mut self) {
-        if let Door::Ipc(_, path) = self {
+        if let FakeListener::Ipc(_, path) = self {
             let _ = std::fs::remove_file(path);
         }
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use crate::peer::{Peer, Place, header};
-use crate::stage::Stage;
-use crate::subject::Ours;
+use crate::run::RowRun;
+use crate::subject::SocketKind;
 
 /// What is promised to happen at once may take so long on a loaded machine.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ pub(crate) enum Act {
 
 /// How the bytes of the steps are written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Manner {
+pub(crate) enum WriteMode {
     /// Each run of steps in one write.
     Whole,
     /// One byte a write.
@@ -47,7 +47,7 @@ pub(crate) enum Manner {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
     /// It never was a pipe, and we closed it.
-    ShownOut,
+    Rejected,
     /// It never was a pipe: the peer left.
     NeverCame,
     /// The protocol wants no further peer.
@@ -73,9 +73,9 @@ pub(crate) enum Sound {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    pub(crate) ours: Ours,
+    pub(crate) ours: SocketKind,
     pub(crate) acts: Vec<Act>,
-    pub(crate) manner: Manner,
+    pub(crate) mode: WriteMode,
     pub(crate) sound: Sound,
     pub(crate) limit: Option<usize>,
     pub(crate) only_at: Option<Place>,
@@ -87,21 +87,26 @@ pub(crate) struct Row {
 impl Row {
     /// A peer of the right protocol that does `acts` after its header; nothing is delivered and
     /// nothing counted unless said.
-    pub(crate) fn partner(name: impl Into<String>, ours: Ours, acts: Vec<Act>) -> Row {
+    pub(crate) fn partner(name: impl Into<String>, ours: SocketKind, acts: Vec<Act>) -> Row {
         let greeting = Act::Say(header(ours.partner()));
-        Row::stranger(name, ours, [vec![greeting], acts].concat(), End::Stays)
+        Row::any_peer(name, ours, [vec![greeting], acts].concat(), End::Stays)
     }
 
     /// Whoever connects, from its first byte on.
-    pub(crate) fn stranger(name: impl Into<String>, ours: Ours, acts: Vec<Act>, end: End) -> Row {
+    pub(crate) fn any_peer(
+        name: impl Into<String>,
+        ours: SocketKind,
+        acts: Vec<Act>,
+        end: End,
+    ) -> Row {
         let name = format!("{ours:?}: {}", name.into());
-        let was_pipe = !matches!(end, End::ShownOut | End::NeverCame);
+        let was_pipe = !matches!(end, End::Rejected | End::NeverCame);
         let sound = if ours.is_exclusive() && was_pipe { Sound::After } else { Sound::Beside };
         Row {
             name,
             ours,
             acts,
-            manner: Manner::Whole,
+            mode: WriteMode::Whole,
             sound,
             limit: None,
             only_at: None,
@@ -131,8 +136,8 @@ impl Row {
         self
     }
 
-    pub(crate) fn written(self, manner: Manner) -> Row {
-        Row { name: format!("{}, {manner:?}", self.name), manner, ..self }
+    pub(crate) fn written(self, mode: WriteMode) -> Row {
+        Row { name: format!("{}, {mode:?}", self.name), mode, ..self }
     }
 
     pub(crate) fn sound(self, sound: Sound) -> Row {
@@ -157,28 +162,28 @@ impl Row {
     }
 
     async fn play_at(&self, place: Place) {
-        let stage = Stage::new(self, place).await;
+        let run = RowRun::new(self, place).await;
         let mut sound = None;
         if self.sound == Sound::Beside {
-            let mut beside = stage.sound_peer().await;
-            stage.goes_on(&mut beside, 0).await;
+            let mut beside = run.sound_peer().await;
+            run.goes_on(&mut beside, 0).await;
             sound = Some(beside);
         }
-        let mut wrong = Some(Peer::connect(&stage.wrong).await);
-        stage.perform(&mut wrong).await;
-        stage.check_delivered().await;
-        stage.check_moved().await;
-        stage.check_end(wrong).await;
+        let mut wrong = Some(Peer::connect(&run.wrong).await);
+        run.perform(&mut wrong).await;
+        run.check_delivered().await;
+        run.check_moved().await;
+        run.check_end(wrong).await;
         let mut sound = match sound {
             Some(sound) => sound,
-            None => stage.sound_peer().await,
+            None => run.sound_peer().await,
         };
-        stage.goes_on(&mut sound, 1).await;
+        run.goes_on(&mut sound, 1).await;
         // Nothing has moved late.
-        assert_eq!(stage.moved(), stage.expected(), "{}", stage.name());
-        assert_eq!(stage.subject.take(), None, "{}: delivered once more", stage.name());
+        assert_eq!(run.moved(), run.expected(), "{}", run.name());
+        assert_eq!(run.subject.take(), None, "{}: delivered once more", run.name());
         // A peer that stays and does not read would hold the close up for the linger time.
         drop(sound);
-        stage.subject.close().await;
+        run.subject.close().await;
     }
 }

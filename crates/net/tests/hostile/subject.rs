@@ -197,21 +197,21 @@ macro_rules! kinds {
     ($($kind:ident $number:ident $health:expr, $new:expr;)*) => {
         /// Each socket by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Ours { $($kind,)* }
+        pub(crate) enum SocketKind { $($kind,)* }
 
-        impl Ours {
-            pub(crate) const ALL: &[Ours] = &[$(Ours::$kind,)*];
+        impl SocketKind {
+            pub(crate) const ALL: &[SocketKind] = &[$(SocketKind::$kind,)*];
 
             pub(crate) fn number(self) -> ProtocolNumber {
-                match self { $(Ours::$kind => ProtocolNumber::$number,)* }
+                match self { $(SocketKind::$kind => ProtocolNumber::$number,)* }
             }
 
             pub(crate) fn health(self) -> Health {
-                match self { $(Ours::$kind => $health,)* }
+                match self { $(SocketKind::$kind => $health,)* }
             }
 
             pub(crate) fn open(self) -> Box<dyn Subject> {
-                match self { $(Ours::$kind => Box::new($new),)* }
+                match self { $(SocketKind::$kind => Box::new($new),)* }
             }
         }
     };
@@ -254,14 +254,14 @@ kinds! {
     RawStarFar STAR Health::Speaks(b"\0\0\0\0"), raw::Star::with_hops(Hops::MAX);
 }
 
-impl Ours {
+impl SocketKind {
     pub(crate) fn partner(self) -> ProtocolNumber {
         self.number().partner().unwrap()
     }
 
     /// True when it has one peer and no more.
     pub(crate) fn is_exclusive(self) -> bool {
-        use Ours::*;
+        use SocketKind::*;
         matches!(self, Pair0 | Pair | PairFar | RawPair0 | RawPair | RawPairFar)
     }
 }

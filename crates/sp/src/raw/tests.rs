@@ -170,9 +170,9 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
         rep.send_raw(reply(), NOW).unwrap();
     }
     assert_eq!(rep.counters().dropped_peer_slow, 3);
-    while rep.next_attention().is_some() {}
+    while rep.next_event().is_some() {}
     while rep.transmit(FIRST).is_some() {}
-    assert_eq!(rep.next_attention(), Some(Attention::Receivers));
+    assert_eq!(rep.next_event(), Some(ProtocolEvent::RecvReady));
     assert_eq!(rep.recv_raw(NOW).unwrap().body, "waits");
 }
 

@@ -102,11 +102,11 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
     ask(&mut rep, SECOND, b"\x80\0\0\0hello");
     assert_eq!(rep.recv(NOW).unwrap().as_ref(), b"hello");
     answer(&mut rep, b"A").unwrap();
-    while rep.next_attention().is_some() {}
+    while rep.next_event().is_some() {}
     for _ in 0..OUTBOX_MESSAGES_MAX {
         rep.transmit(FIRST).unwrap();
     }
-    assert_eq!(rep.next_attention(), Some(Attention::Receivers));
+    assert_eq!(rep.next_event(), Some(ProtocolEvent::RecvReady));
     for _ in 0..INBOX_MESSAGES_MAX {
         rep.recv(NOW).unwrap();
     }

@@ -118,8 +118,8 @@ impl World {
             }
             Step::Receive(who) => self.receive(who),
         }
-        while self.req.next_attention().is_some() {}
-        while self.rep.next_attention().is_some() {}
+        while self.req.next_event().is_some() {}
+        while self.rep.next_event().is_some() {}
     }
 
     fn carry(&mut self, pipe: PipeId) {

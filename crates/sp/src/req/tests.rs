@@ -153,9 +153,9 @@ fn with_resending_off_a_dead_carrier_ends_the_request() {
     req.open(SECOND, NOW).unwrap();
     ask(&mut req, b"Q");
     assert_eq!(req.deadline(), None);
-    while req.next_attention().is_some() {}
+    while req.next_event().is_some() {}
     req.close(FIRST, NOW);
-    assert_eq!(req.next_attention(), Some(Attention::Receivers));
+    assert_eq!(req.next_event(), Some(ProtocolEvent::RecvReady));
     assert_eq!(written(&mut req, SECOND), None);
     assert_eq!(req.recv(NOW), Err(RecvError::RequestLost));
     assert_eq!(req.recv(NOW), Err(RecvError::NoRequest));

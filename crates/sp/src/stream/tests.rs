@@ -164,7 +164,7 @@ fn short_messages_are_copied_and_long_ones_shared() {
 #[test]
 fn one_write_is_bounded_in_bytes_and_slices() {
     let mut batch = Batch::new();
-    let mut gather = Gather::new(&mut batch, Framing::Tcp);
+    let mut gather = BatchBuilder::new(&mut batch, Framing::Tcp);
     let long = Message { head: Head::Word(1), body: Bytes::from(vec![0; COPY_BYTES_MAX + 1]) };
     while gather.has_room() {
         gather.put(long.clone());
@@ -172,7 +172,7 @@ fn one_write_is_bounded_in_bytes_and_slices() {
     assert!(batch.slices().count() <= BATCH_SLICES_MAX);
     assert!(batch.slices().count() > BATCH_SLICES_MAX - 4);
     let mut batch = Batch::new();
-    let mut gather = Gather::new(&mut batch, Framing::Tcp);
+    let mut gather = BatchBuilder::new(&mut batch, Framing::Tcp);
     while gather.has_room() {
         gather.put(Message::default());
     }

@@ -133,14 +133,14 @@ fn contexts_survey_side_by_side() {
     for context in [quick, patient] {
         surveyor.send_in(context, Bytes::from_static(b"who?"), at(0)).unwrap();
     }
-    while surveyor.next_attention().is_some() {}
+    while surveyor.next_event().is_some() {}
     assert_eq!(surveyor.deadline(), Some(at(10)));
     assert_eq!(answer(&mut surveyor, 1, ID + 1, b"to the patient", at(5)), Received::Queued);
-    assert_eq!(surveyor.next_attention(), Some(Attention::Context(patient)));
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::ContextRecvReady(patient)));
     assert_eq!(answer(&mut surveyor, 2, ID, b"to the quick", at(5)), Received::Queued);
-    assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::ContextRecvReady(quick)));
     surveyor.tick(at(10));
-    assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::ContextRecvReady(quick)));
     let late = answer(&mut surveyor, 1, ID, b"", at(10));
     assert_eq!(late, Received::Dropped(DropReason::Late));
     assert_eq!(answer(&mut surveyor, 2, ID + 1, b"too", at(99)), Received::Queued);

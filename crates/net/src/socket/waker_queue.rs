@@ -9,12 +9,12 @@ use std::task::Waker;
 
 /// Wakers in order of arrival.
 #[derive(Debug, Default)]
-pub(super) struct Waiters {
+pub(super) struct WakerQueue {
     queue: VecDeque<(u64, Waker)>,
     last: u64,
 }
 
-impl Waiters {
+impl WakerQueue {
     /// Stands in the queue, or stays there. One that was woken in vain goes back to the front.
     pub(super) fn wait(&mut self, ticket: &mut Option<u64>, waker: &Waker) {
         let Some(held) = *ticket else {
@@ -51,23 +51,23 @@ impl Waiters {
 
 /// Queues that are there only while somebody stands in them: for one context, or for one peer.
 #[derive(Debug)]
-pub(super) struct Apart<K> {
-    queues: HashMap<K, Waiters>,
+pub(super) struct KeyedWakerQueues<K> {
+    queues: HashMap<K, WakerQueue>,
     /// The highest ticket of a queue that is gone. Who was woken from it still holds a ticket, and
     /// nobody in its successor may have the same.
     last: u64,
 }
 
-impl<K> Default for Apart<K> {
-    fn default() -> Apart<K> {
-        Apart { queues: HashMap::new(), last: 0 }
+impl<K> Default for KeyedWakerQueues<K> {
+    fn default() -> KeyedWakerQueues<K> {
+        KeyedWakerQueues { queues: HashMap::new(), last: 0 }
     }
 }
 
-impl<K: Copy + Eq + Hash> Apart<K> {
+impl<K: Copy + Eq + Hash> KeyedWakerQueues<K> {
     pub(super) fn wait(&mut self, key: K, ticket: &mut Option<u64>, waker: &Waker) {
         let last = self.last;
-        let fresh = || Waiters { queue: VecDeque::new(), last };
+        let fresh = || WakerQueue { queue: VecDeque::new(), last };
         self.queues.entry(key).or_insert_with(fresh).wait(ticket, waker);
     }
 
@@ -78,7 +78,7 @@ impl<K: Copy + Eq + Hash> Apart<K> {
     }
 
     pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
-        self.queues.values_mut().flat_map(Waiters::all)
+        self.queues.values_mut().flat_map(WakerQueue::all)
     }
 
     pub(super) fn leave(&mut self, key: K, ticket: u64) -> bool {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_comes_again_gives_no_ticket_twice() {
-        let mut apart = Apart::default();
+        let mut apart = KeyedWakerQueues::default();
         let (mut first, mut second) = (None, None);
         apart.wait('a', &mut first, Waker::noop());
         assert!(apart.next('b').is_none() && apart.next('a').is_some());
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn who_was_woken_in_vain_keeps_its_turn() {
-        let mut waiters = Waiters::default();
+        let mut waiters = WakerQueue::default();
         let (mut first, mut second) = (None, None);
         waiters.wait(&mut first, Waker::noop());
         waiters.wait(&mut second, Waker::noop());

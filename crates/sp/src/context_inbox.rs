@@ -9,25 +9,25 @@
 use bytes::Bytes;
 
 use crate::inbox::Inbox;
-use crate::{Attention, ContextId, Counters, PipeId, QueueLength, Received};
+use crate::{ContextId, Counters, PipeId, ProtocolEvent, QueueLength, Received};
 
 /// The lane that all peers share in the tray of a further context.
 const ALL_PEERS: PipeId = PipeId(0);
 
 /// Messages that wait for the user of one context.
 #[derive(Debug)]
-pub(crate) struct Tray {
+pub(crate) struct ContextInbox {
     context: ContextId,
     inbox: Inbox<Bytes>,
 }
 
-impl Tray {
-    pub(crate) fn new(context: ContextId) -> Tray {
+impl ContextInbox {
+    pub(crate) fn new(context: ContextId) -> ContextInbox {
         let mut inbox = Inbox::new();
         if context != ContextId::SOCKET {
             inbox.open(ALL_PEERS);
         }
-        Tray { context, inbox }
+        ContextInbox { context, inbox }
     }
 
     /// The socket's own tray is told of pipes, the others are not.
@@ -57,26 +57,26 @@ impl Tray {
         self.inbox.is_crowded()
     }
 
-    pub(crate) fn take_in(
+    pub(crate) fn accept(
         &mut self,
         pipe: PipeId,
         body: Bytes,
         counters: &mut Counters,
     ) -> Received {
-        let lane = if self.context == ContextId::SOCKET { pipe } else { ALL_PEERS };
-        self.inbox.take_in(lane, body, counters)
+        let queue = if self.context == ContextId::SOCKET { pipe } else { ALL_PEERS };
+        self.inbox.accept(queue, body, counters)
     }
 
     pub(crate) fn pop(&mut self) -> Option<Bytes> {
         self.inbox.pop(|_| true).map(|(_, body)| body)
     }
 
-    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
+    pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
         loop {
-            match self.inbox.next_attention()? {
-                Attention::Receivers => return Some(self.context.receivers()),
+            match self.inbox.next_event()? {
+                ProtocolEvent::RecvReady => return Some(self.context.receivers()),
                 // Only the socket's own tray has paused anybody.
-                Attention::Read(_) if self.context != ContextId::SOCKET => {}
+                ProtocolEvent::Resume(_) if self.context != ContextId::SOCKET => {}
                 other => return Some(other),
             }
         }

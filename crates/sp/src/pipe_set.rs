@@ -10,12 +10,12 @@ use crate::{PipeId, Priority};
 
 /// The pipes.
 #[derive(Debug, Default)]
-pub(crate) struct Roster {
+pub(crate) struct PipeSet {
     /// Invariant: sorted, and no pipe twice.
     pipes: Vec<(Priority, PipeId)>,
 }
 
-impl Roster {
+impl PipeSet {
     pub(crate) fn insert(&mut self, priority: Priority, pipe: PipeId) {
         if let Err(place) = self.pipes.binary_search(&(priority, pipe)) {
             self.pipes.insert(place, (priority, pipe));
@@ -68,19 +68,19 @@ mod tests {
     #[test]
     fn pipes_of_one_priority_go_round_and_the_others_are_left_out() {
         let (first, last) = (Priority::FIRST, Priority::LAST);
-        let mut roster = Roster::default();
+        let mut set = PipeSet::default();
         for pipe in [7, u32::MAX, 1] {
-            roster.insert(last, PipeId(pipe));
+            set.insert(last, PipeId(pipe));
         }
-        roster.insert(first, PipeId(5));
-        assert_eq!(roster.first_priority(), Some(first));
+        set.insert(first, PipeId(5));
+        assert_eq!(set.first_priority(), Some(first));
         for (turn, next) in [(None, 1), (Some(1), 7), (Some(7), u32::MAX), (Some(u32::MAX), 1)] {
-            assert_eq!(roster.after(last, turn.map(PipeId)), Some(PipeId(next)));
+            assert_eq!(set.after(last, turn.map(PipeId)), Some(PipeId(next)));
         }
-        assert_eq!(roster.after(first, Some(PipeId(5))), Some(PipeId(5)));
-        assert_eq!(roster.after(Priority::default(), None), None);
-        assert!(roster.remove(first, PipeId(5)) && !roster.remove(first, PipeId(5)));
-        assert_eq!(roster.first_priority(), Some(last));
-        assert!(roster.contains(last, PipeId(7)) && !roster.contains(first, PipeId(7)));
+        assert_eq!(set.after(first, Some(PipeId(5))), Some(PipeId(5)));
+        assert_eq!(set.after(Priority::default(), None), None);
+        assert!(set.remove(first, PipeId(5)) && !set.remove(first, PipeId(5)));
+        assert_eq!(set.first_priority(), Some(last));
+        assert!(set.contains(last, PipeId(7)) && !set.contains(first, PipeId(7)));
     }
 }

@@ -9,53 +9,53 @@ use wigwag_net::ListenOptions;
 use wigwag_net::socket::{PipeEnd, PipeInfo, PipeStatistics, PipeWatcher, Priority, Statistics};
 
 use crate::peer::{Peer, Place, header};
-use crate::row::{AT_ONCE, Act, End, Manner, Row};
+use crate::row::{AT_ONCE, Act, End, Row, WriteMode};
 use crate::subject::{Health, SOUND, Subject};
 
 /// What is heard of the pipes that came through the wrong peer's door.
 #[derive(Clone, Default)]
-struct Ears {
-    door: Arc<Mutex<String>>,
+struct PipeLog {
+    address: Arc<Mutex<String>>,
     arrived: Arc<Mutex<u32>>,
     ended: Arc<Mutex<Option<PipeEnd>>>,
 }
 
-impl PipeWatcher for Ears {
+impl PipeWatcher for PipeLog {
     fn arriving(&self, pipe: &PipeInfo) -> Result<(), String> {
-        if pipe.through.to_string() == *self.door.lock().unwrap() {
+        if pipe.through.to_string() == *self.address.lock().unwrap() {
             *self.arrived.lock().unwrap() += 1;
         }
         Ok(())
     }
 
     fn closed(&self, pipe: &PipeInfo, end: &PipeEnd, _: &PipeStatistics) {
-        if pipe.through.to_string() == *self.door.lock().unwrap() {
+        if pipe.through.to_string() == *self.address.lock().unwrap() {
             *self.ended.lock().unwrap() = Some(end.clone());
         }
     }
 }
 
 /// One row on its way.
-pub(crate) struct Stage<'a> {
+pub(crate) struct RowRun<'a> {
     row: &'a Row,
     place: Place,
     pub(crate) subject: Box<dyn Subject>,
     /// Where the wrong peer connects, and where the sound one does.
     pub(crate) wrong: String,
     sound: String,
-    ears: Ears,
+    log: PipeLog,
 }
 
-impl Stage<'_> {
-    pub(crate) async fn new(row: &Row, place: Place) -> Stage<'_> {
+impl RowRun<'_> {
+    pub(crate) async fn new(row: &Row, place: Place) -> RowRun<'_> {
         let subject = row.ours.open();
-        let ears = Ears::default();
-        subject.watch(Box::new(ears.clone()));
+        let log = PipeLog::default();
+        subject.watch(Box::new(log.clone()));
         if let Some(limit) = row.limit {
             subject.limit(limit);
         }
         let wrong = subject.listen(place.address(), ListenOptions::default()).await;
-        ears.door.lock().unwrap().clone_from(&wrong);
+        log.address.lock().unwrap().clone_from(&wrong);
         // Who chooses a peer chooses the sound one.
         let first = ListenOptions {
             send_priority: Priority::FIRST,
@@ -63,7 +63,7 @@ impl Stage<'_> {
             ..ListenOptions::default()
         };
         let sound = subject.listen(place.address(), first).await;
-        Stage { row, place, subject, wrong, sound, ears }
+        RowRun { row, place, subject, wrong, sound, log }
     }
 
     pub(crate) fn name(&self) -> String {
@@ -141,7 +141,7 @@ impl Stage<'_> {
     /// the close take others with them.
     async fn is_settled(&self, peer: &mut Peer) {
         if matches!(self.row.end, End::Left) {
-            self.until("a pipe", || *self.ears.arrived.lock().unwrap() == 1).await;
+            self.until("a pipe", || *self.log.arrived.lock().unwrap() == 1).await;
             peer.greeting().await;
         }
     }
@@ -158,11 +158,11 @@ impl Stage<'_> {
     }
 
     async fn write(&self, peer: &mut Peer, bytes: &[u8]) {
-        let mut random = match self.row.manner {
-            Manner::Whole if bytes.is_empty() => return,
-            Manner::Whole => return peer.say(bytes).await,
-            Manner::Single => None,
-            Manner::Torn(seed) => Some(seed),
+        let mut random = match self.row.mode {
+            WriteMode::Whole if bytes.is_empty() => return,
+            WriteMode::Whole => return peer.say(bytes).await,
+            WriteMode::Single => None,
+            WriteMode::Torn(seed) => Some(seed),
         };
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -219,9 +219,9 @@ impl Stage<'_> {
     }
 
     pub(crate) async fn check_end(&self, wrong: Option<Peer>) {
-        let arrived = *self.ears.arrived.lock().unwrap();
+        let arrived = *self.log.arrived.lock().unwrap();
         match self.row.end {
-            End::ShownOut | End::NeverCame => {
+            End::Rejected | End::NeverCame => {
                 assert_eq!(arrived, 0, "{}", self.name());
                 if let Some(mut wrong) = wrong {
                     self.hears_the_end(&mut wrong).await;
@@ -239,8 +239,8 @@ impl Stage<'_> {
                 }
             }
             End::Stays => {
-                self.until("a pipe", || *self.ears.arrived.lock().unwrap() == 1).await;
-                assert_eq!(*self.ears.ended.lock().unwrap(), None, "{}", self.name());
+                self.until("a pipe", || *self.log.arrived.lock().unwrap() == 1).await;
+                assert_eq!(*self.log.ended.lock().unwrap(), None, "{}", self.name());
                 drop(wrong.unwrap());
                 self.ended_by_peer().await;
             }
@@ -263,8 +263,8 @@ impl Stage<'_> {
     }
 
     async fn ended(&self) -> PipeEnd {
-        self.until("the end of the pipe", || self.ears.ended.lock().unwrap().is_some()).await;
-        self.ears.ended.lock().unwrap().clone().unwrap()
+        self.until("the end of the pipe", || self.log.ended.lock().unwrap().is_some()).await;
+        self.log.ended.lock().unwrap().clone().unwrap()
     }
 
     async fn until(&self, what: &str, mut happened: impl FnMut() -> bool) {

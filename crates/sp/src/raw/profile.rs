@@ -60,24 +60,24 @@ impl RawKind {
 
 /// Where a message goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum Routing {
     /// This side never sends.
-    Nobody,
+    ReceiveOnly,
     /// To the one peer there may be.
     OnlyPeer,
     /// To the peer whose turn it is.
-    OneOf,
+    RoundRobin,
     /// To everybody; not to the origin, if the header names it.
-    All,
+    Broadcast,
     /// To the pipe that the header names.
     Named,
     /// So too, or without a name to the peer whose turn it is.
-    NamedOrOne,
+    NamedOrRoundRobin,
 }
 
 /// What stands in front of the body on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inner {
+pub(super) enum WireHeader {
     Nothing,
     /// A backtrace.
     Words,
@@ -87,72 +87,94 @@ pub(super) enum Inner {
 
 /// A protocol's row.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Plan {
+pub(super) struct Profile {
     pub(super) number: ProtocolNumber,
-    pub(super) way: Way,
-    pub(super) inner: Inner,
+    pub(super) routing: Routing,
+    pub(super) wire_header: WireHeader,
     /// The user's header begins with the number of the pipe.
     pub(super) origin: bool,
     /// The protocol receives.
-    pub(super) hears: bool,
+    pub(super) receives: bool,
 }
 
-impl Plan {
-    pub(super) fn of(kind: RawKind) -> Plan {
-        let (number, way, inner, origin, hears) = match kind {
-            RawKind::Pair0 => (ProtocolNumber::PAIR0, Way::OnlyPeer, Inner::Nothing, false, true),
-            RawKind::Pair1 => (ProtocolNumber::PAIR1, Way::OnlyPeer, Inner::Hops, false, true),
-            RawKind::Pair1Many => (ProtocolNumber::PAIR1, Way::NamedOrOne, Inner::Hops, true, true),
-            RawKind::Req => (ProtocolNumber::REQ, Way::OneOf, Inner::Words, false, true),
-            RawKind::Rep => (ProtocolNumber::REP, Way::Named, Inner::Words, true, true),
-            RawKind::Pub => (ProtocolNumber::PUB, Way::All, Inner::Nothing, false, false),
-            RawKind::Sub => (ProtocolNumber::SUB, Way::Nobody, Inner::Nothing, false, true),
-            RawKind::Push => (ProtocolNumber::PUSH, Way::OneOf, Inner::Nothing, false, false),
-            RawKind::Pull => (ProtocolNumber::PULL, Way::Nobody, Inner::Nothing, false, true),
-            RawKind::Surveyor => (ProtocolNumber::SURVEYOR, Way::All, Inner::Words, false, true),
-            RawKind::Respondent => {
-                (ProtocolNumber::RESPONDENT, Way::Named, Inner::Words, true, true)
+impl Profile {
+    pub(super) fn of(kind: RawKind) -> Profile {
+        let (number, routing, wire_header, origin, receives) = match kind {
+            RawKind::Pair0 => {
+                (ProtocolNumber::PAIR0, Routing::OnlyPeer, WireHeader::Nothing, false, true)
             }
-            RawKind::Bus => (ProtocolNumber::BUS, Way::All, Inner::Nothing, true, true),
-            RawKind::Star => (ProtocolNumber::STAR, Way::All, Inner::Hops, true, true),
+            RawKind::Pair1 => {
+                (ProtocolNumber::PAIR1, Routing::OnlyPeer, WireHeader::Hops, false, true)
+            }
+            RawKind::Pair1Many => {
+                (ProtocolNumber::PAIR1, Routing::NamedOrRoundRobin, WireHeader::Hops, true, true)
+            }
+            RawKind::Req => {
+                (ProtocolNumber::REQ, Routing::RoundRobin, WireHeader::Words, false, true)
+            }
+            RawKind::Rep => (ProtocolNumber::REP, Routing::Named, WireHeader::Words, true, true),
+            RawKind::Pub => {
+                (ProtocolNumber::PUB, Routing::Broadcast, WireHeader::Nothing, false, false)
+            }
+            RawKind::Sub => {
+                (ProtocolNumber::SUB, Routing::ReceiveOnly, WireHeader::Nothing, false, true)
+            }
+            RawKind::Push => {
+                (ProtocolNumber::PUSH, Routing::RoundRobin, WireHeader::Nothing, false, false)
+            }
+            RawKind::Pull => {
+                (ProtocolNumber::PULL, Routing::ReceiveOnly, WireHeader::Nothing, false, true)
+            }
+            RawKind::Surveyor => {
+                (ProtocolNumber::SURVEYOR, Routing::Broadcast, WireHeader::Words, false, true)
+            }
+            RawKind::Respondent => {
+                (ProtocolNumber::RESPONDENT, Routing::Named, WireHeader::Words, true, true)
+            }
+            RawKind::Bus => {
+                (ProtocolNumber::BUS, Routing::Broadcast, WireHeader::Nothing, true, true)
+            }
+            RawKind::Star => {
+                (ProtocolNumber::STAR, Routing::Broadcast, WireHeader::Hops, true, true)
+            }
         };
-        Plan { number, way, inner, origin, hears }
+        Profile { number, routing, wire_header, origin, receives }
     }
 
     /// True when a message is given out only while its own peer has room for an answer.
     pub(super) fn is_gated(&self) -> bool {
-        matches!(self.way, Way::Named | Way::NamedOrOne)
+        matches!(self.routing, Routing::Named | Routing::NamedOrRoundRobin)
     }
 
     /// Reads a header of the user's: the pipe that it names, and what goes over the wire. A header
     /// that no peer would take is refused here, where somebody can mend it.
     pub(super) fn read(&self, header: &Bytes) -> Result<(Option<PipeId>, Head), Refusal> {
-        if self.way == Way::Nobody {
+        if self.routing == Routing::ReceiveOnly {
             return Err(Refusal::OnlyReceives(self.number));
         }
         let bad = Refusal::BadHeader(header.len());
-        let inner_bytes = match self.inner {
-            Inner::Nothing => 0,
-            Inner::Hops => HOPS_BYTES,
+        let header_bytes = match self.wire_header {
+            WireHeader::Nothing => 0,
+            WireHeader::Hops => HOPS_BYTES,
             // A backtrace has any length, and rep always names the pipe.
-            Inner::Words => header.len().saturating_sub(WORD_BYTES),
+            WireHeader::Words => header.len().saturating_sub(WORD_BYTES),
         };
         let mut inner = header.clone();
         let mut pipe = None;
-        if self.origin && (header.len() == inner_bytes + WORD_BYTES) {
+        if self.origin && (header.len() == header_bytes + WORD_BYTES) {
             let word = inner.split_to(WORD_BYTES);
             let word = word.first_chunk::<WORD_BYTES>().ok_or(bad)?;
             pipe = Some(PipeId(u32::from_be_bytes(*word)));
         }
         let head = self.head(inner).ok_or(bad)?;
-        if self.way == Way::Named && pipe.is_none() { Err(bad) } else { Ok((pipe, head)) }
+        if self.routing == Routing::Named && pipe.is_none() { Err(bad) } else { Ok((pipe, head)) }
     }
 
     fn head(&self, inner: Bytes) -> Option<Head> {
-        match self.inner {
-            Inner::Nothing => inner.is_empty().then_some(Head::Empty),
-            Inner::Words => backtrace::is_whole(&inner).then_some(Head::Stack(inner)),
-            Inner::Hops => {
+        match self.wire_header {
+            WireHeader::Nothing => inner.is_empty().then_some(Head::Empty),
+            WireHeader::Words => backtrace::is_whole(&inner).then_some(Head::Stack(inner)),
+            WireHeader::Hops => {
                 let word = u32::from_be_bytes(inner.as_ref().try_into().ok()?);
                 hops::parse(word, u8::MAX).ok()?;
                 Some(Head::Word(word))

@@ -5,7 +5,7 @@ use wigwag_sp::{ContextId, Protocol, RawMessage, RecvError, Refusal};
 use wigwag_wire::Time;
 
 /// Something that is sent and received in one piece.
-pub(super) trait Parcel: Default {
+pub(super) trait SocketMessage: Default {
     /// Gives it to the protocol, or gets it back unchanged.
     fn put(
         self,
@@ -18,7 +18,7 @@ pub(super) trait Parcel: Default {
     fn take(protocol: &mut dyn Protocol, context: ContextId, now: Time) -> Result<Self, RecvError>;
 }
 
-impl Parcel for Bytes {
+impl SocketMessage for Bytes {
     fn put(
         self,
         protocol: &mut dyn Protocol,
@@ -39,7 +39,7 @@ impl Parcel for Bytes {
 }
 
 /// Whatever has raw messages has no contexts.
-impl Parcel for RawMessage {
+impl SocketMessage for RawMessage {
     fn put(
         self,
         protocol: &mut dyn Protocol,

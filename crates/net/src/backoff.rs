@@ -13,21 +13,21 @@ const GOOD_AFTER: Duration = Duration::from_secs(1);
 
 /// The pauses between dials.
 #[derive(Debug)]
-pub struct Pauses {
+pub struct Backoff {
     redial: Redial,
     /// The next pause before it is shortened; `None`: dial at once.
     longest: Option<Duration>,
 }
 
-impl Pauses {
+impl Backoff {
     /// For an address that was dialled already.
-    pub fn new(redial: Redial) -> Pauses {
-        Pauses { redial, longest: Some(redial.least()) }
+    pub fn new(redial: Redial) -> Backoff {
+        Backoff { redial, longest: Some(redial.least()) }
     }
 
     /// For an address that nobody has dialled: the first pause is none.
-    pub fn at_once(redial: Redial) -> Pauses {
-        Pauses { redial, longest: None }
+    pub fn immediate(redial: Redial) -> Backoff {
+        Backoff { redial, longest: None }
     }
 
     /// The next pause: between half and all of what it may be, as `random` decides, which is drawn from
@@ -54,36 +54,36 @@ impl Pauses {
 mod tests {
     use super::*;
 
-    fn milliseconds(pauses: &mut Pauses, random: u64) -> [u128; 6] {
-        [(); 6].map(|()| pauses.next(random).as_millis())
+    fn milliseconds(backoff: &mut Backoff, random: u64) -> [u128; 6] {
+        [(); 6].map(|()| backoff.next(random).as_millis())
     }
 
     #[test]
     fn pauses_double_up_to_a_second_and_vary_by_half() {
-        let new = || Pauses::new(Redial::default());
+        let new = || Backoff::new(Redial::default());
         assert_eq!(milliseconds(&mut new(), u64::MAX), [100, 200, 400, 800, 1000, 1000]);
         assert_eq!(milliseconds(&mut new(), 0), [50, 100, 200, 400, 500, 500]);
-        let mut background = Pauses::at_once(Redial::default());
+        let mut background = Backoff::immediate(Redial::default());
         assert_eq!(milliseconds(&mut background, u64::MAX), [0, 100, 200, 400, 800, 1000]);
     }
 
     #[test]
     fn bounds_are_kept_and_equal_ones_mean_no_growth() {
         let ms = Duration::from_millis;
-        let mut same = Pauses::new(Redial::new(ms(30), ms(30)).unwrap());
+        let mut same = Backoff::new(Redial::new(ms(30), ms(30)).unwrap());
         assert_eq!(milliseconds(&mut same, u64::MAX), [30; 6]);
-        let mut wide = Pauses::new(Redial::new(ms(1), ms(5)).unwrap());
+        let mut wide = Backoff::new(Redial::new(ms(1), ms(5)).unwrap());
         assert_eq!(milliseconds(&mut wide, u64::MAX), [1, 2, 4, 5, 5, 5]);
     }
 
     #[test]
     fn only_a_good_connection_starts_over() {
-        let mut pauses =
-            Pauses::new(Redial::new(Redial::LEAST, Duration::from_secs(3600)).unwrap());
-        milliseconds(&mut pauses, u64::MAX);
-        pauses.connected_for(Duration::from_millis(999));
-        assert_eq!(pauses.next(u64::MAX), 64 * Redial::LEAST);
-        pauses.connected_for(Duration::from_secs(1));
-        assert_eq!(pauses.next(u64::MAX), Redial::LEAST);
+        let mut backoff =
+            Backoff::new(Redial::new(Redial::LEAST, Duration::from_secs(3600)).unwrap());
+        milliseconds(&mut backoff, u64::MAX);
+        backoff.connected_for(Duration::from_millis(999));
+        assert_eq!(backoff.next(u64::MAX), 64 * Redial::LEAST);
+        backoff.connected_for(Duration::from_secs(1));
+        assert_eq!(backoff.next(u64::MAX), Redial::LEAST);
     }
 }
