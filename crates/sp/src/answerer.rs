@@ -1,11 +1,11 @@
-//! What rep and respondent do alike: answer questions, each on the pipe it came from.
+//! The part that rep and respondent share: answering questions, each on the pipe it came from.
 //!
-//! The words in front of a request are kept and echoed in front of the reply
-//! (RFC sp-request-reply-01). Each context has one request under way at a time; taking the next one
-//! abandons it. Any context takes any request, so that many workers may serve one socket. Requests
-//! of a peer that does not read its replies wait until it does: one slow peer never stops the
-//! others. A reply is never refused; what a peer's outbox holds beyond its bounds is at most one
-//! reply for each context.
+//! The backtrace in front of a request is kept and echoed in front of the reply (RFC
+//! sp-request-reply-01). Each context has one request under way at a time; taking the next one
+//! abandons it. Any context takes any request, so many workers can serve one socket. Requests from
+//! a peer that does not read its replies wait until it does, so one slow peer never stops the
+//! others. A reply is never refused; a peer's outbox exceeds its bounds by at most one reply for
+//! each context.
 
 use alloc::collections::VecDeque;
 
@@ -23,7 +23,7 @@ use crate::{
     Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// A request as it waits for the user.
+/// A request that waits for the user.
 #[derive(Debug)]
 struct QueuedRequest {
     stack: Bytes,
@@ -41,7 +41,7 @@ impl Weight for QueuedRequest {
 pub struct Answerer<const NUMBER: u16> {
     outbound: OutboundQueues,
     inbox: Inbox<QueuedRequest>,
-    /// Where the reply to the request under way goes, for each context.
+    /// Where each context sends the reply to its current request.
     contexts: Contexts<Option<(PipeId, Bytes)>>,
     hops_max: Hops,
     events: VecDeque<ProtocolEvent>,
@@ -91,7 +91,7 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
         let replies = self.outbound.close(pipe).unwrap_or_default().len();
-        // Nobody is left to whom a reply could go; a requester that lives asks again.
+        // No peer is left to reply to; a requester that is still alive asks again.
         let requests = self.inbox.remove(pipe).len();
         for _ in 0..replies + requests {
             self.counters.drop_one(DropReason::PipeGone);
@@ -120,7 +120,7 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         let had_room = self.outbound.has_room(pipe);
         let message = self.outbound.transmit(pipe)?;
         if !had_room && self.outbound.has_room(pipe) {
-            // Requests of this pipe may have waited for it.
+            // Requests of this pipe may have waited for room.
             self.events.push_back(ProtocolEvent::RecvReady);
         }
         Some(message)
@@ -163,8 +163,8 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         };
         self.counters.sent += 1;
         let head = Head::Stack(stack);
-        // `recv` chose a pipe with room, and each other context can have filled it since with one
-        // reply at most.
+        // `recv` chose a pipe with room, and each other context can have added at most one reply
+        // since.
         if self.outbound.push_unbounded(pipe, Message { head, body }).is_err() {
             self.counters.drop_one(DropReason::PipeGone);
         }

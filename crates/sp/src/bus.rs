@@ -1,7 +1,8 @@
-//! bus: every message goes to every peer that is directly connected, and to nobody beyond.
+//! bus: every message goes to every directly connected peer, and no further.
 //!
-//! No header. Best effort both ways: what a slow peer's queue has no room for is dropped for that
-//! peer alone, and counted. A full receive queue stops the reading from that peer alone.
+//! No header. Delivery is best effort both ways: a message that does not fit a slow peer's queue is
+//! dropped for that peer alone, and counted. A full receive queue stops reading from that peer
+//! alone.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
@@ -66,7 +67,7 @@ impl Protocol for Bus {
         self.inbox.finish(&mut self.counters);
     }
 
-    /// Never refused: without peers the message reaches all there are.
+    /// Never refused: without peers the message goes nowhere.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
         self.outbound.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
@@ -118,7 +119,7 @@ mod tests {
     const NOW: Time = Time::START;
 
     #[test]
-    fn a_message_goes_to_all_peers_and_what_they_say_is_not_passed_on() {
+    fn a_message_goes_to_all_peers_and_their_messages_are_not_forwarded() {
         let mut bus = Bus::new();
         bus.send(Bytes::from_static(b"unheard"), NOW).unwrap();
         for pipe in [1, 2, 3] {
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_does_not_read_costs_nobody_else_anything() {
+    fn a_peer_that_does_not_read_loses_messages_alone() {
         let mut bus = Bus::new();
         bus.open(PipeId(1), NOW).unwrap();
         bus.open(PipeId(2), NOW).unwrap();

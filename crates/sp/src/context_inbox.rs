@@ -1,9 +1,9 @@
-//! What has come for one context of sub or surveyor.
+//! The messages that wait for one context of sub or surveyor.
 //!
-//! The socket's own tray has a queue for each peer, and a full one stops the reading from that peer
-//! alone. The tray of a further context is one queue, and what finds it full is lost for that
-//! context alone and counted: one that nobody reads must not hold up the others. For the same
-//! reason the socket's own tray stops nobody while there are further contexts; `is_paused` of the
+//! The socket's own inbox has a queue for each peer, and a full one stops reading from that peer
+//! alone. The inbox of a further context is one queue, and a message that does not fit is lost for
+//! that context alone and counted: an unread context must not hold up the others. For the same
+//! reason the socket's own inbox stops no peer while there are further contexts; `is_paused` of the
 //! two protocols sees to that.
 
 use bytes::Bytes;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use crate::inbox::Inbox;
 use crate::{ContextId, Counters, PipeId, ProtocolEvent, QueueLength, Received};
 
-/// The lane that all peers share in the tray of a further context.
+/// The queue that all peers share in the inbox of a further context.
 const ALL_PEERS: PipeId = PipeId(0);
 
 /// Messages that wait for the user of one context.
@@ -30,17 +30,17 @@ impl ContextInbox {
         ContextInbox { context, inbox }
     }
 
-    /// The socket's own tray is told of pipes, the others are not.
+    /// The queues of the pipes; only the inbox of the socket itself is told of pipes.
     pub(crate) fn pipes(&mut self) -> &mut Inbox<Bytes> {
         &mut self.inbox
     }
 
-    /// Messages that may wait, from each peer or from all.
+    /// Sets how many messages may wait, from each peer or from all.
     pub(crate) fn set_length(&mut self, length: QueueLength) {
         self.inbox.set_length(length);
     }
 
-    /// The socket is closed: whatever is left is thrown away, and counted.
+    /// Discards and counts all messages: the socket is closed.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
         self.inbox.finish(counters);
     }
@@ -75,7 +75,7 @@ impl ContextInbox {
         loop {
             match self.inbox.next_event()? {
                 ProtocolEvent::RecvReady => return Some(self.context.receivers()),
-                // Only the socket's own tray has paused anybody.
+                // Only the socket's own inbox pauses pipes.
                 ProtocolEvent::Resume(_) if self.context != ContextId::SOCKET => {}
                 other => return Some(other),
             }

@@ -1,9 +1,8 @@
-//! What waits for the user, pipe by pipe, served in turn.
+//! Messages that wait for the user, in a queue for each pipe, served in turn.
 //!
-//! Each pipe has a queue of its own. A pipe whose queue is full is paused, the others are not; and
-//! one that sends fast gets no more turns than one that sends slowly. Pipes of a later priority are
-//! served when nothing of an earlier one waits. What a closed pipe left behind is older than the
-//! rest and goes first.
+//! A pipe whose queue is full is paused, the others are not; and a pipe that sends fast gets no
+//! more turns than one that sends slowly. Pipes of a later priority are served when no pipe of an
+//! earlier one has messages. Messages of closed pipes are older than the rest and go first.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
@@ -19,7 +18,7 @@ struct InboundQueue<T> {
     priority: Priority,
 }
 
-/// Bounded queues, one a pipe.
+/// Bounded queues, one for each pipe.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
     queues: BTreeMap<PipeId, InboundQueue<T>>,
@@ -28,7 +27,7 @@ pub(crate) struct Inbox<T> {
     turns: BTreeMap<Priority, VecDeque<PipeId>>,
     /// Messages that a queue may hold.
     length: usize,
-    /// What closed pipes left behind.
+    /// Messages of closed pipes.
     left: VecDeque<(PipeId, T)>,
     events: VecDeque<ProtocolEvent>,
 }
@@ -50,7 +49,7 @@ impl<T: Weight> Inbox<T> {
         self.queues.insert(pipe, InboundQueue { queue, paused: false, priority });
     }
 
-    /// Gives the pipe another priority; if something of it waits, it goes to the end there.
+    /// Sets the priority of the pipe; if it has messages, it goes to the end of its new priority.
     pub(crate) fn set_priority(&mut self, pipe: PipeId, priority: Priority) {
         let Some(inbound) = self.queues.get_mut(&pipe) else {
             return;
@@ -62,7 +61,7 @@ impl<T: Weight> Inbox<T> {
         }
     }
 
-    /// Sets how many messages each queue may hold. What is held beyond it stays.
+    /// Sets how many messages each queue may hold. Messages beyond the new length stay.
     pub(crate) fn set_length(&mut self, length: QueueLength) {
         self.length = length.get();
         for (pipe, inbound) in &mut self.queues {
@@ -75,7 +74,7 @@ impl<T: Weight> Inbox<T> {
         }
     }
 
-    /// The socket is closed: whatever is left is thrown away, and counted.
+    /// Discards and counts all messages: the socket is closed.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
         let waiting: usize = self.queues.values().map(|inbound| inbound.queue.len()).sum();
         counters.drop_some(DropReason::Unread, waiting + self.left.len());
@@ -84,13 +83,13 @@ impl<T: Weight> Inbox<T> {
         self.left.clear();
     }
 
-    /// Forgets the pipe and keeps what came from it for the user.
+    /// Removes the pipe and keeps its messages for the user.
     pub(crate) fn close(&mut self, pipe: PipeId) {
         let items = self.remove(pipe);
         self.left.extend(items.into_iter().map(|item| (pipe, item)));
     }
 
-    /// Forgets the pipe, and all that came from it and was not taken; gives that back.
+    /// Removes the pipe and returns its messages that were not received.
     pub(crate) fn remove(&mut self, pipe: PipeId) -> VecDeque<T> {
         let Some(inbound) = self.queues.remove(&pipe) else {
             return VecDeque::new();
@@ -101,7 +100,7 @@ impl<T: Weight> Inbox<T> {
         inbound.queue.into_items()
     }
 
-    /// True when closed pipes have left so much behind that no further pipe should be opened.
+    /// True if closed pipes left so many messages that no further pipe should be opened.
     pub(crate) fn is_crowded(&self) -> bool {
         self.left.len() >= LEFT_MESSAGES_MAX
     }
@@ -110,7 +109,7 @@ impl<T: Weight> Inbox<T> {
         self.queues.contains_key(&pipe)
     }
 
-    /// Appends what came from `pipe`; hands it back when there is no room for it.
+    /// Appends a message of `pipe`; returns it if there is no room or the pipe is unknown.
     pub(crate) fn push(&mut self, pipe: PipeId, item: T) -> Result<(), T> {
         let Some(inbound) = self.queues.get_mut(&pipe) else {
             return Err(item);
@@ -125,7 +124,7 @@ impl<T: Weight> Inbox<T> {
         Ok(())
     }
 
-    /// Takes in what came from `pipe`; what finds no room is dropped and counted.
+    /// Appends a message of `pipe`; a message without room is dropped and counted.
     pub(crate) fn accept(&mut self, pipe: PipeId, item: T, counters: &mut Counters) -> Received {
         if self.push(pipe, item).is_ok() {
             return Received::Queued;
@@ -139,13 +138,13 @@ impl<T: Weight> Inbox<T> {
         self.queues.get(&pipe).is_some_and(|inbound| inbound.paused)
     }
 
-    /// The pipes that are paused.
+    /// The paused pipes.
     pub(crate) fn paused(&self) -> impl Iterator<Item = PipeId> {
         self.queues.iter().filter(|(_, inbound)| inbound.paused).map(|(pipe, _)| *pipe)
     }
 
-    /// Takes the oldest item of the next pipe that `may` be served, of the first priority that has
-    /// one.
+    /// Takes the oldest message of the next pipe that `may` be served, in the first priority that
+    /// has one.
     pub(crate) fn pop(&mut self, may: impl Fn(PipeId) -> bool) -> Option<(PipeId, T)> {
         if let Some(left) = self.left.pop_front() {
             return Some(left);
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_pipe_gets_no_more_turns_than_a_slow_one() {
+    fn a_fast_pipe_gets_no_more_turns_than_a_slow_pipe() {
         let mut inbox = Inbox::new();
         inbox.open(PipeId(1));
         inbox.open(PipeId(2));
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_closed_pipe_left_behind_goes_first() {
+    fn messages_of_a_closed_pipe_go_first() {
         let mut inbox = Inbox::new();
         inbox.open(PipeId(1));
         inbox.open(PipeId(2));
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_queue_resumes_a_pipe_and_what_is_left_at_the_end_is_counted() {
+    fn a_longer_queue_resumes_a_pipe_and_unread_messages_are_counted() {
         let mut inbox = Inbox::new();
         inbox.set_length(QueueLength::new(1).unwrap());
         inbox.open(PipeId(1));

@@ -1,7 +1,7 @@
-//! What both versions of pair do alike: one peer, both directions.
+//! The part that both versions of pair share: one peer, both directions.
 //!
-//! A second peer is turned away. What waits to be sent when the peer leaves waits for the next one.
-//! Version 1 has a header, and version 0 has none; `pair1.rs` tells what stands in it.
+//! A second peer is refused. Messages that were not sent when the peer left wait for the next one.
+//! Version 1 has a header, which `pair1.rs` describes; version 0 has none.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
@@ -18,10 +18,10 @@ use crate::{
     RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// Hops of a message that comes straight from its sender.
+/// The hop count of a message that comes straight from its sender.
 const FIRST_HOP: u32 = 1;
 
-/// A pair socket; `NUMBER` is its protocol.
+/// A pair socket; `NUMBER` is its protocol number.
 #[derive(Debug)]
 pub struct OnePeer<const NUMBER: u16> {
     peer: Option<PipeId>,
@@ -55,7 +55,7 @@ impl<const NUMBER: u16> OnePeer<NUMBER> {
 
     const HAS_HEADER: bool = NUMBER == ProtocolNumber::PAIR1.0;
 
-    /// Takes the header off; an error says what becomes of the message instead.
+    /// Removes the header; the error is the outcome of a message that is rejected.
     fn take_header(&mut self, message: &mut Bytes) -> Result<(), Received> {
         match hops::take(message, self.hops_max.get()) {
             Ok(_) => Ok(()),

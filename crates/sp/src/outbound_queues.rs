@@ -1,8 +1,8 @@
-//! The outboxes of all pipes, and whose turn it is.
+//! The outboxes of all pipes, and the choice of the pipe for the next message.
 //!
-//! A new message goes to the pipes of the first priority that has room: there to the next one that
-//! has nothing to write, and when all are busy, to the next one with room. So idle peers are served
-//! first, and equal ones in turn. Choosing costs a search by halves, whatever the number of pipes.
+//! A new message goes to the pipes of the first priority that has room: to the next idle one in
+//! turn, or to the next one with room if all are busy. So idle peers are served first, and equal
+//! ones in turn. Choosing costs a binary search, however many pipes there are.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
@@ -20,14 +20,14 @@ struct Outbox {
     priority: Priority,
 }
 
-/// The outboxes.
+/// The outboxes of all pipes.
 #[derive(Debug)]
 pub(crate) struct OutboundQueues {
     outboxes: BTreeMap<PipeId, Outbox>,
     /// Invariant: exactly the pipes whose outbox is empty.
     idle: PipeSet,
-    /// Invariant: exactly the pipes whose outbox has room, but for those that were full and are
-    /// not half empty yet.
+    /// Invariant: exactly the pipes whose outbox has room, except those that were full and are not
+    /// yet half empty.
     open: PipeSet,
     /// The pipe that was chosen last, for each priority.
     turns: [Option<PipeId>; Priority::LAST.get() as usize + 1],
@@ -58,7 +58,7 @@ impl OutboundQueues {
         self.reopen(priority, pipe);
     }
 
-    /// Gives the pipe another priority; its messages stay where they are.
+    /// Sets the priority of the pipe; its messages stay where they are.
     pub(crate) fn set_priority(&mut self, pipe: PipeId, priority: Priority) {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return;
@@ -72,7 +72,8 @@ impl OutboundQueues {
         }
     }
 
-    /// Sets how many messages each outbox may hold. What is held beyond it stays and goes out.
+    /// Sets how many messages each outbox may hold. Messages beyond the new length stay and are
+    /// sent.
     pub(crate) fn set_length(&mut self, length: QueueLength) {
         self.length = length.get();
         let mut found = Vec::new();
@@ -89,7 +90,7 @@ impl OutboundQueues {
         }
     }
 
-    /// Forgets the pipe and gives back what was not transmitted; `None` for an unknown number.
+    /// Removes the pipe and returns its unsent messages; `None` if the pipe is unknown.
     pub(crate) fn close(&mut self, pipe: PipeId) -> Option<VecDeque<Message>> {
         let Outbox { queue, priority } = self.outboxes.remove(&pipe)?;
         self.idle.remove(priority, pipe);
@@ -111,7 +112,7 @@ impl OutboundQueues {
         outbox.is_some_and(|outbox| self.open.contains(outbox.priority, pipe))
     }
 
-    /// The pipe whose turn it is; asking takes no turn.
+    /// The pipe for the next message; the call itself takes no turn.
     pub(crate) fn choose(&self) -> Result<PipeId, Refusal> {
         let Some(priority) = self.open.first_priority() else {
             let nobody = self.outboxes.is_empty();
@@ -122,7 +123,7 @@ impl OutboundQueues {
         next.ok_or(Refusal::Full)
     }
 
-    /// Puts a message into the outbox of `pipe`, which takes its turn; hands it back when the
+    /// Appends a message to the outbox of `pipe`, which takes its turn; returns the message if the
     /// outbox is full or the pipe unknown.
     pub(crate) fn push(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
@@ -135,8 +136,8 @@ impl OutboundQueues {
         Ok(())
     }
 
-    /// Puts a message into the outbox of `pipe` even when it is full; hands it back only when the
-    /// pipe is unknown. The caller says what bounds it instead.
+    /// Appends a message to the outbox of `pipe` even if it is full; returns it only if the pipe is
+    /// unknown. The caller must bound the length in another way.
     pub(crate) fn push_unbounded(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return Err(message);
@@ -162,14 +163,14 @@ impl OutboundQueues {
         }
     }
 
-    /// Forgets the pipe and counts what was not transmitted as dropped.
+    /// Removes the pipe and counts its unsent messages as dropped.
     pub(crate) fn close_and_count(&mut self, pipe: PipeId, counters: &mut Counters) {
         let unsent = self.close(pipe).unwrap_or_default();
         counters.drop_some(DropReason::PipeGone, unsent.len());
     }
 
-    /// Puts a copy into the outbox of each pipe that `may` have it; those without room miss it, and
-    /// that is counted. Bodies are shared, not copied.
+    /// Appends a copy to the outbox of each pipe that `may` have it; a pipe without room misses it,
+    /// which is counted. Bodies are shared, not copied.
     pub(crate) fn broadcast(
         &mut self,
         message: &Message,
@@ -198,7 +199,7 @@ impl OutboundQueues {
         Some(message)
     }
 
-    /// Takes the request `id` back if it was not transmitted.
+    /// Removes the request `id` from the outbox if it was not transmitted.
     pub(crate) fn withdraw(&mut self, pipe: PipeId, id: u32) {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return;
@@ -212,7 +213,8 @@ impl OutboundQueues {
     fn taken(&mut self, priority: Priority, pipe: PipeId, fill: Fill) {
         match fill {
             Fill::OverHalf => {}
-            // Not at the first free place: the senders that waited shall find a good run of them.
+            // Not at the first free place: the waiting senders then find room for a long run of
+            // messages.
             Fill::AtMostHalf => self.reopen(priority, pipe),
             Fill::Empty => {
                 self.idle.insert(priority, pipe);
@@ -221,7 +223,7 @@ impl OutboundQueues {
         }
     }
 
-    /// The socket is closed: whatever is left is thrown away, and counted.
+    /// Discards and counts all messages: the socket is closed.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
         for (_, outbox) in core::mem::take(&mut self.outboxes) {
             counters.drop_some(DropReason::Unsent, outbox.queue.len());
@@ -230,7 +232,7 @@ impl OutboundQueues {
         self.open = PipeSet::default();
     }
 
-    /// Only the first pipe with room is news to those who wait.
+    /// Marks the pipe as having room; only the first such pipe wakes waiting senders.
     fn reopen(&mut self, priority: Priority, pipe: PipeId) {
         if self.open.is_empty() {
             self.events.push_back(ProtocolEvent::SendReady);
@@ -243,7 +245,7 @@ impl OutboundQueues {
     }
 }
 
-/// What a message that was taken has left in its outbox.
+/// How full an outbox is after a message was taken.
 enum Fill {
     Empty,
     /// Half of either bound, or less.
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_with_nothing_to_write_goes_first() {
+    fn an_idle_pipe_is_chosen_first() {
         let mut queues = OutboundQueues::default();
         queues.open(PipeId(1));
         queues.open(PipeId(2));
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_message_of_an_outbox_asks_for_attention() {
+    fn only_the_first_message_of_an_outbox_asks_for_a_write() {
         let mut queues = OutboundQueues::default();
         queues.open(PipeId(1));
         assert_eq!(queues.next_event(), Some(ProtocolEvent::SendReady));
@@ -314,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pipe_opens_again_when_half_of_it_is_written() {
+    fn a_full_pipe_has_room_again_when_half_of_it_is_written() {
         let mut queues = OutboundQueues::default();
         queues.open(PipeId(1));
         while put(&mut queues).is_ok() {}
@@ -345,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_of_the_queues_holds_for_pipes_that_are_open_too() {
+    fn a_new_queue_length_applies_to_open_pipes() {
         let mut queues = OutboundQueues::default();
         queues.open(PipeId(1));
         put(&mut queues).unwrap();

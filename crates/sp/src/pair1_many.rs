@@ -1,11 +1,11 @@
-//! pair1 with many peers: each message says which peer it came from, and may say which it is for.
+//! pair1 with many peers: a received message names its peer, and a sent one may name its receiver.
 //!
-//! NNG calls it polyamorous. On the wire nothing of it is to be seen: each peer is a pair1 socket,
-//! of one peer or of many. [`send_raw`](Protocol::send_raw) and [`recv_raw`](Protocol::recv_raw)
-//! have the number of the pipe as their header. Without a number a message goes to an idle peer, or
-//! to one with room, in turn: the peer who spoke last would do for a conversation with one, but with
-//! several it changes under the sender's hands. A full peer lets its senders wait and nobody else's;
-//! what waits for one that leaves is dropped and counted, since it was meant for no other.
+//! NNG calls it polyamorous. The wire format is unchanged: each peer is a pair1 socket, of one peer
+//! or of many. The header of [`send_raw`](Protocol::send_raw) and [`recv_raw`](Protocol::recv_raw)
+//! is the number of the pipe. A message without a number goes to an idle peer, or to one with room,
+//! in turn; it does not go to the peer that spoke last, because with several peers that one changes
+//! between two sends. A full peer holds up only its own senders. Messages that wait for a peer that
+//! leaves are dropped and counted, because they were meant for no other.
 
 use alloc::collections::VecDeque;
 
@@ -21,7 +21,7 @@ use crate::{
     RawMessage, Received, RecvError, Refusal, Refused, RefusedRaw, Setting, SettingError,
 };
 
-/// Hops of a message that comes straight from its sender.
+/// The hop count of a message that comes straight from its sender.
 const FIRST_HOP: u32 = 1;
 
 /// A pair1 socket with many peers.
@@ -101,7 +101,7 @@ impl Protocol for Pair1Many {
     fn close(&mut self, pipe: PipeId, _now: Time) {
         self.outbound.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
-        // Whoever waits for room there hears that the peer is gone.
+        // Senders that wait for room in this pipe must learn that the peer is gone.
         self.events.push_back(ProtocolEvent::PipeSendReady(pipe));
     }
 
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_says_where_it_came_from_and_the_answer_goes_there() {
+    fn a_received_message_names_its_peer_and_the_answer_goes_there() {
         let mut pair = connected(&[1, 2]);
         pair.receive(PipeId(2), Bytes::from_static(b"\0\0\0\x01hello"), NOW);
         let message = pair.recv_raw(NOW).unwrap();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_the_peers_take_turns() {
+    fn messages_without_a_receiver_go_to_the_peers_in_turn() {
         let mut pair = connected(&[1, 2]);
         for body in [b"a", b"b"] {
             pair.send(Bytes::from_static(body), NOW).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_peer_holds_up_nobody_elses_senders() {
+    fn a_full_peer_holds_up_only_its_own_senders() {
         let mut pair = connected(&[1, 2]);
         for _ in 0..OUTBOX_MESSAGES_MAX {
             pair.send_raw(to(1, b"x"), NOW).unwrap();
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn hops_and_reserved_bits_are_those_of_pair1() {
+    fn hops_and_reserved_bits_are_checked_as_in_pair1() {
         let mut pair = connected(&[1]);
         for hops in [0, 1, 8] {
             let message = Bytes::copy_from_slice(&[0, 0, 0, hops]);

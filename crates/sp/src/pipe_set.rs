@@ -1,14 +1,14 @@
-//! Pipes in the order in which they are served: by priority, and within one in turn.
+//! A set of pipes in the order in which they are served: by priority, and within one in turn.
 //!
-//! A sorted list: finding and asking cost a search by halves, joining and leaving move what stands
-//! behind, which is some 100 ns for a thousand pipes. A tree would give its memory back with the
-//! last pipe and ask for it again with the next, twice for every message to a peer that keeps up.
+//! It is a sorted list: a look-up is a binary search; inserting and removing shift the entries
+//! behind, which takes some 100 ns for a thousand pipes. A tree would free its memory with the last
+//! pipe and allocate it again with the next, twice for every message to a peer that keeps up.
 
 use alloc::vec::Vec;
 
 use crate::{PipeId, Priority};
 
-/// The pipes.
+/// A sorted set of pipes.
 #[derive(Debug, Default)]
 pub(crate) struct PipeSet {
     /// Invariant: sorted, and no pipe twice.
@@ -22,7 +22,7 @@ impl PipeSet {
         }
     }
 
-    /// True when the pipe was there.
+    /// Removes the pipe; true if it was in the set.
     pub(crate) fn remove(&mut self, priority: Priority, pipe: PipeId) -> bool {
         match self.pipes.binary_search(&(priority, pipe)) {
             Ok(place) => {
@@ -41,12 +41,12 @@ impl PipeSet {
         self.pipes.is_empty()
     }
 
-    /// The priority that comes first among those here.
+    /// The first priority that has a pipe in the set.
     pub(crate) fn first_priority(&self) -> Option<Priority> {
         self.pipes.first().map(|(priority, _)| *priority)
     }
 
-    /// The first pipe of `priority` behind `turn`, going round.
+    /// The next pipe of `priority` after `turn`, wrapping around.
     pub(crate) fn after(&self, priority: Priority, turn: Option<PipeId>) -> Option<PipeId> {
         let from = self.pipes.partition_point(|entry| entry.0 < priority);
         let behind = match turn {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pipes_of_one_priority_go_round_and_the_others_are_left_out() {
+    fn pipes_of_one_priority_take_turns_and_the_others_are_skipped() {
         let (first, last) = (Priority::FIRST, Priority::LAST);
         let mut set = PipeSet::default();
         for pipe in [7, u32::MAX, 1] {

@@ -1,6 +1,6 @@
-//! Peers that share the work: each message goes to one of them, and none is lost when one leaves.
+//! Load balancing: each message goes to one of the peers, and none is lost when a peer leaves.
 //!
-//! push works like this, and so do the raw forms of push, req and pair, the last one with a single
+//! push works like this, and so do the raw forms of push, req and pair, the last with a single
 //! peer.
 
 use alloc::collections::VecDeque;
@@ -8,13 +8,13 @@ use alloc::collections::VecDeque;
 use crate::outbound_queues::OutboundQueues;
 use crate::{Counters, DropReason, Message, PipeId, ProtocolEvent, Refusal};
 
-/// Outboxes, and what found no place in one.
+/// Outboxes, and the messages that no outbox has room for.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     outbound: OutboundQueues,
-    /// What peers that left had not been sent. Invariant: empty while a pipe has room. So it goes
-    /// out before anything new is taken, and never holds more than the outboxes of the pipes that
-    /// were open together.
+    /// Unsent messages of peers that left. Invariant: empty while a pipe has room. So they go out
+    /// before anything new is accepted, and never exceed the outboxes of the pipes that were open
+    /// at the same time.
     unassigned: VecDeque<Message>,
 }
 
@@ -24,7 +24,7 @@ impl Pool {
         self.assign();
     }
 
-    /// What lies unwritten for the pipe goes to the others, now or when they have room.
+    /// Removes the pipe; its unsent messages go to the other pipes, now or when they have room.
     pub(crate) fn close(&mut self, pipe: PipeId) {
         if let Some(unsent) = self.outbound.close(pipe) {
             self.unassigned.extend(unsent);
@@ -32,25 +32,24 @@ impl Pool {
         }
     }
 
-    /// The socket is closed: whatever is left is thrown away, and counted.
+    /// Discards and counts all messages: the socket is closed.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
         counters.drop_some(DropReason::Unsent, self.unassigned.len());
         self.unassigned.clear();
         self.outbound.finish(counters);
     }
 
-    /// The outboxes, for messages that go another way than to one of the peers; those are never
-    /// homeless.
+    /// The outboxes, for messages that are not balanced between peers; those are never reassigned.
     pub(crate) fn outbound(&mut self) -> &mut OutboundQueues {
         &mut self.outbound
     }
 
-    /// The pipe whose turn it is; asking takes no turn.
+    /// The pipe for the next message; the call itself takes no turn.
     pub(crate) fn choose(&self) -> Result<PipeId, Refusal> {
         self.outbound.choose()
     }
 
-    /// Gives the message to the pipe whose turn it is, or hands it back.
+    /// Gives the message to the next pipe in turn, or returns it.
     pub(crate) fn send(&mut self, message: Message) -> Result<(), (Message, Refusal)> {
         let pipe = match self.outbound.choose() {
             Ok(pipe) => pipe,
@@ -71,7 +70,7 @@ impl Pool {
         self.outbound.next_event()
     }
 
-    /// Gives homeless messages to the pipes that have room.
+    /// Gives unassigned messages to the pipes that have room.
     fn assign(&mut self) {
         while let Some(message) = self.unassigned.pop_front() {
             if let Err((message, _)) = self.send(message) {

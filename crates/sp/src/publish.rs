@@ -1,9 +1,9 @@
-//! publish: the sending side of pub/sub (its keyword is taken, so the file has the long name).
+//! publish: the sending side of pub/sub (`pub` is a keyword, hence the long file name).
 //!
-//! No header. Every peer gets every message and throws away what it has not subscribed to: nothing
-//! ever goes back, so the topics are filtered there. Nobody waits for a slow peer: what its queue
-//! has no room for is dropped for that peer alone, and counted. A message from a peer is dropped
-//! and counted, as in mangos; NNG ends the connection.
+//! No header. Every peer gets every message and discards those it has not subscribed to: nothing is
+//! ever sent back, so each subscriber filters topics itself. A pub socket never waits for a slow
+//! peer: a message that does not fit its queue is dropped for that peer alone, and counted. A
+//! message from a peer is dropped and counted, as in mangos; NNG ends the connection.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
@@ -46,7 +46,7 @@ impl Protocol for Pub {
         self.outbound.finish(&mut self.counters);
     }
 
-    /// Never refused: without peers the message reaches all there are.
+    /// Never refused: without peers the message goes nowhere.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
         self.outbound.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_peer_gets_every_message_and_nobody_is_no_error() {
+    fn every_peer_gets_every_message_and_sending_without_peers_is_no_error() {
         let mut publisher = Pub::new();
         send(&mut publisher, b"unheard");
         publisher.open(PipeId(1), NOW).unwrap();
@@ -115,9 +115,10 @@ mod tests {
         assert_eq!((publisher.counters().sent, publisher.counters().dropped()), (3, 0));
     }
 
-    /// Each pipe asks for a write with the first message after it was empty, also after it was full.
+    /// Each pipe asks for a write with its first message after it was empty, also after it was
+    /// full.
     #[test]
-    fn every_pipe_with_something_new_asks_to_be_written() {
+    fn every_pipe_with_a_new_message_asks_for_a_write() {
         let mut publisher = Pub::new();
         publisher.open(PipeId(1), NOW).unwrap();
         publisher.open(PipeId(2), NOW).unwrap();
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_peer_loses_alone_and_it_is_counted() {
+    fn a_slow_peer_loses_messages_alone_and_they_are_counted() {
         let mut publisher = Pub::new();
         publisher.open(PipeId(1), NOW).unwrap();
         publisher.open(PipeId(2), NOW).unwrap();
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_talks_is_counted_and_stays() {
+    fn a_message_from_a_subscriber_is_counted_and_its_pipe_stays_open() {
         let mut publisher = Pub::new();
         publisher.open(PipeId(1), NOW).unwrap();
         let received = publisher.receive(PipeId(1), Bytes::from_static(b"?"), NOW);

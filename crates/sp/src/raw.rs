@@ -1,15 +1,15 @@
-//! raw: every protocol without its state machine, for whoever passes messages on.
+//! raw: every protocol without its state machine, for programs that forward messages.
 //!
-//! A raw socket gives the header apart from the body and sends what it is given
-//! ([`RawMessage`] tells which header is whose). It asks nothing again, matches no reply to a
-//! request and filters no topics; all it does is to find the pipe. Three things stay as they are:
-//! messages that have come over too many hops are dropped, what is dropped is counted, and a full
-//! queue stops the reading from its peer alone.
+//! A raw socket returns the header apart from the body and sends the header it is given;
+//! [`RawMessage`] lists the headers. It sends no request again, matches no reply to a request and
+//! filters no topics; it only chooses the pipe. Three things work as in the other sockets: messages
+//! over the hop limit are dropped, every drop is counted, and a full queue stops reading from its
+//! peer alone.
 //!
 //! rep and respondent put the number of the pipe in front of a request's words and send a reply to
-//! the pipe that its first word names (RFC sp-request-reply-01, section 4). Such a reply waits for
-//! nobody: one for a peer that has left, or that reads too slowly by far, is dropped and counted.
-//! Requests of a peer whose outbox is full are not given out.
+//! the pipe that its first word names (RFC sp-request-reply-01, section 4). Such a reply never
+//! waits: one for a peer that has left, or that reads far too slowly, is dropped and counted.
+//! Requests of a peer whose outbox is full are not returned.
 
 use alloc::collections::VecDeque;
 
@@ -27,7 +27,7 @@ use crate::{
     RawMessage, Received, RecvError, Refused, RefusedRaw, Setting, SettingError,
 };
 
-/// Hops of a message that can be counted up once more in its byte.
+/// The largest hop count that can be incremented within its byte.
 const HOPS_COUNTED_MAX: u8 = u8::MAX - 1;
 
 mod profile;
@@ -58,8 +58,8 @@ impl Raw {
         Raw::with_hops(kind, Hops::default())
     }
 
-    /// A socket without peers that accepts messages over at most `hops_max` hops, where the
-    /// protocol counts them.
+    /// A socket without peers that accepts messages over at most `hops_max` hops, if the protocol
+    /// counts them.
     pub fn with_hops(kind: RawKind, hops_max: Hops) -> Raw {
         Raw {
             profile: Profile::of(kind),
@@ -71,7 +71,7 @@ impl Raw {
         }
     }
 
-    /// Takes what stands in front of the body off the message, ready to be sent on.
+    /// Splits the header off the message, ready to be sent on.
     fn take_header(&self, message: &mut Bytes) -> Result<Bytes, Received> {
         match self.profile.wire_header {
             WireHeader::Nothing => Ok(Bytes::new()),
@@ -84,7 +84,7 @@ impl Raw {
                 Ok(header)
             }
             WireHeader::Hops => {
-                // star ends at the limit, pair1 behind it, as mangos has them.
+                // star stops at the limit, pair1 after it, as in mangos.
                 let star = self.profile.number == ProtocolNumber::STAR;
                 let most = (self.hops_max.get() - u8::from(star)).min(HOPS_COUNTED_MAX);
                 match hops::take(message, most) {
@@ -102,8 +102,8 @@ impl Raw {
         }
     }
 
-    /// Sends to the pipe that the header names. Refused never: whoever passes messages on cannot
-    /// wait for one peer among many.
+    /// Sends to the pipe that the header names. Never refused: a program that forwards messages
+    /// cannot wait for one peer among many.
     fn reply(&mut self, pipe: PipeId, message: Message) {
         let outbound = self.pool.outbound();
         let (messages, bytes) = outbound.held(pipe);
@@ -146,13 +146,13 @@ impl Protocol for Raw {
             self.inbox.close(pipe);
             return;
         }
-        // Nobody is left to whom a reply could go; a requester that lives asks again.
+        // No peer is left to reply to; a requester that is still alive asks again.
         for _ in self.inbox.remove(pipe) {
             self.counters.drop_one(DropReason::PipeGone);
         }
     }
 
-    /// Sends without a header.
+    /// Sends a body without a header.
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
         let outcome = self.send_raw(RawMessage { header: Bytes::new(), body }, now);
         outcome.map_err(|RefusedRaw { message, why }| Refused { body: message.body, why })
@@ -183,7 +183,7 @@ impl Protocol for Raw {
         let had_room = !gated || self.pool.outbound().has_room(pipe);
         let message = self.pool.transmit(pipe)?;
         if !had_room && self.pool.outbound().has_room(pipe) {
-            // Messages of this pipe may have waited for it.
+            // Messages of this pipe may have waited for room.
             self.events.push_back(ProtocolEvent::RecvReady);
         }
         Some(message)
@@ -212,7 +212,7 @@ impl Protocol for Raw {
         self.inbox.is_paused(pipe)
     }
 
-    /// Header and body in one piece.
+    /// Returns header and body joined.
     fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
         self.recv_raw(now).map(RawMessage::joined)
     }

@@ -1,10 +1,11 @@
-//! req: one question at a time in each context, asked again until it is answered.
+//! req: one question at a time in each context, sent again until it is answered.
 //!
-//! A request carries a word with the top bit set in front of its body, and the reply the same word
-//! (RFC sp-request-reply-01). The first id is given, so that a restarted program does not take
-//! replies to its former self; it counts up from there. The request is kept: when the pipe that
-//! carries it closes it goes out on another one at once, and when no reply comes, after the resend
-//! delay, under the same id. A new request cancels the old one of its context.
+//! A request carries a word with the top bit set in front of its body, and the reply carries the
+//! same word (RFC sp-request-reply-01). The first id is given by the caller, so that a restarted
+//! program does not accept replies to its predecessor; ids count up from there. The socket keeps
+//! the request: when the pipe that carries it closes, the request goes out on another one at once,
+//! and when no reply comes, after the resend delay, under the same id. A new request cancels the
+//! previous one of its context.
 
 use core::mem;
 use core::time::Duration;
@@ -23,15 +24,15 @@ use crate::{
     Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// Where the exchange of a context stands.
+/// State of the exchange of a context.
 #[derive(Debug, Default)]
 enum RequestState {
-    /// Nothing is asked.
+    /// No request was sent.
     #[default]
     Idle,
-    /// Asked under this id.
+    /// A request was sent under this id.
     Asked(u32),
-    /// Answered; the user has not taken the reply.
+    /// The reply arrived; the user has not received it.
     Answered(Bytes),
     /// The pipe closed, and the request is not sent again.
     Lost,
@@ -54,7 +55,7 @@ pub struct Req {
 
 impl Req {
     /// A socket without peers. `first_id` should be random; `resend` is the delay after which a
-    /// request is sent again, `None` to send it only once.
+    /// request is sent again, or `None` to send it only once.
     pub fn new(first_id: u32, resend: Option<Duration>) -> Req {
         Req {
             requests: Requests::new(first_id, resend),
@@ -69,7 +70,7 @@ impl Req {
         Req::new(first_id, Some(RESEND_DELAY))
     }
 
-    /// Ends what was asked or answered, and counts it.
+    /// Ends a request or discards its reply, and counts it.
     fn give_up(&mut self, state: RequestState) {
         match state {
             RequestState::Asked(id) => {
@@ -113,7 +114,7 @@ impl Protocol for Req {
     fn finish(&mut self) {
         for exchange in self.contexts.all_mut() {
             match mem::take(&mut exchange.state) {
-                // Sent or not, nobody will hear the reply.
+                // Sent or not, no caller will receive the reply.
                 RequestState::Asked(id) => {
                     self.requests.end(id);
                     self.counters.cancelled += 1;
@@ -188,7 +189,7 @@ impl Protocol for Req {
             let why = Refusal::NoContext;
             return Err(Refused { body, why });
         };
-        // A request that has not left yet makes room for the one that takes its place.
+        // An unsent request makes room for the one that replaces it.
         let makes_room = match exchange.state {
             RequestState::Asked(id) => self.requests.is_unwritten(id),
             _ => false,
@@ -206,7 +207,7 @@ impl Protocol for Req {
             exchange.state = RequestState::Asked(id);
         }
         self.counters.sent += 1;
-        // Whoever waits for the old reply waits in vain.
+        // Receivers that wait for the old reply must be woken: it will not come.
         self.events.push_back(context.receivers());
         Ok(())
     }

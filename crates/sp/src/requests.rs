@@ -1,7 +1,7 @@
-//! The requests of a req socket that have no reply yet, whichever context asked them.
+//! The requests of a req socket that have no reply yet, of all contexts.
 //!
 //! Each has an id, is carried by one pipe, and is sent again when its time is over or its pipe
-//! closes. One that no pipe can carry waits until one can. A context has at most one, so
+//! closes. A request that no pipe can carry waits until one can. A context has at most one, so
 //! [`CONTEXTS_MAX`](crate::limits::CONTEXTS_MAX) bounds all tables here.
 
 use core::time::Duration;
@@ -20,19 +20,19 @@ use crate::{ContextId, Head, Message, PipeId, ProtocolEvent, Refusal};
 struct Request {
     context: ContextId,
     body: Bytes,
-    /// `None`: no pipe has it, and its id is among the homeless.
+    /// `None`: no pipe carries it, and its id is in `unassigned`.
     carrier: Option<PipeId>,
-    /// Open pipes that had it before a resend: their replies count too.
+    /// Open pipes that carried it before a resend; their replies count too.
     earlier: Vec<PipeId>,
-    /// It lies in the carrier's outbox.
+    /// The request is still in the carrier's outbox.
     unwritten: bool,
-    /// A pipe had it before: the next time is a resend.
+    /// The request was sent before, so the next time is a resend.
     sent_before: bool,
-    /// Invariant: `timers` has it exactly when it is set.
+    /// Invariant: `timers` contains it exactly if it is set.
     due: Option<Time>,
 }
 
-/// The table.
+/// Table of the requests without a reply.
 #[derive(Debug)]
 pub(crate) struct Requests {
     outbound: OutboundQueues,
@@ -40,7 +40,7 @@ pub(crate) struct Requests {
     timers: BTreeSet<(Time, u32)>,
     unassigned: BTreeSet<u32>,
     last_id: u32,
-    /// `None`: a request is sent once.
+    /// `None`: a request is sent only once.
     resend: Option<Duration>,
     resent: u64,
 }
@@ -58,7 +58,7 @@ impl Requests {
         }
     }
 
-    /// From the next request on.
+    /// Sets the resend delay, from the next request on.
     pub(crate) fn set_resend(&mut self, delay: Option<Duration>) {
         self.resend = delay;
     }
@@ -73,12 +73,12 @@ impl Requests {
         self.assign(now);
     }
 
-    /// What the pipe carried goes to others at once; without resending it is lost, and the
-    /// contexts that asked it are given back.
+    /// Removes a pipe and sends its requests to others at once; without resending they are lost,
+    /// and the contexts that sent them are returned.
     pub(crate) fn disconnect(&mut self, pipe: PipeId, now: Time) -> Vec<ContextId> {
         self.outbound.close(pipe);
         for request in self.open.values_mut() {
-            // Its number may be given to somebody else.
+            // The number of the pipe may be reused for another peer.
             request.earlier.retain(|earlier| *earlier != pipe);
         }
         let sent_before = self.open.iter().filter(|(_, request)| request.carrier == Some(pipe));
@@ -96,8 +96,8 @@ impl Requests {
         self.outbound.contains(pipe)
     }
 
-    /// True when the pipe was given this request. Ids count up, so whoever was asked once knows the
-    /// next ones, and could reply to what others were asked.
+    /// True if the pipe was sent this request. Ids count up, so a peer that was sent one request
+    /// knows the next ids, and could reply to requests of other peers.
     pub(crate) fn was_asked(&self, pipe: PipeId, id: u32) -> bool {
         self.open
             .get(&id)
@@ -109,12 +109,12 @@ impl Requests {
         self.outbound.choose().map(drop)
     }
 
-    /// True while the request has not left our outbox.
+    /// True while the request is still in the outbox.
     pub(crate) fn is_unwritten(&self, id: u32) -> bool {
         self.open.get(&id).is_some_and(|request| request.unwritten)
     }
 
-    /// Sends a request, or keeps it until a pipe can carry it; gives its id.
+    /// Sends a request, or keeps it until a pipe can carry it; returns its id.
     pub(crate) fn ask(&mut self, context: ContextId, body: Bytes, now: Time) -> u32 {
         let id = self.free_id();
         let request = Request {
@@ -132,9 +132,9 @@ impl Requests {
         id
     }
 
-    /// The request is answered or given up; says who asked it.
+    /// Removes a request that is answered or cancelled; returns the context that sent it.
     pub(crate) fn end(&mut self, id: u32) -> Option<ContextId> {
-        // After a resend a copy may still lie in an outbox.
+        // After a resend a copy may still be in an outbox.
         self.detach(id);
         self.unassigned.remove(&id);
         self.open.remove(&id).map(|request| request.context)
@@ -150,7 +150,7 @@ impl Requests {
         Some(message)
     }
 
-    /// Sends what is due again, and what found no pipe before.
+    /// Sends again what is due, and sends what had no pipe before.
     pub(crate) fn tick(&mut self, now: Time) {
         let due = self.timers.range(..=(now, u32::MAX));
         let due: Vec<u32> = due.map(|(_, id)| *id).collect();
@@ -162,7 +162,7 @@ impl Requests {
 
     pub(crate) fn deadline(&self) -> Option<Time> {
         if !self.unassigned.is_empty() && self.outbound.choose().is_ok() {
-            // A pipe has got room; only a tick knows the time from which the next delay counts.
+            // A pipe has room again; only a tick knows the time from which the next delay counts.
             return Some(Time::START);
         }
         self.timers.first().map(|(due, _)| *due)
@@ -176,8 +176,8 @@ impl Requests {
         self.outbound.next_event()
     }
 
-    /// Ids count up, and their top bit stays set. One that is still under way after two thousand
-    /// million others is left out.
+    /// Ids count up, and their top bit stays set. An id that is still in use after two thousand
+    /// million others is skipped.
     fn free_id(&mut self) -> u32 {
         loop {
             self.last_id = self.last_id.wrapping_add(1) | LAST_WORD;
@@ -187,7 +187,7 @@ impl Requests {
         }
     }
 
-    /// Takes the request from whoever carries it.
+    /// Takes the request away from the pipe that carries it.
     fn detach(&mut self, id: u32) {
         let Some(request) = self.open.get_mut(&id) else {
             return;
@@ -217,7 +217,7 @@ impl Requests {
         self.assign_one(id, now);
     }
 
-    /// Finds carriers for those that have none, the oldest first.
+    /// Assigns pipes to the requests that have none, the oldest first.
     fn assign(&mut self, now: Time) {
         while let Some(id) = self.unassigned.first().copied() {
             if !self.assign_one(id, now) {
@@ -226,7 +226,7 @@ impl Requests {
         }
     }
 
-    /// False when no pipe has room.
+    /// Assigns a pipe to the request; false if no pipe has room.
     fn assign_one(&mut self, id: u32, now: Time) -> bool {
         let (Ok(pipe), Some(request)) = (self.outbound.choose(), self.open.get_mut(&id)) else {
             return false;

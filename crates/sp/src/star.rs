@@ -1,9 +1,10 @@
-//! star: every message goes to every node of the star, passed on by those between.
+//! star: every message goes to every node of the star, forwarded by the nodes between.
 //!
-//! A header of one word: three zero bytes and the hops, 0 from the sender, as mangos has it, which
-//! alone has this protocol. Whoever receives a message passes it on to all other peers with one hop
-//! more; a message over the limit of hops is dropped, and that is all that ends a ring. Best effort:
-//! a peer or a user who is slow loses alone, and it is counted; nobody stops the others.
+//! The header is one word: three zero bytes and the hop count, 0 from the sender, as in mangos, the
+//! only other implementation of this protocol. A node forwards each message to all its other peers
+//! with the count incremented; a message over the hop limit is dropped, which is all that ends a
+//! loop. Delivery is best effort: a slow peer or user loses messages alone, and they are counted;
+//! others are not stopped.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
@@ -78,7 +79,7 @@ impl Protocol for Star {
         self.inbox.finish(&mut self.counters);
     }
 
-    /// Never refused: without peers the message reaches all there are.
+    /// Never refused: without peers the message goes nowhere.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
         self.outbound
@@ -107,7 +108,7 @@ impl Protocol for Star {
         self.inbox.accept(pipe, message, &mut self.counters)
     }
 
-    /// Never: a user who does not read must not stop what is passed on.
+    /// Never paused: a user that does not read must not stop forwarding.
     fn is_paused(&self, _pipe: PipeId) -> bool {
         false
     }
@@ -160,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_is_delivered_and_passed_on_to_all_others() {
+    fn a_message_is_delivered_and_forwarded_to_all_other_peers() {
         let mut star = star();
         star.send(Bytes::from_static(b"mine"), NOW).unwrap();
         assert_eq!(receive(&mut star, 3, b"theirs"), Received::Queued);
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_hops_end_a_ring() {
+    fn eight_hops_end_a_loop() {
         let mut star = star();
         assert_eq!(receive(&mut star, 7, b"x"), Received::Queued);
         for hops in [8, 255] {
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_who_does_not_read_does_not_stop_what_is_passed_on() {
+    fn a_user_that_does_not_read_does_not_stop_forwarding() {
         let mut star = star();
         for _ in 0..INBOX_MESSAGES_MAX + 1 {
             receive(&mut star, 0, b"x");

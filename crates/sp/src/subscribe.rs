@@ -1,12 +1,13 @@
 //! subscribe: the receiving side of pub/sub.
 //!
-//! No header. A topic is a prefix of the body, compared byte by byte; the empty one is a prefix of
-//! everything, and without a topic nothing comes. What nobody has subscribed to is thrown away here
-//! and counted apart: it is no loss. A full queue stops the reading from that peer alone, so that
-//! what is dropped is dropped by the publisher, who counts it.
+//! No header. A topic is a prefix of the body, compared byte by byte; the empty topic is a prefix
+//! of everything, and without a topic nothing is received. Messages that match no topic are
+//! discarded here and have a counter of their own: they are not losses. A full queue stops reading
+//! from that peer alone, so drops happen at the publisher, which counts them.
 //!
-//! Each context has topics and a queue of its own, and gets a copy of whatever it wants. While there
-//! are contexts beside the socket itself nobody is stopped: whose queue is full loses alone.
+//! Each context has its own topics and queue, and gets a copy of every message that matches. While
+//! there are contexts beside the socket itself, no peer is stopped: a context whose queue is full
+//! loses messages alone.
 
 use alloc::collections::VecDeque;
 
@@ -22,7 +23,7 @@ use crate::{
     Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// A context, or the socket itself.
+/// The topics and the messages of one context, or of the socket itself.
 #[derive(Debug)]
 struct Subscriber {
     topics: Topics,
@@ -44,7 +45,7 @@ pub struct Sub {
 }
 
 impl Sub {
-    /// A socket without peers and topics.
+    /// A socket without peers or topics.
     pub fn new() -> Sub {
         Sub {
             contexts: Contexts::new(Subscriber::new(ContextId::SOCKET)),
@@ -53,7 +54,7 @@ impl Sub {
         }
     }
 
-    /// Gives the message to each context that wants it.
+    /// Gives the message to each context whose topics match.
     fn deliver(&mut self, pipe: PipeId, message: &Bytes) -> Received {
         let mut outcome = Received::Unwanted;
         for subscriber in self.contexts.all_mut() {
@@ -137,7 +138,7 @@ impl Protocol for Sub {
 
     fn open_context(&mut self) -> Result<ContextId, ContextError> {
         let context = self.contexts.open(Subscriber::new)?;
-        // From now on nobody is paused.
+        // From now on no pipe is paused.
         let paused = self.contexts.own_mut().inbox.pipes().paused();
         self.events.extend(paused.map(ProtocolEvent::Resume));
         Ok(context)
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_begins_with_a_topic_comes_and_the_topic_stays_in_it() {
+    fn only_bodies_that_begin_with_a_topic_are_received_and_whole() {
         let mut sub = subscribed(&[b"wind/", b"rain"]);
         for body in [&b"wind/north"[..], b"sun", b"rainy", b"win", b""] {
             receive(&mut sub, body);
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_topic_nothing_comes_and_with_the_empty_one_everything() {
+    fn without_a_topic_nothing_is_received_and_with_the_empty_one_everything() {
         let mut sub = subscribed(&[]);
         receive(&mut sub, b"x");
         assert_eq!(sub.recv(NOW), Err(RecvError::Empty));
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_pauses_its_peer_and_what_is_not_wanted_does_not() {
+    fn a_full_queue_pauses_its_peer_and_unmatched_messages_do_not() {
         let mut sub = subscribed(&[b"a"]);
         for _ in 0..INBOX_MESSAGES_MAX {
             receive(&mut sub, b"b");
@@ -252,7 +253,7 @@ mod tests {
     }
 
     /// The socket's own queue is full and one context is not read; the other context misses
-    /// nothing, and nobody is stopped.
+    /// nothing, and no peer is stopped.
     #[test]
     fn contexts_have_their_own_topics_and_queues() {
         let mut sub = subscribed(&[b"a"]);
@@ -271,7 +272,7 @@ mod tests {
             receive(&mut sub, b"b");
             assert_eq!(sub.recv_in(read, NOW).unwrap(), "b");
         }
-        assert_eq!(sub.counters().dropped_overflow, 2, "what the unread one missed");
+        assert_eq!(sub.counters().dropped_overflow, 2, "the unread context missed them");
         for _ in 0..INBOX_MESSAGES_MAX {
             assert_eq!(sub.recv(NOW).unwrap(), "a");
             assert_eq!(sub.recv_in(unread, NOW).unwrap(), "b");

@@ -1,12 +1,12 @@
-//! surveyor: asks everybody at once, and hears who answers in time.
+//! surveyor: asks all peers at once, and receives the answers that arrive in time.
 //!
-//! A survey carries a word with the top bit set in front of its body, and each answer the same word,
-//! as with req. It goes to every peer that is connected then, best effort; answers count until the
-//! survey's time is over, which [`recv`](Protocol::recv) says once. Only those count that were
-//! connected when it was sent: ids count up, so whoever comes later could guess one and answer what
-//! it was never asked. A new survey ends the one
-//! before: what it had not given out is abandoned, and answers to it are late. Each context has a
-//! survey of its own, with its own time and its own queue of answers.
+//! A survey carries a word with the top bit set in front of its body, and each answer carries the
+//! same word, as with req. It goes to every peer that is connected at that moment, best effort;
+//! answers count until the survey's time is over, which [`recv`](Protocol::recv) reports once. Only
+//! peers that were connected when the survey was sent may answer it: ids count up, so a later peer
+//! could guess one. A new survey ends the previous one: its unread answers are abandoned, and
+//! further answers to it are late. Each context has a survey of its own, with its own time and its
+//! own queue of answers.
 
 use core::time::Duration;
 
@@ -25,29 +25,29 @@ use crate::{
     Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// Where the survey stands.
+/// State of the survey of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SurveyState {
-    /// Nothing is asked.
+    /// No survey was sent.
     None,
-    /// Answers count until then; `None`: until the next survey.
+    /// Answers count until this time; `None`: until the next survey.
     Open(Option<Time>),
-    /// Its time is over and nobody has been told.
+    /// The survey's time is over, and the user has not been told yet.
     Over,
 }
 
-/// What a context asks, and what was answered.
+/// The survey of one context, and its answers.
 #[derive(Debug)]
 struct Asker {
     survey: SurveyState,
-    /// The survey's id, top bit set; it means something while there is a survey.
+    /// The survey's id, top bit set; only valid while there is a survey.
     id: u32,
-    /// How many surveys the socket had sent when it had sent this one.
+    /// The number of surveys that the socket had sent, this one included.
     number: u64,
     round: u64,
-    /// `None`: a survey has no end but the next one.
+    /// `None`: a survey ends only with the next one.
     time: Option<Duration>,
-    /// Answers to the survey at hand.
+    /// Answers to the current survey.
     inbox: ContextInbox,
 }
 
@@ -70,11 +70,12 @@ impl Asker {
 pub struct Surveyor {
     outbound: OutboundQueues,
     contexts: Contexts<Asker>,
-    /// Who asked the surveys whose answers count. Invariant: exactly those that are `Open`.
+    /// The contexts of the surveys whose answers count. Invariant: exactly those that are `Open`.
     asked: BTreeMap<u32, ContextId>,
-    /// When they end, those without end left out.
+    /// The ends of the surveys, without those that have no end.
     ends: BTreeSet<(Time, u32)>,
-    /// How many surveys had been sent when each open pipe opened: it was asked only later ones.
+    /// For each open pipe, the number of surveys sent before it opened: it was sent only later
+    /// ones.
     missed: BTreeMap<PipeId, u64>,
     last_id: u32,
     events: VecDeque<ProtocolEvent>,
@@ -106,7 +107,7 @@ impl Surveyor {
         }
     }
 
-    /// Answers to the survey count no more.
+    /// Ends a survey: further answers to it are late.
     fn forget(&mut self, id: u32, survey: SurveyState) {
         if let SurveyState::Open(end) = survey {
             self.asked.remove(&id);
@@ -138,7 +139,7 @@ impl Protocol for Surveyor {
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
         self.outbound.close_and_count(pipe, &mut self.counters);
-        // Its number may be given to somebody else.
+        // The number of the pipe may be reused for another peer.
         self.missed.remove(&pipe);
         self.contexts.own_mut().inbox.pipes().close(pipe);
     }
@@ -155,7 +156,7 @@ impl Protocol for Surveyor {
         }
     }
 
-    /// Never refused: without peers nobody will answer.
+    /// Never refused: without peers there are no answers.
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
         self.send_in(ContextId::SOCKET, body, now)
     }
@@ -207,7 +208,7 @@ impl Protocol for Surveyor {
     fn open_context(&mut self) -> Result<ContextId, ContextError> {
         let time = self.contexts.own().time;
         let context = self.contexts.open(|context| Asker { time, ..Asker::new(context) })?;
-        // From now on nobody is paused.
+        // From now on no pipe is paused.
         let paused = self.contexts.own_mut().inbox.pipes().paused();
         self.events.extend(paused.map(ProtocolEvent::Resume));
         Ok(context)
@@ -243,7 +244,7 @@ impl Protocol for Surveyor {
         self.forget(before.0, before.1);
         self.asked.insert(id, context);
         self.ends.extend(end.map(|end| (end, id)));
-        // Whoever waits for the survey before hears that it is over.
+        // Receivers that wait for the previous survey must be told that it is over.
         self.events.push_back(context.receivers());
         let message = Message { head: Head::Word(id), body };
         self.outbound.broadcast(&message, &mut self.counters, |_| true);

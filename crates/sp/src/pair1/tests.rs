@@ -56,7 +56,7 @@ fn reserved_bits_and_a_missing_header_close_the_pipe() {
 }
 
 #[test]
-fn a_second_peer_is_turned_away_until_the_first_has_left() {
+fn a_second_peer_is_refused_until_the_first_has_left() {
     let mut pair = connected();
     assert_eq!(pair.open(PipeId(2), NOW), Err(CloseReason::HasPeer));
     pair.close(PipeId(2), NOW);
@@ -66,7 +66,7 @@ fn a_second_peer_is_turned_away_until_the_first_has_left() {
 }
 
 #[test]
-fn what_waits_to_be_sent_waits_for_the_next_peer() {
+fn unsent_messages_wait_for_the_next_peer() {
     let mut pair = connected();
     pair.send(Bytes::from_static(b"late"), NOW).unwrap();
     pair.close(PEER, NOW);
@@ -80,7 +80,7 @@ fn what_waits_to_be_sent_waits_for_the_next_peer() {
 }
 
 #[test]
-fn both_queues_are_bounded_and_tell_when_they_have_room() {
+fn both_queues_are_bounded_and_report_when_they_have_room() {
     let mut pair = connected();
     while pair.send(Bytes::from_static(b"x"), NOW).is_ok() {}
     assert_eq!(pair.counters().sent as usize, OUTBOX_MESSAGES_MAX);

@@ -1,4 +1,4 @@
-//! In what the raw protocols differ: what stands in front of a body, and which way it goes out.
+//! The differences between the raw protocols: the header on the wire, and the choice of the pipe.
 
 use bytes::Bytes;
 use wigwag_wire::ProtocolNumber;
@@ -7,7 +7,7 @@ use crate::backtrace::{self, WORD_BYTES};
 use crate::hops::{self, HOPS_BYTES};
 use crate::{Head, PipeId, Refusal};
 
-/// Which protocol a raw socket speaks.
+/// The protocol of a raw socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum RawKind {
@@ -23,7 +23,7 @@ pub enum RawKind {
     Rep,
     /// pub.
     Pub,
-    /// sub; without topics, everything comes.
+    /// sub; it has no topics and receives everything.
     Sub,
     /// push.
     Push,
@@ -35,12 +35,12 @@ pub enum RawKind {
     Respondent,
     /// bus.
     Bus,
-    /// star; it passes nothing on by itself.
+    /// star; it forwards nothing by itself.
     Star,
 }
 
 impl RawKind {
-    /// All of them, in the order of their declaration.
+    /// All kinds, in the order of their declaration.
     pub const ALL: [RawKind; 13] = [
         RawKind::Pair0,
         RawKind::Pair1,
@@ -58,34 +58,34 @@ impl RawKind {
     ];
 }
 
-/// Where a message goes.
+/// How the pipe of a message is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Routing {
     /// This side never sends.
     ReceiveOnly,
-    /// To the one peer there may be.
+    /// The only peer.
     OnlyPeer,
-    /// To the peer whose turn it is.
+    /// The next peer in turn.
     RoundRobin,
-    /// To everybody; not to the origin, if the header names it.
+    /// Every peer, except the origin if the header names it.
     Broadcast,
-    /// To the pipe that the header names.
+    /// The pipe that the header names.
     Named,
-    /// So too, or without a name to the peer whose turn it is.
+    /// The pipe that the header names, or the next peer in turn if it names none.
     NamedOrRoundRobin,
 }
 
-/// What stands in front of the body on the wire.
+/// The header in front of the body on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireHeader {
     Nothing,
     /// A backtrace.
     Words,
-    /// The word of pair1 and star.
+    /// The hop count of pair1 and star.
     Hops,
 }
 
-/// A protocol's row.
+/// The properties of one protocol.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Profile {
     pub(super) number: ProtocolNumber,
@@ -141,13 +141,13 @@ impl Profile {
         Profile { number, routing, wire_header, origin, receives }
     }
 
-    /// True when a message is given out only while its own peer has room for an answer.
+    /// True if a message is returned only while its own peer has room for an answer.
     pub(super) fn is_gated(&self) -> bool {
         matches!(self.routing, Routing::Named | Routing::NamedOrRoundRobin)
     }
 
-    /// Reads a header of the user's: the pipe that it names, and what goes over the wire. A header
-    /// that no peer would take is refused here, where somebody can mend it.
+    /// Splits a header from the user into the pipe that it names and the header for the wire. A
+    /// header that no peer would accept is refused here, where the user can correct it.
     pub(super) fn read(&self, header: &Bytes) -> Result<(Option<PipeId>, Head), Refusal> {
         if self.routing == Routing::ReceiveOnly {
             return Err(Refusal::OnlyReceives(self.number));
@@ -156,7 +156,7 @@ impl Profile {
         let header_bytes = match self.wire_header {
             WireHeader::Nothing => 0,
             WireHeader::Hops => HOPS_BYTES,
-            // A backtrace has any length, and rep always names the pipe.
+            // A backtrace has any length, and the header of rep always names the pipe.
             WireHeader::Words => header.len().saturating_sub(WORD_BYTES),
         };
         let mut inner = header.clone();
