@@ -1,14 +1,15 @@
-//! How long to wait before the next dial.
+//! Backoff: how long to wait before the next dial.
 //!
-//! The pause doubles from the least to the most. Each is shortened at random by up to a half, so
-//! that many clients of a restarted server do not come at once. A connection that held starts over;
-//! one that ended at once does not, or a peer that turns us away would be asked ten times a second.
+//! The pause doubles from the shortest to the longest. Each is shortened at random by up to a half,
+//! so that the clients of a restarted server do not all reconnect at once. A connection that held
+//! resets the backoff; one that ended at once does not, or a peer that refuses us would be dialled
+//! ten times a second.
 
 use std::time::Duration;
 
 use crate::options::Redial;
 
-/// A connection that lived this long was a good one, whatever the longest pause is.
+/// Lifetime after which a connection counts as good, whatever the longest pause is.
 const GOOD_AFTER: Duration = Duration::from_secs(1);
 
 /// The pauses between dials.
@@ -20,18 +21,18 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// For an address that was dialled already.
+    /// A backoff for an address that was dialled already.
     pub fn new(redial: Redial) -> Backoff {
         Backoff { redial, longest: Some(redial.least()) }
     }
 
-    /// For an address that nobody has dialled: the first pause is none.
+    /// A backoff for an address that was never dialled: the first pause is zero.
     pub fn immediate(redial: Redial) -> Backoff {
         Backoff { redial, longest: None }
     }
 
-    /// The next pause: between half and all of what it may be, as `random` decides, which is drawn from
-    /// all numbers of 64 bits.
+    /// The next pause: between half and all of its full length, chosen by `random`, a uniformly
+    /// distributed 64-bit number.
     pub fn next(&mut self, random: u64) -> Duration {
         let Some(longest) = self.longest else {
             self.longest = Some(self.redial.least());
@@ -42,7 +43,7 @@ impl Backoff {
         half + half.mul_f64(random as f64 / u64::MAX as f64)
     }
 
-    /// A connection is over that lived for `time`.
+    /// Notes the end of a connection that lived for `time`.
     pub fn connected_for(&mut self, time: Duration) {
         if time >= GOOD_AFTER.min(self.redial.most()) {
             self.longest = Some(self.redial.least());
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_are_kept_and_equal_ones_mean_no_growth() {
+    fn pauses_stay_within_bounds_and_equal_bounds_mean_no_growth() {
         let ms = Duration::from_millis;
         let mut same = Backoff::new(Redial::new(ms(30), ms(30)).unwrap());
         assert_eq!(milliseconds(&mut same, u64::MAX), [30; 6]);
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_good_connection_starts_over() {
+    fn only_a_good_connection_resets_the_backoff() {
         let mut backoff =
             Backoff::new(Redial::new(Redial::LEAST, Duration::from_secs(3600)).unwrap());
         milliseconds(&mut backoff, u64::MAX);

@@ -1,7 +1,7 @@
-//! `inproc://name`: two ends in one process.
+//! `inproc://name`: both ends of a connection in one process.
 //!
 //! No socket and no system call: each direction is a bounded byte queue. The name is any text; a
-//! dial to a name at which nobody listens is refused, as in NNG and mangos.
+//! dial to a name without a listener is refused, as in NNG and mangos.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice};
@@ -25,10 +25,10 @@ const QUEUE_BYTES_MAX: usize = 256 * 1024;
 
 type ListenerTable = HashMap<String, mpsc::Sender<Connection>>;
 
-/// Who listens at which name in this process.
+/// The listeners of this process, by name.
 static LISTENERS: LazyLock<Mutex<ListenerTable>> = LazyLock::new(Mutex::default);
 
-/// The transport.
+/// The `inproc://` transport.
 pub struct Inproc;
 
 impl Transport for Inproc {
@@ -114,8 +114,7 @@ impl Drop for InprocListener {
     }
 }
 
-/// A lock that a panic elsewhere does not take from us: every state it guards is whole between two
-/// statements.
+/// Locks a mutex, poisoned or not: every guarded state is consistent between two statements.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -213,7 +212,7 @@ impl Drop for InprocReader {
 
 struct InprocOutlet {
     writes: Arc<ByteQueue>,
-    /// The other direction, which close ends as well; weak, because its reader owns it.
+    /// The other direction, which `close` ends as well; weak, because its reader owns it.
     reads: Weak<ByteQueue>,
 }
 
@@ -242,7 +241,7 @@ impl Outlet for InprocOutlet {
         Ok(written)
     }
 
-    /// What was written stays in the queue until the peer has read it, as after `close`.
+    /// Written bytes stay in the queue until the peer has read them, as after `close`.
     fn finish(&self) -> bool {
         self.writes.close();
         true
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_listener_that_goes_leaves_its_name_to_the_next() {
+    async fn a_dropped_listener_leaves_its_name_to_the_next() {
         let address = Address::new("inproc", "name");
         let listen = || Inproc.listen(&address, ListenOptions::default());
         let first = listen().await.unwrap();

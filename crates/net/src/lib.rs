@@ -1,7 +1,7 @@
 //! The only crate of wigwag with sockets and a clock.
 //!
-//! A [`transport`] makes [`Connection`]s; the [`driver`] turns the crank of whatever speaks over
-//! one. Decisions of the protocols live in `sp` and `link`, never here.
+//! A [`transport`] makes [`Connection`]s; the [`driver`] runs a protocol on one of them. Decisions
+//! of the protocols are made in `sp` and `link`, never here.
 #![forbid(unsafe_code)]
 
 pub mod address;

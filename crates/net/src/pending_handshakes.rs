@@ -1,8 +1,8 @@
-//! Connections whose handshake is not over, and which of them gives way.
+//! Connections whose handshake is not complete, and which of them is evicted.
 //!
-//! The number of places is fixed. A newcomer always gets one: when all are taken, the source that has
-//! most of them loses its oldest. So slow strangers yield to quick ones, and no source keeps the others
-//! out.
+//! The number of places is fixed. A new connection always gets one: if all are taken, the source
+//! that has most of them loses its oldest. So slow peers yield to quick ones, and no source keeps
+//! the others out.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,14 +18,14 @@ use crate::transport::Boxed;
 pub struct PendingHandshakes {
     places: usize,
     table: Mutex<Table>,
-    /// One of them has gone.
+    /// Notified when a connection has left.
     removed: Notify,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     arrivals: u64,
-    /// By arrival, so the first is the oldest.
+    /// In the order of arrival, so the first is the oldest.
     entries: BTreeMap<u64, PendingEntry>,
     counts: HashMap<Source, usize>,
 }
@@ -34,7 +34,7 @@ struct Table {
 struct PendingEntry {
     source: Source,
     evicted: Arc<Notify>,
-    /// It was told to go and has not gone yet.
+    /// It was evicted and has not left yet.
     is_going: bool,
 }
 
@@ -47,13 +47,13 @@ pub struct PendingHandshake {
 }
 
 impl PendingHandshakes {
-    /// A table with so many places.
+    /// Creates a table with this many places.
     pub fn new(places: usize) -> Arc<PendingHandshakes> {
         Arc::new(PendingHandshakes { places, table: Mutex::default(), removed: Notify::new() })
     }
 
-    /// Gives a newcomer from `source` its place. When all are taken, the oldest connection of the
-    /// source that has most is told to go.
+    /// Adds a connection from `source`. If all places are taken, the oldest connection of the
+    /// source that has most is evicted.
     pub fn enter(self: &Arc<PendingHandshakes>, source: Source) -> PendingHandshake {
         let evicted = Arc::new(Notify::new());
         let mut table = self.table();
@@ -70,13 +70,13 @@ impl PendingHandshakes {
         PendingHandshake { pending: self.clone(), arrival, evicted }
     }
 
-    /// How many there are.
+    /// The number of pending handshakes.
     pub fn count(&self) -> usize {
         self.table().entries.len()
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // Consistent between two statements, so a panic elsewhere has broken nothing.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -116,7 +116,7 @@ impl Table {
 }
 
 impl PendingHandshake {
-    /// Waits until this connection has to give its place to another.
+    /// Waits until this connection is evicted.
     pub async fn evicted(&self) {
         self.evicted.notified().await;
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_newcomer_takes_the_place_of_the_oldest_of_the_source_that_has_most() {
+    fn a_new_connection_evicts_the_oldest_of_the_source_that_has_most() {
         let pending = PendingHandshakes::new(4);
         let quiet = pending.enter(host(1));
         let crowd = [(); 3].map(|()| pending.enter(host(2)));
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_source_alone_the_oldest_goes_and_each_is_told_once() {
+    fn connections_of_one_source_are_evicted_oldest_first_and_once() {
         let pending = PendingHandshakes::new(2);
         let crowd = [(); 4].map(|()| pending.enter(host(1)));
         assert_eq!(crowd.each_ref().map(is_evicted), [true, true, false, false]);

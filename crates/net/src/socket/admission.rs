@@ -1,6 +1,6 @@
-//! How a connection whose handshake is done becomes a pipe, or does not.
+//! Admission: how a connection whose handshake is complete becomes a pipe, or is refused.
 //!
-//! First the watcher is asked, without the lock; then the socket, which may have been closed in the
+//! The watcher decides first, without the lock; then the socket, which may have been closed in the
 //! meantime; then the protocol.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::error::NetErrorKind;
 use crate::transport::Connection;
 
 impl Core {
-    /// Makes a pipe of a connection that came through `endpoint`.
+    /// Turns a connection that came through `endpoint` into a pipe.
     pub(super) fn admit(
         self: &Arc<Core>,
         connection: Connection,
@@ -85,7 +85,7 @@ impl Core {
             if state.closing || !state.endpoints.contains_key(&endpoint.number) {
                 return Err(NetErrorKind::ClosedHere);
             }
-            // Before the protocol may speak of it.
+            // The protocol may report events of the pipe as soon as it is open.
             state.pipes.insert(pipe.id, PipeEntry::new(pipe.clone()));
             if let Err(reason) = state.protocol.open(pipe.id, now) {
                 state.statistics.pipes_refused += 1;

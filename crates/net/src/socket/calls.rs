@@ -1,7 +1,7 @@
-//! The calls of a user: try, and if it cannot be done now, wait for one's turn.
+//! The calls of a user: try, and if the call cannot be done now, wait in a queue.
 //!
-//! A waiting call is a ticket in the queue of its side. It leaves the queue when it is done or
-//! dropped; if it was woken and does not use its turn, it wakes the next.
+//! A waiting call holds a ticket in its queue. It leaves the queue when it is done or dropped; if
+//! it was woken and does not proceed, it wakes the next one.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -16,18 +16,18 @@ use super::core::{Core, State};
 use super::error::{SendError, SocketError, SocketErrorKind};
 use super::message::SocketMessage;
 
-/// Which queue a call waits in.
+/// The queue that a call waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum QueueKey {
     Send,
     Receive,
-    /// Receiving in a context whose messages are for nobody else.
+    /// Receivers of a context that gets its own messages.
     Context(ContextId),
-    /// Sending to one peer among many.
+    /// Senders to one peer among many.
     Peer(PipeId),
 }
 
-/// On whose behalf a call is made: for which exchange, and in which queues it waits.
+/// The exchange that a call belongs to, and the queues it waits in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     pub(super) context: ContextId,
@@ -40,17 +40,17 @@ impl Caller {
     pub(super) const SOCKET: Caller =
         Caller { context: ContextId::SOCKET, sends: QueueKey::Send, receives: QueueKey::Receive };
 
-    /// A context that takes whatever comes next, as all the others do.
+    /// A context that receives any message, like the socket and the other contexts.
     pub(super) fn shared(context: ContextId) -> Caller {
         Caller { context, ..Caller::SOCKET }
     }
 
-    /// A context whose messages are for nobody else.
+    /// A context that gets its own messages.
     pub(super) fn exclusive(context: ContextId) -> Caller {
         Caller { context, receives: QueueKey::Context(context), ..Caller::SOCKET }
     }
 
-    /// Whoever sends to this peer and to no other.
+    /// A sender to this peer only.
     pub(super) fn to_peer(peer: PipeId) -> Caller {
         Caller { sends: QueueKey::Peer(peer), ..Caller::SOCKET }
     }
@@ -95,7 +95,8 @@ impl Waiter {
         Waiter { core: core.clone(), queue, ticket: None }
     }
 
-    /// Tries `attempt`; while it gives nothing the call waits. Ready wakes the next in the queue.
+    /// Runs `attempt`; the call waits while it returns `None`. When it succeeds, the next in the
+    /// queue is woken.
     pub(super) fn poll<T>(
         &mut self,
         context: &Context<'_>,
@@ -131,8 +132,8 @@ impl Drop for Waiter {
 }
 
 impl Core {
-    /// Sends `message`, waiting for room as long as the socket's send timeout allows. Gives the
-    /// number of the exchange that it began. One lock when there is room.
+    /// Sends `message`, waiting for room for at most the socket's send timeout. Returns the number
+    /// of the exchange that it began. One lock if there is room.
     pub(super) async fn send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
@@ -175,8 +176,8 @@ impl Core {
         }
     }
 
-    /// Receives the next message, waiting as long as the socket's receive timeout allows. With
-    /// `round`, only what answers that exchange. One lock when something has come.
+    /// Receives the next message, waiting for at most the socket's receive timeout. With `round`,
+    /// only an answer of that exchange. One lock if a message is waiting.
     pub(super) async fn recv<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
@@ -202,7 +203,7 @@ impl Core {
         outcome.map_err(|kind| self.error(kind))
     }
 
-    /// Receives what has come already.
+    /// Receives a message that has already arrived.
     pub(super) fn try_recv<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
@@ -211,8 +212,8 @@ impl Core {
         outcome.unwrap_or(Err(SocketErrorKind::Empty)).map_err(|kind| self.error(kind))
     }
 
-    /// Sends a request and receives its reply. Given up, by its caller or by the time limit, it is
-    /// not asked again.
+    /// Sends a request and receives its reply. If the caller gives up, or the time limit passes,
+    /// the request is not sent again.
     pub(super) async fn ask(
         self: &Arc<Core>,
         caller: Caller,
@@ -225,7 +226,7 @@ impl Core {
         Ok(reply)
     }
 
-    /// Runs a call with the calling thread.
+    /// Runs a call on the calling thread.
     pub(super) fn block_on<T>(&self, call: impl Future<Output = T>) -> Result<T, SocketErrorKind> {
         let runtime = self.runtime().map_err(SocketErrorKind::NoRuntime)?;
         Ok(runtime.block_on(call))
@@ -241,7 +242,7 @@ impl Core {
         };
         let runtime = self.runtime().map_err(SocketErrorKind::NoRuntime)?;
         let alarm = {
-            // Only the making of a timer needs the runtime; any executor may wait for it.
+            // Only creating a timer needs the runtime; any executor may wait for it.
             let _entered = runtime.enter();
             tokio::time::sleep(limit)
         };
@@ -256,7 +257,7 @@ impl Core {
         .await
     }
 
-    /// Without a peer, that is the reason; the time is only when we stopped waiting for one.
+    /// Without a peer, that is the reason; the time limit only says when the call stopped waiting.
     fn too_late(self: &Arc<Core>, limit: Duration) -> SocketErrorKind {
         self.with(|state| match no_room(state) {
             SocketErrorKind::Full => SocketErrorKind::TimedOut(limit),
@@ -275,7 +276,7 @@ impl Core {
     }
 }
 
-/// A request whose reply somebody waits for. Dropped, it is cancelled.
+/// A request whose reply a caller waits for. Dropping it cancels the request.
 struct Unanswered<'a> {
     core: &'a Arc<Core>,
     context: ContextId,
@@ -291,7 +292,7 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Takes the message out of `slot` if it can be sent; `None` when it can be sent later.
+/// Takes the message out of `slot` if it can be sent; `None` if it can be sent later.
 pub(super) fn attempt_send<P: SocketMessage>(
     state: &mut State,
     caller: Caller,
@@ -322,7 +323,7 @@ fn no_room(state: &State) -> SocketErrorKind {
     }
 }
 
-/// `None` when nothing has come yet.
+/// Receives a message; `None` if none has arrived yet.
 pub(super) fn attempt_recv<P: SocketMessage>(
     state: &mut State,
     caller: Caller,

@@ -1,11 +1,11 @@
 //! Contexts: many exchanges at once on one socket.
 //!
 //! A req socket has one question under way, and asking the next one cancels it. A program that asks
-//! many things at once could make many sockets, each with its own connections; or one socket and a
-//! context for each task. A context asks, answers, surveys or subscribes for itself alone. The
-//! socket is its own first context, so that a program which needs only one never sees them.
+//! many questions at once could create many sockets, each with its own connections; or one socket
+//! and a context for each task. A context asks, answers, surveys or subscribes for itself alone.
+//! The socket is its own first context, so a program that needs only one never sees them.
 //!
-//! | context of | what it has of its own |
+//! | context of | state of its own |
 //! |---|---|
 //! | [`Req`] | a question, its resend timer and its reply |
 //! | [`Rep`], [`Respondent`] | the request that it answers; any context takes any request |
@@ -20,7 +20,7 @@
 //! let address = rep.listen("tcp://127.0.0.1:0").await?;
 //! req.dial(&address.to_string()).await?;
 //!
-//! // Two questions are under way over one connection, and they are answered in the other order.
+//! // Two questions are under way over one connection, and are answered in reverse order.
 //! let (first, second) = (req.context()?, req.context()?);
 //! first.send("first").await?;
 //! second.send("second").await?;
@@ -39,14 +39,14 @@
 //!
 //! [`CONTEXTS_MAX`](wigwag_sp::limits::CONTEXTS_MAX) contexts a socket; one more is refused with
 //! [`TooManyContexts`](super::SocketErrorKind::TooManyContexts). A context's queue of answers or
-//! messages holds as much as that of one peer; what finds it full is lost for this context alone and
-//! counted (`dropped_overflow`). A sub or surveyor socket that has contexts therefore stops reading
-//! from nobody, not for its own sake either. The time limits are those of the socket.
+//! messages holds as many as that of one peer; a message that does not fit is lost for this context
+//! alone and counted (`dropped_overflow`). A sub or surveyor socket with contexts therefore never
+//! stops reading from a peer, not even for its own queue. The time limits are those of the socket.
 //!
 //! # Cancellation and shutdown
 //!
-//! Dropping a context cancels what it has asked and abandons what it was to answer; both are
-//! counted. A context outlives its socket only to say that it is closed.
+//! Dropping a context cancels its question and abandons the request that it was to answer; both are
+//! counted. A context that outlives its socket only returns errors that the socket is closed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,7 +60,7 @@ use super::error::{SendError, SocketError};
 use super::kinds::{Rep, Req, Respondent, Sub, Surveyor};
 use super::kinds::{asks, receive_calls, send_calls, subscribes, surveys};
 
-/// The end that a user holds; dropping it closes the context.
+/// An open context; dropping it closes the context.
 struct ContextHandle(Arc<Core>, Caller);
 
 impl ContextHandle {
@@ -101,7 +101,8 @@ macro_rules! context {
         pub struct $name(ContextHandle);
 
         impl $socket {
-            /// One exchange more on this socket, beside its own and those of other contexts.
+            /// Opens a context: one more exchange on this socket, beside its own and those of other
+            /// contexts.
             pub fn context(&self) -> Result<$name, SocketError> {
                 ContextHandle::open(&self.0.0, $caller).map($name)
             }
@@ -119,14 +120,14 @@ context! {
 }
 
 context! {
-    /// Answers questions, one at a time, beside the other contexts of a [`Rep`] socket: a worker of
-    /// its own for each makes a server that answers as many at once.
+    /// Answers questions, one at a time, beside the other contexts of a [`Rep`] socket: with one
+    /// worker for each context, a server answers as many questions at once.
     RepContext of Rep, Caller::shared; send_calls receive_calls
 }
 
 context! {
-    /// Asks everybody at once, beside the other contexts of a [`Surveyor`] socket. Its surveys take
-    /// as long as those of the socket, unless it says otherwise.
+    /// Asks all peers at once, beside the other contexts of a [`Surveyor`] socket. Its surveys take
+    /// as long as those of the socket, unless it sets another time.
     SurveyorContext of Surveyor, Caller::exclusive; send_calls receive_calls surveys
 }
 
@@ -136,6 +137,6 @@ context! {
 }
 
 context! {
-    /// Receives what it has subscribed to, beside the other contexts of a [`Sub`] socket.
+    /// Receives the messages it has subscribed to, beside the other contexts of a [`Sub`] socket.
     SubContext of Sub, Caller::exclusive; receive_calls subscribes
 }

@@ -1,7 +1,7 @@
 //! Keeps a connection to one address: dials, serves, and dials again.
 //!
-//! The first dial belongs to the caller, who hears its error, unless he wants it in the background.
-//! From then on `redial.rs` says how long to wait.
+//! The caller waits for the first dial and gets its error, unless the options put it in the
+//! background. From then on `backoff.rs` decides how long to wait.
 
 use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -23,7 +23,7 @@ use crate::options::DialOptions;
 use crate::{clock, transport};
 
 impl Core {
-    /// Dials `address`, and keeps it dialled if that succeeds or nobody waits for it.
+    /// Dials `address`, and keeps it connected if the dial succeeds or is in the background.
     pub(super) async fn dial(
         self: &Arc<Core>,
         address: &str,
@@ -33,7 +33,7 @@ impl Core {
         let core = self.clone();
         let place = address.clone();
         self.on_runtime(&place, async move {
-            // An address that no transport serves will not be served later either.
+            // An address without a transport will not have one later either.
             transport::transport(&address)?;
             let pipe_options = PipeOptions {
                 receive_limit: options.receive_limit,
@@ -52,7 +52,7 @@ impl Core {
         .await
     }
 
-    /// One connection with its handshake, made a pipe.
+    /// Connects once, completes the handshake, and opens a pipe.
     async fn connect(
         self: &Arc<Core>,
         endpoint: &Arc<Endpoint>,
@@ -118,7 +118,7 @@ impl Core {
     }
 
     /// Runs `work` on the socket's runtime, whichever executor waits for it. Dropping the future
-    /// ends the work.
+    /// stops the work.
     pub(super) async fn on_runtime<T: Send + 'static>(
         self: &Arc<Core>,
         address: &Address,
@@ -156,17 +156,17 @@ mod tests {
     use super::*;
     use crate::options::{ListenOptions, Redial};
 
-    /// A pull socket that is there, gone for long, there again for a while, and gone: the pause after a
+    /// A pull socket is there, gone for long, there again for a while, and gone: the pause after a
     /// connection that held is the shortest again.
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_held_starts_the_pauses_over() {
+    async fn a_connection_that_held_resets_the_backoff() {
         let address = Address::new("inproc", "redialled");
         let listen = || transport::listen(&address, ListenOptions::default());
         let core = Core::new(Box::new(wigwag_sp::Push::new()));
         let options = DialOptions { in_background: true, ..DialOptions::default() };
         let longest = Redial::default().most();
         let _dialer = core.dial("inproc://redialled", options).await.unwrap();
-        // Nobody listens for so long that the pauses have become the longest.
+        // Without a listener for so long, the pauses have become the longest.
         tokio::time::sleep(20 * longest).await;
         let listener = listen().await.unwrap();
         let accept = async || {

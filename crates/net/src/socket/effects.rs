@@ -1,4 +1,4 @@
-//! What a protocol wants done after a call, done when the lock is free again.
+//! The effects that a protocol asks for during a call, applied once the lock is free.
 
 use std::mem;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::calls::QueueKey;
 use super::core::{Core, Phase, State};
 use super::pipe::Pipe;
 
-/// A list that needs no memory of its own while it is short, which it is for most messages.
+/// A list that allocates only beyond two items, so not for most messages.
 pub(super) struct SmallList<T> {
     first: [Option<T>; 2],
     more: Vec<T>,
@@ -45,26 +45,27 @@ impl<T> Extend<T> for SmallList<T> {
     }
 }
 
-/// The list.
+/// The effects of one call.
 #[derive(Default)]
 pub(super) struct Effects {
     write: SmallList<Arc<Pipe>>,
     read: SmallList<Arc<Pipe>>,
     wakes: SmallList<Waker>,
-    /// Written by the caller's thread, not by the driver.
+    /// Pipes are flushed by the calling thread, not by the driver.
     write_inline: bool,
     timer_action: Option<TimerAction>,
     closed: bool,
 }
 
-/// What the task must do that keeps the protocol's time.
+/// The action for the task that runs the protocol's timers.
 enum TimerAction {
     Start,
     Reschedule,
 }
 
 impl State {
-    /// `None` in the common case: a message among others changes nothing for anybody.
+    /// Collects the effects; `None` in the common case, when a message changes nothing for other
+    /// tasks.
     pub(super) fn effects(&mut self) -> Option<Effects> {
         let first = self.protocol.next_event();
         let timer_action = self.timer_action();
@@ -121,7 +122,7 @@ impl State {
 }
 
 impl Effects {
-    /// Call it without the lock.
+    /// Applies the effects; must be called without the lock.
     pub(super) fn run(self, core: &Arc<Core>) {
         for waker in self.wakes.into_items() {
             waker.wake();

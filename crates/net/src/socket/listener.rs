@@ -1,8 +1,8 @@
-//! Takes in whoever comes.
+//! Listens at an address and accepts its peers.
 //!
-//! The accept loop does nothing but accept: each handshake runs in a task of its own, and so many
-//! at most as there are places. A stranger that says nothing loses its place after the handshake
-//! time, or sooner to a newcomer that finds all places taken.
+//! The accept loop only accepts: each handshake runs in a task of its own, and their number is
+//! limited. A silent peer loses its place after the handshake time, or sooner to a new connection
+//! that finds all places taken.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::source::Source;
 use crate::transport::{self, Connection};
 
 impl Core {
-    /// Listens at `address`; gives the address where it really does.
+    /// Listens at `address`; returns the address where it really does.
     pub(super) async fn listen(
         self: &Arc<Core>,
         address: &str,
@@ -69,7 +69,7 @@ impl Core {
             }
         })
         .await;
-        // The address first, and then the word that it is free.
+        // Free the address before the endpoint reports that it is free.
         drop(acceptor);
     }
 
@@ -122,7 +122,7 @@ mod tests {
     use crate::acceptor::ACCEPT_PAUSE;
     use crate::transport::{Boxed, dial};
 
-    /// A listener that plays what it is given, and then waits for ever.
+    /// A listener that replays a script, and then waits for ever.
     struct Scripted {
         address: Address,
         script: Mutex<VecDeque<Result<Connection, NetError>>>,
@@ -156,7 +156,7 @@ mod tests {
         (ours, listener.unwrap().accept().await.unwrap())
     }
 
-    /// The accept loop of a listener that plays `script`.
+    /// Runs the accept loop of a listener that replays `script`.
     fn play(core: &Arc<Core>, name: &str, script: VecDeque<Result<Connection, NetError>>) {
         let address = Address::new("inproc", name);
         let pipe_options = PipeOptions {
@@ -169,9 +169,9 @@ mod tests {
         core.spawn(core.clone().accept_all(Box::new(listener), member));
     }
 
-    /// EMFILE three times, then a peer: it is served, and the loop has not turned in vain.
+    /// EMFILE three times, then a peer: it is served, and the loop has paused each time.
     #[tokio::test]
-    async fn without_file_handles_the_listener_pauses_and_goes_on() {
+    async fn a_listener_without_file_descriptors_pauses_and_goes_on() {
         const EMFILE: i32 = 24;
         let core = Core::new(Box::new(wigwag_sp::Pull::new()));
         let (mut ours, theirs) = ends("emfile").await;
@@ -189,9 +189,9 @@ mod tests {
         core.begin_close();
     }
 
-    /// Silent strangers take every place. A partner is served at once: the oldest of them goes.
+    /// Silent peers take every place. A partner is served at once: the oldest of them is evicted.
     #[tokio::test]
-    async fn a_newcomer_takes_the_place_of_a_silent_stranger() {
+    async fn a_new_connection_evicts_a_silent_peer() {
         let core = Core::new(Box::new(wigwag_sp::Pull::new()));
         let mut pending = Vec::new();
         let mut script = VecDeque::new();
@@ -205,7 +205,7 @@ mod tests {
         play(&core, "describe_endpoints", script);
         let mut input = ReadBuf::new();
         for handshake in &mut pending[1..] {
-            // They are greeted, so they have their places; the first has given way.
+            // They got our header, so they have their places; the first was evicted.
             crate::handshake::read_header(handshake, &mut input).await.unwrap();
         }
         partner.outlet.try_write(&[IoSlice::new(b"\0SP\0\0\x50\0\0")]).unwrap();
