@@ -76,7 +76,7 @@ pub enum NetErrorKind {
     /// A limit is reached.
     #[error("there are {most} {what} already, which is the limit")]
     TooMany {
-        /// The limited things, for the message.
+        /// The name of the limited items, in the plural.
         what: &'static str,
         /// The limit.
         most: usize,

@@ -1,9 +1,9 @@
-//! What stands in front of a request or a survey: too little, too much, and just enough.
+//! Backtraces in front of a request or a survey: too short, too long, and just right.
 
 use crate::row::{Act, Row, WriteMode};
 use crate::subject::SocketKind;
 
-/// `words` words, of which the last has its bit set if `ends`.
+/// A backtrace of `words` words; the last has its bit set if `ends`.
 fn words(words: usize, ends: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in 1..=words {
@@ -37,7 +37,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// So many bytes that never say that the backtrace is over.
+/// This many bytes of a backtrace that never ends.
 fn unending(bytes: usize) -> Act {
     Act::Message(vec![0x7f; bytes])
 }
@@ -64,7 +64,7 @@ fn over_eight_hops(ours: SocketKind) -> Vec<Row> {
     }
     let empty = Row::partner("an empty body", ours, vec![Act::Message(words(1, true))]);
     rows.push(empty.delivers([b""]));
-    // What is wrong is lost alone.
+    // Only malformed messages are lost.
     let between = vec![request(1), unending(3), request(9), request(8), unending(0), request(1)];
     let mixed = Row::partner("wrong ones between sound ones", ours, between)
         .delivers(["sound"; 3])

@@ -1,4 +1,4 @@
-//! Messages to those who hear none, empty ones, unwanted ones, and streams torn anywhere.
+//! Messages to sockets that receive none, empty ones, unwanted ones, and streams split anywhere.
 
 use crate::row::{Act, End, Row, WriteMode};
 use crate::subject::SocketKind;
@@ -44,7 +44,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Many messages in one write, cut at random, byte by byte, and with pauses in between.
+/// Many messages in one write, split at random, byte by byte, and with pauses in between.
 fn torn(ours: SocketKind) -> Vec<Row> {
     let bodies: Vec<String> =
         (0..60).map(|number| format!("sound {number}{}", "-".repeat(number))).collect();
@@ -68,7 +68,7 @@ fn torn(ours: SocketKind) -> Vec<Row> {
     rows
 }
 
-/// The sub socket asks for what begins with "sound".
+/// The sub socket subscribes to messages that begin with "sound".
 fn unwanted() -> Vec<Row> {
     let bodies = ["soun", "Sound", "noise", "\0sound", " sound"];
     let mut rows = Vec::new();
@@ -83,7 +83,7 @@ fn unwanted() -> Vec<Row> {
     rows
 }
 
-/// A peer that says it has nothing more to say has left: no SP program does so.
+/// A peer that closes its writing half has left: no SP program does so.
 fn half_closed() -> Vec<Row> {
     let mut rows = Vec::new();
     for ours in

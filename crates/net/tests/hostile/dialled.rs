@@ -1,4 +1,4 @@
-//! Wrong peers that are dialled: the caller gets an error that says what they are, at once.
+//! Wrong peers that are dialled: the caller gets an error that names them, at once.
 
 use tokio::time::timeout;
 use wigwag_net::socket::{Pull, Push};
@@ -10,7 +10,7 @@ use crate::row::AT_ONCE;
 use crate::run::losses;
 use crate::subject::{SocketKind, Subject};
 
-/// What whoever listens there says, and what the dialer is told.
+/// The bytes of a wrong listener, and the error of the dialer.
 struct WrongPeer {
     name: &'static str,
     bytes: Vec<u8>,
@@ -114,7 +114,7 @@ pub(crate) async fn play_all(place: Place) {
 
 async fn answer(listener: &FakeListener, bytes: &[u8], leaves: bool) {
     let mut peer: Peer = listener.accept().await;
-    // Read first: a close with unread bytes takes those along that were said.
+    // Read first: closing with unread bytes would discard the bytes that were sent.
     peer.greeting().await;
     peer.say(bytes).await;
     if !leaves {
@@ -122,10 +122,10 @@ async fn answer(listener: &FakeListener, bytes: &[u8], leaves: bool) {
     }
 }
 
-/// Whoever dials is not refused by name only: nothing that the wrong peer says behind its header
-/// is taken for a message.
+/// A dialer not only refuses a wrong listener: bytes after the wrong header are never taken for a
+/// message.
 #[tokio::test]
-async fn what_a_wrong_listener_says_is_never_delivered() {
+async fn bytes_of_a_wrong_listener_are_never_delivered() {
     for place in [Place::Tcp, Place::Ipc] {
         for ours in [SocketKind::Pull, SocketKind::Bus, SocketKind::Rep, SocketKind::RawRep] {
             let subject: Box<dyn Subject> = ours.open();
@@ -138,6 +138,6 @@ async fn what_a_wrong_listener_says_is_never_delivered() {
             assert_eq!(subject.statistics().traffic.messages_received, 0);
         }
     }
-    // The addresses of doors are those that our own transports read.
+    // The transports can parse the addresses of the fake listeners.
     assert!(transport::transport(&Place::Ipc.address().parse().unwrap()).is_ok());
 }

@@ -1,4 +1,4 @@
-//! First bytes that are no SP header, or that of the wrong partner.
+//! First bytes that are no SP header, or the header of a wrong partner.
 
 use wigwag_wire::ProtocolNumber;
 
@@ -24,7 +24,7 @@ const NAMED: [ProtocolNumber; 12] = [
     ProtocolNumber::STAR,
 ];
 
-/// What others say first, and what is almost a header.
+/// The first bytes of other protocols, and bytes that are almost a header.
 fn no_sp() -> Vec<(&'static str, &'static [u8])> {
     vec![
         ("a web client", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -52,7 +52,7 @@ fn no_sp() -> Vec<(&'static str, &'static [u8])> {
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
     let rejected = |name: String, ours, bytes: &[u8]| {
-        // What follows must never be taken for a message.
+        // The bytes that follow must never be taken for a message.
         let acts = vec![Act::Say(bytes.to_vec()), Act::Message(b"\x80\0\0\x01no".to_vec())];
         Row::any_peer(name, ours, acts, End::Rejected)
     };
@@ -67,7 +67,7 @@ pub(crate) fn rows() -> Vec<Row> {
     for ours in SocketKind::ALL {
         for theirs in NAMED {
             let is_neighbour = theirs == ours.number() || theirs.0 >> 4 == ours.number().0 >> 4;
-            // Its own kind and its neighbours to every socket, all of them to one.
+            // Every socket gets its own kind and its neighbours; one socket gets all of them.
             if theirs == ours.partner() || !(is_neighbour || *ours == SocketKind::Pull) {
                 continue;
             }
@@ -80,7 +80,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// Headers that end before they are whole.
+/// Headers that end before they are complete.
 fn cut_short() -> Vec<Row> {
     let mut rows = Vec::new();
     let whole = header(ProtocolNumber::REQ);
@@ -95,13 +95,13 @@ fn cut_short() -> Vec<Row> {
     rows
 }
 
-/// Right headers, and what may still go wrong.
+/// Correct headers, and failures after them.
 fn after_the_header() -> Vec<Row> {
     let mut rows = Vec::new();
     for ours in SocketKind::ALL {
         if ours.is_exclusive() {
             let acts = vec![Act::Message(vec![0, 0, 0, 1])];
-            // Let in by its header, and refused by the protocol.
+            // Accepted by its header, and refused by the protocol.
             let row = Row::partner("a second peer", *ours, acts).sound(Sound::Beside);
             rows.push(row.ends(End::Refused).moves("pipes_refused", 1));
         }

@@ -1,4 +1,4 @@
-//! The word in front of pair1 and star: three zero bytes and the hops.
+//! The hop count in front of pair1 and star: three zero bytes and the count.
 
 use crate::row::{Act, Row, WriteMode};
 use crate::subject::SocketKind;
@@ -7,7 +7,7 @@ const PAIRS: [SocketKind; 4] =
     [SocketKind::Pair, SocketKind::PairMany, SocketKind::RawPair, SocketKind::RawPairMany];
 const STARS: [SocketKind; 2] = [SocketKind::Star, SocketKind::RawStar];
 
-/// Words with reserved bits, alone and with hops that would do.
+/// Words with reserved bits, alone and with a valid hop count.
 const RESERVED: [u32; 6] = [0x100, 0x101, 0x1_0000, 0x0100_0001, 0x8000_0000, 0xffff_ffff];
 
 fn hopped(word: u32) -> Act {
@@ -32,7 +32,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }
     }
     for ours in STARS {
-        // A star ends at the limit, not behind it.
+        // star stops at the limit, not after it.
         rows.extend([0, 1, 7].map(|hops| row(ours, hops).delivers(["sound"])));
         rows.extend([8, 9, 255].map(|hops| row(ours, hops).moves("dropped_too_many_hops", 1)));
         rows.extend(RESERVED.map(|word| row(ours, word).moves("dropped_malformed", 1)));
@@ -55,7 +55,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-/// The largest limit: a count of 255 can still be read, and in a raw socket not counted up.
+/// The largest limit: a count of 255 can still be read, but a raw socket cannot increment it.
 fn far() -> Vec<Row> {
     let over = |ours, hops| row(ours, hops).moves("dropped_too_many_hops", 1);
     let within = |ours, hops| row(ours, hops).delivers(["sound"]);

@@ -1,4 +1,4 @@
-//! Lengths that cannot be, types that are not, and messages that end too soon.
+//! Impossible lengths, unknown types, and messages that end too soon.
 
 use crate::peer::Place;
 use crate::row::{Act, End, Row, WriteMode};
@@ -7,10 +7,10 @@ use crate::subject::SocketKind;
 /// The receive limit unless it is set.
 const LIMIT: usize = 1024 * 1024;
 
-/// What a socket allows at the most says how it speaks of more.
+/// The error of a socket about a message over its limit.
 const TOO_LONG: &str = "the peer announces a message of";
 
-/// Lengths over every limit; the last two lie where sums overflow.
+/// Lengths over every limit; the last two are where sums overflow.
 const HUGE: [(&str, u64); 6] = [
     ("2^32", 1 << 32),
     ("2^40", 1 << 40),
@@ -59,7 +59,7 @@ fn at_the_limit() -> Vec<Row> {
         pull("one more than a limit that was set", 4097).limit(4096).punished(TOO_LONG),
         pull("nothing, where nothing is allowed", 0).limit(0).delivers([b""]),
         pull("a byte, where nothing is allowed", 1).limit(0).punished(TOO_LONG),
-        // Header and body together are what the limit is about.
+        // The limit counts header and body together.
         Row::partner(
             "a request as long as the limit",
             SocketKind::Rep,
@@ -75,14 +75,15 @@ fn at_the_limit() -> Vec<Row> {
     ]
 }
 
-/// A socket that allows everything allocates nothing by claim; what cannot lie in memory is refused.
+/// A socket without a limit allocates nothing for an announced length; impossible lengths are
+/// refused.
 fn no_limit() -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, length) in HUGE {
         let acts = vec![Act::Claim(length), Act::Say(vec![7; 1000])];
         let name = format!("a length of {name} without a limit");
         let row = Row::partner(name, SocketKind::Pull, acts.clone()).limit(usize::MAX);
-        // With its prefix, on ipc one byte longer, it would not fit a number.
+        // With its prefix, on ipc one byte longer, such a length would not fit a number.
         if length > u64::MAX - 8 {
             rows.push(row.punished(TOO_LONG));
         } else {
@@ -109,7 +110,7 @@ fn types() -> Vec<Row> {
     rows
 }
 
-/// Messages whose sender goes at each byte of the prefix and at some of the body.
+/// Messages whose sender leaves at each byte of the prefix and at some of the body.
 fn cut_short() -> Vec<Row> {
     let mut rows = Vec::new();
     for place in [Place::Tcp, Place::Ipc] {

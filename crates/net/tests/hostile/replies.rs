@@ -1,4 +1,4 @@
-//! Replies and answers that nobody asked for, and those of somebody who was asked.
+//! Replies and answers to no question, and wrong ones to a question.
 
 use crate::row::{Act, Row, Sound, WriteMode};
 use crate::subject::SocketKind;
@@ -41,13 +41,13 @@ fn of_somebody_not_asked(ours: SocketKind) -> Vec<Row> {
     rows
 }
 
-/// The wrong peer has the question; the sound one comes when it has gone.
+/// The wrong peer gets the question; the sound one connects when it has gone.
 fn of_somebody_asked(ours: SocketKind) -> Vec<Row> {
     let asked = |name: &str, answers: fn(u32) -> Vec<Vec<u8>>| {
         Row::partner(name, ours, vec![Act::Asked(answers)]).sound(Sound::After)
     };
     let again = match ours {
-        // A reply ends a request; answers come until the survey is over.
+        // A reply ends a request; answers are accepted until the survey is over.
         SocketKind::Req => {
             asked("the reply twice", |id| vec![reply(id, b"one"), reply(id, b"two")])
                 .delivers(["one"])
@@ -84,7 +84,7 @@ fn of_somebody_asked(ours: SocketKind) -> Vec<Row> {
     ]
 }
 
-/// A raw socket matches nothing: whatever has an end in its backtrace is for the user.
+/// A raw socket matches nothing: every message whose backtrace ends is for the user.
 fn to_whom_it_may_concern(ours: SocketKind) -> Vec<Row> {
     let far = |words: usize| {
         let before = vec![0x11; 4 * (words - 1)];

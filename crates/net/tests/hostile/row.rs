@@ -1,4 +1,4 @@
-//! What a row of the table is, and how it is played.
+//! The rows of the table, and how they run.
 
 use std::time::Duration;
 
@@ -8,27 +8,28 @@ use crate::peer::{Peer, Place, header};
 use crate::run::RowRun;
 use crate::subject::SocketKind;
 
-/// What is promised to happen at once may take so long on a loaded machine.
+/// Limit on a loaded machine for things that are promised to happen at once.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// A step of the wrong peer.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// Bytes as they are.
+    /// Sends bytes as they are.
     Say(Vec<u8>),
-    /// Bytes with a whole frame around them.
+    /// Sends bytes in a whole frame.
     Message(Vec<u8>),
-    /// What stands in front of a message of so many bytes, without the message.
+    /// Sends the framing of a message of this length, without the message.
     Claim(u64),
-    /// Our socket gets time to read what was said.
+    /// Gives our socket time to read.
     Pause,
-    /// Our user asks something; the wrong peer hears it, and says what this makes of its id.
+    /// Our user asks a question; the wrong peer receives it, and sends these messages made from its
+    /// id.
     Asked(fn(u32) -> Vec<Vec<u8>>),
-    /// It closes.
+    /// Closes the connection.
     Leave,
-    /// It closes with a reset, where the transport has such a thing.
+    /// Closes the connection with a reset, if the transport has such a thing.
     Reset,
-    /// It says that it has nothing more to say, and listens on.
+    /// Closes the writing half, and goes on reading.
     End,
 }
 
@@ -43,16 +44,16 @@ pub(crate) enum WriteMode {
     Torn(u64),
 }
 
-/// What becomes of the connection.
+/// The fate of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
-    /// It never was a pipe, and we closed it.
+    /// It never was a pipe, and our socket closed it.
     Rejected,
     /// It never was a pipe: the peer left.
     NeverCame,
-    /// The protocol wants no further peer.
+    /// The protocol refuses another peer.
     Refused,
-    /// It was a pipe until the peer broke a rule, whose words hold these.
+    /// It was a pipe until the peer broke a rule, whose text contains this.
     Punished(&'static str),
     /// It is still a pipe.
     Stays,
@@ -60,12 +61,12 @@ pub(crate) enum End {
     Left,
 }
 
-/// When the sound peer is there.
+/// When the sound peer is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sound {
     /// Before, during and after.
     Beside,
-    /// Only when the wrong one has gone.
+    /// Only after the wrong one has gone.
     After,
 }
 
@@ -85,14 +86,14 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A peer of the right protocol that does `acts` after its header; nothing is delivered and
-    /// nothing counted unless said.
+    /// A row for a peer of the right protocol that performs `acts` after its header; nothing is
+    /// delivered and nothing counted unless added.
     pub(crate) fn partner(name: impl Into<String>, ours: SocketKind, acts: Vec<Act>) -> Row {
         let greeting = Act::Say(header(ours.partner()));
         Row::any_peer(name, ours, [vec![greeting], acts].concat(), End::Stays)
     }
 
-    /// Whoever connects, from its first byte on.
+    /// A row for any peer, from its first byte on.
     pub(crate) fn any_peer(
         name: impl Into<String>,
         ours: SocketKind,
@@ -120,12 +121,12 @@ impl Row {
         Row { end, ..self }
     }
 
-    /// The peer breaks a rule whose words hold `words`.
+    /// The peer breaks a rule whose text contains `words`.
     pub(crate) fn punished(self, words: &'static str) -> Row {
         self.ends(End::Punished(words)).moves("pipes_punished", 1)
     }
 
-    /// The counter has moved by so much; those that no row names have not.
+    /// The counter changes by this much; counters that a row does not name must not change.
     pub(crate) fn moves(mut self, counter: &'static str, by: u64) -> Row {
         self.moved.push((counter, by));
         self
@@ -179,10 +180,10 @@ impl Row {
             None => run.sound_peer().await,
         };
         run.goes_on(&mut sound, 1).await;
-        // Nothing has moved late.
+        // Nothing has changed late.
         assert_eq!(run.moved(), run.expected(), "{}", run.name());
         assert_eq!(run.subject.take(), None, "{}: delivered once more", run.name());
-        // A peer that stays and does not read would hold the close up for the linger time.
+        // A peer that stays and does not read would delay the close for the linger time.
         drop(sound);
         run.subject.close().await;
     }

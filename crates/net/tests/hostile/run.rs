@@ -1,4 +1,4 @@
-//! The socket that a row is played against, and all that is seen of it.
+//! One run of a row: its socket, and everything observed about it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::peer::{Peer, Place, header};
 use crate::row::{AT_ONCE, Act, End, Row, WriteMode};
 use crate::subject::{Health, SOUND, Subject};
 
-/// What is heard of the pipes that came through the wrong peer's door.
+/// The pipes that came through the wrong peer's address.
 #[derive(Clone, Default)]
 struct PipeLog {
     address: Arc<Mutex<String>>,
@@ -35,12 +35,12 @@ impl PipeWatcher for PipeLog {
     }
 }
 
-/// One row on its way.
+/// A running row.
 pub(crate) struct RowRun<'a> {
     row: &'a Row,
     place: Place,
     pub(crate) subject: Box<dyn Subject>,
-    /// Where the wrong peer connects, and where the sound one does.
+    /// The addresses of the wrong peer and of the sound one.
     pub(crate) wrong: String,
     sound: String,
     log: PipeLog,
@@ -56,7 +56,7 @@ impl RowRun<'_> {
         }
         let wrong = subject.listen(place.address(), ListenOptions::default()).await;
         log.address.lock().unwrap().clone_from(&wrong);
-        // Who chooses a peer chooses the sound one.
+        // A socket that chooses a peer must choose the sound one.
         let first = ListenOptions {
             send_priority: Priority::FIRST,
             receive_limit: Some(1024 * 1024),
@@ -81,7 +81,7 @@ impl RowRun<'_> {
         peer
     }
 
-    /// The sound peer and our user exchange something.
+    /// Checks that the sound peer and our user can exchange a message.
     pub(crate) async fn goes_on(&self, sound: &mut Peer, round: u32) {
         let body = format!("{SOUND} {round}");
         if let Health::Speaks(head) = self.row.ours.health() {
@@ -91,10 +91,11 @@ impl RowRun<'_> {
         }
         self.until("room", || self.subject.give(Bytes::from(body.clone()))).await;
         let heard = loop {
-            // What was asked of the wrong peer may be asked of the sound one now.
+            // A question that the wrong peer got may be sent again, to the sound one.
             let heard = timeout(AT_ONCE, sound.hear()).await;
             let heard = heard.unwrap_or_else(|_| panic!("{}: nothing sent", self.name()));
-            let heard = heard.unwrap_or_else(|| panic!("{}: the sound peer is out", self.name()));
+            let heard =
+                heard.unwrap_or_else(|| panic!("{}: the sound peer is disconnected", self.name()));
             if heard.ends_with(body.as_bytes()) {
                 break heard;
             }
@@ -105,7 +106,7 @@ impl RowRun<'_> {
         }
     }
 
-    /// Does what the row says. The wrong peer is gone afterwards if it leaves.
+    /// Performs the steps of the row. The wrong peer is `None` afterwards if it leaves.
     pub(crate) async fn perform(&self, wrong: &mut Option<Peer>) {
         let mut waiting = Vec::new();
         for act in &self.row.acts {
@@ -137,8 +138,8 @@ impl RowRun<'_> {
         }
     }
 
-    /// Whoever leaves as a pipe has become one, and has read our header: bytes that are unread at
-    /// the close take others with them.
+    /// A peer that leaves as a pipe must have become one, and must have read our header: bytes that
+    /// are unread at the close would discard others.
     async fn is_settled(&self, peer: &mut Peer) {
         if matches!(self.row.end, End::Left) {
             self.until("a pipe", || *self.log.arrived.lock().unwrap() == 1).await;
@@ -147,7 +148,7 @@ impl RowRun<'_> {
     }
 
     async fn asked(&self, peer: &mut Peer, answers: fn(u32) -> Vec<Vec<u8>>) -> Vec<u8> {
-        // A survey waits for nobody.
+        // A survey never waits.
         self.until("a pipe", || self.subject.statistics().pipes_open == 1).await;
         self.until("a peer to ask", || self.subject.give(Bytes::from_static(b"asked"))).await;
         let heard = peer.hear().await.unwrap();
@@ -248,7 +249,7 @@ impl RowRun<'_> {
         }
     }
 
-    /// Our socket says nothing but its header, if so much, and closes.
+    /// Checks that our socket sends at most its header, and closes.
     async fn hears_the_end(&self, wrong: &mut Peer) {
         let rest = timeout(AT_ONCE, wrong.rest()).await;
         let rest = rest.unwrap_or_else(|_| panic!("{}: not closed", self.name()));
@@ -280,7 +281,7 @@ impl RowRun<'_> {
     }
 }
 
-/// Lets everybody else run; nobody announces that the kernel has given bytes away.
+/// Lets other tasks run; the kernel does not announce that it has delivered bytes.
 pub(crate) async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
