@@ -1,12 +1,12 @@
-//! `abstract://name`: Unix domain sockets with a name of Linux instead of a file.
+//! `abstract://name`: Unix domain sockets with a Linux abstract name instead of a file.
 //!
-//! The name is there while somebody listens, leaves nothing behind, and has no rights: whoever is
-//! in the same network namespace may connect. Look at the peer's credentials if that matters.
+//! The name exists while a listener holds it, leaves nothing behind, and has no permissions: any
+//! process in the same network namespace may connect. Check the peer's credentials if that matters.
 //!
-//! NNG has `abstract://`, with `%` and two hex digits for bytes that cannot stand in an address;
-//! mangos reaches the same names as `ipc://@name`, and so do we. nanomsg has none of them, and to
-//! nanomsg and NNG `ipc://@name` is a file of that name. The bytes on the connection are those of
-//! ipc. A name has at most 107 bytes.
+//! NNG has `abstract://`, with `%` and two hex digits for bytes that cannot be part of an address;
+//! mangos and this crate also reach the same names as `ipc://@name`. nanomsg has no abstract names,
+//! and to nanomsg and NNG `ipc://@name` is a file of that name. The bytes on the connection are
+//! those of ipc. A name has at most 107 bytes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -17,10 +17,10 @@ use wigwag_wire::Framing;
 
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
-use crate::ipc::{self, Accepting};
+use crate::ipc::{self, BoundUnixListener};
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
-/// The transport.
+/// The `abstract://` transport.
 pub struct Abstract;
 
 impl Transport for Abstract {
@@ -45,7 +45,7 @@ impl Transport for Abstract {
     }
 }
 
-/// Listens at an abstract name, for whichever scheme spells it.
+/// Listens at an abstract name; `address` may spell it as `abstract://` or as `ipc://@`.
 pub(crate) fn listen(
     address: &Address,
     name: &[u8],
@@ -58,22 +58,22 @@ pub(crate) fn listen(
     };
     let listener = begin().map_err(|error| NetError::new(address, ipc::listen_kind(error)))?;
     let address = address.clone();
-    Ok(Box::new(Accepting { listener, address, framing: Framing::Ipc, _file: None }))
+    Ok(Box::new(BoundUnixListener { listener, address, framing: Framing::Ipc, _file: None }))
 }
 
-/// Connects to an abstract name, for whichever scheme spells it.
+/// Connects to an abstract name; `address` may spell it as `abstract://` or as `ipc://@`.
 pub(crate) async fn dial(address: &Address, name: &[u8]) -> Result<Connection, NetError> {
     ipc::connect(address, &path(name)).await
 }
 
-/// The name as the socket calls take it: behind a zero byte.
+/// The name in the form of the socket calls: after a zero byte.
 fn path(name: &[u8]) -> PathBuf {
     Path::new(OsStr::from_bytes(&[&[0], name].concat())).to_owned()
 }
 
-/// The name's bytes: `%00` is a zero byte.
+/// Decodes the name of an address: `%00` is a zero byte.
 fn unescape(address: &Address) -> Result<Vec<u8>, NetError> {
-    let rule = "in an abstract name, % stands before two hex digits";
+    let rule = "in an abstract name, % must be followed by two hex digits";
     let bad = || NetError::new(address, NetErrorKind::BadAddress { rule });
     let mut rest = address.rest().as_bytes();
     let mut name = Vec::with_capacity(rest.len());
@@ -92,7 +92,7 @@ fn unescape(address: &Address) -> Result<Vec<u8>, NetError> {
     Ok(name)
 }
 
-/// The name as it can stand in an address.
+/// Encodes a name so that it can be part of an address.
 pub(crate) fn escape(name: &[u8]) -> String {
     let mut text = String::with_capacity(name.len());
     for byte in name {
@@ -120,7 +120,7 @@ mod tests {
         }
     }
 
-    /// The two spellings of one name meet, and a zero byte in it is no end.
+    /// Both spellings name the same socket, and a zero byte does not end the name.
     #[tokio::test]
     async fn both_spellings_name_the_same_socket() {
         let name = format!("wigwag-spelling-{}", std::process::id());

@@ -1,8 +1,9 @@
-//! Accepts connections, and goes on when the process has no descriptor left.
+//! Accepts connections, and keeps working when the process is out of descriptors.
 //!
-//! Without a descriptor the kernel keeps newcomers waiting, and neither they nor the listener's owner
-//! would ever learn why. So the acceptor frees what can be spared, and holds one descriptor in reserve:
-//! with it a newcomer is accepted and closed, which tells it at once that it is not served.
+//! Without a descriptor the kernel keeps new connections waiting, and neither they nor the owner of
+//! the listener would learn why. So the acceptor closes connections that can be spared, and holds
+//! one descriptor in reserve: with it, it accepts a new connection and closes it, which tells the
+//! peer at once that it is not served.
 
 use std::fs::File;
 use std::io;
@@ -16,56 +17,59 @@ use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 use crate::transport::{Connection, Listener};
 
-/// Pause of a listener that cannot accept: descriptors come back when connections end, and a shorter
-/// pause would only burn a core.
+/// Pause of a listener that cannot accept: descriptors come back when connections end, and a
+/// shorter pause would only burn a core.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a listener that said that it has no descriptors says nothing more of it.
+/// Shortest time between two log lines of a listener about missing descriptors.
 const LOG_PAUSE: Duration = Duration::from_secs(60);
 
-/// Newcomers that are turned away between two pauses: a full backlog.
+/// Connections that are refused between two pauses: a full backlog.
 const REFUSALS_MAX: usize = 1024;
 
 const EMFILE: i32 = 24;
 const ENFILE: i32 = 23;
 
-/// Connections that an acceptor can do without when there are no descriptors.
-pub trait Spare: Send + Sync {
-    /// Closes a connection that can be spared. False when there is none.
-    fn spare(&self) -> bool;
+/// Closes connections that can be spared when the process is out of descriptors.
+pub trait ConnectionEvictor: Send + Sync {
+    /// Closes one connection that can be spared; false if there is none.
+    fn evict_one(&self) -> bool;
 
-    /// Waits until a connection has gone.
+    /// Waits until a connection has been closed.
     fn freed(&self) -> crate::transport::Boxed<'_, ()>;
 }
 
-/// A listener and its descriptor in reserve.
+/// A listener with a descriptor in reserve.
 pub struct Acceptor {
     listener: Box<dyn Listener>,
-    /// Given up for a moment to accept a connection that is refused.
+    /// Released for a moment to accept a connection that is refused.
     reserve: Option<File>,
-    /// When the log was told last that no descriptors are left.
+    /// When the log last reported that no descriptors are left.
     logged: Option<Instant>,
 }
 
 impl Acceptor {
-    /// An acceptor for `listener`.
+    /// Wraps `listener`.
     pub fn new(listener: Box<dyn Listener>) -> Acceptor {
         let mut acceptor = Acceptor { listener, reserve: None, logged: None };
         acceptor.keep_reserve();
         acceptor
     }
 
-    /// Where it listens.
+    /// The address of the listener.
     pub fn address(&self) -> &Address {
         self.listener.address()
     }
 
-    /// The next connection.
+    /// Accepts the next connection.
     ///
     /// # Errors
-    /// What went wrong with one attempt, after everything was done about it that can be done: the
-    /// caller counts it and goes on.
-    pub async fn accept(&mut self, spare: &impl Spare) -> Result<Connection, NetError> {
+    /// The failure of one attempt, after everything possible was done about it: the caller counts
+    /// it and calls again.
+    pub async fn accept(
+        &mut self,
+        evictor: &impl ConnectionEvictor,
+    ) -> Result<Connection, NetError> {
         let error = match self.listener.accept().await {
             Ok(connection) => {
                 self.keep_reserve();
@@ -76,7 +80,7 @@ impl Acceptor {
         match &error.kind {
             NetErrorKind::Io(system) if is_peers_doing(system) => {}
             NetErrorKind::Io(system) if is_without_descriptors(system) => {
-                self.do_without(spare, &error).await;
+                self.free_descriptor(evictor, &error).await;
             }
             _ => {
                 tracing::warn!(at = %error.address, error = %error.kind, "cannot accept");
@@ -86,8 +90,8 @@ impl Acceptor {
         Err(error)
     }
 
-    /// There are no descriptors: frees one, or turns away all newcomers that wait.
-    async fn do_without(&mut self, spare: &impl Spare, error: &NetError) {
+    /// Frees a descriptor, or refuses all waiting connections: the process is out of descriptors.
+    async fn free_descriptor(&mut self, evictor: &impl ConnectionEvictor, error: &NetError) {
         if self.logged.is_none_or(|at| at.elapsed() >= LOG_PAUSE) {
             self.logged = Some(Instant::now());
             tracing::warn!(
@@ -96,8 +100,8 @@ impl Acceptor {
                 "no descriptors are left: connections are refused until some are free; raise the limit (ulimit -n) or close what is not needed"
             );
         }
-        let freed = spare.freed();
-        if spare.spare() {
+        let freed = evictor.freed();
+        if evictor.evict_one() {
             let _ = timeout(ACCEPT_PAUSE, freed).await;
             return;
         }
@@ -110,8 +114,8 @@ impl Acceptor {
         sleep(ACCEPT_PAUSE).await;
     }
 
-    /// Accepts a newcomer with the descriptor in reserve and closes it. False when none waits, or
-    /// somebody else has taken the descriptor.
+    /// Accepts a connection with the reserved descriptor and closes it. False if no connection
+    /// waits, or if the descriptor was taken by another thread.
     fn refuse_one(&mut self) -> bool {
         if self.reserve.take().is_none() {
             self.keep_reserve();
@@ -137,7 +141,7 @@ impl Acceptor {
     }
 }
 
-/// The next attempt may succeed.
+/// True if the error concerns only one peer, so the next attempt may succeed.
 fn is_peers_doing(error: &io::Error) -> bool {
     matches!(
         error.kind(),

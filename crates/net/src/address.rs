@@ -1,11 +1,11 @@
-//! Where a peer is, as a person writes it: `scheme://rest`.
+//! Addresses of peers, as people write them: `scheme://rest`.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{NetError, NetErrorKind};
 
-/// An address whose scheme is known to be one that a transport serves.
+/// An address whose scheme belongs to a known transport.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     scheme: &'static str,
@@ -13,24 +13,24 @@ pub struct Address {
 }
 
 impl Address {
-    /// An address made of its parts; transports use it to tell where they really listen.
+    /// Creates an address from its parts; transports use it to report where they listen.
     pub fn new(scheme: &'static str, rest: impl Into<String>) -> Address {
         Address { scheme, rest: rest.into() }
     }
 
-    /// The transport's name: `tcp`, `ipc`, `abstract`, `inproc`, `socket`, or that of a transport
-    /// which was registered.
+    /// The transport's name: `tcp`, `ipc`, `abstract`, `inproc`, `socket`, or that of a registered
+    /// transport.
     pub fn scheme(&self) -> &'static str {
         self.scheme
     }
 
-    /// What stands behind `://`.
+    /// The part after `://`.
     pub fn rest(&self) -> &str {
         &self.rest
     }
 
-    /// Splits the last path segment off: `tcp://host:1/counter` is the peer `tcp://host:1` and the
-    /// name `counter`. `None` when there is no such segment.
+    /// Splits off the last path segment: `tcp://host:1/counter` is the peer `tcp://host:1` and the
+    /// name `counter`. `None` if there is no such segment.
     pub fn split_name(&self) -> Option<(Address, &str)> {
         let (rest, name) = self.rest.rsplit_once('/')?;
         if rest.is_empty() || name.is_empty() {
@@ -48,7 +48,7 @@ impl FromStr for Address {
         let (scheme, rest) =
             text.split_once("://").ok_or_else(|| bad("an address begins with a scheme and ://"))?;
         if rest.is_empty() {
-            return Err(bad("something must stand behind ://"));
+            return Err(bad("an address needs something after ://"));
         }
         match crate::transport::by_scheme(scheme) {
             Some(transport) => Ok(Address::new(transport.scheme(), rest)),
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_is_read_and_written_alike() {
+    fn an_address_is_parsed_and_printed_unchanged() {
         for text in [
             "tcp://127.0.0.1:7001",
             "tcp://eth0;[::1]:7001",
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn the_actor_is_the_last_segment() {
+    fn the_name_is_the_last_segment() {
         let address: Address = "ipc:///tmp/a.sock/counter".parse().unwrap();
         let (peer, name) = address.split_name().unwrap();
         assert_eq!((peer.to_string().as_str(), name), ("ipc:///tmp/a.sock", "counter"));

@@ -1,11 +1,11 @@
-//! `socket://number`: file handles that somebody else has opened.
+//! `socket://number`: sockets that another program or library has opened.
 //!
-//! A parent, a service manager or `socketpair` gives a connected or listening socket;
-//! [`hand_over`] takes it and gives an address, which can be dialled or listened at once, like any
-//! other. A handle that nobody used is closed when its [`HandedOver`] is dropped.
+//! A parent process, a service manager or `socketpair` provides a connected or listening socket;
+//! [`hand_over`] takes it and returns an address that can be dialled or listened at once, like any
+//! other. An unused descriptor is closed when its [`HandedOver`] is dropped.
 //!
-//! How messages stand on a Unix socket: behind the type byte of ipc if one of its ends has a name,
-//! and without it on a nameless pair, which is what NNG's `socket://` speaks.
+//! The framing on a Unix socket: with the type byte of ipc if one of its ends has a name, and
+//! without it on a nameless pair, which is what NNG's `socket://` speaks.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,21 +25,21 @@ use crate::error::{NetError, NetErrorKind};
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 use crate::{ipc, stream, tcp};
 
-/// Handles that wait to be dialled or listened at; each is an open file of this process.
+/// Descriptors that may wait to be dialled or listened at; each is an open file of this process.
 pub const WAITING_MAX: usize = 1024;
 
-/// Those that wait, and the number that was given last.
+/// The waiting descriptors, and the number that was given out last.
 static WAITING: LazyLock<Mutex<(u64, HashMap<String, OwnedFd>)>> = LazyLock::new(Mutex::default);
 
-/// The transport.
+/// The `socket://` transport.
 pub struct Descriptors;
 
-/// The address of a handle that was handed over. Dropping it closes the handle if it still waits.
+/// The address of a descriptor that was handed over. Dropping it closes the descriptor if unused.
 #[derive(Debug)]
 pub struct HandedOver(Address);
 
 impl HandedOver {
-    /// Where it can be dialled or listened at, once.
+    /// The address, which can be dialled or listened at once.
     pub fn address(&self) -> &Address {
         &self.0
     }
@@ -65,7 +65,7 @@ impl Drop for HandedOver {
     }
 }
 
-/// Takes a connected or listening stream socket of tcp or Unix, which is made non-blocking: a
+/// Takes over a connected or listening stream socket, TCP or Unix, and makes it non-blocking: a
 /// `TcpStream`, `TcpListener`, `UnixStream` or `UnixListener` of std, or an [`OwnedFd`].
 ///
 /// ```
@@ -88,7 +88,7 @@ impl Drop for HandedOver {
 /// ```
 ///
 /// # Errors
-/// What is no stream socket is a bad address; [`WAITING_MAX`] handles may wait.
+/// `BadAddress` if it is no stream socket, `TooMany` if [`WAITING_MAX`] descriptors wait already.
 pub fn hand_over(handle: impl Into<OwnedFd>) -> Result<HandedOver, NetError> {
     let socket = Socket::from(handle.into());
     let error = |kind: NetErrorKind| NetError::new("socket://", kind);
@@ -99,7 +99,7 @@ pub fn hand_over(handle: impl Into<OwnedFd>) -> Result<HandedOver, NetError> {
     }
     let mut waiting = lock();
     if waiting.1.len() >= WAITING_MAX {
-        let what = "handles that wait to be used";
+        let what = "descriptors that wait to be used";
         return Err(error(NetErrorKind::TooMany { what, most: WAITING_MAX }));
     }
     waiting.0 += 1;
@@ -109,11 +109,11 @@ pub fn hand_over(handle: impl Into<OwnedFd>) -> Result<HandedOver, NetError> {
 }
 
 fn lock() -> std::sync::MutexGuard<'static, (u64, HashMap<String, OwnedFd>)> {
-    // The table is whole between two calls, whatever panicked.
+    // The table is consistent between two calls, so a panic elsewhere has broken nothing.
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the handle that waits at `address`.
+/// Takes the descriptor that waits at `address`.
 fn take(address: &Address) -> Result<Socket, NetError> {
     let handle = lock().1.remove(address.rest());
     let none = || NetError::new(address, NetErrorKind::NobodyListens);
@@ -132,7 +132,7 @@ impl Transport for Descriptors {
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
             let socket = take(address)?;
-            let rule = "this handle is no listening socket: dial it";
+            let rule = "this descriptor is not a listening socket: dial it";
             if !socket.is_listener().unwrap_or(false) {
                 return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
             }
@@ -148,7 +148,7 @@ impl Transport for Descriptors {
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
             let socket = take(address)?;
-            let rule = "this handle is a listening socket: listen at it";
+            let rule = "this descriptor is a listening socket: listen at it";
             if socket.is_listener().unwrap_or(false) {
                 return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
             }
@@ -174,7 +174,7 @@ fn listener(
             None => address.clone(),
         };
         // The file is not ours to remove.
-        return Ok(Box::new(ipc::Accepting {
+        return Ok(Box::new(ipc::BoundUnixListener {
             listener,
             address,
             framing: Framing::Ipc,
@@ -183,7 +183,7 @@ fn listener(
     }
     let listener = TcpListener::from_std(net::TcpListener::from(socket))?;
     let address = Address::new("tcp", listener.local_addr()?.to_string());
-    Ok(Box::new(tcp::Accepting { listener, address, options: options.tcp }))
+    Ok(Box::new(tcp::BoundTcpListener { listener, address, options: options.tcp }))
 }
 
 fn connection(address: &Address, socket: Socket, options: DialOptions) -> io::Result<Connection> {
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_handle_is_used_once_and_closed_when_nobody_wants_it() {
+    async fn a_descriptor_is_used_once_and_closed_when_unused() {
         let (ours, theirs) = unix::UnixStream::pair().unwrap();
         let place = hand_over(ours).unwrap();
         let connection = Descriptors.dial(&place, DialOptions::default()).await.unwrap();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_cannot_be_used_says_why() {
+    async fn an_unusable_descriptor_says_why() {
         let datagram = net::UdpSocket::bind("127.0.0.1:0").unwrap();
         let refused = hand_over(datagram).unwrap_err();
         assert!(matches!(refused.kind, NetErrorKind::BadAddress { .. }), "{refused}");
@@ -236,9 +236,9 @@ mod tests {
         assert!(refused.to_string().contains("listen at it"), "{refused}");
     }
 
-    /// Both kinds of listener, and the stream that a program made itself.
+    /// Both kinds of listener, and a stream that another library connected.
     #[tokio::test]
-    async fn listeners_and_streams_of_others_work_like_our_own() {
+    async fn handed_over_listeners_and_streams_work_like_our_own() {
         let name = format!("wigwag-handed-{}", std::process::id());
         let named = <unix::SocketAddr as std::os::linux::net::SocketAddrExt>::from_abstract_name(
             name.as_bytes(),

@@ -1,9 +1,8 @@
-//! Turns the crank of one connection.
+//! Drives one connection: reads from it, and writes what no sender has written.
 //!
-//! The driver reads, and writes what nobody else has written. Senders flush inline: whoever has
-//! something to send and finds the socket free writes it, together with all that piled up while
-//! the last write was under way. That is the whole batching rule; no timer is involved. Only when
-//! the socket has no room does the driver wait for it.
+//! Senders flush inline: a sender that finds the socket free writes its message together with
+//! everything that piled up during the last write. That is the whole batching rule; no timer is
+//! involved. The driver waits for the socket only when it has no room.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -24,57 +23,59 @@ use crate::transport::Outlet;
 /// Slices of one vectored write. Linux takes 1,024; few batches have more than a handful.
 const SLICES_MAX: usize = 64;
 
-/// A connection that has brought nothing for so long gives its memory back when its deadline comes.
+/// Silence after which a connection releases its read buffer at its next deadline.
 const IDLE_AFTER: Duration = Duration::from_millis(500);
 
-/// Reads after which a peer that takes nothing any more is not heard any longer, however much it says:
-/// 4 MiB, more than lies in a connection's buffers as a rule.
+/// Reads from a peer that no longer accepts writes, however much it sends: 4 MiB, more than a
+/// connection's buffers hold as a rule.
 const LAST_READS_MAX: usize = 16;
 
-/// What speaks over the connection. Its methods are called from any thread.
-pub trait Crank: Send + Sync {
+/// A protocol on one connection. Its methods are called from any thread.
+pub trait ConnectionHandler: Send + Sync {
     /// Why the protocol ends the connection.
     type Error;
 
-    /// Bytes have come, perhaps not yet all of a message.
-    fn heard(&self, _now: Time) {}
+    /// Notes that bytes have arrived, perhaps only a part of a message.
+    fn received(&self, _now: Time) {}
 
-    /// Takes what it can off the front of `input`.
+    /// Consumes what it can from the front of `input`.
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Self::Error>;
 
-    /// Puts what waits to be written into the empty `batch`; leaves it empty when nothing waits.
+    /// Fills the empty `batch` with waiting messages; leaves it empty if there are none.
     fn fill(&self, batch: &mut Batch, now: Time);
 
-    /// The deadline has come.
+    /// Handles a deadline that has passed.
     fn tick(&self, now: Time) -> Result<(), Self::Error>;
 
     /// When [`tick`](Self::tick) is due.
     fn deadline(&self) -> Option<Time>;
 
-    /// Whether reading goes on. Asked whenever the driver runs; who opens a flow that was stopped
-    /// calls [`Flusher::wake_driver`].
+    /// Whether reading continues. The driver asks whenever it runs; code that resumes a stopped
+    /// flow must call [`Flusher::wake_driver`].
     fn flow(&self) -> Flow {
         Flow::Open
     }
 }
 
-/// Whether a connection is read.
+/// Whether the driver reads from a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// Read on.
     Open,
-    /// The last [`Crank::read`] left bytes for want of room: leave the rest with the peer.
+    /// The last [`ConnectionHandler::read`] left bytes for lack of room: the rest stays with the
+    /// peer.
     Stopped,
-    /// There is room for what was left: [`Crank::read`] comes before more bytes.
+    /// There is room for the bytes that were left: [`ConnectionHandler::read`] runs before more are
+    /// read.
     Resumed,
 }
 
-/// Why a connection is over.
+/// Why a connection ended.
 #[derive(Debug)]
 pub enum Ending<E> {
     /// The protocol ended it.
     Protocol(E),
-    /// The peer closed it between two bytes.
+    /// The peer closed it: the stream ended.
     PeerClosed,
     /// The operating system reported an error: reset, timed out.
     Io(io::Error),
@@ -87,16 +88,16 @@ struct Writing {
     outlet: Option<Arc<dyn Outlet>>,
 }
 
-/// The writing half of a connection, shared by the driver and everybody who sends.
+/// The writing half of a connection, shared by the driver and all senders.
 pub struct Flusher {
     writing: Handover<Writing>,
-    /// The socket has no room; nobody tries until the driver has seen some.
+    /// The socket has no room; no thread writes until the driver has seen some.
     blocked: AtomicBool,
     signal: Signal,
 }
 
 impl Flusher {
-    /// A flusher for `outlet`.
+    /// Creates a flusher for `outlet`.
     pub fn new(outlet: Arc<dyn Outlet>) -> Flusher {
         let writing = Writing { batch: Batch::new(), failed: None, outlet: Some(outlet) };
         Flusher {
@@ -106,31 +107,36 @@ impl Flusher {
         }
     }
 
-    /// Writes all that waits with the calling thread, as far as the socket has room. One system
-    /// call a batch; never waits. Another thread that is writing at this moment takes ours along.
-    pub fn flush(&self, crank: &(impl Crank + ?Sized)) {
+    /// Writes all waiting messages on the calling thread, as far as the socket has room. One system
+    /// call a batch; never waits. If another thread is writing, it also writes this thread's
+    /// messages.
+    pub fn flush(&self, handler: &(impl ConnectionHandler + ?Sized)) {
         if self.blocked.load(Ordering::SeqCst) {
             return;
         }
-        self.writing.run(|writing| self.write_all(writing, crank));
+        self.writing.run(|writing| self.write_all(writing, handler));
     }
 
-    /// Has the driver flush: for a sender that must not pay for the write, because then it would
-    /// pay for every single message.
+    /// Makes the driver flush; for a sender that must not pay for the write, because it would pay
+    /// for one with every message.
     pub fn wake_driver(&self) {
         self.signal.raise();
     }
 
-    /// Writes all that waits with the calling thread, waiting for room up to `limit`: for a process
-    /// that is about to end. True when nothing is left.
-    pub fn flush_blocking(&self, crank: &(impl Crank + ?Sized), limit: Duration) -> bool {
+    /// Writes all waiting messages on the calling thread, waiting for room for at most `limit`; for
+    /// a process that is about to exit. True if nothing is left.
+    pub fn flush_blocking(
+        &self,
+        handler: &(impl ConnectionHandler + ?Sized),
+        limit: Duration,
+    ) -> bool {
         let begun = std::time::Instant::now();
         let mut done = false;
         self.writing.run(|writing| {
             done = writing.failed.is_none();
             while done {
                 if writing.batch.is_empty() {
-                    crank.fill(&mut writing.batch, clock::now());
+                    handler.fill(&mut writing.batch, clock::now());
                 }
                 let Some(slice) = writing.batch.slices().find(|slice| !slice.is_empty()) else {
                     return;
@@ -146,9 +152,9 @@ impl Flusher {
         done
     }
 
-    /// Closes the connection and lets go of its writing half, whose descriptor is free as soon as the
-    /// driver has ended too. Nothing goes out from now on. True when a part of what was taken for
-    /// writing has not gone: the last batch that [`Crank::fill`] has given is not whole at the peer.
+    /// Closes the connection and drops its writing half, whose descriptor is free as soon as the
+    /// driver has ended too. Nothing is written from now on. True if a part of the last batch of
+    /// [`ConnectionHandler::fill`] was not written, so the peer does not have it whole.
     pub fn retire(&self) -> bool {
         self.blocked.store(true, Ordering::SeqCst);
         self.writing.run_alone(|writing| {
@@ -165,13 +171,13 @@ impl Flusher {
         self.writing.run_alone(|writing| writing.outlet.clone())
     }
 
-    fn write_all(&self, writing: &mut Writing, crank: &(impl Crank + ?Sized)) {
+    fn write_all(&self, writing: &mut Writing, handler: &(impl ConnectionHandler + ?Sized)) {
         if writing.failed.is_some() {
             return;
         }
         loop {
             if writing.batch.is_empty() {
-                crank.fill(&mut writing.batch, clock::now());
+                handler.fill(&mut writing.batch, clock::now());
                 if writing.batch.is_empty() {
                     return;
                 }
@@ -220,96 +226,96 @@ fn write_once(outlet: Option<&dyn Outlet>, batch: &Batch) -> io::Result<usize> {
     }
 }
 
-/// Turns the crank until the connection is over. Dropping the future leaves the connection open
-/// and silent; [`Flusher::retire`] closes it.
-pub async fn drive<C: Crank>(
-    crank: &C,
+/// Drives a connection until it ends. Dropping the future leaves the connection open and silent;
+/// [`Flusher::retire`] closes it.
+pub async fn drive<C: ConnectionHandler>(
+    handler: &C,
     reader: &mut (dyn AsyncRead + Send + Unpin),
     input: &mut ReadBuf,
     flusher: &Flusher,
 ) -> Ending<C::Error> {
-    let mut alarm = Alarm::new();
-    let mut heard = clock::now();
+    let mut timer = DeadlineTimer::new();
+    let mut last_received = clock::now();
     let Some(outlet) = flusher.outlet() else {
         return Ending::Io(io::ErrorKind::NotConnected.into());
     };
-    // What came together with the last message of the handshake lies in `input` already.
-    let first = crank.read(input, clock::now());
-    flusher.flush(crank);
+    // Bytes that came with the last message of the handshake are already in `input`.
+    let first = handler.read(input, clock::now());
+    flusher.flush(handler);
     if let Err(error) = first {
         return Ending::Protocol(error);
     }
     poll_fn(|context| {
-        if let Poll::Ready(error) = poll_write(crank, flusher, &*outlet, context) {
-            let last = last_words(crank, reader, input, context);
+        if let Poll::Ready(error) = poll_write(handler, flusher, &*outlet, context) {
+            let last = read_remaining(handler, reader, input, context);
             return Poll::Ready(last.map_or(Ending::Io(error), Ending::Protocol));
         }
-        while alarm.poll_due(crank.deadline(), context) {
-            if let Err(error) = crank.tick(clock::now()) {
-                flusher.flush(crank);
+        while timer.poll_due(handler.deadline(), context) {
+            if let Err(error) = handler.tick(clock::now()) {
+                flusher.flush(handler);
                 return Poll::Ready(Ending::Protocol(error));
             }
-            flusher.flush(crank);
-            if clock::now().since(heard) >= IDLE_AFTER {
+            flusher.flush(handler);
+            if clock::now().since(last_received) >= IDLE_AFTER {
                 input.release();
             }
         }
-        match crank.flow() {
+        match handler.flow() {
             Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Err(error)) => return Poll::Ready(Ending::Io(error)),
                 Poll::Ready(Ok(0)) => return Poll::Ready(Ending::PeerClosed),
                 Poll::Ready(Ok(_)) => {
-                    heard = clock::now();
-                    crank.heard(heard);
+                    last_received = clock::now();
+                    handler.received(last_received);
                 }
             },
-            // `poll_write` has left our waker with the signal.
+            // `poll_write` has registered our waker with the signal.
             Flow::Stopped => return Poll::Pending,
             Flow::Resumed => {}
         }
         if input.is_ready() {
-            let outcome = crank.read(input, clock::now());
-            flusher.flush(crank);
+            let outcome = handler.read(input, clock::now());
+            flusher.flush(handler);
             if let Err(error) = outcome {
                 return Poll::Ready(Ending::Protocol(error));
             }
         }
-        // The actors that were woken go first, then we read again.
+        // Let the woken actors run first, then read again.
         context.waker().wake_by_ref();
         Poll::Pending
     })
     .await
 }
 
-/// Reads what has come, when nothing can be written any more: a peer that goes may have said so, and
-/// that lies here. Gives what the crank has found wrong with it, which is how it ends in good order too.
-fn last_words<C: Crank>(
-    crank: &C,
+/// Reads what has arrived although nothing can be written any more: a peer that closes may have
+/// sent its reason. Returns the error that the handler found, which also covers an orderly end.
+fn read_remaining<C: ConnectionHandler>(
+    handler: &C,
     reader: &mut (dyn AsyncRead + Send + Unpin),
     input: &mut ReadBuf,
     context: &mut Context<'_>,
 ) -> Option<C::Error> {
     for _ in 0..LAST_READS_MAX {
-        match crank.flow() {
+        match handler.flow() {
             Flow::Open => match pin!(reader.read_buf(input.space())).poll(context) {
-                Poll::Ready(Ok(1..)) => crank.heard(clock::now()),
+                Poll::Ready(Ok(1..)) => handler.received(clock::now()),
                 _ => return None,
             },
             Flow::Stopped => return None,
             Flow::Resumed => {}
         }
-        if let Err(error) = crank.read(input, clock::now()) {
+        if let Err(error) = handler.read(input, clock::now()) {
             return Some(error);
         }
     }
     None
 }
 
-/// Flushes when asked to, and waits for room when there is none. `Ready` is the end, with why nothing
-/// can be written.
-fn poll_write<C: Crank>(
-    crank: &C,
+/// Flushes on request, and waits for room if there is none. Ready when the connection is broken,
+/// with the error of the write.
+fn poll_write<C: ConnectionHandler>(
+    handler: &C,
     flusher: &Flusher,
     outlet: &dyn Outlet,
     context: &mut Context<'_>,
@@ -317,41 +323,41 @@ fn poll_write<C: Crank>(
     loop {
         let asked = flusher.signal.poll(context).is_ready();
         if asked {
-            flusher.flush(crank);
+            flusher.flush(handler);
             if let Some(error) = flusher.take_failure() {
                 return Poll::Ready(error);
             }
         }
         if flusher.blocked.load(Ordering::SeqCst) {
-            // An error shows at the next write, which says it in full.
+            // An error shows at the next write, which reports it in full.
             if outlet.poll_writable(context).is_pending() {
                 if asked {
-                    // The signal gave its note instead of keeping our waker: look again, or a
-                    // flow that is opened while we wait for room would not be noticed.
+                    // The signal returned its note instead of registering our waker: poll it again,
+                    // or a flow that is resumed while we wait for room would go unnoticed.
                     continue;
                 }
                 return Poll::Pending;
             }
             flusher.blocked.store(false, Ordering::SeqCst);
-            flusher.flush(crank);
+            flusher.flush(handler);
         } else if !asked {
             return Poll::Pending;
         }
     }
 }
 
-/// A timer that is set anew only when the deadline has moved.
-struct Alarm {
+/// A timer that is reset only when the deadline has changed.
+struct DeadlineTimer {
     sleep: Pin<Box<Sleep>>,
     due: Option<Time>,
 }
 
-impl Alarm {
-    fn new() -> Alarm {
-        Alarm { sleep: Box::pin(tokio::time::sleep_until(Instant::now())), due: None }
+impl DeadlineTimer {
+    fn new() -> DeadlineTimer {
+        DeadlineTimer { sleep: Box::pin(tokio::time::sleep_until(Instant::now())), due: None }
     }
 
-    /// True when `deadline` is over; otherwise the task is woken then.
+    /// True if `deadline` has passed; otherwise the task is woken then.
     fn poll_due(&mut self, deadline: Option<Time>, context: &mut Context<'_>) -> bool {
         let Some(deadline) = deadline else {
             return false;
@@ -364,12 +370,12 @@ impl Alarm {
             return false;
         }
         self.due = None;
-        // The runtime's timer has milliseconds; the deadline is the judge.
+        // The runtime's timer has a resolution of milliseconds, so the deadline decides.
         clock::now() >= deadline
     }
 }
 
-/// A note for the driver, and its waker.
+/// A wake-up note for the driver, and its waker.
 #[derive(Default)]
 struct Signal(Mutex<SignalState>);
 

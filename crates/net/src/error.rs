@@ -1,26 +1,26 @@
-//! What can go wrong between two sockets, whose doing it is, and what mends it.
+//! Errors of connections and listeners: the reason, the party at fault, and how to mend it.
 
 use std::io;
 use std::time::Duration;
 
 use wigwag_wire::{Fault, FramingError, HeaderError};
 
-/// An error of one connection or listener. It names the address it speaks of.
+/// An error of one connection or listener, with its address.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind}\n   at: {address}\n mend: {}", .kind.mend())]
 pub struct NetError {
-    /// The address as the caller wrote it, or the peer's.
+    /// The address as the caller wrote it, or that of the peer.
     pub address: String,
-    /// What happened.
+    /// The reason.
     pub kind: NetErrorKind,
 }
 
-/// What happened.
+/// The reason of a [`NetError`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NetErrorKind {
-    /// The address cannot be read.
-    #[error("this is no address: {rule}")]
+    /// The address is malformed.
+    #[error("the address is malformed: {rule}")]
     BadAddress {
         /// The rule that it breaks.
         rule: &'static str,
@@ -34,65 +34,65 @@ pub enum NetErrorKind {
     /// The connection was refused, or the path or name does not exist.
     #[error("nobody listens there")]
     NobodyListens,
-    /// Somebody listens there already.
+    /// Another listener has the address.
     #[error("the address is in use")]
     InUse,
-    /// The directory in which a listener's socket file is to stand does not exist.
+    /// The directory of a listener's socket file does not exist.
     #[error("the socket file cannot be made: its directory does not exist")]
     NoDirectory,
-    /// To listen, an address was given that no interface of this machine has.
+    /// No interface of this machine has the address to listen at.
     #[error("no interface of this machine has that address")]
     NotLocal,
     /// The operating system forbids it.
     #[error("permission denied")]
     Denied,
-    /// No answer came within the time.
+    /// No answer arrived in time.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
-    /// The handshake was not over when a newer connection needed its place.
-    #[error("a newer connection needed the place of this one, whose handshake was not over")]
+    /// The connection was evicted before its handshake was complete, to make room for a newer one.
+    #[error("the connection was closed for a newer one before its handshake was complete")]
     Evicted,
     /// The peer's first eight bytes are wrong.
     #[error("{0}")]
     Header(HeaderError),
-    /// The peer's bytes cannot be cut into messages.
+    /// The peer's bytes cannot be split into messages.
     #[error("{0}")]
     Framing(FramingError),
     /// The peer closed the connection.
     #[error("the peer closed the connection {when}")]
     Closed {
-        /// Where in the exchange it did.
+        /// When it closed the connection.
         when: &'static str,
     },
-    /// The socket's owner, or its protocol, does not want this peer.
-    #[error("the peer was turned away: {rule}")]
+    /// The socket's owner, or its protocol, refused this peer.
+    #[error("the peer was refused: {rule}")]
     TurnedAway {
-        /// Who said so, and why.
+        /// The rule of the owner or the protocol.
         rule: String,
     },
     /// The socket, dialer or listener was closed.
     #[error("it was closed here")]
     ClosedHere,
-    /// As many as there may be.
+    /// A limit is reached.
     #[error("there are {most} {what} already, which is the limit")]
     TooMany {
-        /// Of what.
+        /// The name of the limited items, in the plural.
         what: &'static str,
-        /// How many there may be.
+        /// The limit.
         most: usize,
     },
-    /// Anything else that the operating system says.
+    /// Any other error of the operating system.
     #[error("{0}")]
     Io(io::Error),
 }
 
 impl NetError {
-    /// An error at `address`.
+    /// Creates an error at `address`.
     pub fn new(address: impl ToString, kind: impl Into<NetErrorKind>) -> NetError {
         NetError { address: address.to_string(), kind: kind.into() }
     }
 
-    /// Whose doing it is.
+    /// The party at fault.
     pub fn fault(&self) -> Fault {
         match &self.kind {
             NetErrorKind::BadAddress { .. }
@@ -122,14 +122,14 @@ impl NetError {
         }
     }
 
-    /// What the reader can do about it.
+    /// Advice on how to mend the error.
     pub fn mend(&self) -> &'static str {
         self.kind.mend()
     }
 }
 
 impl NetErrorKind {
-    /// What the reader can do about it.
+    /// Advice on how to mend the error.
     pub fn mend(&self) -> &'static str {
         match self {
             NetErrorKind::BadAddress { .. } => {
@@ -170,8 +170,8 @@ impl NetErrorKind {
 }
 
 impl NetErrorKind {
-    /// Maps an error of the calls that make a listener. Some of them mean something else than for a
-    /// dialer: no peer has anything to do with them.
+    /// Maps an error of the calls that create a listener. Some errors mean something else than for
+    /// a dialer, because no peer is involved.
     pub(crate) fn of_listen(error: io::Error) -> NetErrorKind {
         match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => NetErrorKind::NoDirectory,

@@ -1,14 +1,14 @@
-//! Work that whoever comes first does for all.
+//! Work that the first thread to arrive does for all others.
 //!
-//! Anybody who has something to write may flush. One does the work; the others leave a note that
-//! there is more and go on. The worker looks at the note again after it has let go of the work, so
-//! a note left at the last moment is never lost (`handover_loom.rs` tries every interleaving).
+//! Any thread with something to write may flush. One thread does the work; the others leave a note
+//! that there is more, and go on. The worker checks the note again after releasing the lock, so a
+//! note left at the last moment is never lost (`handover_loom.rs` tries every interleaving).
 
 use std::sync::PoisonError;
 
 use crate::sync::{AtomicBool, Mutex, Ordering};
 
-/// A piece of work, its state, and the note.
+/// The state of the work behind a lock, and the note.
 #[derive(Debug)]
 pub struct Handover<T> {
     again: AtomicBool,
@@ -16,24 +16,24 @@ pub struct Handover<T> {
 }
 
 impl<T> Handover<T> {
-    /// Work that nobody has begun.
+    /// Creates the work with its initial state.
     pub fn new(state: T) -> Handover<T> {
         Handover { again: AtomicBool::new(false), work: Mutex::new(state) }
     }
 
-    /// Runs `work` once, by this thread, when nobody else is at it: waits for the one who is.
+    /// Runs `work` once on this thread, after waiting for the thread that is working.
     pub fn run_alone<R>(&self, work: impl FnOnce(&mut T) -> R) -> R {
-        // One that panicked has left it as it was between two steps, which is all that is promised.
+        // A panic leaves the state as it was between two steps, which is all that is promised.
         let mut state = self.work.lock().unwrap_or_else(PoisonError::into_inner);
         work(&mut state)
     }
 
-    /// Has `work` run at least once after this call began, by this thread or by the one that is at
-    /// it. Never waits.
+    /// Ensures that `work` runs at least once after this call began, on this thread or on the
+    /// thread that is already working. Never waits.
     pub fn run(&self, mut work: impl FnMut(&mut T)) {
-        // AcqRel, with the look below; both are read-modify-writes, so one of them sees the other.
-        // Either the worker's look finds our note, or our note finds the worker's look: then its
-        // letting go happened before, and our try_lock succeeds.
+        // AcqRel pairs with the check below; both are read-modify-writes, so one of them sees the
+        // other. Either the worker's check finds our note, or our note comes after its check: then
+        // its release happened before, and our try_lock succeeds.
         self.again.swap(true, Ordering::AcqRel);
         loop {
             // A worker that panicked leaves the lock poisoned; the connection ends with it.
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_left_during_the_work_is_worked_off() {
+    fn a_note_left_during_the_work_causes_another_run() {
         let handover = Handover::new(0_u32);
         handover.run(|runs| {
             *runs += 1;

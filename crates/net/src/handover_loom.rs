@@ -1,4 +1,4 @@
-//! Every interleaving of two flushers: what each has queued before it calls is written.
+//! Every interleaving of two flushers: whatever each queues before its call is written.
 
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};

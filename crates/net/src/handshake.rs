@@ -1,7 +1,7 @@
 //! The first bytes of a connection: SP headers, and single messages before a driver takes over.
 //!
-//! Everything here is bounded by [`HANDSHAKE_MAX`] as a whole: a silent or dripping peer loses its
-//! place after that time.
+//! [`HANDSHAKE_MAX`] bounds the whole handshake: a silent or slow peer loses its place after that
+//! time.
 
 use std::future::Future;
 use std::io::{self, IoSlice};
@@ -15,7 +15,7 @@ use wigwag_wire::{Header, HeaderError, ProtocolNumber, ReadBuf};
 use crate::error::{NetError, NetErrorKind};
 use crate::transport::{Connection, Outlet};
 
-/// Bounds a whole handshake.
+/// Limits a whole handshake to [`HANDSHAKE_MAX`].
 pub async fn within<T>(
     peer: &str,
     exchange: impl Future<Output = Result<T, NetError>>,
@@ -39,8 +39,7 @@ pub async fn greet(
 
 /// Sends our header.
 ///
-/// The future holds the writing half alone, because a reference to a whole connection cannot
-/// change threads.
+/// The future holds only the writing half, because a reference to a whole connection is not `Send`.
 pub fn send_header(
     connection: &Connection,
     ours: ProtocolNumber,
@@ -49,7 +48,7 @@ pub fn send_header(
     send_all(connection, header.to_vec())
 }
 
-/// Reads the peer's eight bytes, or as many as show that it speaks something else.
+/// Reads the peer's eight header bytes, or as many as show that it speaks another protocol.
 pub async fn read_header(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -62,14 +61,14 @@ pub async fn read_header(
     Ok(bytes)
 }
 
-/// The partner's protocol when its header is sound, whatever it is.
+/// The partner's protocol if its header is valid, whichever it is.
 pub fn announced(peer: &str, bytes: [u8; HEADER_BYTES]) -> Result<ProtocolNumber, NetError> {
     Header::parse(bytes)
         .map(|header| header.protocol)
         .map_err(|error: HeaderError| NetError::new(peer, error))
 }
 
-/// Sends one SP message whole.
+/// Sends one whole SP message.
 pub fn send_message(
     connection: &Connection,
     message: &[u8],
@@ -110,7 +109,7 @@ async fn read_some(
     }
 }
 
-/// A peer that goes may do so with a reset; that it has gone is what counts.
+/// Maps an error of a lost connection: a peer may leave with a reset, and that counts as closing.
 fn lost(peer: &str, error: io::Error, when: &'static str) -> NetError {
     let kind = match error.kind() {
         io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe => NetErrorKind::Closed { when },

@@ -1,7 +1,7 @@
-//! `inproc://name`: two ends in one process.
+//! `inproc://name`: both ends of a connection in one process.
 //!
 //! No socket and no system call: each direction is a bounded byte queue. The name is any text; a
-//! dial to a name at which nobody listens is refused, as in NNG and mangos.
+//! dial to a name without a listener is refused, as in NNG and mangos.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{self, IoSlice};
@@ -21,14 +21,14 @@ use crate::transport::{
 };
 
 /// Bytes that one direction holds: four full batches, as much as a socket's buffers would.
-const PIPE_BYTES_MAX: usize = 256 * 1024;
+const QUEUE_BYTES_MAX: usize = 256 * 1024;
 
-type Doors = HashMap<String, mpsc::Sender<Connection>>;
+type ListenerTable = HashMap<String, mpsc::Sender<Connection>>;
 
-/// Who listens at which name in this process.
-static DOORS: LazyLock<Mutex<Doors>> = LazyLock::new(Mutex::default);
+/// The listeners of this process, by name.
+static LISTENERS: LazyLock<Mutex<ListenerTable>> = LazyLock::new(Mutex::default);
 
-/// The transport.
+/// The `inproc://` transport.
 pub struct Inproc;
 
 impl Transport for Inproc {
@@ -42,14 +42,14 @@ impl Transport for Inproc {
         options: ListenOptions,
     ) -> Boxed<'a, Result<Box<dyn Listener>, NetError>> {
         Box::pin(async move {
-            let (door, arrivals) = mpsc::channel(options.backlog.max(1) as usize);
-            let mut doors = lock(&DOORS);
-            if doors.get(address.rest()).is_some_and(|door| !door.is_closed()) {
+            let (sender, arrivals) = mpsc::channel(options.backlog.max(1) as usize);
+            let mut listeners = lock(&LISTENERS);
+            if listeners.get(address.rest()).is_some_and(|sender| !sender.is_closed()) {
                 return Err(NetError::new(address, NetErrorKind::InUse));
             }
-            doors.insert(address.rest().to_owned(), door);
+            listeners.insert(address.rest().to_owned(), sender);
             let arrivals = tokio::sync::Mutex::new(arrivals);
-            Ok(Box::new(Accepting { arrivals, address: address.clone() }) as Box<dyn Listener>)
+            Ok(Box::new(InprocListener { arrivals, address: address.clone() }) as Box<dyn Listener>)
         })
     }
 
@@ -59,33 +59,33 @@ impl Transport for Inproc {
         _options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>> {
         Box::pin(async move {
-            let door = lock(&DOORS).get(address.rest()).cloned();
+            let sender = lock(&LISTENERS).get(address.rest()).cloned();
             let nobody = || NetError::new(address, NetErrorKind::NobodyListens);
-            let door = door.ok_or_else(nobody)?;
+            let sender = sender.ok_or_else(nobody)?;
             let name: Arc<str> = address.to_string().into();
-            let (there, back) = (Pipe::new(), Pipe::new());
+            let (there, back) = (ByteQueue::new(), ByteQueue::new());
             let ours = end(&back, &there, &name);
             let theirs = end(&there, &back, &name);
-            door.send(theirs).await.map_err(|_| nobody())?;
+            sender.send(theirs).await.map_err(|_| nobody())?;
             Ok(ours)
         })
     }
 }
 
-fn end(reads: &Arc<Pipe>, writes: &Arc<Pipe>, peer: &Arc<str>) -> Connection {
-    let outlet = PipeOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) };
-    let reader = PipeReader(reads.clone());
+fn end(reads: &Arc<ByteQueue>, writes: &Arc<ByteQueue>, peer: &Arc<str>) -> Connection {
+    let outlet = InprocOutlet { writes: writes.clone(), reads: Arc::downgrade(reads) };
+    let reader = InprocReader(reads.clone());
     let mut connection = Connection::new(reader, outlet, Framing::Tcp, peer.clone());
     connection.local = Some(peer.clone());
     connection
 }
 
-struct Accepting {
+struct InprocListener {
     arrivals: tokio::sync::Mutex<mpsc::Receiver<Connection>>,
     address: Address,
 }
 
-impl Listener for Accepting {
+impl Listener for InprocListener {
     fn address(&self) -> &Address {
         &self.address
     }
@@ -104,36 +104,35 @@ impl Listener for Accepting {
     }
 }
 
-impl Drop for Accepting {
+impl Drop for InprocListener {
     fn drop(&mut self) {
         self.arrivals.get_mut().close();
-        let mut doors = lock(&DOORS);
-        if doors.get(self.address.rest()).is_some_and(mpsc::Sender::is_closed) {
-            doors.remove(self.address.rest());
+        let mut listeners = lock(&LISTENERS);
+        if listeners.get(self.address.rest()).is_some_and(mpsc::Sender::is_closed) {
+            listeners.remove(self.address.rest());
         }
     }
 }
 
-/// A lock that a panic elsewhere does not take from us: every state it guards is whole between two
-/// statements.
+/// Locks a mutex, poisoned or not: every guarded state is consistent between two statements.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One direction of bytes.
-struct Pipe(Mutex<PipeState>);
+struct ByteQueue(Mutex<ByteQueueState>);
 
 #[derive(Default)]
-struct PipeState {
+struct ByteQueueState {
     bytes: VecDeque<u8>,
     closed: bool,
     reader: Option<Waker>,
     writer: Option<Waker>,
 }
 
-impl Pipe {
-    fn new() -> Arc<Pipe> {
-        Arc::new(Pipe(Mutex::default()))
+impl ByteQueue {
+    fn new() -> Arc<ByteQueue> {
+        Arc::new(ByteQueue(Mutex::default()))
     }
 
     fn close(&self) {
@@ -149,7 +148,7 @@ impl Pipe {
         if state.closed {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let mut room = PIPE_BYTES_MAX - state.bytes.len();
+        let mut room = QUEUE_BYTES_MAX - state.bytes.len();
         if room == 0 {
             return Err(io::ErrorKind::WouldBlock.into());
         }
@@ -168,7 +167,7 @@ impl Pipe {
 
     fn poll_writable(&self, context: &Context<'_>) -> Poll<io::Result<()>> {
         let mut state = lock(&self.0);
-        if state.closed || state.bytes.len() < PIPE_BYTES_MAX {
+        if state.closed || state.bytes.len() < QUEUE_BYTES_MAX {
             return Poll::Ready(Ok(()));
         }
         state.writer = Some(context.waker().clone());
@@ -176,9 +175,9 @@ impl Pipe {
     }
 }
 
-struct PipeReader(Arc<Pipe>);
+struct InprocReader(Arc<ByteQueue>);
 
-impl AsyncRead for PipeReader {
+impl AsyncRead for InprocReader {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -205,19 +204,19 @@ impl AsyncRead for PipeReader {
     }
 }
 
-impl Drop for PipeReader {
+impl Drop for InprocReader {
     fn drop(&mut self) {
         self.0.close();
     }
 }
 
-struct PipeOutlet {
-    writes: Arc<Pipe>,
-    /// The other direction, which close ends as well; weak, because its reader owns it.
-    reads: Weak<Pipe>,
+struct InprocOutlet {
+    writes: Arc<ByteQueue>,
+    /// The other direction, which `close` ends as well; weak, because its reader owns it.
+    reads: Weak<ByteQueue>,
 }
 
-impl Outlet for PipeOutlet {
+impl Outlet for InprocOutlet {
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize> {
         self.writes.write(parts)
     }
@@ -242,7 +241,7 @@ impl Outlet for PipeOutlet {
         Ok(written)
     }
 
-    /// What was written stays in the queue until the peer has read it, as after `close`.
+    /// Written bytes stay in the queue until the peer has read them, as after `close`.
     fn finish(&self) -> bool {
         self.writes.close();
         true
@@ -256,7 +255,7 @@ impl Outlet for PipeOutlet {
     }
 }
 
-impl Drop for PipeOutlet {
+impl Drop for InprocOutlet {
     fn drop(&mut self) {
         self.writes.close();
     }
@@ -295,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_listener_that_goes_leaves_its_name_to_the_next() {
+    async fn a_dropped_listener_leaves_its_name_to_the_next() {
         let address = Address::new("inproc", "name");
         let listen = || Inproc.listen(&address, ListenOptions::default());
         let first = listen().await.unwrap();

@@ -1,7 +1,7 @@
 //! The addresses of a network interface, by its name.
 //!
-//! The kernel tells them over a route socket (rtnetlink(7)): one question, a dump of all addresses
-//! as the answer. The C library would ask the same; asking ourselves needs no unsafe call.
+//! They come from the kernel over a route socket (rtnetlink(7)): one request, and a dump of all
+//! addresses as the answer. The C library does the same; doing it here needs no unsafe call.
 
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -30,22 +30,22 @@ const MESSAGE_HEADER: usize = 16;
 const ADDRESS_HEADER: usize = 8;
 const ATTRIBUTE_HEADER: usize = 4;
 
-/// Parts of an answer that are read at most: one has some 50 addresses, so it is 5,000.
+/// Parts of an answer that are read at most: each has some 50 addresses, so it is 5,000.
 const PARTS_MAX: usize = 100;
 
-/// The kernel answers at once; this is for one that does not.
+/// Limit for the kernel's answer, which normally comes at once.
 const ANSWER_MAX: Duration = Duration::from_millis(500);
 
 /// One address of this machine.
 #[derive(Debug, PartialEq, Eq)]
-struct Own {
+struct InterfaceAddress {
     interface: u32,
-    /// The interface's name; the kernel gives it for IPv4 only.
+    /// The interface's name; the kernel reports it for IPv4 only.
     label: Option<String>,
     address: IpAddr,
 }
 
-/// The addresses of the interface `name`, IPv4 first; none when it has none or does not exist. An
+/// The addresses of the interface `name`, IPv4 first; empty if it has none or does not exist. An
 /// interface without an IPv4 address is not found by its name.
 pub(crate) fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {
     let own = dump()?;
@@ -64,7 +64,7 @@ pub(crate) fn addresses(name: &str) -> io::Result<Vec<IpAddr>> {
     Ok(found)
 }
 
-fn dump() -> io::Result<Vec<Own>> {
+fn dump() -> io::Result<Vec<InterfaceAddress>> {
     let netlink = Domain::from(AF_NETLINK);
     let mut socket = Socket::new(netlink, Type::RAW, Some(Protocol::from(NETLINK_ROUTE)))?;
     socket.set_read_timeout(Some(ANSWER_MAX))?;
@@ -80,7 +80,7 @@ fn dump() -> io::Result<Vec<Own>> {
     Ok(own)
 }
 
-/// "All addresses of every family": a message header and an empty address header.
+/// The request for all addresses of every family: a message header and an empty address header.
 fn question() -> Vec<u8> {
     let length = (MESSAGE_HEADER + ADDRESS_HEADER) as u32;
     let mut bytes = Vec::with_capacity(length as usize);
@@ -91,15 +91,15 @@ fn question() -> Vec<u8> {
     bytes
 }
 
-/// Reads one part of the answer; true when it was the last.
-fn take_part(mut bytes: &[u8], own: &mut Vec<Own>) -> bool {
+/// Reads one part of the answer; true if it was the last.
+fn take_part(mut bytes: &[u8], own: &mut Vec<InterfaceAddress>) -> bool {
     while let Some((length, kind)) = lengths_of_message(bytes) {
         let Some((message, rest)) = cut(bytes, length, MESSAGE_HEADER) else {
             return true;
         };
         match kind {
             NEW_ADDRESS => own.extend(address(message)),
-            // The end, or an error, which ends it too.
+            // The end, or an error, which is the end too.
             0..=DONE => return true,
             _ => {}
         }
@@ -108,7 +108,7 @@ fn take_part(mut bytes: &[u8], own: &mut Vec<Own>) -> bool {
     false
 }
 
-fn address(message: &[u8]) -> Option<Own> {
+fn address(message: &[u8]) -> Option<InterfaceAddress> {
     let ([family, _, _, _, i0, i1, i2, i3], mut attributes) =
         message.split_first_chunk::<ADDRESS_HEADER>()?;
     let interface = u32::from_ne_bytes([*i0, *i1, *i2, *i3]);
@@ -126,8 +126,8 @@ fn address(message: &[u8]) -> Option<Own> {
         }
         attributes = rest;
     }
-    // On a point-to-point link ADDRESS is the other end; LOCAL, if it is there, is always ours.
-    Some(Own { interface, label, address: local.or(peer)? })
+    // On a point-to-point link ADDRESS is the other end; LOCAL, if present, is always ours.
+    Some(InterfaceAddress { interface, label, address: local.or(peer)? })
 }
 
 fn number(family: u8, value: &[u8]) -> Option<IpAddr> {
@@ -138,15 +138,15 @@ fn number(family: u8, value: &[u8]) -> Option<IpAddr> {
     }
 }
 
-/// What stands in the header of a message: its length and its type.
+/// The length and the type of a message, from its header.
 fn lengths_of_message(bytes: &[u8]) -> Option<(usize, u16)> {
     let [l0, l1, l2, l3, k0, k1] = *bytes.first_chunk::<6>()?;
     let length = usize::try_from(u32::from_ne_bytes([l0, l1, l2, l3])).ok()?;
     Some((length, u16::from_ne_bytes([k0, k1])))
 }
 
-/// The body of a piece of `length` bytes, header included, and what follows at the next multiple
-/// of four.
+/// Splits a piece of `length` bytes, header included, into its body and the rest after the next
+/// multiple of four.
 fn cut(bytes: &[u8], length: usize, header: usize) -> Option<(&[u8], &[u8])> {
     let body = bytes.get(header..length)?;
     let next = length.next_multiple_of(4);
@@ -190,18 +190,19 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_read_and_its_end_noticed() {
+    fn an_answer_is_read_to_its_end() {
         let mut own = Vec::new();
         assert!(take_part(&sample(), &mut own));
         let label = Some("eth0".to_owned());
-        let v4 = Own { interface: 2, label, address: "10.0.0.7".parse().unwrap() };
-        let v6 = Own { interface: 2, label: None, address: "fe80::9".parse().unwrap() };
+        let v4 = InterfaceAddress { interface: 2, label, address: "10.0.0.7".parse().unwrap() };
+        let v6 =
+            InterfaceAddress { interface: 2, label: None, address: "fe80::9".parse().unwrap() };
         assert_eq!(own, [v4, v6]);
     }
 
-    /// Cut anywhere and with any byte changed, an answer is read to some end.
+    /// An answer that is cut anywhere or has any byte changed is still read to some end.
     #[test]
-    fn a_broken_answer_hurts_nobody() {
+    fn a_broken_answer_does_not_panic() {
         let whole = sample();
         for end in 0..whole.len() {
             take_part(&whole[..end], &mut Vec::new());

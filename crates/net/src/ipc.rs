@@ -1,11 +1,12 @@
 //! `ipc://path`: the SP mapping onto Unix domain sockets.
 //!
-//! The socket file belongs to its owner alone (mode 0600 before anybody can connect) unless an
+//! The socket file belongs to its owner alone (mode 0600 before any peer can connect) unless an
 //! option says otherwise. A file left by a program that died is taken over, as nanomsg and NNG do:
-//! connect first, and only when the answer is "refused" and the file is a socket, remove it.
+//! the listener connects first, and removes the file only if the connection is refused and the file
+//! is a socket.
 //!
-//! `ipc://@name` is an abstract name and no file, as in mangos; `abstract_name.rs` tells of those.
-//! A path has at most 107 bytes.
+//! `ipc://@name` is an abstract name and no file, as in mangos; see `abstract_name.rs`. A path has
+//! at most 107 bytes.
 
 use std::io;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -21,7 +22,7 @@ use crate::error::{NetError, NetErrorKind};
 use crate::stream;
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
-/// The transport.
+/// The `ipc://` transport.
 pub struct Ipc;
 
 impl Transport for Ipc {
@@ -45,7 +46,8 @@ impl Transport for Ipc {
             let address = address.clone();
             let file = Some(SocketFile(path));
             let framing = Framing::Ipc;
-            Ok(Box::new(Accepting { listener, address, framing, _file: file }) as Box<dyn Listener>)
+            Ok(Box::new(BoundUnixListener { listener, address, framing, _file: file })
+                as Box<dyn Listener>)
         })
     }
 
@@ -70,17 +72,17 @@ pub(crate) async fn connect(address: &Address, path: &Path) -> Result<Connection
     Ok(stream::unix(stream, Framing::Ipc, address.to_string()))
 }
 
-/// What is wrong with a path or name that is too long.
+/// The error for a path or name that is too long.
 const TOO_LONG: NetErrorKind =
     NetErrorKind::BadAddress { rule: "an ipc path or name has at most 107 bytes" };
 
-/// Maps an error of a dial. A path or name that is too long is the caller's doing, though the system
-/// says it.
+/// Maps an error of a dial. A path or name that is too long is the caller's doing, although the
+/// operating system reports it.
 pub(crate) fn dial_kind(error: io::Error) -> NetErrorKind {
     if error.kind() == io::ErrorKind::InvalidInput { TOO_LONG } else { error.into() }
 }
 
-/// Maps an error of the calls that make a listener.
+/// Maps an error of the calls that create a listener.
 pub(crate) fn listen_kind(error: io::Error) -> NetErrorKind {
     match error.kind() {
         io::ErrorKind::InvalidInput => TOO_LONG,
@@ -88,7 +90,7 @@ pub(crate) fn listen_kind(error: io::Error) -> NetErrorKind {
     }
 }
 
-/// Removes the file of a listener that is gone; an address in use is left alone.
+/// Removes the file of a listener that no longer exists; an address in use is left alone.
 fn take_over(path: &Path) -> io::Result<()> {
     match std::os::unix::net::UnixStream::connect(path) {
         Ok(_) => Err(io::ErrorKind::AddrInUse.into()),
@@ -107,7 +109,7 @@ fn bind(path: &Path, options: ListenOptions) -> io::Result<UnixListener> {
     listen(make(path, options)?, options.backlog)
 }
 
-/// A socket that has its name and its rights. Nobody can connect before it listens.
+/// Creates a socket with its name and permissions. No peer can connect before it listens.
 fn make(path: &Path, options: ListenOptions) -> io::Result<Socket> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.bind(&SockAddr::unix(path)?)?;
@@ -116,23 +118,23 @@ fn make(path: &Path, options: ListenOptions) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// Lets peers come to a socket that has its name.
+/// Makes a bound socket listen.
 pub(crate) fn listen(socket: Socket, backlog: u32) -> io::Result<UnixListener> {
     socket.listen(i32::try_from(backlog).unwrap_or(i32::MAX))?;
     socket.set_nonblocking(true)?;
     UnixListener::from_std(socket.into())
 }
 
-/// A listening socket and where it is.
-pub(crate) struct Accepting {
+/// A listening Unix socket and its address.
+pub(crate) struct BoundUnixListener {
     pub(crate) listener: UnixListener,
     pub(crate) address: Address,
     pub(crate) framing: Framing,
-    /// Removed when the listener goes.
+    /// Removed when the listener is dropped.
     pub(crate) _file: Option<SocketFile>,
 }
 
-impl Listener for Accepting {
+impl Listener for BoundUnixListener {
     fn address(&self) -> &Address {
         &self.address
     }
@@ -158,12 +160,12 @@ impl Listener for Accepting {
     }
 }
 
-/// The file of a listening socket.
+/// The file of a listening socket; dropping it removes the file.
 pub(crate) struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Somebody may have removed the file already; then it is as we want it.
+        // The file may have been removed already, which is fine.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -174,7 +176,7 @@ mod tests {
     use crate::options::Permissions;
 
     #[tokio::test]
-    async fn the_file_has_the_rights_that_were_chosen() {
+    async fn the_file_has_the_chosen_permissions() {
         let folder = std::env::temp_dir().join(format!("wigwag-rights-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("socket");
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_listener_whose_directory_is_missing_says_so_and_a_dialer_that_nobody_listens() {
+    async fn a_missing_directory_is_named_to_a_listener_and_is_no_listener_to_a_dialer() {
         let file = std::env::temp_dir().join(format!("wigwag-file-{}", std::process::id()));
         std::fs::write(&file, "a file is no directory").unwrap();
         for path in ["/no/such/directory/socket".into(), file.join("socket")] {
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_rights_are_set_before_anybody_can_connect() {
+    async fn permissions_are_set_before_a_peer_can_connect() {
         let path = std::env::temp_dir().join(format!("wigwag-before-{}", std::process::id()));
         let options =
             ListenOptions { permissions: Permissions::new(0o600).unwrap(), ..Default::default() };
@@ -223,9 +225,9 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
     }
 
-    /// Only a socket that nobody listens at is taken over.
+    /// Only a socket without a listener is taken over.
     #[tokio::test]
-    async fn what_is_no_socket_is_left_alone() {
+    async fn a_file_that_is_no_socket_is_left_alone() {
         let folder = std::env::temp_dir().join(format!("wigwag-kept-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("folder")).unwrap();
         std::fs::write(folder.join("file"), "of the user").unwrap();
@@ -241,7 +243,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_kernel_says_who_the_peer_is() {
+    async fn the_kernel_reports_the_credentials_of_the_peer() {
         let address = Address::new("ipc", format!("@wigwag-who-{}", std::process::id()));
         let listener = Ipc.listen(&address, ListenOptions::default()).await.unwrap();
         let dialled = Ipc.dial(&address, DialOptions::default()).await.unwrap();
@@ -256,7 +258,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_is_too_long_is_the_callers_doing() {
+    async fn a_name_that_is_too_long_is_a_bad_address() {
         for text in [format!("/tmp/{}", "x".repeat(200)), format!("@{}", "x".repeat(200))] {
             let address = Address::new("ipc", text);
             let listened = Ipc.listen(&address, ListenOptions::default()).await.err().unwrap();

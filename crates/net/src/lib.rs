@@ -1,14 +1,14 @@
 //! The only crate of wigwag with sockets and a clock.
 //!
-//! A [`transport`] makes [`Connection`]s; the [`driver`] turns the crank of whatever speaks over
-//! one. Decisions of the protocols live in `sp` and `link`, never here.
+//! A [`transport`] makes [`Connection`]s; the [`driver`] runs a protocol on one of them. Decisions
+//! of the protocols are made in `sp` and `link`, never here.
 #![forbid(unsafe_code)]
 
 pub mod address;
 pub mod error;
 pub mod clock;
 pub mod options;
-pub mod redial;
+pub mod backoff;
 pub mod transport;
 mod stream;
 mod interface;
@@ -19,7 +19,7 @@ pub mod inproc;
 pub mod descriptor;
 mod sync;
 pub mod source;
-pub mod strangers;
+pub mod pending_handshakes;
 pub mod acceptor;
 pub mod handover;
 pub mod driver;

@@ -1,8 +1,8 @@
-//! What can be chosen for one dialer or one listener.
+//! Options of one dialer or one listener.
 //!
-//! Numbers with bounds are types that cannot be out of them, so the error comes where the number
-//! is given and not where it is used. `docs/options.md` has all of them with the names that
-//! nanomsg, NNG and mangos use.
+//! Numbers with bounds have types that enforce them, so an error appears where the number is given
+//! and not where it is used. `docs/options.md` lists all options with the names that nanomsg, NNG
+//! and mangos use.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use wigwag_sp::{OutOfRange, Priority};
 
 use crate::transport::BACKLOG;
 
-/// How to dial.
+/// Options of a dialer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -27,39 +27,39 @@ use crate::transport::BACKLOG;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DialOptions {
-    /// The pauses between two dials; `None`: as the socket says.
+    /// The pauses between two dials; `None`: those of the socket.
     pub redial: Option<Redial>,
-    /// Dials in the background from the first attempt on, so that the peer may come later; false:
-    /// the first attempt is waited for and its error returned.
+    /// Dials in the background from the first attempt on, so that the peer may start later; false:
+    /// the dial waits for the first attempt and returns its error.
     pub in_background: bool,
-    /// Bytes that a received message may have, protocol header included; `None`: as the socket
-    /// says. `usize::MAX` is no limit.
+    /// Bytes that a received message may have, protocol header included; `None`: the limit of the
+    /// socket. `usize::MAX` is no limit.
     pub receive_limit: Option<usize>,
-    /// When this peer is sent to, among the others.
+    /// The rank of this peer when the socket chooses a receiver.
     pub send_priority: Priority,
-    /// When this peer is heard, among the others.
+    /// The rank of this peer's messages when the user receives.
     pub receive_priority: Priority,
-    /// For tcp.
+    /// Options for tcp.
     pub tcp: TcpOptions,
 }
 
-/// How to listen. An actor node takes what belongs to the transport; priorities and the receive
+/// Options of a listener. An actor node uses those of the transport; priorities and the receive
 /// limit are for sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListenOptions {
-    /// Connections that may wait to be accepted. The kernel cuts it to `net.core.somaxconn`, and
+    /// Connections that may wait to be accepted. The kernel limits it to `net.core.somaxconn`, and
     /// makes 1 of 0.
     pub backlog: u32,
-    /// Who may connect to an ipc socket file.
+    /// The permissions of an ipc socket file, which decide who may connect.
     pub permissions: Permissions,
-    /// Bytes that a received message may have, protocol header included; `None`: as the socket
-    /// says. `usize::MAX` is no limit.
+    /// Bytes that a received message may have, protocol header included; `None`: the limit of the
+    /// socket. `usize::MAX` is no limit.
     pub receive_limit: Option<usize>,
-    /// When these peers are sent to, among the others.
+    /// The rank of these peers when the socket chooses a receiver.
     pub send_priority: Priority,
-    /// When these peers are heard, among the others.
+    /// The rank of these peers' messages when the user receives.
     pub receive_priority: Priority,
-    /// For tcp.
+    /// Options for tcp.
     pub tcp: TcpOptions,
 }
 
@@ -76,13 +76,13 @@ impl Default for ListenOptions {
     }
 }
 
-/// What tcp lets one choose.
+/// Options of tcp connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TcpOptions {
-    /// Small segments go out at once (`TCP_NODELAY`). On unless set: what piles up is written
-    /// together above, so holding segments back only adds time. nanomsg has it off.
+    /// Sends small segments at once (`TCP_NODELAY`). On unless set: messages that pile up are
+    /// already written together, so holding segments back only adds time. nanomsg has it off.
     pub no_delay: bool,
-    /// Asks a silent peer whether it is there; `None`, the default: never.
+    /// Probes a silent peer; `None`, the default: never.
     pub keep_alive: Option<KeepAlive>,
 }
 
@@ -92,13 +92,13 @@ impl Default for TcpOptions {
     }
 }
 
-/// The silence after which tcp asks whether the peer is there (`TCP_KEEPIDLE`). How often it asks,
-/// and how many unanswered questions end the connection, is the system's setting.
+/// The silence after which tcp probes the peer (`TCP_KEEPIDLE`). How often it probes, and how many
+/// unanswered probes end the connection, are settings of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAlive(Duration);
 
 impl KeepAlive {
-    /// From 1 to 32,767 seconds, which is what Linux takes.
+    /// A silence of 1 to 32,767 seconds, which is what Linux accepts.
     pub const fn new(silence: Duration) -> Result<KeepAlive, OutOfRange> {
         let given = silence.as_secs();
         if given >= 1 && given <= 32_767 {
@@ -114,7 +114,7 @@ impl KeepAlive {
     }
 }
 
-/// The pauses between two dials to one address: from the least, doubling to the most, each
+/// The pauses between two dials to one address: they double from the shortest to the longest, each
 /// shortened at random by up to a half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Redial {
@@ -128,8 +128,8 @@ impl Redial {
     /// Longest pause unless set: a peer that comes back is found within a second.
     pub const MOST: Duration = Duration::from_secs(1);
 
-    /// `least` from 1 ms, so that a refused dial does not turn into a busy loop; `most` from
-    /// `least` to a day. Equal ones mean no growth.
+    /// Pauses from `least`, at least 1 ms so that a refused dial does not become a busy loop, to
+    /// `most`, at least `least` and at most a day. Equal ones mean no growth.
     pub const fn new(least: Duration, most: Duration) -> Result<Redial, OutOfRange> {
         const DAY_MS: u64 = 24 * 3600 * 1000;
         let (low, high) = (milliseconds(least), milliseconds(most));
@@ -167,17 +167,17 @@ const fn milliseconds(time: Duration) -> u64 {
     if whole > u64::MAX as u128 { u64::MAX } else { whole as u64 }
 }
 
-/// The rights on an ipc socket file: who may write to it may connect.
+/// The permissions of an ipc socket file: a process that may write to it may connect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permissions(u32);
 
 impl Permissions {
-    /// Bits as `chmod` takes them, at most 0o777.
+    /// Bits as for `chmod`, at most 0o777.
     pub const fn new(mode: u32) -> Result<Permissions, OutOfRange> {
         if mode <= 0o777 {
             return Ok(Permissions(mode));
         }
-        let (what, given) = ("the rights on a socket file", mode as u64);
+        let (what, given) = ("the permissions of a socket file", mode as u64);
         Err(OutOfRange { what, given, least: 0, most: 0o777, unit: "(in decimal)" })
     }
 
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_have_an_order_and_bounds() {
+    fn redial_pauses_have_an_order_and_bounds() {
         let ms = Duration::from_millis;
         assert!(Redial::new(ms(1), ms(1)).is_ok());
         for (least, most) in [(0, 1), (2, 1), (1, 86_400_001)] {
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn keep_alive_and_rights_are_what_the_system_takes() {
+    fn keep_alive_and_permissions_are_limited_to_what_the_system_accepts() {
         assert!(KeepAlive::new(Duration::from_millis(999)).is_err());
         assert!(KeepAlive::new(Duration::from_secs(32_768)).is_err());
         assert_eq!(KeepAlive::new(Duration::from_secs(1)).unwrap().silence().as_secs(), 1);

@@ -1,21 +1,21 @@
-//! Where a connection comes from, as far as limits for one peer go.
+//! The origin of a connection, for limits on a single peer.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
 use crate::transport::Connection;
 
-/// Bits of an IPv6 address that name a network: a host has all addresses below them.
+/// Bits of an IPv6 address that name a network: a host has all addresses within it.
 const IPV6_NETWORK_BITS: u32 = 64;
 
-/// Where a connection comes from. Connections of one source share what one peer may have.
+/// The origin of a connection. Connections of one source share the limits of one peer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// A user of this machine, by the kernel's word (Unix sockets).
+    /// A user of this machine, as reported by the kernel (Unix sockets).
     User(u32),
-    /// A host; of IPv6 its network of 64 bits.
+    /// A host; for IPv6 its network of 64 bits.
     Host(IpAddr),
-    /// Anything else, by the name that its transport gives it.
+    /// Any other origin, by the name that its transport reports.
     Name(Arc<str>),
 }
 

@@ -1,4 +1,4 @@
-//! Connections of tokio's streams: what tcp, ipc, abstract names and handed-over descriptors share.
+//! Connections on tokio's streams: shared by tcp, ipc, abstract names and handed-over descriptors.
 
 use std::io::{self, IoSlice};
 use std::net::Shutdown;
@@ -15,10 +15,10 @@ use wigwag_wire::Framing;
 use crate::options::TcpOptions;
 use crate::transport::{Connection, Credentials, Outlet};
 
-/// Between two looks for room when a thread waits to write: little beside the time it may wait.
+/// Pause between two attempts of a blocking write: short beside the time it may wait.
 const WRITE_PAUSE: Duration = Duration::from_millis(1);
 
-/// A connection on tcp; `peer` is what errors call the other end.
+/// A connection over tcp; `peer` is the name of the other end in errors.
 pub(crate) fn tcp(
     stream: TcpStream,
     peer: impl Into<Arc<str>>,
@@ -36,7 +36,7 @@ pub(crate) fn tcp(
     Ok(connection)
 }
 
-/// A connection on a Unix socket.
+/// A connection over a Unix socket.
 pub(crate) fn unix(stream: UnixStream, framing: Framing, peer: impl Into<Arc<str>>) -> Connection {
     let credentials = stream.peer_cred().ok();
     let credentials = credentials.map(|of| Credentials {
@@ -52,7 +52,7 @@ pub(crate) fn unix(stream: UnixStream, framing: Framing, peer: impl Into<Arc<str
     connection
 }
 
-/// A Unix address as we write it; `None` for a socket without a name.
+/// A Unix address in our notation; `None` for a socket without a name.
 pub(crate) fn name(address: &UnixAddress) -> Option<String> {
     if let Some(name) = address.as_abstract_name() {
         return Some(format!("abstract://{}", crate::abstract_name::escape(name)));
@@ -79,13 +79,13 @@ macro_rules! outlet {
             }
 
             fn finish(&self) -> bool {
-                // A peer that is gone shows at the next read.
+                // A peer that has left shows at the next read.
                 let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Write);
                 true
             }
 
             fn close(&self) {
-                // The peer may be gone already; then there is nothing left to end.
+                // The peer may have left already; then there is nothing to end.
                 let _ = SockRef::from(self.0.as_ref()).shutdown(Shutdown::Both);
             }
         }
@@ -95,7 +95,7 @@ macro_rules! outlet {
 outlet!(TcpOutlet: tcp::OwnedWriteHalf);
 outlet!(UnixOutlet: unix::OwnedWriteHalf);
 
-/// Writes `bytes` with the calling thread until all are gone, the limit is over, or an error.
+/// Writes `bytes` on the calling thread until all are written, the limit has passed, or an error.
 fn write_blocking(socket: SockRef<'_>, bytes: &[u8], limit: Duration) -> io::Result<usize> {
     let begun = std::time::Instant::now();
     let mut written = 0;
@@ -103,7 +103,8 @@ fn write_blocking(socket: SockRef<'_>, bytes: &[u8], limit: Duration) -> io::Res
         match socket.send(&bytes[written..]) {
             Ok(0) => break,
             Ok(more) => written += more,
-            // The socket stays as it is: another thread may be reading from it, and must not stop.
+            // The socket stays non-blocking: another thread may be reading from it, and must not
+            // block.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock && begun.elapsed() < limit => {
                 std::thread::sleep(WRITE_PAUSE);
             }

@@ -1,4 +1,4 @@
-//! Atomics and locks, from std or, when a model is checked, from loom.
+//! Atomics and locks: from std, or from loom when a model is checked.
 #![allow(clippy::disallowed_types, reason = "this is the one place that may name them")]
 
 #[cfg(wigwag_loom)]

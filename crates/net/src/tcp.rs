@@ -1,7 +1,7 @@
 //! `tcp://host:port`: the SP mapping onto TCP.
 //!
-//! `TCP_NODELAY` is on unless an option says otherwise: batching is done above, by what piles up
-//! while a write is under way.
+//! `TCP_NODELAY` is on unless an option says otherwise: batching is done above, from the messages
+//! that pile up during a write.
 //!
 //! | address | meaning |
 //! |---|---|
@@ -26,7 +26,7 @@ use crate::options::TcpOptions;
 use crate::stream;
 use crate::transport::{Boxed, Connection, DialOptions, ListenOptions, Listener, Transport};
 
-/// The transport.
+/// The `tcp://` transport.
 pub struct Tcp;
 
 impl Transport for Tcp {
@@ -45,7 +45,8 @@ impl Transport for Tcp {
                 .map_err(|error| NetError::new(address, NetErrorKind::of_listen(error)))?;
             let bound = listener.local_addr().map_err(|error| NetError::new(address, error))?;
             let address = Address::new("tcp", bound.to_string());
-            Ok(Box::new(Accepting { listener, address, options: options.tcp }) as Box<dyn Listener>)
+            Ok(Box::new(BoundTcpListener { listener, address, options: options.tcp })
+                as Box<dyn Listener>)
         })
     }
 
@@ -61,7 +62,7 @@ impl Transport for Tcp {
             };
             let (host, port) = split(address, to)?;
             if host.is_empty() || host == "*" {
-                let rule = "to dial, a host must stand before the port: * is for listening";
+                let rule = "to dial, the port needs a host before it: * is only for listening";
                 return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
             }
             let mut refused = None;
@@ -79,7 +80,7 @@ impl Transport for Tcp {
     }
 }
 
-/// Host without brackets, and port.
+/// Splits text into a host without brackets and a port.
 fn split<'a>(address: &Address, text: &'a str) -> Result<(&'a str, u16), NetError> {
     let rule = "tcp wants host:port with a port from 0 to 65535";
     let bad = || NetError::new(address, NetErrorKind::BadAddress { rule });
@@ -104,7 +105,7 @@ async fn place_to_listen(address: &Address) -> Result<SocketAddr, NetError> {
     found.first().copied().ok_or_else(|| NetError::new(address, NetErrorKind::UnknownHost))
 }
 
-/// The addresses to dial from.
+/// The local addresses to dial from.
 fn source(address: &Address, from: &str) -> Result<Vec<IpAddr>, NetError> {
     let inner = from.strip_prefix('[').and_then(|from| from.strip_suffix(']')).unwrap_or(from);
     if let Ok(numeric) = inner.parse() {
@@ -112,24 +113,25 @@ fn source(address: &Address, from: &str) -> Result<Vec<IpAddr>, NetError> {
     }
     let own = interface_address(inner);
     if own.is_empty() {
-        let rule = "before the ; stands a network interface that is up, or one of its addresses";
+        let rule =
+            "before the ; there must be a network interface that is up, or one of its addresses";
         return Err(NetError::new(address, NetErrorKind::BadAddress { rule }));
     }
     Ok(own)
 }
 
-/// The addresses of the interface `name`; none when there is no such interface.
+/// The addresses of the interface `name`; empty if there is no such interface.
 fn interface_address(name: &str) -> Vec<IpAddr> {
-    // Numbers are never interfaces, and asking the kernel takes a socket.
+    // A numeric address is never an interface, and asking the kernel takes a socket.
     if name.parse::<IpAddr>().is_ok() {
         return Vec::new();
     }
-    // Where the kernel does not answer, interfaces have no names; the host may be one still.
+    // If the kernel does not answer, interfaces have no names; the text may still be a host.
     interface::addresses(name).unwrap_or_default()
 }
 
 async fn resolve(address: &Address, host: &str, port: u16) -> Result<Vec<SocketAddr>, NetError> {
-    // An IPv6 address may name a zone, which only the socket address's own form can.
+    // An IPv6 address may name a zone, which only the socket address's own syntax can.
     if let Ok(numeric) = format!("[{host}]:{port}").parse() {
         return Ok(vec![numeric]);
     }
@@ -143,7 +145,7 @@ async fn resolve(address: &Address, host: &str, port: u16) -> Result<Vec<SocketA
     Ok(found)
 }
 
-/// Connects from one of `from`; from wherever the kernel likes when that is empty.
+/// Connects from one of `from`; if that is empty, the kernel chooses the local address.
 async fn connect(from: &[IpAddr], target: SocketAddr) -> io::Result<TcpStream> {
     if from.is_empty() {
         return TcpStream::connect(target).await;
@@ -168,14 +170,14 @@ fn bind(local: SocketAddr, backlog: u32) -> io::Result<TcpListener> {
     socket.listen(backlog)
 }
 
-/// A listening socket and where it is.
-pub(crate) struct Accepting {
+/// A listening TCP socket and its address.
+pub(crate) struct BoundTcpListener {
     pub(crate) listener: TcpListener,
     pub(crate) address: Address,
     pub(crate) options: TcpOptions,
 }
 
-impl Listener for Accepting {
+impl Listener for BoundTcpListener {
     fn address(&self) -> &Address {
         &self.address
     }
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_way_to_say_where_to_listen() {
+    async fn every_form_of_a_listening_address_is_understood() {
         for (text, bound) in [
             ("tcp://*:0", "0.0.0.0"),
             ("tcp://:0", "0.0.0.0"),
@@ -216,7 +218,7 @@ mod tests {
         assert!(named.ip().is_loopback());
     }
 
-    /// RFC 5737 keeps 192.0.2.0/24 for documents, so no interface has such an address.
+    /// RFC 5737 reserves 192.0.2.0/24 for documentation, so no interface has such an address.
     #[tokio::test]
     async fn an_address_of_another_machine_cannot_be_listened_on() {
         let place = address("tcp://192.0.2.1:0");
@@ -226,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_tcp_address_says_why() {
+    async fn a_malformed_tcp_address_says_why() {
         for text in
             ["tcp://host", "tcp://host:x", "tcp://host:70000", "tcp://::1:5", "tcp://[::1:5"]
         {
@@ -240,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_dials_from_an_interface_or_an_address() {
+    async fn a_dialer_binds_to_an_interface_or_an_address() {
         let place = address("tcp://127.0.0.1:0");
         let listener = Tcp.listen(&place, ListenOptions::default()).await.unwrap();
         for (from, seen) in [("lo", "127.0.0.1"), ("127.0.0.9", "127.0.0.9")] {

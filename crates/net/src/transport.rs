@@ -1,9 +1,9 @@
-//! What every transport promises, and the list of them.
+//! The interface of every transport, and the list of them.
 //!
-//! A transport makes connections: a reader, an [`Outlet`] to write to, and the way SP messages
-//! stand on it. It decides nothing about protocols. A new one is one file and one line in
+//! A transport makes connections: a reader, an [`Outlet`] to write to, and the framing of SP
+//! messages. It decides nothing about protocols. A new transport is one file and one line in
 //! [`TRANSPORTS`] (or a call of [`register`], from outside of this crate), and one line in the
-//! conformance tests; `docs/transports.md` leads through it.
+//! conformance tests; `docs/transports.md` is a guide.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
@@ -31,18 +31,18 @@ pub static TRANSPORTS: [&dyn Transport; 5] = [
 /// Transports that a process may [`register`].
 pub const REGISTERED_MAX: usize = 16;
 
-/// Those that came with [`register`].
+/// Transports added with [`register`].
 static REGISTERED: RwLock<Vec<&'static dyn Transport>> = RwLock::new(Vec::new());
 
-/// A future in a box, as traits that are used by name of a scheme need it.
+/// A boxed future, which trait objects need.
 pub type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Connections that may wait to be accepted. The kernel cuts it to `net.core.somaxconn`.
+/// Connections that may wait to be accepted. The kernel limits it to `net.core.somaxconn`.
 pub const BACKLOG: u32 = 1024;
 
-/// A way to reach peers.
+/// A way to reach peers, chosen by the scheme of an address.
 pub trait Transport: Send + Sync {
-    /// The word in front of `://`.
+    /// The scheme in front of `://`.
     fn scheme(&self) -> &'static str;
 
     /// Listens at `address`. Dropping the future leaves nothing behind.
@@ -59,44 +59,44 @@ pub trait Transport: Send + Sync {
         options: DialOptions,
     ) -> Boxed<'a, Result<Connection, NetError>>;
 
-    /// False when an address can be dialled once only, so that nobody tries again.
+    /// False if an address can be dialled only once, so that a dialer does not try again.
     fn redials(&self) -> bool {
         true
     }
 }
 
-/// An address at which peers arrive.
+/// A listening address that accepts peers.
 pub trait Listener: Send + Sync {
-    /// Where it really listens: port 0 has become a port.
+    /// The address it really listens at: port 0 has become a port.
     fn address(&self) -> &Address;
 
-    /// The next peer. An error speaks of one attempt; the listener goes on.
+    /// Accepts the next peer. An error concerns one attempt; the listener goes on.
     fn accept(&self) -> Boxed<'_, Result<Connection, NetError>>;
 
-    /// True when a connection takes a descriptor of the process.
+    /// True if a connection takes a descriptor of the process.
     fn takes_descriptors(&self) -> bool {
         true
     }
 }
 
-/// Two directions of bytes to one peer.
+/// A connection with one peer: two directions of bytes.
 pub struct Connection {
-    /// What the peer sends.
+    /// The bytes that the peer sends.
     pub reader: Box<dyn AsyncRead + Send + Sync + Unpin>,
-    /// What we send.
+    /// The writing half.
     pub outlet: Arc<dyn Outlet>,
-    /// How SP messages stand on it.
+    /// The framing of SP messages.
     pub framing: Framing,
-    /// Who is at the other end, as an address.
+    /// The address of the other end.
     pub peer: Arc<str>,
-    /// Our own end as an address, if the transport has a word for it.
+    /// The address of our own end, if the transport has one.
     pub local: Option<Arc<str>>,
-    /// Who the peer is, if the kernel vouches for it: on Unix sockets.
+    /// The credentials of the peer, if the kernel vouches for them: on Unix sockets.
     pub credentials: Option<Credentials>,
 }
 
 impl Connection {
-    /// A connection of which no more is known than who is at the other end.
+    /// A connection of which only the peer's address is known.
     pub fn new(
         reader: impl AsyncRead + Send + Sync + Unpin + 'static,
         outlet: impl Outlet + 'static,
@@ -115,25 +115,25 @@ impl Connection {
 }
 
 /// The process at the other end of a Unix socket, as the kernel saw it when it connected or began
-/// to listen (`SO_PEERCRED`). A process can end, and its number be given anew; user and group are
-/// what to decide by.
+/// to listen (`SO_PEERCRED`). A process can end and its number be reused, so decisions should rest
+/// on user and group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Credentials {
     /// The user.
     pub uid: u32,
     /// The user's group.
     pub gid: u32,
-    /// The process; `None` when it lives in a namespace that we cannot see.
+    /// The process; `None` if it is in a namespace that this process cannot see.
     pub pid: Option<i32>,
 }
 
-/// The writing half, usable from any thread without waiting.
+/// The writing half of a connection, usable from any thread without waiting.
 pub trait Outlet: Send + Sync {
-    /// Writes what the other side has room for; `WouldBlock` when there is none.
+    /// Writes as much as there is room for; `WouldBlock` if there is none.
     fn try_write(&self, parts: &[IoSlice<'_>]) -> io::Result<usize>;
 
-    /// Ready when a write may succeed; otherwise the task is woken then. One waiter at a time: the
-    /// last one that asked is woken.
+    /// Ready if a write may succeed; otherwise the task is woken then. One waiter at a time: only
+    /// the last one is woken.
     fn poll_writable(&self, context: &mut Context<'_>) -> Poll<io::Result<()>>;
 
     /// Waits until a write may succeed. One waiter at a time.
@@ -141,24 +141,24 @@ pub trait Outlet: Send + Sync {
         Box::pin(poll_fn(|context| self.poll_writable(context)))
     }
 
-    /// Writes with the calling thread, for at most `limit`: for a process that is about to end.
+    /// Writes on the calling thread, for at most `limit`; for a process that is about to exit.
     fn write_blocking(&self, bytes: &[u8], limit: Duration) -> io::Result<usize>;
 
-    /// Ends our direction alone: the peer reads what was written and then the end, and can still
-    /// write. The connection stays open until [`close`](Self::close). False when the transport cannot
-    /// do that; then nothing has happened.
+    /// Ends our direction only: the peer reads everything written and then the end, and can still
+    /// write. The connection stays open until [`close`](Self::close). False, without any effect, if
+    /// the transport cannot do that.
     fn finish(&self) -> bool {
         false
     }
 
-    /// Ends both directions; what was written is still delivered if the transport can.
+    /// Ends both directions; written bytes are still delivered if the transport can.
     fn close(&self);
 }
 
-/// Adds a transport of your own to those that addresses can name, for the life of the process.
+/// Adds a custom transport to those that addresses can name, for the life of the process.
 ///
 /// # Errors
-/// `InUse` when its scheme is taken already, `TooMany` when [`REGISTERED_MAX`] are there.
+/// `InUse` if its scheme is taken, `TooMany` if [`REGISTERED_MAX`] transports are registered.
 pub fn register(transport: &'static dyn Transport) -> Result<(), NetError> {
     let place = format!("{}://", transport.scheme());
     let mut registered = REGISTERED.write().unwrap_or_else(PoisonError::into_inner);
@@ -174,7 +174,7 @@ pub fn register(transport: &'static dyn Transport) -> Result<(), NetError> {
     Ok(())
 }
 
-/// The transport with that word in front of `://`.
+/// The transport with this scheme.
 pub(crate) fn by_scheme(scheme: &str) -> Option<&'static dyn Transport> {
     let built_in = TRANSPORTS.into_iter().find(|known| known.scheme() == scheme);
     built_in.or_else(|| {
@@ -186,13 +186,13 @@ pub(crate) fn by_scheme(scheme: &str) -> Option<&'static dyn Transport> {
 /// The transport that serves an address.
 ///
 /// # Errors
-/// `UnknownScheme`, for an address that was put together by hand.
+/// `UnknownScheme`, for an address that was constructed by hand.
 pub fn transport(address: &Address) -> Result<&'static dyn Transport, NetError> {
     let unknown = || NetError::new(address, NetErrorKind::UnknownScheme);
     by_scheme(address.scheme()).ok_or_else(unknown)
 }
 
-/// Listens at `address` by its scheme.
+/// Listens at `address` with the transport of its scheme.
 pub async fn listen(
     address: &Address,
     options: ListenOptions,
@@ -200,12 +200,13 @@ pub async fn listen(
     transport(address)?.listen(address, options).await
 }
 
-/// Connects to `address` by its scheme.
+/// Connects to `address` with the transport of its scheme.
 pub async fn dial(address: &Address) -> Result<Connection, NetError> {
     dial_with(address, DialOptions::default()).await
 }
 
-/// Connects to `address` by its scheme, with options; those of a socket mean nothing here.
+/// Connects to `address` with the transport of its scheme and with options; socket options are
+/// ignored.
 pub async fn dial_with(address: &Address, options: DialOptions) -> Result<Connection, NetError> {
     transport(address)?.dial(address, options).await
 }

@@ -1,9 +1,9 @@
 //! A message allocates nothing once queues, blocks and slabs have grown to their size: not where it
 //! is sent, not on its way, not where it is received.
 //!
-//! The test binary has an allocator of its own that counts, for each thread by itself. Both sockets
-//! and their tasks share one thread, so everything that any of them does is counted. The bodies
-//! exist beforehand; making one is the user's own business.
+//! The test binary has an allocator that counts allocations for each thread. Both sockets and their
+//! tasks share one thread, so everything that any of them does is counted. The bodies exist
+//! beforehand; making one is up to the user.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -21,16 +21,16 @@ thread_local! {
 struct Counting;
 
 fn count() {
-    // Gone while a thread ends; what it allocates then is nobody's message.
+    // Gone while a thread ends; later allocations belong to no message.
     let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
 }
 
-// SAFETY: each method hands its arguments on to the system's allocator unchanged, so whoever keeps
-// the promises of this one keeps those of that one; counting touches no memory that is allocated.
+// SAFETY: each method passes its arguments to the system's allocator unchanged, so a caller that
+// keeps the promises of this one keeps those of that one; counting touches no allocated memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
-        // SAFETY: the caller's promise about `layout` is the one that is needed.
+        // SAFETY: the caller's promise about `layout` is the one needed.
         unsafe { System.alloc(layout) }
     }
 
@@ -65,7 +65,7 @@ fn each<F: Future<Output = ()>>(name: &str, test: impl Fn(String, Bytes) -> F) {
         for length in LENGTHS {
             eprintln!("{name}: {length} bytes at {address}");
             let body = Bytes::from(vec![7; length]);
-            // The counter is alive: the body and what counts its users are two allocations.
+            // Check of the counter: the body and its reference count are two allocations.
             let before = ALLOCATIONS.get();
             drop(Bytes::from(vec![7; 10]).clone());
             assert_eq!(ALLOCATIONS.get() - before, 2);
@@ -119,7 +119,7 @@ fn a_flood_allocates_nothing() {
             };
             tokio::join!(sending, receiving);
         };
-        // Several floods, as each finds the slabs at another place.
+        // Several floods, because each starts at another position in the slabs.
         for _ in 0..5 {
             flood(WARM_UP).await;
         }

@@ -1,6 +1,6 @@
-//! Sockets and pipes open and close by the thousand while others pass numbered messages: nothing
-//! is lost or doubled, every close ends within its promise, and nothing is left behind, neither
-//! files nor threads nor tasks nor memory.
+//! Sockets and pipes open and close by the thousand while others pass numbered messages: nothing is
+//! lost or duplicated, every close ends within its promised time, and nothing is left behind,
+//! neither files nor threads nor tasks nor memory.
 //!
 //! `WIGWAG_NIGHTLY` opens and closes ten times as many.
 #![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
@@ -22,18 +22,18 @@ use wigwag_net::socket::{LINGER_MAX, PairMany, Pub, Pull, Push, Rep, Req, Sub};
 
 use memory::status;
 
-/// Openings and closings in all: each round of [`churn`] has four, over three transports.
+/// Openings and closings in total: each round of [`churn`] has four, over three transports.
 const OPENINGS: u32 = 10_000;
 const OPENINGS_NIGHTLY: u32 = 100_000;
 const A_ROUND: u32 = 4;
 
-/// A loaded machine may take so many times what is promised.
+/// Factor by which a loaded machine may exceed promised times.
 const GRACE: u32 = 5;
 
 /// Growth of resident memory between the first tenth and the end, in KiB.
 const GROWTH_KIB_MAX: u64 = 24 * 1024;
 
-/// Where the sockets of one transport meet.
+/// The transport of a group of sockets.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Tcp,
@@ -57,7 +57,7 @@ impl Place {
     }
 }
 
-/// What a process has open.
+/// Resources that the process holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     files: usize,
@@ -72,7 +72,8 @@ impl Held {
         Held { files, tasks, threads: status("Threads:") }
     }
 
-    /// What is closed is let go of by its task a moment later.
+    /// Waits until the process holds no more than this; a closed socket's task releases it a moment
+    /// later.
     async fn comes_back_to(self, what: &str) {
         let back = async {
             while Held::now().files > self.files || Held::now().tasks > self.tasks {
@@ -86,7 +87,7 @@ impl Held {
     }
 }
 
-/// Sockets that nobody closes until the end: numbered messages pass all the while.
+/// Sockets that stay open until the end and pass numbered messages all the while.
 struct Traffic {
     over: oneshot::Sender<()>,
     sending: JoinHandle<u64>,
@@ -105,7 +106,7 @@ impl Traffic {
                 push.send(sent.to_be_bytes().to_vec()).await.unwrap();
                 sent += 1;
                 if sent.is_multiple_of(16) {
-                    // Traffic, and not all there is room for.
+                    // Some traffic, less than there is room for.
                     tokio::time::sleep(Duration::from_millis(1)).await;
                 }
             }
@@ -136,7 +137,7 @@ impl Traffic {
     }
 }
 
-/// A close that has nothing to wait for, or a second at most.
+/// Checks that a close ends within its promised time: a second at most.
 async fn within_promise(closing: impl Future<Output = ()>, what: &str) {
     let closed = timeout(LINGER_MAX * GRACE, closing).await;
     assert!(closed.is_ok(), "{what}: not closed within {:?}", LINGER_MAX * GRACE);
@@ -164,7 +165,7 @@ impl Server {
 
 /// One round, of four openings and closings.
 async fn churn(place: Place, server: &Server, number: u32) {
-    // A client comes, asks, and goes; every third is dropped with its question under way.
+    // A client connects, asks, and leaves; every third is dropped with its question under way.
     let req = Req::new();
     req.dial(&server.address).await.unwrap();
     let question = number.to_string();
@@ -175,7 +176,7 @@ async fn churn(place: Place, server: &Server, number: u32) {
         assert_eq!(req.ask(question.clone()).await.unwrap(), question);
         within_promise(req.close(), "req").await;
     }
-    // A listener comes, is heard, and goes, the address with it.
+    // A listener opens, is heard, and closes, together with its address.
     let (publisher, sub) = (Pub::new(), Sub::new());
     sub.subscribe("").unwrap();
     let address = publisher.listen(&place.address("round")).await.unwrap().to_string();
@@ -192,7 +193,7 @@ async fn churn(place: Place, server: &Server, number: u32) {
         within_promise(sub.close(), "sub").await;
         within_promise(publisher.close(), "pub").await;
     }
-    // A socket is closed with calls waiting in it.
+    // A socket is closed while a call waits in it.
     let waiting = Arc::new(Pull::new());
     waiting.listen(&place.address("waiting")).await.unwrap();
     let call = tokio::spawn({
@@ -204,7 +205,7 @@ async fn churn(place: Place, server: &Server, number: u32) {
     assert!(timeout(LINGER_MAX * GRACE, call).await.unwrap().unwrap());
 }
 
-/// Pipes of sockets that stay are closed, and dialled again.
+/// Closes pipes of sockets that stay, so that they are dialled again.
 async fn close_pipes(place: Place, count: u32) {
     let (hub, spoke) = (PairMany::new(), PairMany::new());
     spoke.set_redial(Redial::new(Duration::from_millis(1), Duration::from_millis(1)).unwrap());

@@ -26,7 +26,7 @@ fn plain_threads_use_sockets_without_a_runtime() {
 }
 
 #[test]
-fn the_background_thread_bears_the_projects_name() {
+fn the_background_thread_is_named_after_the_project() {
     let pull = Pull::new();
     pull.blocking_listen("inproc://names").unwrap();
     let named = std::fs::read_dir("/proc/self/task")
@@ -37,7 +37,7 @@ fn the_background_thread_bears_the_projects_name() {
     assert_eq!(named, 1);
 }
 
-/// A socket made inside a runtime is used from a plain thread.
+/// A socket created inside a runtime is used from a plain thread.
 #[test]
 fn a_plain_thread_uses_a_socket_of_a_runtime() {
     let runtime =
@@ -75,8 +75,8 @@ fn a_socket_whose_runtime_is_gone_is_closed() {
     assert!(matches!(later.kind, SocketErrorKind::Closed), "{later}");
 }
 
-/// The executor that waits is not the one that works: a future polled by hand on a thread without
-/// any runtime.
+/// The executor that waits is not the one that works: a future is polled by hand on a thread
+/// without any runtime.
 #[test]
 fn any_executor_may_wait_for_a_socket() {
     let (push, pull) = (Push::new(), Pull::new());

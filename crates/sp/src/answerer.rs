@@ -1,11 +1,11 @@
-//! What rep and respondent do alike: answer questions, each on the pipe it came from.
+//! The part that rep and respondent share: answering questions, each on the pipe it came from.
 //!
-//! The words in front of a request are kept and echoed in front of the reply
-//! (RFC sp-request-reply-01). Each context has one request under way at a time; taking the next one
-//! abandons it. Any context takes any request, so that many workers may serve one socket. Requests
-//! of a peer that does not read its replies wait until it does: one slow peer never stops the
-//! others. A reply is never refused; what a peer's outbox holds beyond its bounds is at most one
-//! reply for each context.
+//! The backtrace in front of a request is kept and echoed in front of the reply (RFC
+//! sp-request-reply-01). Each context has one request under way at a time; taking the next one
+//! abandons it. Any context takes any request, so many workers can serve one socket. Requests from
+//! a peer that does not read its replies wait until it does, so one slow peer never stops the
+//! others. A reply is never refused; a peer's outbox exceeds its bounds by at most one reply for
+//! each context.
 
 use alloc::collections::VecDeque;
 
@@ -15,22 +15,22 @@ use wigwag_wire::{ProtocolNumber, Time};
 use crate::backtrace;
 use crate::contexts::Contexts;
 use crate::inbox::Inbox;
-use crate::lanes::Lanes;
 use crate::limits::Hops;
+use crate::outbound_queues::OutboundQueues;
 use crate::queue::Weight;
 use crate::{
-    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId,
-    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId, Priority,
+    Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// A request as it waits for the user.
+/// A request that waits for the user.
 #[derive(Debug)]
-struct Request {
+struct QueuedRequest {
     stack: Bytes,
     body: Bytes,
 }
 
-impl Weight for Request {
+impl Weight for QueuedRequest {
     fn weight(&self) -> usize {
         self.stack.len() + self.body.len()
     }
@@ -39,12 +39,12 @@ impl Weight for Request {
 /// A socket that answers; `NUMBER` is its protocol.
 #[derive(Debug)]
 pub struct Answerer<const NUMBER: u16> {
-    lanes: Lanes,
-    inbox: Inbox<Request>,
-    /// Where the reply to the request under way goes, for each context.
+    outbound: OutboundQueues,
+    inbox: Inbox<QueuedRequest>,
+    /// Where each context sends the reply to its current request.
     contexts: Contexts<Option<(PipeId, Bytes)>>,
     hops_max: Hops,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
@@ -57,11 +57,11 @@ impl<const NUMBER: u16> Answerer<NUMBER> {
     /// A socket without peers that accepts requests over at most `hops_max` hops.
     pub fn with_hops(hops_max: Hops) -> Self {
         Self {
-            lanes: Lanes::default(),
+            outbound: OutboundQueues::default(),
             inbox: Inbox::new(),
             contexts: Contexts::new(None),
             hops_max,
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
@@ -84,22 +84,22 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         self.inbox.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        let replies = self.lanes.close(pipe).unwrap_or_default().len();
-        // Nobody is left to whom a reply could go; a requester that lives asks again.
+        let replies = self.outbound.close(pipe).unwrap_or_default().len();
+        // No peer is left to reply to; a requester that is still alive asks again.
         let requests = self.inbox.remove(pipe).len();
         for _ in 0..replies + requests {
             self.counters.drop_one(DropReason::PipeGone);
         }
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
@@ -108,7 +108,7 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
                 self.counters.drop_one(DropReason::Abandoned);
             }
         }
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
         self.inbox.finish(&mut self.counters);
     }
 
@@ -117,11 +117,11 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let had_room = self.lanes.has_room(pipe);
-        let message = self.lanes.transmit(pipe)?;
-        if !had_room && self.lanes.has_room(pipe) {
-            // Requests of this pipe may have waited for it.
-            self.attention.push_back(Attention::Receivers);
+        let had_room = self.outbound.has_room(pipe);
+        let message = self.outbound.transmit(pipe)?;
+        if !had_room && self.outbound.has_room(pipe) {
+            // Requests of this pipe may have waited for room.
+            self.events.push_back(ProtocolEvent::RecvReady);
         }
         Some(message)
     }
@@ -131,7 +131,7 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
             Ok(parts) => parts,
             Err(reason) => return self.drop_one(reason),
         };
-        self.inbox.take_in(pipe, Request { stack, body }, &mut self.counters)
+        self.inbox.accept(pipe, QueuedRequest { stack, body }, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -163,9 +163,9 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         };
         self.counters.sent += 1;
         let head = Head::Stack(stack);
-        // `recv` chose a pipe with room, and each other context can have filled it since with one
-        // reply at most.
-        if self.lanes.push_over(pipe, Message { head, body }).is_err() {
+        // `recv` chose a pipe with room, and each other context can have added at most one reply
+        // since.
+        if self.outbound.push_unbounded(pipe, Message { head, body }).is_err() {
             self.counters.drop_one(DropReason::PipeGone);
         }
         Ok(())
@@ -173,9 +173,9 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
 
     fn recv_in(&mut self, context: ContextId, _now: Time) -> Result<Bytes, RecvError> {
         let current = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
-        let lanes = &self.lanes;
+        let outbound = &self.outbound;
         let (pipe, request) =
-            self.inbox.pop(|pipe| lanes.has_room(pipe)).ok_or(RecvError::Empty)?;
+            self.inbox.pop(|pipe| outbound.has_room(pipe)).ok_or(RecvError::Empty)?;
         if current.replace((pipe, request.stack)).is_some() {
             self.counters.drop_one(DropReason::Abandoned);
         }
@@ -185,7 +185,7 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),
@@ -193,9 +193,9 @@ impl<const NUMBER: u16> Protocol for Answerer<NUMBER> {
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        let own = self.attention.pop_front();
-        own.or_else(|| self.inbox.next_attention()).or_else(|| self.lanes.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        let own = self.events.pop_front();
+        own.or_else(|| self.inbox.next_event()).or_else(|| self.outbound.next_event())
     }
 
     fn in_lock_step(&self) -> bool {

@@ -1,5 +1,5 @@
-//! Any events, in any order, with any bytes, to every protocol: no panic, no bound crossed, and
-//! every message accounted for.
+//! Any sequence of events with any bytes, for every protocol: no panic, no bound crossed, and every
+//! message accounted for.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -13,11 +13,11 @@ use wigwag_wire::Time;
 use crate::limits::{INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
 use crate::raw::RawKind;
 use crate::{
-    Attention, Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, Pub, Pull, Push, Raw, RawMessage,
-    Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
+    Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, ProtocolEvent, Pub, Pull, Push, Raw,
+    RawMessage, Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
 };
 
-/// Pipes that take part; few, so that events meet.
+/// Pipes that take part; few, so that events interact.
 const PIPES: u32 = 3;
 
 fn protocols() -> Vec<Box<dyn Protocol>> {
@@ -62,14 +62,14 @@ fn step() -> impl Strategy<Value = Step> {
     let pipe = 0..PIPES;
     let bytes = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..48),
-        // A header that several protocols take for good.
+        // A header that several protocols accept.
         Just(b"\x80\0\0\x08body".to_vec()),
         Just(b"\0\0\0\x01body".to_vec()),
     ];
     let header = prop_oneof![
         Just(Vec::new()),
         prop::collection::vec(any::<u8>(), 0..13),
-        // A pipe that may be open, alone, with hops, and with a request's id.
+        // A pipe that may be open: alone, with hops, and with a request's id.
         (0..PIPES).prop_map(|pipe| pipe.to_be_bytes().to_vec()),
         (0..PIPES).prop_map(|pipe| [pipe, 1].map(u32::to_be_bytes).concat()),
         (0..PIPES).prop_map(|pipe| [pipe, 0x8000_0008].map(u32::to_be_bytes).concat()),
@@ -86,7 +86,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One protocol, and what an observer knows of it.
+/// One protocol and what an observer knows about it.
 struct Watched {
     protocol: Box<dyn Protocol>,
     open: BTreeSet<u32>,
@@ -155,16 +155,17 @@ impl Watched {
 
     fn look_after(&mut self) {
         let mut asked = 0;
-        while let Some(attention) = self.protocol.next_attention() {
+        while let Some(event) = self.protocol.next_event() {
             asked += 1;
-            if let Attention::Write(pipe) | Attention::Read(pipe) | Attention::Room(pipe) =
-                attention
+            if let ProtocolEvent::Transmit(pipe)
+            | ProtocolEvent::Resume(pipe)
+            | ProtocolEvent::PipeSendReady(pipe) = event
             {
                 assert!(pipe.0 < PIPES);
             }
         }
         let all = (OUTBOX_MESSAGES_MAX + INBOX_MESSAGES_MAX) * PIPES as usize + 4;
-        assert!(asked <= all, "attention is bounded by what there is");
+        assert!(asked <= all, "events are bounded by what there is");
         let counters = self.protocol.counters();
         assert!(counters.received <= self.queued);
         let waiting = self.queued - counters.received;
@@ -175,7 +176,7 @@ impl Watched {
 
 proptest! {
     #[test]
-    fn any_history_keeps_every_bound(steps in prop::collection::vec(step(), 0..200)) {
+    fn any_sequence_of_events_keeps_every_bound(steps in prop::collection::vec(step(), 0..200)) {
         for protocol in protocols() {
             let mut watched = Watched {
                 protocol,
@@ -189,10 +190,10 @@ proptest! {
         }
     }
 
-    /// For protocols in which a message has one receiver: what went in, from the user and from the
-    /// pipes, has come out, or was dropped and counted, once the socket is closed.
+    /// For protocols in which a message has one receiver: once the socket is closed, every message
+    /// that went in, from the user or from a pipe, has come out or was dropped and counted.
     #[test]
-    fn what_goes_in_comes_out_or_is_counted(steps in prop::collection::vec(step(), 0..200)) {
+    fn every_message_comes_out_or_is_counted(steps in prop::collection::vec(step(), 0..200)) {
         let mut sub = Sub::new();
         sub.set(Setting::Subscribe(Bytes::from_static(b"\0"))).unwrap();
         let protocols: Vec<Box<dyn Protocol>> = alloc::vec![
@@ -231,7 +232,7 @@ proptest! {
                         into += 1;
                         let received = protocol.receive(PipeId(*pipe), message, Time::START);
                         if let Received::Close(_) = received {
-                            // The pipe's end is what counts it.
+                            // Closing the pipe accounts for it.
                             out += 1;
                             protocol.close(PipeId(*pipe), Time::START);
                             open.remove(pipe);
@@ -246,15 +247,15 @@ proptest! {
             }
             protocol.finish();
             let counters = protocol.counters();
-            // A request without a reply was received already: it counts as a reply that is missing.
+            // A request without a reply was already received; it is counted as a missing reply.
             let gone = counters.dropped() - counters.dropped_abandoned + counters.filtered;
             prop_assert_eq!(into, out + gone, "{:?}: {:?}", protocol.number(), counters);
         }
     }
 
-    /// Whoever pauses when asked to loses nothing: each body that was queued comes out, in order.
+    /// A caller that pauses when asked to loses nothing: each queued body comes out, in order.
     #[test]
-    fn pull_and_pair_lose_nothing_when_pauses_are_kept(turns in prop::collection::vec(0..3_u8, 0..300)) {
+    fn pull_and_pair_lose_nothing_when_the_caller_honours_pauses(turns in prop::collection::vec(0..3_u8, 0..300)) {
         let pull: Box<dyn Protocol> = Box::new(Pull::new());
         for (head, mut protocol) in [(&b""[..], pull), (&[0, 0, 0, 1], Box::new(Pair1::new()))] {
             protocol.open(PipeId(0), Time::START).unwrap();

@@ -1,8 +1,8 @@
-//! The words in front of a request, by which its reply finds the way back.
+//! The words in front of a request that lead its reply back.
 //!
-//! Each forwarder puts the number of the pipe it came from in front, high bit 0; the last word is
-//! the requester's own id, high bit 1 (RFC sp-request-reply-01, section 4). The words are cut off
-//! as they are: whoever replies sends the same bytes in front of the reply.
+//! Each forwarder prepends the number of the pipe that the request came from, high bit 0; the last
+//! word is the requester's own id, high bit 1 (RFC sp-request-reply-01, section 4). The words are
+//! split off unchanged, and the replier sends the same bytes in front of the reply.
 
 use bytes::Bytes;
 
@@ -15,25 +15,26 @@ pub(crate) const WORD_BYTES: usize = 4;
 /// The bit that marks the last word.
 pub(crate) const LAST_WORD: u32 = 0x8000_0000;
 
-/// Words of the backtrace in front of a reply, the id included: what a forwarder with the largest
-/// limit of hops has let through, and its own word.
+/// Words of the backtrace in front of a reply, the id included: as many as a forwarder with the
+/// largest hop limit lets through, plus its own word.
 pub(crate) const REPLY_WORDS_MAX: u16 = Hops::MAX.get() as u16 + 1;
 
-/// Cuts a request into its backtrace and its body.
+/// Splits a request into its backtrace and its body.
 ///
-/// A message that ends before the last word is dropped, not punished: NNG closes the pipe, but
-/// nanomsg and mangos keep it. More words than `hops`, the id included, are dropped by all.
+/// A message that ends before the last word is dropped but the pipe stays open: NNG closes the
+/// pipe, nanomsg and mangos keep it. All of them drop a message with more than `hops` words, the id
+/// included.
 pub(crate) fn split(message: Bytes, hops: Hops) -> Result<(Bytes, Bytes), DropReason> {
     split_within(message, hops.get().into())
 }
 
-/// True when `header` is a backtrace from its first word to its last, and nothing else.
+/// True if `header` is one whole backtrace and nothing else.
 pub(crate) fn is_whole(header: &Bytes) -> bool {
     let parts = split_within(header.clone(), REPLY_WORDS_MAX);
     parts.is_ok_and(|(_, rest)| rest.is_empty())
 }
 
-/// Cuts off at most `words` words.
+/// Splits off a backtrace of at most `words` words.
 pub(crate) fn split_within(mut message: Bytes, words: u16) -> Result<(Bytes, Bytes), DropReason> {
     let mut end = 0;
     for _ in 0..words {
@@ -56,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// `words` words, the last one with its bit set, and a body.
+    /// A message of `words` words, the last one with its bit set, and a body.
     fn message(words: usize) -> Bytes {
         let mut bytes = Vec::new();
         for word in 1..words {
@@ -67,7 +68,7 @@ mod tests {
         Bytes::from(bytes)
     }
 
-    /// One peer in the field breaks at exactly eight words; all counts around it are told apart.
+    /// One peer in the field breaks at exactly eight words, so all counts around eight are tested.
     #[test]
     fn eight_words_pass_and_nine_are_dropped() {
         for words in 1..=8 {

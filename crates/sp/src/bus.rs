@@ -1,22 +1,23 @@
-//! bus: every message goes to every peer that is directly connected, and to nobody beyond.
+//! bus: every message goes to every directly connected peer, and no further.
 //!
-//! No header. Best effort both ways: what a slow peer's queue has no room for is dropped for that
-//! peer alone, and counted. A full receive queue stops the reading from that peer alone.
+//! No header. Delivery is best effort both ways: a message that does not fit a slow peer's queue is
+//! dropped for that peer alone, and counted. A full receive queue stops reading from that peer
+//! alone.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
-use crate::lanes::Lanes;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, Counters, Head, Message, PipeId, Priority, Protocol, Received,
+    CloseReason, Counters, Head, Message, PipeId, Priority, Protocol, ProtocolEvent, Received,
     RecvError, Refused, Setting, SettingError,
 };
 
 /// A bus socket.
 #[derive(Debug)]
 pub struct Bus {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     inbox: Inbox<Bytes>,
     counters: Counters,
 }
@@ -24,7 +25,11 @@ pub struct Bus {
 impl Bus {
     /// A socket without peers.
     pub fn new() -> Bus {
-        Bus { lanes: Lanes::default(), inbox: Inbox::new(), counters: Counters::default() }
+        Bus {
+            outbound: OutboundQueues::default(),
+            inbox: Inbox::new(),
+            counters: Counters::default(),
+        }
     }
 }
 
@@ -43,38 +48,38 @@ impl Protocol for Bus {
         if self.inbox.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         self.inbox.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.outbound.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
         self.inbox.finish(&mut self.counters);
     }
 
-    /// Never refused: without peers the message reaches all there are.
+    /// Never refused: without peers the message goes nowhere.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.lanes.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
+        self.outbound.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
         Ok(())
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.lanes.transmit(pipe)
+        self.outbound.transmit(pipe)
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        self.inbox.take_in(pipe, message, &mut self.counters)
+        self.inbox.accept(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -89,15 +94,15 @@ impl Protocol for Bus {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.inbox.next_attention().or_else(|| self.lanes.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.inbox.next_event().or_else(|| self.outbound.next_event())
     }
 
     fn counters(&self) -> Counters {
@@ -114,7 +119,7 @@ mod tests {
     const NOW: Time = Time::START;
 
     #[test]
-    fn a_message_goes_to_all_peers_and_what_they_say_is_not_passed_on() {
+    fn a_message_goes_to_all_peers_and_their_messages_are_not_forwarded() {
         let mut bus = Bus::new();
         bus.send(Bytes::from_static(b"unheard"), NOW).unwrap();
         for pipe in [1, 2, 3] {
@@ -131,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_does_not_read_costs_nobody_else_anything() {
+    fn a_peer_that_does_not_read_loses_messages_alone() {
         let mut bus = Bus::new();
         bus.open(PipeId(1), NOW).unwrap();
         bus.open(PipeId(2), NOW).unwrap();

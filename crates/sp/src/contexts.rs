@@ -1,4 +1,4 @@
-//! Several exchanges on one socket: each context asks, or answers, without regard to the others.
+//! Several exchanges on one socket: each context asks, or answers, independently of the others.
 //!
 //! The socket itself is the first context, and the only one that cannot be closed.
 
@@ -6,10 +6,10 @@ use alloc::collections::BTreeMap;
 
 use wigwag_wire::ProtocolNumber;
 
-use crate::Attention;
+use crate::ProtocolEvent;
 use crate::limits::CONTEXTS_MAX;
 
-/// A context's number on its socket, not given again while it is open.
+/// The number of a context on its socket; not reused while the context is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContextId(pub u32);
 
@@ -17,28 +17,28 @@ impl ContextId {
     /// The socket itself.
     pub const SOCKET: ContextId = ContextId(0);
 
-    /// Whom to wake when something has come for this context.
-    pub(crate) fn receivers(self) -> Attention {
+    /// The event that announces a message for this context.
+    pub(crate) fn receivers(self) -> ProtocolEvent {
         match self {
-            ContextId::SOCKET => Attention::Receivers,
-            other => Attention::Context(other),
+            ContextId::SOCKET => ProtocolEvent::RecvReady,
+            other => ProtocolEvent::ContextRecvReady(other),
         }
     }
 }
 
-/// Why there is no further context.
+/// Why a context could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
     /// Only req, rep, sub, surveyor and respondent have contexts.
     #[error("a {0} socket has no contexts")]
     NotOf(ProtocolNumber),
-    /// There are as many as there may be.
+    /// The limit of open contexts is reached.
     #[error("there are {CONTEXTS_MAX} contexts already, which is the limit")]
     TooMany,
 }
 
-/// What a socket keeps for itself and for each context.
+/// State of the socket itself and of each open context.
 #[derive(Debug)]
 pub(crate) struct Contexts<T> {
     own: T,
@@ -51,7 +51,7 @@ impl<T> Contexts<T> {
         Contexts { own, others: BTreeMap::new(), last: 0 }
     }
 
-    /// One context more, with what `make` gives for it.
+    /// Opens a context whose state `make` creates.
     pub(crate) fn open(
         &mut self,
         make: impl FnOnce(ContextId) -> T,
@@ -69,8 +69,7 @@ impl<T> Contexts<T> {
         }
     }
 
-    /// Gives back what was kept for the context; `None` for one that is not open, and for the
-    /// socket itself.
+    /// Closes a context and returns its state; `None` if it is not open, or is the socket itself.
     pub(crate) fn close(&mut self, id: ContextId) -> Option<T> {
         self.others.remove(&id)
     }
@@ -91,7 +90,7 @@ impl<T> Contexts<T> {
         &mut self.own
     }
 
-    /// True while the socket is its only context.
+    /// True if the socket has no other context than itself.
     pub(crate) fn is_alone(&self) -> bool {
         self.others.is_empty()
     }
@@ -106,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contexts_are_bounded_and_the_socket_stays() {
+    fn contexts_are_bounded_and_the_socket_itself_cannot_be_closed() {
         let mut contexts = Contexts::new('s');
         let first = contexts.open(|_| 'a').unwrap();
         for _ in 1..CONTEXTS_MAX {
@@ -116,7 +115,7 @@ mod tests {
         assert_eq!(contexts.close(ContextId::SOCKET), None);
         assert_eq!(contexts.close(first), Some('a'));
         let next = contexts.open(|_| 'c').unwrap();
-        assert_ne!(next, first, "a number is not given again at once");
+        assert_ne!(next, first, "a number is not reused at once");
         assert_eq!(contexts.get(first), None);
         assert_eq!((contexts.get(next), contexts.own()), (Some(&'c'), &'s'));
         assert_eq!(contexts.all_mut().count(), CONTEXTS_MAX + 1);

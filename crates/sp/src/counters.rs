@@ -1,48 +1,48 @@
-//! What a socket has done, in numbers; above all what it dropped, and why.
+//! Counters of a socket: what it did and, above all, what it dropped and why.
 //!
-//! Nothing is dropped in silence: each reason has its own counter, and whoever drops names it.
+//! Every drop is counted: each reason has its own counter, and the dropping code names the reason.
 
-/// Why a message was dropped while its pipe goes on.
+/// Why a message was dropped while its pipe stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// It has come over more hops than allowed; perhaps forwarders form a ring.
+    /// The message came over more hops than allowed; the forwarders may form a loop.
     TooManyHops,
-    /// It ends before its protocol header does.
+    /// The message ends before its protocol header does.
     Malformed,
-    /// A reply to a request that is answered or cancelled, or that this peer was never asked; an
+    /// A reply to a request that is answered or cancelled, or that this peer was never sent; or an
     /// answer to a survey that is over, or that was sent before this peer connected.
     Late,
     /// This side of the protocol receives nothing.
     Unexpected,
-    /// The pipe that it came from, or was to go to, is closed.
+    /// The pipe that the message came from, or was to go to, is closed.
     PipeGone,
     /// The receive queue was full, and the caller did not pause the pipe.
     Overflow,
-    /// The peer reads too slowly, and this protocol waits for nobody.
+    /// The peer reads too slowly, and this protocol does not wait.
     PeerSlow,
-    /// It was not finished before the next one began: a request without a reply, or a reply that
-    /// nobody took.
+    /// The message was superseded before it was finished: a request without a reply, or a reply
+    /// that was never received.
     Abandoned,
-    /// The socket was closed before it was written.
+    /// The socket was closed before the message was written.
     Unsent,
-    /// The socket was closed before the user took it.
+    /// The socket was closed before the user received the message.
     Unread,
 }
 
-/// Numbers since the socket was made.
+/// Counters of a socket since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {
-    /// Messages taken from the user.
+    /// Messages accepted from the user.
     pub sent: u64,
-    /// Messages given to the user.
+    /// Messages delivered to the user.
     pub received: u64,
     /// Requests sent again.
     pub resent: u64,
-    /// Requests and surveys cancelled by the next one, or by the end of the socket.
+    /// Requests and surveys cancelled by the next one, or by closing the socket.
     pub cancelled: u64,
-    /// Messages that came and that no topic asks for; thrown away as they should be.
+    /// Received messages that match no topic, discarded as intended.
     pub filtered: u64,
     /// Drops by [`DropReason::TooManyHops`].
     pub dropped_too_many_hops: u64,
@@ -56,7 +56,7 @@ pub struct Counters {
     pub dropped_pipe_gone: u64,
     /// Drops by [`DropReason::Overflow`].
     pub dropped_overflow: u64,
-    /// Drops by [`DropReason::PeerSlow`]; a message counts once for each peer that it misses.
+    /// Drops by [`DropReason::PeerSlow`]; a message counts once for each peer that misses it.
     pub dropped_peer_slow: u64,
     /// Drops by [`DropReason::Abandoned`].
     pub dropped_abandoned: u64,
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_reason_counts_once_and_in_its_own_place() {
+    fn each_drop_reason_has_a_counter_of_its_own() {
         let reasons = [
             DropReason::TooManyHops,
             DropReason::Malformed,

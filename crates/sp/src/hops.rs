@@ -1,20 +1,20 @@
-//! The word in front of a message of pair1 and star: three zero bytes and the hops.
+//! The hop count in front of messages of pair1 and star: three zero bytes and the count.
 //!
-//! What a broken word leads to is the protocol's to say: pair1 ends the connection, as NNG does
-//! (RFC sp-pair-01), star drops the message, as mangos does.
+//! The protocol decides what a malformed word leads to: pair1 ends the connection, as NNG does (RFC
+//! sp-pair-01), star drops the message, as mangos does.
 
 use bytes::{Buf, Bytes};
 
-/// Bytes of the word.
+/// Bytes of the hop count.
 pub(crate) const HOPS_BYTES: usize = 4;
 
-/// Bits that carry hops; the others are reserved.
+/// The bits of the hop count; the others are reserved.
 const HOPS_MASK: u32 = 0xff;
 
-/// What is wrong with the word.
+/// Why a hop count was rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BadHops {
-    /// The message has only so many bytes.
+pub(crate) enum HopsError {
+    /// The message has only this many bytes.
     TooShort(usize),
     /// Reserved bits are set in this word.
     ReservedBits(u32),
@@ -22,19 +22,19 @@ pub(crate) enum BadHops {
     TooMany,
 }
 
-/// Reads a word.
-pub(crate) fn parse(word: u32, most: u8) -> Result<u8, BadHops> {
+/// Reads the hop count from a word.
+pub(crate) fn parse(word: u32, most: u8) -> Result<u8, HopsError> {
     if word & !HOPS_MASK != 0 {
-        return Err(BadHops::ReservedBits(word));
+        return Err(HopsError::ReservedBits(word));
     }
     let [.., hops] = word.to_be_bytes();
-    if hops > most { Err(BadHops::TooMany) } else { Ok(hops) }
+    if hops > most { Err(HopsError::TooMany) } else { Ok(hops) }
 }
 
-/// Takes the word off the front of `message`, and says how many hops it has come.
-pub(crate) fn take(message: &mut Bytes, most: u8) -> Result<u8, BadHops> {
+/// Removes the hop count from the front of `message` and returns it.
+pub(crate) fn take(message: &mut Bytes, most: u8) -> Result<u8, HopsError> {
     let Some((word, _)) = message.split_first_chunk::<HOPS_BYTES>() else {
-        return Err(BadHops::TooShort(message.len()));
+        return Err(HopsError::TooShort(message.len()));
     };
     let hops = parse(u32::from_be_bytes(*word), most)?;
     message.advance(HOPS_BYTES);

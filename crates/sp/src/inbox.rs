@@ -1,132 +1,131 @@
-//! What waits for the user, pipe by pipe, served in turn.
+//! Messages that wait for the user, in a queue for each pipe, served in turn.
 //!
-//! Each pipe has a queue of its own. A pipe whose queue is full is paused, the others are not; and
-//! one that sends fast gets no more turns than one that sends slowly. Pipes of a later priority are
-//! served when nothing of an earlier one waits. What a closed pipe left behind is older than the
-//! rest and goes first.
+//! A pipe whose queue is full is paused, the others are not; and a pipe that sends fast gets no
+//! more turns than one that sends slowly. Pipes of a later priority are served when no pipe of an
+//! earlier one has messages. Messages of closed pipes are older than the rest and go first.
 
 use alloc::collections::{BTreeMap, VecDeque};
 
 use crate::limits::{INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, LEFT_MESSAGES_MAX};
 use crate::queue::{Queue, Weight};
-use crate::{Attention, Counters, DropReason, PipeId, Priority, QueueLength, Received};
+use crate::{Counters, DropReason, PipeId, Priority, ProtocolEvent, QueueLength, Received};
 
 #[derive(Debug)]
-struct Lane<T> {
+struct InboundQueue<T> {
     queue: Queue<T>,
     /// Set when the queue is full, cleared when half of it is free.
     paused: bool,
     priority: Priority,
 }
 
-/// Bounded queues, one a pipe.
+/// Bounded queues, one for each pipe.
 #[derive(Debug)]
 pub(crate) struct Inbox<T> {
-    lanes: BTreeMap<PipeId, Lane<T>>,
+    queues: BTreeMap<PipeId, InboundQueue<T>>,
     /// Invariant: exactly the pipes whose queue is not empty, each once, under its priority in
     /// order of its turn.
     turns: BTreeMap<Priority, VecDeque<PipeId>>,
     /// Messages that a queue may hold.
     length: usize,
-    /// What closed pipes left behind.
+    /// Messages of closed pipes.
     left: VecDeque<(PipeId, T)>,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
 }
 
 impl<T: Weight> Inbox<T> {
     pub(crate) fn new() -> Inbox<T> {
         Inbox {
-            lanes: BTreeMap::new(),
+            queues: BTreeMap::new(),
             turns: BTreeMap::new(),
             length: INBOX_MESSAGES_MAX,
             left: VecDeque::new(),
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
         }
     }
 
     pub(crate) fn open(&mut self, pipe: PipeId) {
         let queue = Queue::new(self.length, INBOX_BYTES_MAX);
         let priority = Priority::default();
-        self.lanes.insert(pipe, Lane { queue, paused: false, priority });
+        self.queues.insert(pipe, InboundQueue { queue, paused: false, priority });
     }
 
-    /// Gives the pipe another priority; if something of it waits, it goes to the end there.
-    pub(crate) fn rank(&mut self, pipe: PipeId, priority: Priority) {
-        let Some(lane) = self.lanes.get_mut(&pipe) else {
+    /// Sets the priority of the pipe; if it has messages, it goes to the end of its new priority.
+    pub(crate) fn set_priority(&mut self, pipe: PipeId, priority: Priority) {
+        let Some(inbound) = self.queues.get_mut(&pipe) else {
             return;
         };
-        lane.priority = priority;
-        if !lane.queue.is_empty() {
+        inbound.priority = priority;
+        if !inbound.queue.is_empty() {
             self.turns.values_mut().for_each(|turns| turns.retain(|waiting| *waiting != pipe));
             self.turns.entry(priority).or_default().push_back(pipe);
         }
     }
 
-    /// Sets how many messages each queue may hold. What is held beyond it stays.
+    /// Sets how many messages each queue may hold. Messages beyond the new length stay.
     pub(crate) fn set_length(&mut self, length: QueueLength) {
         self.length = length.get();
-        for (pipe, lane) in &mut self.lanes {
-            lane.queue.set_length(self.length);
-            let paused = !lane.queue.has_room();
-            if lane.paused && !paused {
-                self.attention.push_back(Attention::Read(*pipe));
+        for (pipe, inbound) in &mut self.queues {
+            inbound.queue.set_length(self.length);
+            let paused = !inbound.queue.has_room();
+            if inbound.paused && !paused {
+                self.events.push_back(ProtocolEvent::Resume(*pipe));
             }
-            lane.paused = paused;
+            inbound.paused = paused;
         }
     }
 
-    /// The socket is closed: whatever is left is thrown away, and counted.
+    /// Discards and counts all messages: the socket is closed.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
-        let waiting: usize = self.lanes.values().map(|lane| lane.queue.len()).sum();
+        let waiting: usize = self.queues.values().map(|inbound| inbound.queue.len()).sum();
         counters.drop_some(DropReason::Unread, waiting + self.left.len());
-        self.lanes.clear();
+        self.queues.clear();
         self.turns.clear();
         self.left.clear();
     }
 
-    /// Forgets the pipe and keeps what came from it for the user.
+    /// Removes the pipe and keeps its messages for the user.
     pub(crate) fn close(&mut self, pipe: PipeId) {
         let items = self.remove(pipe);
         self.left.extend(items.into_iter().map(|item| (pipe, item)));
     }
 
-    /// Forgets the pipe, and all that came from it and was not taken; gives that back.
+    /// Removes the pipe and returns its messages that were not received.
     pub(crate) fn remove(&mut self, pipe: PipeId) -> VecDeque<T> {
-        let Some(lane) = self.lanes.remove(&pipe) else {
+        let Some(inbound) = self.queues.remove(&pipe) else {
             return VecDeque::new();
         };
-        if let Some(turns) = self.turns.get_mut(&lane.priority) {
+        if let Some(turns) = self.turns.get_mut(&inbound.priority) {
             turns.retain(|waiting| *waiting != pipe);
         }
-        lane.queue.into_items()
+        inbound.queue.into_items()
     }
 
-    /// True when closed pipes have left so much behind that no further pipe should be opened.
+    /// True if closed pipes left so many messages that no further pipe should be opened.
     pub(crate) fn is_crowded(&self) -> bool {
         self.left.len() >= LEFT_MESSAGES_MAX
     }
 
     pub(crate) fn contains(&self, pipe: PipeId) -> bool {
-        self.lanes.contains_key(&pipe)
+        self.queues.contains_key(&pipe)
     }
 
-    /// Appends what came from `pipe`; hands it back when there is no room for it.
+    /// Appends a message of `pipe`; returns it if there is no room or the pipe is unknown.
     pub(crate) fn push(&mut self, pipe: PipeId, item: T) -> Result<(), T> {
-        let Some(lane) = self.lanes.get_mut(&pipe) else {
+        let Some(inbound) = self.queues.get_mut(&pipe) else {
             return Err(item);
         };
-        let first = lane.queue.is_empty();
-        lane.queue.push(item)?;
-        lane.paused = !lane.queue.has_room();
+        let first = inbound.queue.is_empty();
+        inbound.queue.push(item)?;
+        inbound.paused = !inbound.queue.has_room();
         if first {
-            self.turns.entry(lane.priority).or_default().push_back(pipe);
-            self.attention.push_back(Attention::Receivers);
+            self.turns.entry(inbound.priority).or_default().push_back(pipe);
+            self.events.push_back(ProtocolEvent::RecvReady);
         }
         Ok(())
     }
 
-    /// Takes in what came from `pipe`; what finds no room is dropped and counted.
-    pub(crate) fn take_in(&mut self, pipe: PipeId, item: T, counters: &mut Counters) -> Received {
+    /// Appends a message of `pipe`; a message without room is dropped and counted.
+    pub(crate) fn accept(&mut self, pipe: PipeId, item: T, counters: &mut Counters) -> Received {
         if self.push(pipe, item).is_ok() {
             return Received::Queued;
         }
@@ -136,16 +135,16 @@ impl<T: Weight> Inbox<T> {
     }
 
     pub(crate) fn is_paused(&self, pipe: PipeId) -> bool {
-        self.lanes.get(&pipe).is_some_and(|lane| lane.paused)
+        self.queues.get(&pipe).is_some_and(|inbound| inbound.paused)
     }
 
-    /// The pipes that are paused.
+    /// The paused pipes.
     pub(crate) fn paused(&self) -> impl Iterator<Item = PipeId> {
-        self.lanes.iter().filter(|(_, lane)| lane.paused).map(|(pipe, _)| *pipe)
+        self.queues.iter().filter(|(_, inbound)| inbound.paused).map(|(pipe, _)| *pipe)
     }
 
-    /// Takes the oldest item of the next pipe that `may` be served, of the first priority that has
-    /// one.
+    /// Takes the oldest message of the next pipe that `may` be served, in the first priority that
+    /// has one.
     pub(crate) fn pop(&mut self, may: impl Fn(PipeId) -> bool) -> Option<(PipeId, T)> {
         if let Some(left) = self.left.pop_front() {
             return Some(left);
@@ -155,20 +154,20 @@ impl<T: Weight> Inbox<T> {
             let pipe = turns.remove(place)?;
             Some((turns, pipe))
         })?;
-        let lane = self.lanes.get_mut(&pipe)?;
-        let item = lane.queue.pop()?;
-        if !lane.queue.is_empty() {
+        let inbound = self.queues.get_mut(&pipe)?;
+        let item = inbound.queue.pop()?;
+        if !inbound.queue.is_empty() {
             turns.push_back(pipe);
         }
-        if lane.paused && lane.queue.is_half_empty() {
-            lane.paused = false;
-            self.attention.push_back(Attention::Read(pipe));
+        if inbound.paused && inbound.queue.is_half_empty() {
+            inbound.paused = false;
+            self.events.push_back(ProtocolEvent::Resume(pipe));
         }
         Some((pipe, item))
     }
 
-    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
-        self.attention.pop_front()
+    pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.events.pop_front()
     }
 }
 
@@ -183,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fast_pipe_gets_no_more_turns_than_a_slow_one() {
+    fn a_fast_pipe_gets_no_more_turns_than_a_slow_pipe() {
         let mut inbox = Inbox::new();
         inbox.open(PipeId(1));
         inbox.open(PipeId(2));
@@ -205,19 +204,19 @@ mod tests {
             assert!(!inbox.is_paused(PipeId(1)));
             inbox.push(PipeId(1), Bytes::new()).unwrap();
         }
-        assert_eq!(inbox.next_attention(), Some(Attention::Receivers));
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::RecvReady));
         assert!(inbox.is_paused(PipeId(1)) && !inbox.is_paused(PipeId(2)));
         assert!(inbox.push(PipeId(1), Bytes::new()).is_err());
         inbox.pop(any).unwrap();
         assert!(inbox.is_paused(PipeId(1)), "one place is not half");
-        assert_eq!(inbox.next_attention(), None);
+        assert_eq!(inbox.next_event(), None);
         inbox.pop(any).unwrap();
         assert!(!inbox.is_paused(PipeId(1)));
-        assert_eq!(inbox.next_attention(), Some(Attention::Read(PipeId(1))));
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
     }
 
     #[test]
-    fn what_a_closed_pipe_left_behind_goes_first() {
+    fn messages_of_a_closed_pipe_go_first() {
         let mut inbox = Inbox::new();
         inbox.open(PipeId(1));
         inbox.open(PipeId(2));
@@ -249,8 +248,8 @@ mod tests {
             inbox.open(PipeId(pipe));
             inbox.push(PipeId(pipe), Bytes::from_static(b"a")).unwrap();
         }
-        inbox.rank(PipeId(3), Priority::FIRST);
-        inbox.rank(PipeId(1), Priority::LAST);
+        inbox.set_priority(PipeId(3), Priority::FIRST);
+        inbox.set_priority(PipeId(1), Priority::LAST);
         inbox.push(PipeId(3), Bytes::from_static(b"b")).unwrap();
         let order: alloc::vec::Vec<u32> =
             core::iter::from_fn(|| inbox.pop(any).map(|(pipe, _)| pipe.0)).collect();
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_longer_queue_resumes_a_pipe_and_what_is_left_at_the_end_is_counted() {
+    fn a_longer_queue_resumes_a_pipe_and_unread_messages_are_counted() {
         let mut inbox = Inbox::new();
         inbox.set_length(QueueLength::new(1).unwrap());
         inbox.open(PipeId(1));
@@ -269,10 +268,10 @@ mod tests {
         inbox.push(PipeId(1), Bytes::new()).unwrap();
         inbox.push(PipeId(2), Bytes::new()).unwrap();
         assert!(inbox.is_paused(PipeId(1)));
-        while inbox.next_attention().is_some() {}
+        while inbox.next_event().is_some() {}
         inbox.set_length(QueueLength::new(2).unwrap());
         assert!(!inbox.is_paused(PipeId(1)));
-        assert_eq!(inbox.next_attention(), Some(Attention::Read(PipeId(1))));
+        assert_eq!(inbox.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
         inbox.close(PipeId(2));
         let mut counters = Counters::default();
         inbox.finish(&mut counters);

@@ -1,11 +1,10 @@
 //! The Scalability Protocols as pure state machines: pipes are numbers, time is an argument.
 //!
-//! A socket is a [`Protocol`]: it learns of pipes that open and close, takes bodies from the user
-//! and messages from the pipes, and says which pipe gets which message. It knows neither bytes on
-//! a wire (that is [`stream`]) nor a clock. One file tells one protocol; what several of them need
-//! stands in the files before. [`raw`] has all of them without their state machines, for whoever
-//! passes messages on; [`contexts`] tells of several exchanges on one socket.
-//!
+//! A socket is a [`Protocol`]: the caller tells it which pipes open and close, hands it bodies from
+//! the user and messages from the pipes, and asks it which message to write to which pipe. It knows
+//! neither the bytes on the wire (see [`stream`]) nor a clock. Each protocol has a file of its own;
+//! shared parts are in the modules before them. [`raw`] has every protocol without its state
+//! machine, for programs that forward messages; [`contexts`] has several exchanges on one socket.
 //! ```
 //! use bytes::Bytes;
 //! use wigwag_sp::{PipeId, Protocol, Rep};
@@ -31,11 +30,11 @@ pub mod contexts;
 pub mod protocol;
 pub mod stream;
 mod queue;
-mod roster;
-mod lanes;
+mod pipe_set;
+mod outbound_queues;
 mod inbox;
 mod pool;
-mod tray;
+mod context_inbox;
 mod backtrace;
 mod hops;
 mod topics;
@@ -65,8 +64,8 @@ pub use pair0::Pair0;
 pub use pair1::Pair1;
 pub use pair1_many::Pair1Many;
 pub use protocol::{
-    Attention, CloseReason, Protocol, Received, RecvError, Refusal, Refused, RefusedRaw, Setting,
-    SettingError,
+    CloseReason, Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, RefusedRaw,
+    Setting, SettingError,
 };
 pub use publish::Pub;
 pub use pull::Pull;

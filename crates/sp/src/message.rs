@@ -1,24 +1,24 @@
-//! What goes out on a pipe: the protocol's header in front of the user's body.
+//! A message on its way out: the protocol's header and the user's body.
 
 use alloc::vec::Vec;
 
 use bytes::Bytes;
 
-/// A pipe's number, given by whoever opens it and not given again while it is open.
+/// The number of a pipe, chosen by the caller that opens it and not reused while it is open.
 ///
 /// The top bit is zero: forwarders put the number into backtraces, where that bit marks the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PipeId(pub u32);
 
-/// The protocol's header.
+/// The protocol's header in front of a body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Head {
-    /// None: push, pull, pub, sub, pair version 0, bus.
+    /// No header: push, pull, pub, sub, pair version 0, bus.
     #[default]
     Empty,
     /// One word: the id of a request, or the hops of pair1.
     Word(u32),
-    /// A backtrace, as it came in and goes back.
+    /// A backtrace, returned as it was received.
     Stack(Bytes),
 }
 
@@ -32,13 +32,13 @@ impl Head {
         }
     }
 
-    /// True when nothing stands in front of the body.
+    /// True if the header has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// What a raw socket gives and takes: the protocol's header apart from the body.
+/// A message of a raw socket: the protocol's header apart from the body.
 ///
 /// | protocol | header |
 /// |---|---|
@@ -49,10 +49,10 @@ impl Head {
 /// | bus | the number of the pipe, or none |
 /// | star, pair1 with many peers | the number of the pipe, or none, then one word: the hops |
 ///
-/// A word is four bytes, the largest first. A received header is ready to be sent on: the hops
-/// count the way to us already. The number of a pipe never goes over the wire and means something
-/// to its own socket only. It says where the message came from, and to that peer alone rep,
-/// respondent and pair1 send it, while bus and star send it to all others.
+/// A word is four bytes in big-endian order. A received header can be sent on as it is: the hop
+/// count already includes the hop to this socket. The number of a pipe never goes over the wire and
+/// is valid only on its own socket. It names the pipe that the message came from: rep, respondent
+/// and pair1 send to that peer alone, bus and star send to all others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RawMessage {
     /// The protocol's header.
@@ -62,7 +62,7 @@ pub struct RawMessage {
 }
 
 impl RawMessage {
-    /// Header and body in one piece, copied unless one of them is empty.
+    /// Joins header and body; copies unless one of them is empty.
     pub fn joined(self) -> Bytes {
         let RawMessage { header, body } = self;
         if header.is_empty() {
@@ -78,27 +78,27 @@ impl RawMessage {
     }
 }
 
-/// One message to be written.
+/// A message to be written to a pipe.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// In front of the body, inside the length.
+    /// The header, inside the framed length.
     pub head: Head,
-    /// What the user gave.
+    /// The user's body.
     pub body: Bytes,
 }
 
 impl Message {
-    /// Bytes on the wire without the framing.
+    /// Bytes on the wire, without the framing.
     pub fn len(&self) -> usize {
         self.head.len() + self.body.len()
     }
 
-    /// True when neither header nor body has a byte; such a message is legal.
+    /// True if header and body are both empty; such a message is legal.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that follow the framing, copied; tests and fixtures use it.
+    /// The bytes that follow the framing, copied; for tests and fixtures.
     pub fn to_vec(&self) -> Vec<u8> {
         let mut bytes = match &self.head {
             Head::Empty => Vec::new(),

@@ -1,27 +1,27 @@
-//! What both versions of pair do alike: one peer, both directions.
+//! The part that both versions of pair share: one peer, both directions.
 //!
-//! A second peer is turned away. What waits to be sent when the peer leaves waits for the next one.
-//! Version 1 has a header, and version 0 has none; `pair1.rs` tells what stands in it.
+//! A second peer is refused. Messages that were not sent when the peer left wait for the next one.
+//! Version 1 has a header, which `pair1.rs` describes; version 0 has none.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use alloc::collections::VecDeque;
 
-use crate::hops::{self, BadHops};
+use crate::hops::{self, HopsError};
 use crate::limits::{
     Hops, INBOX_BYTES_MAX, INBOX_MESSAGES_MAX, OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX,
 };
 use crate::queue::Queue;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, ProtocolEvent, Received,
     RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// Hops of a message that comes straight from its sender.
+/// The hop count of a message that comes straight from its sender.
 const FIRST_HOP: u32 = 1;
 
-/// A pair socket; `NUMBER` is its protocol.
+/// A pair socket; `NUMBER` is its protocol number.
 #[derive(Debug)]
 pub struct OnePeer<const NUMBER: u16> {
     peer: Option<PipeId>,
@@ -30,7 +30,7 @@ pub struct OnePeer<const NUMBER: u16> {
     /// Set when the inbox is full, cleared when half of it is free.
     paused: bool,
     hops_max: Hops,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
@@ -48,22 +48,22 @@ impl<const NUMBER: u16> OnePeer<NUMBER> {
             inbox: Queue::new(INBOX_MESSAGES_MAX, INBOX_BYTES_MAX),
             paused: false,
             hops_max,
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
 
     const HAS_HEADER: bool = NUMBER == ProtocolNumber::PAIR1.0;
 
-    /// Takes the header off; an error says what becomes of the message instead.
+    /// Removes the header; the error is the outcome of a message that is rejected.
     fn take_header(&mut self, message: &mut Bytes) -> Result<(), Received> {
         match hops::take(message, self.hops_max.get()) {
             Ok(_) => Ok(()),
-            Err(BadHops::TooShort(length)) => Err(Received::Close(CloseReason::TooShort(length))),
-            Err(BadHops::ReservedBits(word)) => {
+            Err(HopsError::TooShort(length)) => Err(Received::Close(CloseReason::TooShort(length))),
+            Err(HopsError::ReservedBits(word)) => {
                 Err(Received::Close(CloseReason::ReservedBits(word)))
             }
-            Err(BadHops::TooMany) => Err(self.drop_one(DropReason::TooManyHops)),
+            Err(HopsError::TooMany) => Err(self.drop_one(DropReason::TooManyHops)),
         }
     }
 
@@ -90,9 +90,9 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         }
         self.peer = Some(pipe);
         if !self.outbox.is_empty() {
-            self.attention.push_back(Attention::Write(pipe));
+            self.events.push_back(ProtocolEvent::Transmit(pipe));
         }
-        self.attention.push_back(Attention::Senders);
+        self.events.push_back(ProtocolEvent::SendReady);
         Ok(())
     }
 
@@ -121,7 +121,7 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
             return Err(Refused { body, why });
         }
         if first {
-            self.attention.push_back(Attention::Write(pipe));
+            self.events.push_back(ProtocolEvent::Transmit(pipe));
         }
         self.counters.sent += 1;
         Ok(())
@@ -134,7 +134,7 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         let had_room = self.outbox.has_room();
         let message = self.outbox.pop()?;
         if !had_room && self.outbox.has_room() {
-            self.attention.push_back(Attention::Senders);
+            self.events.push_back(ProtocolEvent::SendReady);
         }
         Some(message)
     }
@@ -154,7 +154,7 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         }
         self.paused = !self.inbox.has_room();
         if first {
-            self.attention.push_back(Attention::Receivers);
+            self.events.push_back(ProtocolEvent::RecvReady);
         }
         Received::Queued
     }
@@ -167,7 +167,7 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         let body = self.inbox.pop().ok_or(RecvError::Empty)?;
         if self.paused && self.inbox.is_half_empty() {
             self.paused = false;
-            self.attention.extend(self.peer.map(Attention::Read));
+            self.events.extend(self.peer.map(ProtocolEvent::Resume));
         }
         self.counters.received += 1;
         Ok(body)
@@ -180,14 +180,14 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
                 let had_room = self.outbox.has_room();
                 self.outbox.set_length(length.get());
                 if !had_room && self.outbox.has_room() {
-                    self.attention.push_back(Attention::Senders);
+                    self.events.push_back(ProtocolEvent::SendReady);
                 }
             }
             Setting::ReceiveQueue(length) => {
                 self.inbox.set_length(length.get());
                 let paused = !self.inbox.has_room();
                 if self.paused && !paused {
-                    self.attention.extend(self.peer.map(Attention::Read));
+                    self.events.extend(self.peer.map(ProtocolEvent::Resume));
                 }
                 self.paused = paused;
             }
@@ -196,8 +196,8 @@ impl<const NUMBER: u16> Protocol for OnePeer<NUMBER> {
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.attention.pop_front()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.events.pop_front()
     }
 
     fn counters(&self) -> Counters {

@@ -1,6 +1,6 @@
 //! pair0: one peer, both directions, no header; the pair of nanomsg.
 //!
-//! It does not talk to pair1: the handshake ends the connection.
+//! It is incompatible with pair1: the handshake ends such a connection.
 
 use wigwag_wire::ProtocolNumber;
 
@@ -18,7 +18,7 @@ mod tests {
     use crate::{CloseReason, PipeId, Protocol, Received};
 
     #[test]
-    fn bodies_are_all_there_is_on_the_wire() {
+    fn only_bodies_go_over_the_wire() {
         let (mut pair, now) = (Pair0::new(), Time::START);
         assert_eq!(pair.number(), ProtocolNumber::PAIR0);
         pair.open(PipeId(1), now).unwrap();

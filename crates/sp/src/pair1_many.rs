@@ -1,36 +1,36 @@
-//! pair1 with many peers: each message says which peer it came from, and may say which it is for.
+//! pair1 with many peers: a received message names its peer, and a sent one may name its receiver.
 //!
-//! NNG calls it polyamorous. On the wire nothing of it is to be seen: each peer is a pair1 socket,
-//! of one peer or of many. [`send_raw`](Protocol::send_raw) and [`recv_raw`](Protocol::recv_raw)
-//! have the number of the pipe as their header. Without a number a message goes to an idle peer, or
-//! to one with room, in turn: the peer who spoke last would do for a conversation with one, but with
-//! several it changes under the sender's hands. A full peer lets its senders wait and nobody else's;
-//! what waits for one that leaves is dropped and counted, since it was meant for no other.
+//! NNG calls it polyamorous. The wire format is unchanged: each peer is a pair1 socket, of one peer
+//! or of many. The header of [`send_raw`](Protocol::send_raw) and [`recv_raw`](Protocol::recv_raw)
+//! is the number of the pipe. A message without a number goes to an idle peer, or to one with room,
+//! in turn; it does not go to the peer that spoke last, because with several peers that one changes
+//! between two sends. A full peer holds up only its own senders. Messages that wait for a peer that
+//! leaves are dropped and counted, because they were meant for no other.
 
 use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::hops::{self, BadHops};
+use crate::hops::{self, HopsError};
 use crate::inbox::Inbox;
-use crate::lanes::Lanes;
 use crate::limits::Hops;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
     RawMessage, Received, RecvError, Refusal, Refused, RefusedRaw, Setting, SettingError,
 };
 
-/// Hops of a message that comes straight from its sender.
+/// The hop count of a message that comes straight from its sender.
 const FIRST_HOP: u32 = 1;
 
 /// A pair1 socket with many peers.
 #[derive(Debug)]
 pub struct Pair1Many {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     inbox: Inbox<Bytes>,
     hops_max: Hops,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
@@ -43,23 +43,23 @@ impl Pair1Many {
     /// A socket without peers that accepts messages over at most `hops_max` hops.
     pub fn with_hops(hops_max: Hops) -> Pair1Many {
         Pair1Many {
-            lanes: Lanes::default(),
+            outbound: OutboundQueues::default(),
             inbox: Inbox::new(),
             hops_max,
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
 
     fn send_to(&mut self, pipe: PipeId, body: Bytes) -> Result<(), Refused> {
         let message = Message { head: Head::Word(FIRST_HOP), body };
-        match self.lanes.push(pipe, message) {
+        match self.outbound.push(pipe, message) {
             Ok(()) => {
                 self.counters.sent += 1;
                 Ok(())
             }
             Err(Message { body, .. }) => {
-                let open = self.lanes.contains(pipe);
+                let open = self.outbound.contains(pipe);
                 let why = if open { Refusal::Full } else { Refusal::PeerGone };
                 Err(Refused { body, why })
             }
@@ -93,31 +93,31 @@ impl Protocol for Pair1Many {
         if self.inbox.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         self.inbox.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.outbound.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
-        // Whoever waits for room there hears that the peer is gone.
-        self.attention.push_back(Attention::Room(pipe));
+        // Senders that wait for room in this pipe must learn that the peer is gone.
+        self.events.push_back(ProtocolEvent::PipeSendReady(pipe));
     }
 
-    fn rank(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
-        self.lanes.rank(pipe, send);
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
+        self.outbound.set_priority(pipe, send);
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
         self.inbox.finish(&mut self.counters);
     }
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),
@@ -126,17 +126,17 @@ impl Protocol for Pair1Many {
     }
 
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
-        match self.lanes.choose() {
+        match self.outbound.choose() {
             Ok(pipe) => self.send_to(pipe, body),
             Err(why) => Err(Refused { body, why }),
         }
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let had_room = self.lanes.has_room(pipe);
-        let message = self.lanes.transmit(pipe)?;
-        if !had_room && self.lanes.has_room(pipe) {
-            self.attention.push_back(Attention::Room(pipe));
+        let had_room = self.outbound.has_room(pipe);
+        let message = self.outbound.transmit(pipe)?;
+        if !had_room && self.outbound.has_room(pipe) {
+            self.events.push_back(ProtocolEvent::PipeSendReady(pipe));
         }
         Some(message)
     }
@@ -146,10 +146,10 @@ impl Protocol for Pair1Many {
             return self.drop_one(DropReason::PipeGone);
         }
         match hops::take(&mut message, self.hops_max.get()) {
-            Ok(_) => self.inbox.take_in(pipe, message, &mut self.counters),
-            Err(BadHops::TooShort(length)) => Received::Close(CloseReason::TooShort(length)),
-            Err(BadHops::ReservedBits(word)) => Received::Close(CloseReason::ReservedBits(word)),
-            Err(BadHops::TooMany) => self.drop_one(DropReason::TooManyHops),
+            Ok(_) => self.inbox.accept(pipe, message, &mut self.counters),
+            Err(HopsError::TooShort(length)) => Received::Close(CloseReason::TooShort(length)),
+            Err(HopsError::ReservedBits(word)) => Received::Close(CloseReason::ReservedBits(word)),
+            Err(HopsError::TooMany) => self.drop_one(DropReason::TooManyHops),
         }
     }
 
@@ -162,7 +162,7 @@ impl Protocol for Pair1Many {
     }
 
     fn has_room(&self) -> bool {
-        self.lanes.choose().is_ok()
+        self.outbound.choose().is_ok()
     }
 
     fn send_raw(&mut self, message: RawMessage, now: Time) -> Result<(), RefusedRaw> {
@@ -184,9 +184,9 @@ impl Protocol for Pair1Many {
         Ok(RawMessage { header, body })
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        let own = self.attention.pop_front();
-        own.or_else(|| self.inbox.next_attention()).or_else(|| self.lanes.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        let own = self.events.pop_front();
+        own.or_else(|| self.inbox.next_event()).or_else(|| self.outbound.next_event())
     }
 
     fn counters(&self) -> Counters {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_says_where_it_came_from_and_the_answer_goes_there() {
+    fn a_received_message_names_its_peer_and_the_answer_goes_there() {
         let mut pair = connected(&[1, 2]);
         pair.receive(PipeId(2), Bytes::from_static(b"\0\0\0\x01hello"), NOW);
         let message = pair.recv_raw(NOW).unwrap();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_name_the_peers_take_turns() {
+    fn messages_without_a_receiver_go_to_the_peers_in_turn() {
         let mut pair = connected(&[1, 2]);
         for body in [b"a", b"b"] {
             pair.send(Bytes::from_static(body), NOW).unwrap();
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_peer_holds_up_nobody_elses_senders() {
+    fn a_full_peer_holds_up_only_its_own_senders() {
         let mut pair = connected(&[1, 2]);
         for _ in 0..OUTBOX_MESSAGES_MAX {
             pair.send_raw(to(1, b"x"), NOW).unwrap();
@@ -246,10 +246,10 @@ mod tests {
         let full = pair.send_raw(to(1, b"y"), NOW).unwrap_err();
         assert_eq!((full.why, full.message), (Refusal::Full, to(1, b"y")));
         pair.send_raw(to(2, b"z"), NOW).unwrap();
-        while pair.next_attention().is_some() {}
+        while pair.next_event().is_some() {}
         pair.transmit(PipeId(1)).unwrap();
         pair.transmit(PipeId(1)).unwrap();
-        assert_eq!(pair.next_attention(), Some(Attention::Room(PipeId(1))));
+        assert_eq!(pair.next_event(), Some(ProtocolEvent::PipeSendReady(PipeId(1))));
         pair.send_raw(to(1, b"y"), NOW).unwrap();
         pair.close(PipeId(1), NOW);
         assert_eq!(pair.counters().dropped_pipe_gone, OUTBOX_MESSAGES_MAX as u64 - 1);
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn hops_and_reserved_bits_are_those_of_pair1() {
+    fn hops_and_reserved_bits_are_checked_as_in_pair1() {
         let mut pair = connected(&[1]);
         for hops in [0, 1, 8] {
             let message = Bytes::copy_from_slice(&[0, 0, 0, hops]);

@@ -1,81 +1,80 @@
-//! Peers that share the work: each message goes to one of them, and none is lost when one leaves.
+//! Load balancing: each message goes to one of the peers, and none is lost when a peer leaves.
 //!
-//! push works like this, and so do the raw forms of push, req and pair, the last one with a single
+//! push works like this, and so do the raw forms of push, req and pair, the last with a single
 //! peer.
 
 use alloc::collections::VecDeque;
 
-use crate::lanes::Lanes;
-use crate::{Attention, Counters, DropReason, Message, PipeId, Refusal};
+use crate::outbound_queues::OutboundQueues;
+use crate::{Counters, DropReason, Message, PipeId, ProtocolEvent, Refusal};
 
-/// Outboxes, and what found no place in one.
+/// Outboxes, and the messages that no outbox has room for.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
-    lanes: Lanes,
-    /// What peers that left had not been sent. Invariant: empty while a pipe has room. So it goes
-    /// out before anything new is taken, and never holds more than the outboxes of the pipes that
-    /// were open together.
-    homeless: VecDeque<Message>,
+    outbound: OutboundQueues,
+    /// Unsent messages of peers that left. Invariant: empty while a pipe has room. So they go out
+    /// before anything new is accepted, and never exceed the outboxes of the pipes that were open
+    /// at the same time.
+    unassigned: VecDeque<Message>,
 }
 
 impl Pool {
     pub(crate) fn open(&mut self, pipe: PipeId) {
-        self.lanes.open(pipe);
-        self.rehome();
+        self.outbound.open(pipe);
+        self.assign();
     }
 
-    /// What lies unwritten for the pipe goes to the others, now or when they have room.
+    /// Removes the pipe; its unsent messages go to the other pipes, now or when they have room.
     pub(crate) fn close(&mut self, pipe: PipeId) {
-        if let Some(unsent) = self.lanes.close(pipe) {
-            self.homeless.extend(unsent);
-            self.rehome();
+        if let Some(unsent) = self.outbound.close(pipe) {
+            self.unassigned.extend(unsent);
+            self.assign();
         }
     }
 
-    /// The socket is closed: whatever is left is thrown away, and counted.
+    /// Discards and counts all messages: the socket is closed.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
-        counters.drop_some(DropReason::Unsent, self.homeless.len());
-        self.homeless.clear();
-        self.lanes.finish(counters);
+        counters.drop_some(DropReason::Unsent, self.unassigned.len());
+        self.unassigned.clear();
+        self.outbound.finish(counters);
     }
 
-    /// The outboxes, for messages that go another way than to one of the peers; those are never
-    /// homeless.
-    pub(crate) fn lanes(&mut self) -> &mut Lanes {
-        &mut self.lanes
+    /// The outboxes, for messages that are not balanced between peers; those are never reassigned.
+    pub(crate) fn outbound(&mut self) -> &mut OutboundQueues {
+        &mut self.outbound
     }
 
-    /// The pipe whose turn it is; asking takes no turn.
+    /// The pipe for the next message; the call itself takes no turn.
     pub(crate) fn choose(&self) -> Result<PipeId, Refusal> {
-        self.lanes.choose()
+        self.outbound.choose()
     }
 
-    /// Gives the message to the pipe whose turn it is, or hands it back.
+    /// Gives the message to the next pipe in turn, or returns it.
     pub(crate) fn send(&mut self, message: Message) -> Result<(), (Message, Refusal)> {
-        let pipe = match self.lanes.choose() {
+        let pipe = match self.outbound.choose() {
             Ok(pipe) => pipe,
             Err(why) => return Err((message, why)),
         };
-        self.lanes.push(pipe, message).map_err(|message| (message, Refusal::Full))
+        self.outbound.push(pipe, message).map_err(|message| (message, Refusal::Full))
     }
 
     pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let message = self.lanes.transmit(pipe)?;
-        if !self.homeless.is_empty() {
-            self.rehome();
+        let message = self.outbound.transmit(pipe)?;
+        if !self.unassigned.is_empty() {
+            self.assign();
         }
         Some(message)
     }
 
-    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
-        self.lanes.next_attention()
+    pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.outbound.next_event()
     }
 
-    /// Gives homeless messages to the pipes that have room.
-    fn rehome(&mut self) {
-        while let Some(message) = self.homeless.pop_front() {
+    /// Gives unassigned messages to the pipes that have room.
+    fn assign(&mut self) {
+        while let Some(message) = self.unassigned.pop_front() {
             if let Err((message, _)) = self.send(message) {
-                self.homeless.push_front(message);
+                self.unassigned.push_front(message);
                 return;
             }
         }

@@ -1,8 +1,8 @@
-//! What every protocol answers, so that one socket can drive them all.
+//! The interface of every protocol, so that one socket can drive them all.
 //!
-//! The caller opens and closes pipes, hands over bodies and received messages, and then asks
-//! [`Protocol::next_attention`] until nothing is left: that is how a protocol reaches the pipes.
-//! No call waits; a call that cannot be done now hands back what it was given.
+//! The caller opens and closes pipes, hands over bodies and received messages, and then calls
+//! [`Protocol::next_event`] until it returns `None`: that is how a protocol reaches the pipes. No
+//! call waits; a call that cannot be done now returns its argument.
 
 use core::fmt::Debug;
 use core::time::Duration;
@@ -18,77 +18,77 @@ use crate::{
 
 /// One SP socket without bytes, clock or threads.
 pub trait Protocol: Send + Debug {
-    /// The number that this end announces.
+    /// The protocol number that this end announces.
     fn number(&self) -> ProtocolNumber;
 
-    /// A pipe to a partner is ready to use.
+    /// Adds a pipe to a partner that is ready for use.
     fn open(&mut self, pipe: PipeId, now: Time) -> Result<(), CloseReason>;
 
-    /// The pipe is gone. What waited for it goes elsewhere or is counted; a number that is not
-    /// open changes nothing.
+    /// Removes a pipe. Its messages go to other pipes or are counted; an unknown number changes
+    /// nothing.
     fn close(&mut self, pipe: PipeId, now: Time);
 
-    /// Ranks an open pipe among the others: to which a message goes first, and whose messages the
-    /// user gets first. A protocol that does not choose between its pipes has no use for it.
-    fn rank(&mut self, _pipe: PipeId, _send: Priority, _receive: Priority) {}
+    /// Sets the priority of an open pipe: which pipe a message goes to first, and whose messages
+    /// the user receives first. A protocol that does not choose between its pipes ignores it.
+    fn set_priority(&mut self, _pipe: PipeId, _send: Priority, _receive: Priority) {}
 
-    /// The socket is closed, and so are its pipes: counts what was not written as
-    /// [`DropReason::Unsent`] and what the user has not taken as [`DropReason::Unread`], and
-    /// forgets it.
+    /// Discards all messages: the socket and its pipes are closed. Counts unsent messages as
+    /// [`DropReason::Unsent`] and unread ones as [`DropReason::Unread`].
     fn finish(&mut self) {}
 
-    /// Takes a body from the user and puts it into the outbox of the pipe that shall carry it.
-    /// A refusal changes nothing.
+    /// Accepts a body from the user and puts it into the outbox of the pipe that will carry it. A
+    /// refusal changes nothing.
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused>;
 
-    /// The next message for the wire of `pipe`; it counts as gone from here on.
+    /// Takes the next message to write to `pipe`; from now on it counts as sent.
     fn transmit(&mut self, pipe: PipeId) -> Option<Message>;
 
-    /// Takes what came in on `pipe`: header and body, without the framing.
+    /// Accepts a message that arrived on `pipe`: header and body, without the framing.
     fn receive(&mut self, pipe: PipeId, message: Bytes, now: Time) -> Received;
 
-    /// True while nothing should be read from `pipe`, because there is no room for it. Whoever
-    /// asks before each [`receive`](Self::receive) loses nothing; [`Attention::Read`] tells when
-    /// there is room again.
+    /// True if the caller should read nothing from `pipe`, because there is no room for it. A
+    /// caller that checks before each [`receive`](Self::receive) loses nothing;
+    /// [`ProtocolEvent::Resume`] announces that there is room again.
     fn is_paused(&self, pipe: PipeId) -> bool;
 
-    /// The next body for the user.
+    /// Takes the next body for the user.
     fn recv(&mut self, now: Time) -> Result<Bytes, RecvError>;
 
-    /// Changes how the socket works.
+    /// Changes a setting of the socket.
     fn set(&mut self, _setting: Setting) -> Result<(), SettingError> {
         Err(SettingError::NotOf(self.number()))
     }
 
     /// The number of the exchange whose answer a [`recv`](Self::recv) waits for. A caller that
-    /// waits and sees it change waits for something that cannot come any more.
+    /// waits while it changes waits for an answer that can no longer come.
     fn round(&self) -> u64 {
         0
     }
 
-    /// True when a message that any peer may have finds room. Where nobody is waited for, or the
-    /// message names its peer, that is always so.
+    /// True if there is room for a message that any peer may receive. Always true where the
+    /// protocol never waits, or where the message names its peer.
     fn has_room(&self) -> bool {
         true
     }
 
-    /// [`send`](Self::send) with the header as the user gives it; raw sockets have it, and pair1
-    /// with many peers, whose header is the number of the pipe or nothing.
+    /// [`send`](Self::send) with a header from the user; only for raw sockets, and for pair1 with
+    /// many peers, whose header is the number of the pipe or empty.
     fn send_raw(&mut self, message: RawMessage, _now: Time) -> Result<(), RefusedRaw> {
         Err(RefusedRaw { message, why: Refusal::NotRaw })
     }
 
-    /// [`recv`](Self::recv) with the header; those have it that have [`send_raw`](Self::send_raw).
+    /// [`recv`](Self::recv) with the header; for the protocols that have
+    /// [`send_raw`](Self::send_raw).
     fn recv_raw(&mut self, _now: Time) -> Result<RawMessage, RecvError> {
         Err(RecvError::NotRaw)
     }
 
-    /// Another exchange beside that of the socket itself.
+    /// Opens a context: another exchange beside that of the socket itself.
     fn open_context(&mut self) -> Result<ContextId, ContextError> {
         Err(ContextError::NotOf(self.number()))
     }
 
-    /// Ends the context; what it has asked is cancelled, what it was to answer is abandoned.
+    /// Closes a context; its open question is cancelled, and its unanswered request is abandoned.
     fn close_context(&mut self, _context: ContextId, _now: Time) {}
 
     /// [`send`](Self::send) from a context.
@@ -111,67 +111,68 @@ pub trait Protocol: Send + Debug {
         self.round()
     }
 
-    /// Gives up the exchange with this [`round`](Self::round_in), if the context has no newer one.
+    /// Cancels the exchange with this [`round`](Self::round_in), unless the context has a newer
+    /// one.
     fn cancel(&mut self, _context: ContextId, _round: u64, _now: Time) {}
 
-    /// True when calls look at their `now`; otherwise any time will do, which saves the caller a
-    /// look at the clock for each message.
-    fn keeps_time(&self) -> bool {
+    /// True if calls use their `now` argument; otherwise any time will do, which saves the caller a
+    /// clock read for each message.
+    fn uses_time(&self) -> bool {
         false
     }
 
-    /// Time has passed; call it at [`deadline`](Self::deadline) or later.
+    /// Handles the passing of time; to be called at [`deadline`](Self::deadline) or later.
     fn tick(&mut self, _now: Time) {}
 
-    /// When [`tick`](Self::tick) is due; `None` when nothing waits for time to pass.
+    /// When [`tick`](Self::tick) is due; `None` if nothing waits for a time.
     fn deadline(&self) -> Option<Time> {
         None
     }
 
-    /// Who must be told of what changed since it was last asked.
-    fn next_attention(&mut self) -> Option<Attention>;
+    /// The next event that the caller must act on.
+    fn next_event(&mut self) -> Option<ProtocolEvent>;
 
-    /// True when whoever sends will wait for an answer: then a message is written at once instead
-    /// of waiting for company.
+    /// True if senders wait for an answer: then a message is written at once instead of in a batch.
     fn in_lock_step(&self) -> bool {
         false
     }
 
-    /// The numbers so far.
+    /// The counters so far.
     fn counters(&self) -> Counters;
 }
 
-/// Something about a socket that its user may change.
+/// A setting of a socket that its user may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Setting {
-    /// sub: one more subscription to this prefix.
+    /// sub: adds a subscription to this prefix.
     Subscribe(Bytes),
-    /// sub: one subscription to this prefix less.
+    /// sub: removes a subscription to this prefix.
     Unsubscribe(Bytes),
-    /// surveyor: how long answers count, from the next survey on; `None`: until the next one.
+    /// surveyor: how long answers count, from the next survey on; `None`: until the next survey.
     SurveyTime(Option<Duration>),
     /// req: when a request without a reply is sent again, from the next request on; `None`: never.
     ResendTime(Option<Duration>),
-    /// rep, respondent, star and pair version 1: how many hops a message may have come.
+    /// rep, respondent, star and pair version 1: the limit of the hops that a message may have come
+    /// over.
     HopsMax(Hops),
-    /// Messages that may wait for the wire, for each peer.
+    /// Messages that may wait to be written, for each peer.
     SendQueue(QueueLength),
     /// Messages that may wait for the user, from each peer.
     ReceiveQueue(QueueLength),
 }
 
-/// Why a setting was not taken.
+/// Why a setting was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingError {
-    /// Only other protocols have it.
+    /// Only other protocols have this setting.
     #[error("a {0} socket has no such setting")]
     NotOf(ProtocolNumber),
     /// There is no subscription to that topic.
     #[error("there is no subscription to that topic")]
     NoSuchTopic,
-    /// There are as many topics as there may be.
+    /// The limit of topics is reached.
     #[error("there are {} topics already, which is the limit", crate::limits::TOPICS_MAX)]
     TooManyTopics,
     /// The context is closed.
@@ -179,31 +180,31 @@ pub enum SettingError {
     NoContext,
 }
 
-/// Who must be told of what changed.
+/// An event of a protocol that the caller must act on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Attention {
-    /// The pipe's outbox was empty and is not: call [`Protocol::transmit`].
-    Write(PipeId),
-    /// The pipe was paused and has room: read on.
-    Read(PipeId),
-    /// Whoever was refused with [`Refusal::NoPipe`] or [`Refusal::Full`] may try again.
-    Senders,
-    /// Whoever was answered [`RecvError::Empty`] may try again.
-    Receivers,
-    /// Whoever was answered so in this context may try again.
-    Context(ContextId),
-    /// Whoever was refused with [`Refusal::Full`] for this very peer may try again.
-    Room(PipeId),
+pub enum ProtocolEvent {
+    /// The pipe's outbox is no longer empty: call [`Protocol::transmit`].
+    Transmit(PipeId),
+    /// The pipe was paused and has room: read from it again.
+    Resume(PipeId),
+    /// A sender that was refused with [`Refusal::NoPipe`] or [`Refusal::Full`] may try again.
+    SendReady,
+    /// A receiver that got [`RecvError::Empty`] may try again.
+    RecvReady,
+    /// A receiver that got [`RecvError::Empty`] in this context may try again.
+    ContextRecvReady(ContextId),
+    /// A sender that was refused with [`Refusal::Full`] for this peer may try again.
+    PipeSendReady(PipeId),
 }
 
-/// What became of a message that came in.
+/// The outcome of a received message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// It waits for the user.
+    /// The message waits for the user.
     Queued,
-    /// No topic asks for it; it is thrown away, as it should be.
+    /// No topic matches the message; it was discarded as intended.
     Unwanted,
-    /// It is gone, and counted; the pipe goes on.
+    /// The message was dropped and counted; the pipe stays open.
     Dropped(DropReason),
     /// The peer breaks the protocol: close the pipe.
     Close(CloseReason),
@@ -213,64 +214,64 @@ pub enum Received {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CloseReason {
-    /// A pair has one peer, and this socket has it.
+    /// A pair socket has one peer at a time, and this socket already has one.
     #[error("a pair socket has one peer at a time, and this one has it")]
     HasPeer,
     /// The message is shorter than its protocol header.
     #[error("the peer sent {0} bytes, fewer than the header of its protocol has")]
     TooShort(usize),
-    /// Bits that must be zero are not.
+    /// Reserved bits, which must be zero, are set.
     #[error("the peer set reserved bits: its header is {0:08x}")]
     ReservedBits(u32),
-    /// No room for another pipe: too much is unread from pipes that are gone.
+    /// Closed pipes left too many unread messages, so no further pipe is opened.
     #[error("too many messages are unread from peers that have left")]
     Crowded,
 }
 
-/// A body that could not be sent.
+/// A body that was not sent, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct Refused {
-    /// What the user gave, unchanged.
+    /// The user's body, unchanged.
     pub body: Bytes,
-    /// Why.
+    /// The reason.
     pub why: Refusal,
 }
 
-/// A message with a header that could not be sent.
+/// A message with a header that was not sent, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct RefusedRaw {
-    /// What the user gave, unchanged.
+    /// The user's message, unchanged.
     pub message: RawMessage,
-    /// Why.
+    /// The reason.
     pub why: Refusal,
 }
 
-/// Why a body could not be sent.
+/// Why a body or message was not sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// No pipe is open; one may come.
+    /// No pipe is open; one may open later.
     #[error("no peer is connected")]
     NoPipe,
-    /// Every pipe's outbox is full; they drain.
+    /// Every pipe's outbox is full; there will be room when they are written.
     #[error("the send queue is full")]
     Full,
-    /// A reply needs a request first.
+    /// There is no request to reply to.
     #[error("there is no request to reply to")]
     NoRequest,
     /// This side of the protocol never sends.
     #[error("a {0} socket only receives")]
     OnlyReceives(ProtocolNumber),
-    /// The peer that the message is for has left, or never was.
+    /// The peer that the message is for has left, or was never connected.
     #[error("the peer that the message is for is not connected")]
     PeerGone,
-    /// No peer would understand the header.
-    #[error("the header of {0} bytes is none of this protocol")]
+    /// The header is malformed: no peer would accept it.
+    #[error("the header of {0} bytes does not fit the protocol")]
     BadHeader(usize),
-    /// Only raw sockets send headers that the user gives.
-    #[error("the socket is not raw, and makes its headers itself")]
+    /// Only raw sockets send headers from the user.
+    #[error("the socket is not raw: it makes its headers itself")]
     NotRaw,
     /// The context is closed.
     #[error("the context is closed")]
@@ -278,7 +279,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// True when waiting may help.
+    /// True if the sender may wait and try again.
     pub fn is_temporary(self) -> bool {
         matches!(self, Refusal::NoPipe | Refusal::Full)
     }
@@ -288,26 +289,26 @@ impl Refusal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecvError {
-    /// Nothing has come yet.
+    /// No message has arrived yet.
     #[error("nothing has come yet")]
     Empty,
-    /// No request is under way whose reply could come.
+    /// No request is waiting for a reply.
     #[error("no request was sent whose reply could come")]
     NoRequest,
-    /// No survey is under way whose answers could come.
+    /// No survey is waiting for answers.
     #[error("no survey was sent whose answers could come")]
     NoSurvey,
-    /// The survey's time is over; whoever had not answered will not be heard.
+    /// The survey's time is over; later answers are dropped.
     #[error("the survey's time is over")]
     SurveyOver,
-    /// The peer that had the request is gone, and the socket does not send it again.
+    /// The connection that carried the request is gone, and the socket does not send it again.
     #[error("the connection that carried the request is gone, and resending is off")]
     RequestLost,
     /// This side of the protocol never receives.
     #[error("a {0} socket only sends")]
     OnlySends(ProtocolNumber),
-    /// Only raw sockets give headers.
-    #[error("the socket is not raw, and keeps its headers")]
+    /// Only raw sockets return headers.
+    #[error("the socket is not raw: it returns no headers")]
     NotRaw,
     /// The context is closed.
     #[error("the context is closed")]

@@ -1,23 +1,23 @@
-//! publish: the sending side of pub/sub (its keyword is taken, so the file has the long name).
+//! publish: the sending side of pub/sub (`pub` is a keyword, hence the long file name).
 //!
-//! No header. Every peer gets every message and throws away what it has not subscribed to: nothing
-//! ever goes back, so the topics are filtered there. Nobody waits for a slow peer: what its queue
-//! has no room for is dropped for that peer alone, and counted. A message from a peer is dropped
-//! and counted, as in mangos; NNG ends the connection.
+//! No header. Every peer gets every message and discards those it has not subscribed to: nothing is
+//! ever sent back, so each subscriber filters topics itself. A pub socket never waits for a slow
+//! peer: a message that does not fit its queue is dropped for that peer alone, and counted. A
+//! message from a peer is dropped and counted, as in mangos; NNG ends the connection.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::lanes::Lanes;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, Received,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Protocol, ProtocolEvent, Received,
     RecvError, Refused, Setting, SettingError,
 };
 
 /// A pub socket.
 #[derive(Debug, Default)]
 pub struct Pub {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     counters: Counters,
 }
 
@@ -34,27 +34,27 @@ impl Protocol for Pub {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.outbound.close_and_count(pipe, &mut self.counters);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
     }
 
-    /// Never refused: without peers the message reaches all there are.
+    /// Never refused: without peers the message goes nowhere.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.lanes.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
+        self.outbound.broadcast(&Message { head: Head::Empty, body }, &mut self.counters, |_| true);
         Ok(())
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.lanes.transmit(pipe)
+        self.outbound.transmit(pipe)
     }
 
     fn receive(&mut self, _pipe: PipeId, _message: Bytes, _now: Time) -> Received {
@@ -72,14 +72,14 @@ impl Protocol for Pub {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.lanes.next_attention()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.outbound.next_event()
     }
 
     fn counters(&self) -> Counters {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn every_peer_gets_every_message_and_nobody_is_no_error() {
+    fn every_peer_gets_every_message_and_sending_without_peers_is_no_error() {
         let mut publisher = Pub::new();
         send(&mut publisher, b"unheard");
         publisher.open(PipeId(1), NOW).unwrap();
@@ -115,17 +115,18 @@ mod tests {
         assert_eq!((publisher.counters().sent, publisher.counters().dropped()), (3, 0));
     }
 
-    /// Each pipe asks for a write with the first message after it was empty, also after it was full.
+    /// Each pipe asks for a write with its first message after it was empty, also after it was
+    /// full.
     #[test]
-    fn every_pipe_with_something_new_asks_to_be_written() {
+    fn every_pipe_with_a_new_message_asks_for_a_write() {
         let mut publisher = Pub::new();
         publisher.open(PipeId(1), NOW).unwrap();
         publisher.open(PipeId(2), NOW).unwrap();
         let writes = |publisher: &mut Pub| {
-            let next = core::iter::from_fn(|| publisher.next_attention());
+            let next = core::iter::from_fn(|| publisher.next_event());
             let mut pipes: alloc::vec::Vec<u32> = next
-                .filter_map(|attention| match attention {
-                    Attention::Write(pipe) => Some(pipe.0),
+                .filter_map(|event| match event {
+                    ProtocolEvent::Transmit(pipe) => Some(pipe.0),
                     _ => None,
                 })
                 .collect();
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_peer_loses_alone_and_it_is_counted() {
+    fn a_slow_peer_loses_messages_alone_and_they_are_counted() {
         let mut publisher = Pub::new();
         publisher.open(PipeId(1), NOW).unwrap();
         publisher.open(PipeId(2), NOW).unwrap();
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_talks_is_counted_and_stays() {
+    fn a_message_from_a_subscriber_is_counted_and_its_pipe_stays_open() {
         let mut publisher = Pub::new();
         publisher.open(PipeId(1), NOW).unwrap();
         let received = publisher.receive(PipeId(1), Bytes::from_static(b"?"), NOW);

@@ -1,15 +1,15 @@
-//! pull: what the peers push, one peer after the other.
+//! pull: receives the messages that its peers push, one peer after the other.
 //!
-//! No header (RFC sp-pipeline-01). Each peer has its own bounded queue; a full one stops the
-//! reading from that peer alone, and the peers take turns. What came from a peer that left is
-//! still given to the user.
+//! No header (RFC sp-pipeline-01). Each peer has its own bounded queue; a full one stops reading
+//! from that peer alone, and the peers take turns. Messages of a peer that left are still given to
+//! the user.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::inbox::Inbox;
 use crate::{
-    Attention, CloseReason, Counters, Message, PipeId, Priority, Protocol, Received, RecvError,
+    CloseReason, Counters, Message, PipeId, Priority, Protocol, ProtocolEvent, Received, RecvError,
     Refusal, Refused, Setting, SettingError,
 };
 
@@ -50,8 +50,8 @@ impl Protocol for Pull {
         self.inbox.close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
@@ -68,7 +68,7 @@ impl Protocol for Pull {
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        self.inbox.take_in(pipe, message, &mut self.counters)
+        self.inbox.accept(pipe, message, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
@@ -89,8 +89,8 @@ impl Protocol for Pull {
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.inbox.next_attention()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.inbox.next_event()
     }
 
     fn counters(&self) -> Counters {
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn who_does_not_pause_loses_what_does_not_fit_and_it_is_counted() {
+    fn a_caller_that_does_not_pause_loses_messages_and_they_are_counted() {
         let mut pull = Pull::new();
         pull.open(PipeId(1), NOW).unwrap();
         for _ in 0..INBOX_MESSAGES_MAX {
@@ -137,8 +137,8 @@ mod tests {
         assert_eq!(pull.counters().dropped_overflow, 1);
     }
 
-    /// Peers come, leave messages and go; nothing is lost, and when nobody reads, no more peers
-    /// are let in.
+    /// Peers connect, leave messages and go; nothing is lost, and no more peers are accepted while
+    /// nobody reads.
     #[test]
     fn unread_messages_of_peers_that_left_are_kept_and_bounded() {
         let mut pull = Pull::new();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pull_socket_hands_back_what_it_cannot_send() {
+    fn a_pull_socket_returns_a_body_that_it_cannot_send() {
         let refused = Pull::new().send(Bytes::from_static(b"x"), NOW).unwrap_err();
         assert_eq!(refused.body.as_ref(), b"x");
         assert!(!refused.why.is_temporary());

@@ -1,15 +1,15 @@
-//! push: each message goes to one of the peers.
+//! push: sends each message to one of its peers.
 //!
-//! No header (RFC sp-pipeline-01). Idle peers come first, equal ones in turn. What lies unwritten
-//! for a peer that leaves goes to the others; what was being written then is lost or not, as in
-//! every SP implementation. A message from a pull peer is dropped and counted.
+//! No header (RFC sp-pipeline-01). Idle peers come first, equal ones in turn. Unsent messages of a
+//! peer that leaves go to the others; a message that was being written at that moment may be lost,
+//! as in every SP implementation. A message from a pull peer is dropped and counted.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::pool::Pool;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
     Received, RecvError, Refused, Setting, SettingError,
 };
 
@@ -41,8 +41,8 @@ impl Protocol for Push {
         self.pool.close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
-        self.pool.lanes().rank(pipe, send);
+    fn set_priority(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.pool.outbound().set_priority(pipe, send);
     }
 
     fn finish(&mut self) {
@@ -75,14 +75,14 @@ impl Protocol for Push {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.pool.lanes().set_length(length),
+            Setting::SendQueue(length) => self.pool.outbound().set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.pool.next_attention()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.pool.next_event()
     }
 
     fn counters(&self) -> Counters {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_go_round_and_carry_no_header() {
+    fn messages_go_to_the_peers_in_turn_and_carry_no_header() {
         let mut push = Push::new();
         push.open(PipeId(1), NOW).unwrap();
         push.open(PipeId(2), NOW).unwrap();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_peer_and_when_full_the_body_comes_back() {
+    fn a_body_is_returned_without_a_peer_and_when_the_queue_is_full() {
         let mut push = Push::new();
         let refused = send(&mut push, b"x").unwrap_err();
         assert_eq!((refused.body.as_ref(), refused.why), (&b"x"[..], Refusal::NoPipe));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_that_left_was_not_sent_goes_to_another() {
+    fn unsent_messages_of_a_peer_that_left_go_to_another() {
         let mut push = Push::new();
         push.open(PipeId(1), NOW).unwrap();
         for body in [b"a", b"b", b"c"] {
@@ -150,10 +150,10 @@ mod tests {
         assert_eq!(written(&mut push, 2), [b"b", b"c", b"d"]);
     }
 
-    /// Two full peers leave; the third has room for half of what they leave, and nothing new may
+    /// Two full peers leave; the third has room for half of their messages, and no new message may
     /// overtake the rest.
     #[test]
-    fn homeless_messages_go_before_new_ones() {
+    fn unsent_messages_of_peers_that_left_go_before_new_ones() {
         let mut push = Push::new();
         push.open(PipeId(1), NOW).unwrap();
         push.open(PipeId(2), NOW).unwrap();

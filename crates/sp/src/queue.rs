@@ -1,7 +1,7 @@
-//! A queue with a bound on messages and one on bytes.
+//! A queue bounded in messages and in bytes.
 //!
-//! There is room while both counts lie below their bounds, so a single message always fits, however
-//! long; what is held never exceeds the bound by more than that message.
+//! There is room while both counts are below their bounds, so a single message always fits, however
+//! long; the queue exceeds its bound by at most that message.
 
 use alloc::collections::VecDeque;
 
@@ -9,9 +9,9 @@ use bytes::Bytes;
 
 use crate::Message;
 
-/// What a queue weighs.
+/// Something whose size counts against the byte bound of a queue.
 pub(crate) trait Weight {
-    /// Bytes that this counts for.
+    /// The size in bytes.
     fn weight(&self) -> usize;
 }
 
@@ -27,7 +27,7 @@ impl Weight for Message {
     }
 }
 
-/// Messages in order.
+/// A bounded queue, first in, first out.
 #[derive(Debug)]
 pub(crate) struct Queue<T> {
     items: VecDeque<T>,
@@ -42,7 +42,7 @@ impl<T: Weight> Queue<T> {
         Queue { items: VecDeque::new(), bytes: 0, messages_max, bytes_max }
     }
 
-    /// Sets the bound on messages; what is held beyond it stays.
+    /// Sets the bound on messages; items beyond the new bound stay.
     pub(crate) fn set_length(&mut self, messages_max: usize) {
         self.messages_max = messages_max;
     }
@@ -55,8 +55,8 @@ impl<T: Weight> Queue<T> {
         self.items.len() < self.messages_max && self.bytes < self.bytes_max
     }
 
-    /// True when at most half of either bound is used: whoever was held back may go on, and will
-    /// not be held back again by the next message.
+    /// True if at most half of either bound is used: a sender that was held back may go on, and the
+    /// next message does not hold it back again.
     pub(crate) fn is_half_empty(&self) -> bool {
         self.items.len() <= self.messages_max / 2 && self.bytes <= self.bytes_max / 2
     }
@@ -65,17 +65,17 @@ impl<T: Weight> Queue<T> {
         self.items.is_empty()
     }
 
-    /// Appends `item`, or hands it back when there is no room.
+    /// Appends `item`, or returns it if there is no room.
     pub(crate) fn push(&mut self, item: T) -> Result<(), T> {
         if !self.has_room() {
             return Err(item);
         }
-        self.push_over(item);
+        self.push_unbounded(item);
         Ok(())
     }
 
-    /// Appends `item` even over the bounds; the caller says what bounds it instead.
-    pub(crate) fn push_over(&mut self, item: T) {
+    /// Appends `item` even over the bounds; the caller must bound the length in another way.
+    pub(crate) fn push_unbounded(&mut self, item: T) {
         self.bytes += item.weight();
         self.items.push_back(item);
     }
@@ -86,7 +86,7 @@ impl<T: Weight> Queue<T> {
         Some(item)
     }
 
-    /// Takes the first item out that is `wanted`. Looks at each item before it.
+    /// Removes the first item that is `wanted`; inspects each item before it.
     pub(crate) fn remove(&mut self, wanted: impl Fn(&T) -> bool) -> Option<T> {
         let place = self.items.iter().position(wanted)?;
         let item = self.items.remove(place)?;
@@ -99,7 +99,7 @@ impl<T: Weight> Queue<T> {
         self.bytes = 0;
     }
 
-    /// Bytes that are held.
+    /// Bytes of all items.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_is_full_by_count_or_by_bytes_whichever_comes_first() {
+    fn a_queue_is_full_by_messages_or_by_bytes_whichever_comes_first() {
         let mut queue = Queue::new(2, 10);
         assert!(queue.push(Bytes::from_static(b"a")).is_ok());
         assert!(queue.push(Bytes::new()).is_ok());

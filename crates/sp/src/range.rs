@@ -1,20 +1,20 @@
-//! Numbers that are checked once, where the user gives them.
+//! Numbers with bounds, checked once where the user gives them.
 
 use core::fmt;
 
-/// A number that a setting does not take.
+/// A number outside the range of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} cannot be {given}: {least} to {most}{} are allowed", Unit(.unit))]
 pub struct OutOfRange {
-    /// What was to be set.
+    /// The name of the setting.
     pub what: &'static str,
-    /// What was given.
+    /// The number that was given.
     pub given: u64,
-    /// The least that may be set.
+    /// The smallest allowed number.
     pub least: u64,
-    /// The most that may be set.
+    /// The largest allowed number.
     pub most: u64,
-    /// What the numbers count; empty for plain numbers.
+    /// The unit of the numbers; empty for plain numbers.
     pub unit: &'static str,
 }
 
@@ -26,11 +26,11 @@ impl fmt::Display for Unit<'_> {
     }
 }
 
-/// Which peers come first: 1 before 2, and so on to 16, with 8 unless set; the meaning is that of
-/// nanomsg's `NN_SNDPRIO` and `NN_RCVPRIO`.
+/// The rank of a peer among the others: 1 comes before 2, up to 16; 8 unless set. The meaning is
+/// that of nanomsg's `NN_SNDPRIO` and `NN_RCVPRIO`.
 ///
-/// A message goes to a peer of a later rank only while none of an earlier one has room, and what a
-/// peer of a later rank has sent is given out only when nothing of an earlier one waits. Within a
+/// A message goes to a peer of a later rank only while no peer of an earlier one has room, and
+/// messages of a later rank are received only when no message of an earlier one waits. Within a
 /// rank, peers take turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Priority(u8);
@@ -41,7 +41,7 @@ impl Priority {
     /// After all others.
     pub const LAST: Priority = Priority(16);
 
-    /// A rank from 1 to 16.
+    /// A priority from a rank of 1 to 16.
     pub const fn new(rank: u8) -> Result<Priority, OutOfRange> {
         if rank >= Priority::FIRST.0 && rank <= Priority::LAST.0 {
             return Ok(Priority(rank));
@@ -63,17 +63,16 @@ impl Default for Priority {
     }
 }
 
-/// Messages that a queue of one pipe may hold.
+/// The length of a pipe's queue, in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueLength(u32);
 
 impl QueueLength {
-    /// The longest that may be set. A message takes some 64 bytes beside its body, so it is 4 MiB
-    /// a pipe.
+    /// The longest queue. A message takes some 64 bytes beside its body, so it is 4 MiB a pipe.
     pub const MAX: QueueLength = QueueLength(65_536);
 
-    /// From 1 to 65,536 messages. None at all is not possible: a message that is on its way lies
-    /// in the queue.
+    /// A length of 1 to 65,536 messages. Zero is not possible: a message on its way is in the
+    /// queue.
     pub const fn new(messages: usize) -> Result<QueueLength, OutOfRange> {
         if messages >= 1 && messages <= QueueLength::MAX.get() {
             return Ok(QueueLength(messages as u32));
@@ -82,7 +81,7 @@ impl QueueLength {
         Err(OutOfRange { what, given, least: 1, most, unit: "messages" })
     }
 
-    /// The number.
+    /// The length in messages.
     pub const fn get(self) -> usize {
         self.0 as usize
     }
@@ -106,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_has_one_place_at_least_and_65536_at_most() {
+    fn a_queue_holds_1_to_65536_messages() {
         assert_eq!(QueueLength::new(1).map(QueueLength::get), Ok(1));
         assert_eq!(QueueLength::new(65_536), Ok(QueueLength::MAX));
         let text = QueueLength::new(0).unwrap_err().to_string();

@@ -1,15 +1,15 @@
-//! raw: every protocol without its state machine, for whoever passes messages on.
+//! raw: every protocol without its state machine, for programs that forward messages.
 //!
-//! A raw socket gives the header apart from the body and sends what it is given
-//! ([`RawMessage`] tells which header is whose). It asks nothing again, matches no reply to a
-//! request and filters no topics; all it does is to find the pipe. Three things stay as they are:
-//! messages that have come over too many hops are dropped, what is dropped is counted, and a full
-//! queue stops the reading from its peer alone.
+//! A raw socket returns the header apart from the body and sends the header it is given;
+//! [`RawMessage`] lists the headers. It sends no request again, matches no reply to a request and
+//! filters no topics; it only chooses the pipe. Three things work as in the other sockets: messages
+//! over the hop limit are dropped, every drop is counted, and a full queue stops reading from its
+//! peer alone.
 //!
 //! rep and respondent put the number of the pipe in front of a request's words and send a reply to
-//! the pipe that its first word names (RFC sp-request-reply-01, section 4). Such a reply waits for
-//! nobody: one for a peer that has left, or that reads too slowly by far, is dropped and counted.
-//! Requests of a peer whose outbox is full are not given out.
+//! the pipe that its first word names (RFC sp-request-reply-01, section 4). Such a reply never
+//! waits: one for a peer that has left, or that reads far too slowly, is dropped and counted.
+//! Requests of a peer whose outbox is full are not returned.
 
 use alloc::collections::VecDeque;
 
@@ -17,23 +17,23 @@ use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::backtrace::{self, REPLY_WORDS_MAX};
-use crate::hops::{self, BadHops};
+use crate::hops::{self, HopsError};
 use crate::inbox::Inbox;
 use crate::limits::{Hops, REPLY_BYTES_MAX, REPLY_MESSAGES_MAX};
 use crate::pool::Pool;
 use crate::queue::Weight;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Message, PipeId, Priority, Protocol, RawMessage,
-    Received, RecvError, Refused, RefusedRaw, Setting, SettingError,
+    CloseReason, Counters, DropReason, Message, PipeId, Priority, Protocol, ProtocolEvent,
+    RawMessage, Received, RecvError, Refused, RefusedRaw, Setting, SettingError,
 };
 
-/// Hops of a message that can be counted up once more in its byte.
+/// The largest hop count that can be incremented within its byte.
 const HOPS_COUNTED_MAX: u8 = u8::MAX - 1;
 
-mod plan;
+mod profile;
 
-pub use plan::RawKind;
-use plan::{Inner, Plan, Way};
+pub use profile::RawKind;
+use profile::{Profile, Routing, WireHeader};
 
 impl Weight for RawMessage {
     fn weight(&self) -> usize {
@@ -44,11 +44,11 @@ impl Weight for RawMessage {
 /// A raw socket of any protocol.
 #[derive(Debug)]
 pub struct Raw {
-    plan: Plan,
+    profile: Profile,
     pool: Pool,
     inbox: Inbox<RawMessage>,
     hops_max: Hops,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
@@ -58,43 +58,43 @@ impl Raw {
         Raw::with_hops(kind, Hops::default())
     }
 
-    /// A socket without peers that accepts messages over at most `hops_max` hops, where the
-    /// protocol counts them.
+    /// A socket without peers that accepts messages over at most `hops_max` hops, if the protocol
+    /// counts them.
     pub fn with_hops(kind: RawKind, hops_max: Hops) -> Raw {
         Raw {
-            plan: Plan::of(kind),
+            profile: Profile::of(kind),
             pool: Pool::default(),
             inbox: Inbox::new(),
             hops_max,
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
 
-    /// Takes what stands in front of the body off the message, ready to be sent on.
-    fn take_inner(&self, message: &mut Bytes) -> Result<Bytes, Received> {
-        match self.plan.inner {
-            Inner::Nothing => Ok(Bytes::new()),
-            Inner::Words => {
+    /// Splits the header off the message, ready to be sent on.
+    fn take_header(&self, message: &mut Bytes) -> Result<Bytes, Received> {
+        match self.profile.wire_header {
+            WireHeader::Nothing => Ok(Bytes::new()),
+            WireHeader::Words => {
                 let hops_max = self.hops_max.get().into();
-                let words = if self.plan.origin { hops_max } else { REPLY_WORDS_MAX };
+                let words = if self.profile.origin { hops_max } else { REPLY_WORDS_MAX };
                 let parts = backtrace::split_within(message.clone(), words);
                 let (header, body) = parts.map_err(Received::Dropped)?;
                 *message = body;
                 Ok(header)
             }
-            Inner::Hops => {
-                // star ends at the limit, pair1 behind it, as mangos has them.
-                let star = self.plan.number == ProtocolNumber::STAR;
+            WireHeader::Hops => {
+                // star stops at the limit, pair1 after it, as in mangos.
+                let star = self.profile.number == ProtocolNumber::STAR;
                 let most = (self.hops_max.get() - u8::from(star)).min(HOPS_COUNTED_MAX);
                 match hops::take(message, most) {
                     Ok(hops) => Ok(Bytes::copy_from_slice(&[0, 0, 0, hops + 1])),
-                    Err(BadHops::TooMany) => Err(Received::Dropped(DropReason::TooManyHops)),
+                    Err(HopsError::TooMany) => Err(Received::Dropped(DropReason::TooManyHops)),
                     Err(_) if star => Err(Received::Dropped(DropReason::Malformed)),
-                    Err(BadHops::TooShort(length)) => {
+                    Err(HopsError::TooShort(length)) => {
                         Err(Received::Close(CloseReason::TooShort(length)))
                     }
-                    Err(BadHops::ReservedBits(word)) => {
+                    Err(HopsError::ReservedBits(word)) => {
                         Err(Received::Close(CloseReason::ReservedBits(word)))
                     }
                 }
@@ -102,14 +102,14 @@ impl Raw {
         }
     }
 
-    /// Sends to the pipe that the header names. Refused never: whoever passes messages on cannot
-    /// wait for one peer among many.
+    /// Sends to the pipe that the header names. Never refused: a program that forwards messages
+    /// cannot wait for one peer among many.
     fn reply(&mut self, pipe: PipeId, message: Message) {
-        let lanes = self.pool.lanes();
-        let (messages, bytes) = lanes.held(pipe);
+        let outbound = self.pool.outbound();
+        let (messages, bytes) = outbound.held(pipe);
         if messages >= REPLY_MESSAGES_MAX || bytes >= REPLY_BYTES_MAX {
             self.counters.drop_one(DropReason::PeerSlow);
-        } else if lanes.push_over(pipe, message).is_err() {
+        } else if outbound.push_unbounded(pipe, message).is_err() {
             self.counters.drop_one(DropReason::PipeGone);
         }
     }
@@ -122,11 +122,11 @@ impl Raw {
 
 impl Protocol for Raw {
     fn number(&self) -> ProtocolNumber {
-        self.plan.number
+        self.profile.number
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        if self.plan.way == Way::OnlyPeer && !self.pool.lanes().is_empty() {
+        if self.profile.routing == Routing::OnlyPeer && !self.pool.outbound().is_empty() {
             return Err(CloseReason::HasPeer);
         }
         if self.inbox.is_crowded() {
@@ -138,29 +138,29 @@ impl Protocol for Raw {
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        match self.plan.way {
-            Way::OneOf | Way::OnlyPeer => self.pool.close(pipe),
-            _ => self.pool.lanes().close_and_count(pipe, &mut self.counters),
+        match self.profile.routing {
+            Routing::RoundRobin | Routing::OnlyPeer => self.pool.close(pipe),
+            _ => self.pool.outbound().close_and_count(pipe, &mut self.counters),
         }
-        if self.plan.way != Way::Named {
+        if self.profile.routing != Routing::Named {
             self.inbox.close(pipe);
             return;
         }
-        // Nobody is left to whom a reply could go; a requester that lives asks again.
+        // No peer is left to reply to; a requester that is still alive asks again.
         for _ in self.inbox.remove(pipe) {
             self.counters.drop_one(DropReason::PipeGone);
         }
     }
 
-    /// Sends without a header.
+    /// Sends a body without a header.
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
         let outcome = self.send_raw(RawMessage { header: Bytes::new(), body }, now);
         outcome.map_err(|RefusedRaw { message, why }| Refused { body: message.body, why })
     }
 
-    fn rank(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
-        self.pool.lanes().rank(pipe, send);
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, send: Priority, receive: Priority) {
+        self.pool.outbound().set_priority(pipe, send);
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
@@ -170,7 +170,7 @@ impl Protocol for Raw {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.pool.lanes().set_length(length),
+            Setting::SendQueue(length) => self.pool.outbound().set_length(length),
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),
@@ -179,12 +179,12 @@ impl Protocol for Raw {
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let gated = self.plan.is_gated();
-        let had_room = !gated || self.pool.lanes().has_room(pipe);
+        let gated = self.profile.is_gated();
+        let had_room = !gated || self.pool.outbound().has_room(pipe);
         let message = self.pool.transmit(pipe)?;
-        if !had_room && self.pool.lanes().has_room(pipe) {
-            // Messages of this pipe may have waited for it.
-            self.attention.push_back(Attention::Receivers);
+        if !had_room && self.pool.outbound().has_room(pipe) {
+            // Messages of this pipe may have waited for room.
+            self.events.push_back(ProtocolEvent::RecvReady);
         }
         Some(message)
     }
@@ -193,49 +193,51 @@ impl Protocol for Raw {
         if !self.inbox.contains(pipe) {
             return self.drop_one(DropReason::PipeGone);
         }
-        if !self.plan.hears {
+        if !self.profile.receives {
             return self.drop_one(DropReason::Unexpected);
         }
-        let inner = match self.take_inner(&mut message) {
+        let inner = match self.take_header(&mut message) {
             Ok(inner) => inner,
             Err(Received::Dropped(reason)) => return self.drop_one(reason),
             Err(other) => return other,
         };
-        let header = match self.plan.origin {
+        let header = match self.profile.origin {
             true => Bytes::from([&pipe.0.to_be_bytes()[..], &inner].concat()),
             false => inner,
         };
-        self.inbox.take_in(pipe, RawMessage { header, body: message }, &mut self.counters)
+        self.inbox.accept(pipe, RawMessage { header, body: message }, &mut self.counters)
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
         self.inbox.is_paused(pipe)
     }
 
-    /// Header and body in one piece.
+    /// Returns header and body joined.
     fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
         self.recv_raw(now).map(RawMessage::joined)
     }
 
     fn has_room(&self) -> bool {
-        match self.plan.way {
-            Way::OneOf | Way::OnlyPeer | Way::NamedOrOne => self.pool.choose().is_ok(),
-            Way::Named | Way::All | Way::Nobody => true,
+        match self.profile.routing {
+            Routing::RoundRobin | Routing::OnlyPeer | Routing::NamedOrRoundRobin => {
+                self.pool.choose().is_ok()
+            }
+            Routing::Named | Routing::Broadcast | Routing::ReceiveOnly => true,
         }
     }
 
     fn send_raw(&mut self, message: RawMessage, _now: Time) -> Result<(), RefusedRaw> {
-        let (origin, head) = match self.plan.read(&message.header) {
+        let (origin, head) = match self.profile.read(&message.header) {
             Ok(parts) => parts,
             Err(why) => return Err(RefusedRaw { message, why }),
         };
         let RawMessage { header, body } = message;
         let outgoing = Message { head, body };
-        match (self.plan.way, origin) {
-            (Way::Named | Way::NamedOrOne, Some(pipe)) => self.reply(pipe, outgoing),
-            (Way::All, origin) => {
-                let lanes = self.pool.lanes();
-                lanes.broadcast(&outgoing, &mut self.counters, |pipe| Some(pipe) != origin);
+        match (self.profile.routing, origin) {
+            (Routing::Named | Routing::NamedOrRoundRobin, Some(pipe)) => self.reply(pipe, outgoing),
+            (Routing::Broadcast, origin) => {
+                let outbound = self.pool.outbound();
+                outbound.broadcast(&outgoing, &mut self.counters, |pipe| Some(pipe) != origin);
             }
             _ => {
                 let outcome = self.pool.send(outgoing);
@@ -250,23 +252,23 @@ impl Protocol for Raw {
     }
 
     fn recv_raw(&mut self, _now: Time) -> Result<RawMessage, RecvError> {
-        if !self.plan.hears {
-            return Err(RecvError::OnlySends(self.plan.number));
+        if !self.profile.receives {
+            return Err(RecvError::OnlySends(self.profile.number));
         }
-        let (gated, lanes) = (self.plan.is_gated(), self.pool.lanes());
-        let next = self.inbox.pop(|pipe| !gated || lanes.has_room(pipe));
+        let (gated, outbound) = (self.profile.is_gated(), self.pool.outbound());
+        let next = self.inbox.pop(|pipe| !gated || outbound.has_room(pipe));
         let (_, message) = next.ok_or(RecvError::Empty)?;
         self.counters.received += 1;
         Ok(message)
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        let own = self.attention.pop_front();
-        own.or_else(|| self.inbox.next_attention()).or_else(|| self.pool.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        let own = self.events.pop_front();
+        own.or_else(|| self.inbox.next_event()).or_else(|| self.pool.next_event())
     }
 
     fn in_lock_step(&self) -> bool {
-        self.plan.inner == Inner::Words
+        self.profile.wire_header == WireHeader::Words
     }
 
     fn counters(&self) -> Counters {

@@ -1,10 +1,11 @@
-//! req: one question at a time in each context, asked again until it is answered.
+//! req: one question at a time in each context, sent again until it is answered.
 //!
-//! A request carries a word with the top bit set in front of its body, and the reply the same word
-//! (RFC sp-request-reply-01). The first id is given, so that a restarted program does not take
-//! replies to its former self; it counts up from there. The request is kept: when the pipe that
-//! carries it closes it goes out on another one at once, and when no reply comes, after the resend
-//! delay, under the same id. A new request cancels the old one of its context.
+//! A request carries a word with the top bit set in front of its body, and the reply carries the
+//! same word (RFC sp-request-reply-01). The first id is given by the caller, so that a restarted
+//! program does not accept replies to its predecessor; ids count up from there. The socket keeps
+//! the request: when the pipe that carries it closes, the request goes out on another one at once,
+//! and when no reply comes, after the resend delay, under the same id. A new request cancels the
+//! previous one of its context.
 
 use core::mem;
 use core::time::Duration;
@@ -19,19 +20,19 @@ use crate::contexts::Contexts;
 use crate::limits::RESEND_DELAY;
 use crate::requests::Requests;
 use crate::{
-    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId,
-    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId, Priority,
+    Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// Where the exchange of a context stands.
+/// State of the exchange of a context.
 #[derive(Debug, Default)]
-enum Stage {
-    /// Nothing is asked.
+enum RequestState {
+    /// No request was sent.
     #[default]
     Idle,
-    /// Asked under this id.
+    /// A request was sent under this id.
     Asked(u32),
-    /// Answered; the user has not taken the reply.
+    /// The reply arrived; the user has not received it.
     Answered(Bytes),
     /// The pipe closed, and the request is not sent again.
     Lost,
@@ -39,7 +40,7 @@ enum Stage {
 
 #[derive(Debug, Default)]
 struct Exchange {
-    stage: Stage,
+    state: RequestState,
     round: u64,
 }
 
@@ -48,18 +49,18 @@ struct Exchange {
 pub struct Req {
     requests: Requests,
     contexts: Contexts<Exchange>,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
 impl Req {
     /// A socket without peers. `first_id` should be random; `resend` is the delay after which a
-    /// request is sent again, `None` to send it only once.
+    /// request is sent again, or `None` to send it only once.
     pub fn new(first_id: u32, resend: Option<Duration>) -> Req {
         Req {
             requests: Requests::new(first_id, resend),
             contexts: Contexts::new(Exchange::default()),
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
@@ -69,15 +70,15 @@ impl Req {
         Req::new(first_id, Some(RESEND_DELAY))
     }
 
-    /// Ends what was asked or answered, and counts it.
-    fn give_up(&mut self, stage: Stage) {
-        match stage {
-            Stage::Asked(id) => {
+    /// Ends a request or discards its reply, and counts it.
+    fn give_up(&mut self, state: RequestState) {
+        match state {
+            RequestState::Asked(id) => {
                 self.requests.end(id);
                 self.counters.cancelled += 1;
             }
-            Stage::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
-            Stage::Idle | Stage::Lost => {}
+            RequestState::Answered(_) => self.counters.drop_one(DropReason::Abandoned),
+            RequestState::Idle | RequestState::Lost => {}
         }
     }
 
@@ -100,26 +101,26 @@ impl Protocol for Req {
     fn close(&mut self, pipe: PipeId, now: Time) {
         for context in self.requests.disconnect(pipe, now) {
             if let Some(exchange) = self.contexts.get_mut(context) {
-                exchange.stage = Stage::Lost;
-                self.attention.push_back(context.receivers());
+                exchange.state = RequestState::Lost;
+                self.events.push_back(context.receivers());
             }
         }
     }
 
-    fn rank(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
-        self.requests.lanes().rank(pipe, send);
+    fn set_priority(&mut self, pipe: PipeId, send: Priority, _receive: Priority) {
+        self.requests.outbound().set_priority(pipe, send);
     }
 
     fn finish(&mut self) {
         for exchange in self.contexts.all_mut() {
-            match mem::take(&mut exchange.stage) {
-                // Sent or not, nobody will hear the reply.
-                Stage::Asked(id) => {
+            match mem::take(&mut exchange.state) {
+                // Sent or not, no caller will receive the reply.
+                RequestState::Asked(id) => {
                     self.requests.end(id);
                     self.counters.cancelled += 1;
                 }
-                Stage::Answered(_) => self.counters.drop_one(DropReason::Unread),
-                Stage::Idle | Stage::Lost => {}
+                RequestState::Answered(_) => self.counters.drop_one(DropReason::Unread),
+                RequestState::Idle | RequestState::Lost => {}
             }
         }
     }
@@ -152,8 +153,8 @@ impl Protocol for Req {
             return self.drop_one(DropReason::Late);
         };
         message.advance(4);
-        exchange.stage = Stage::Answered(message);
-        self.attention.push_back(context.receivers());
+        exchange.state = RequestState::Answered(message);
+        self.events.push_back(context.receivers());
         Received::Queued
     }
 
@@ -179,7 +180,7 @@ impl Protocol for Req {
 
     fn close_context(&mut self, context: ContextId, _now: Time) {
         if let Some(exchange) = self.contexts.close(context) {
-            self.give_up(exchange.stage);
+            self.give_up(exchange.state);
         }
     }
 
@@ -188,9 +189,9 @@ impl Protocol for Req {
             let why = Refusal::NoContext;
             return Err(Refused { body, why });
         };
-        // A request that has not left yet makes room for the one that takes its place.
-        let makes_room = match exchange.stage {
-            Stage::Asked(id) => self.requests.is_unwritten(id),
+        // An unsent request makes room for the one that replaces it.
+        let makes_room = match exchange.state {
+            RequestState::Asked(id) => self.requests.is_unwritten(id),
             _ => false,
         };
         match self.requests.room() {
@@ -198,32 +199,32 @@ impl Protocol for Req {
             Err(why) => return Err(Refused { body, why }),
             Ok(()) => {}
         }
-        let stage = mem::take(&mut exchange.stage);
+        let state = mem::take(&mut exchange.state);
         exchange.round += 1;
-        self.give_up(stage);
+        self.give_up(state);
         let id = self.requests.ask(context, body, now);
         if let Some(exchange) = self.contexts.get_mut(context) {
-            exchange.stage = Stage::Asked(id);
+            exchange.state = RequestState::Asked(id);
         }
         self.counters.sent += 1;
-        // Whoever waits for the old reply waits in vain.
-        self.attention.push_back(context.receivers());
+        // Receivers that wait for the old reply must be woken: it will not come.
+        self.events.push_back(context.receivers());
         Ok(())
     }
 
     fn recv_in(&mut self, context: ContextId, _now: Time) -> Result<Bytes, RecvError> {
         let exchange = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
-        match mem::take(&mut exchange.stage) {
-            Stage::Answered(body) => {
+        match mem::take(&mut exchange.state) {
+            RequestState::Answered(body) => {
                 self.counters.received += 1;
                 Ok(body)
             }
-            asked @ Stage::Asked(_) => {
-                exchange.stage = asked;
+            asked @ RequestState::Asked(_) => {
+                exchange.state = asked;
                 Err(RecvError::Empty)
             }
-            Stage::Idle => Err(RecvError::NoRequest),
-            Stage::Lost => Err(RecvError::RequestLost),
+            RequestState::Idle => Err(RecvError::NoRequest),
+            RequestState::Lost => Err(RecvError::RequestLost),
         }
     }
 
@@ -234,12 +235,12 @@ impl Protocol for Req {
     fn cancel(&mut self, context: ContextId, round: u64, _now: Time) {
         let exchange = self.contexts.get_mut(context);
         if let Some(exchange) = exchange.filter(|exchange| exchange.round == round) {
-            let stage = mem::take(&mut exchange.stage);
-            self.give_up(stage);
+            let state = mem::take(&mut exchange.state);
+            self.give_up(state);
         }
     }
 
-    fn keeps_time(&self) -> bool {
+    fn uses_time(&self) -> bool {
         true
     }
 
@@ -254,15 +255,15 @@ impl Protocol for Req {
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
             Setting::ResendTime(time) => self.requests.set_resend(time),
-            Setting::SendQueue(length) => self.requests.lanes().set_length(length),
+            Setting::SendQueue(length) => self.requests.outbound().set_length(length),
             _ => return Err(SettingError::NotOf(self.number())),
         }
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        let own = self.attention.pop_front();
-        own.or_else(|| self.requests.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        let own = self.events.pop_front();
+        own.or_else(|| self.requests.next_event())
     }
 
     fn in_lock_step(&self) -> bool {

@@ -1,7 +1,7 @@
-//! The requests of a req socket that have no reply yet, whichever context asked them.
+//! The requests of a req socket that have no reply yet, of all contexts.
 //!
 //! Each has an id, is carried by one pipe, and is sent again when its time is over or its pipe
-//! closes. One that no pipe can carry waits until one can. A context has at most one, so
+//! closes. A request that no pipe can carry waits until one can. A context has at most one, so
 //! [`CONTEXTS_MAX`](crate::limits::CONTEXTS_MAX) bounds all tables here.
 
 use core::time::Duration;
@@ -13,34 +13,34 @@ use bytes::Bytes;
 use wigwag_wire::Time;
 
 use crate::backtrace::LAST_WORD;
-use crate::lanes::Lanes;
-use crate::{Attention, ContextId, Head, Message, PipeId, Refusal};
+use crate::outbound_queues::OutboundQueues;
+use crate::{ContextId, Head, Message, PipeId, ProtocolEvent, Refusal};
 
 #[derive(Debug)]
 struct Request {
     context: ContextId,
     body: Bytes,
-    /// `None`: no pipe has it, and its id is among the homeless.
+    /// `None`: no pipe carries it, and its id is in `unassigned`.
     carrier: Option<PipeId>,
-    /// Open pipes that had it before a resend: their replies count too.
+    /// Open pipes that carried it before a resend; their replies count too.
     earlier: Vec<PipeId>,
-    /// It lies in the carrier's outbox.
+    /// The request is still in the carrier's outbox.
     unwritten: bool,
-    /// A pipe had it before: the next time is a resend.
-    carried: bool,
-    /// Invariant: `alarms` has it exactly when it is set.
+    /// The request was sent before, so the next time is a resend.
+    sent_before: bool,
+    /// Invariant: `timers` contains it exactly if it is set.
     due: Option<Time>,
 }
 
-/// The table.
+/// Table of the requests without a reply.
 #[derive(Debug)]
 pub(crate) struct Requests {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     open: BTreeMap<u32, Request>,
-    alarms: BTreeSet<(Time, u32)>,
-    homeless: BTreeSet<u32>,
+    timers: BTreeSet<(Time, u32)>,
+    unassigned: BTreeSet<u32>,
     last_id: u32,
-    /// `None`: a request is sent once.
+    /// `None`: a request is sent only once.
     resend: Option<Duration>,
     resent: u64,
 }
@@ -48,56 +48,56 @@ pub(crate) struct Requests {
 impl Requests {
     pub(crate) fn new(first_id: u32, resend: Option<Duration>) -> Requests {
         Requests {
-            lanes: Lanes::default(),
+            outbound: OutboundQueues::default(),
             open: BTreeMap::new(),
-            alarms: BTreeSet::new(),
-            homeless: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            unassigned: BTreeSet::new(),
             last_id: first_id | LAST_WORD,
             resend,
             resent: 0,
         }
     }
 
-    /// From the next request on.
+    /// Sets the resend delay, from the next request on.
     pub(crate) fn set_resend(&mut self, delay: Option<Duration>) {
         self.resend = delay;
     }
 
     /// The outboxes of the peers.
-    pub(crate) fn lanes(&mut self) -> &mut Lanes {
-        &mut self.lanes
+    pub(crate) fn outbound(&mut self) -> &mut OutboundQueues {
+        &mut self.outbound
     }
 
     pub(crate) fn connect(&mut self, pipe: PipeId, now: Time) {
-        self.lanes.open(pipe);
-        self.rehome(now);
+        self.outbound.open(pipe);
+        self.assign(now);
     }
 
-    /// What the pipe carried goes to others at once; without resending it is lost, and the
-    /// contexts that asked it are given back.
+    /// Removes a pipe and sends its requests to others at once; without resending they are lost,
+    /// and the contexts that sent them are returned.
     pub(crate) fn disconnect(&mut self, pipe: PipeId, now: Time) -> Vec<ContextId> {
-        self.lanes.close(pipe);
+        self.outbound.close(pipe);
         for request in self.open.values_mut() {
-            // Its number may be given to somebody else.
+            // The number of the pipe may be reused for another peer.
             request.earlier.retain(|earlier| *earlier != pipe);
         }
-        let carried = self.open.iter().filter(|(_, request)| request.carrier == Some(pipe));
-        let carried: Vec<u32> = carried.map(|(id, _)| *id).collect();
+        let sent_before = self.open.iter().filter(|(_, request)| request.carrier == Some(pipe));
+        let sent_before: Vec<u32> = sent_before.map(|(id, _)| *id).collect();
         if self.resend.is_none() {
-            return carried.into_iter().filter_map(|id| self.end(id)).collect();
+            return sent_before.into_iter().filter_map(|id| self.end(id)).collect();
         }
-        for id in carried {
-            self.carry_again(id, now);
+        for id in sent_before {
+            self.send_again(id, now);
         }
         Vec::new()
     }
 
     pub(crate) fn is_connected(&self, pipe: PipeId) -> bool {
-        self.lanes.contains(pipe)
+        self.outbound.contains(pipe)
     }
 
-    /// True when the pipe was given this request. Ids count up, so whoever was asked once knows the
-    /// next ones, and could reply to what others were asked.
+    /// True if the pipe was sent this request. Ids count up, so a peer that was sent one request
+    /// knows the next ids, and could reply to requests of other peers.
     pub(crate) fn was_asked(&self, pipe: PipeId, id: u32) -> bool {
         self.open
             .get(&id)
@@ -106,15 +106,15 @@ impl Requests {
 
     /// Whether a request could go out now.
     pub(crate) fn room(&self) -> Result<(), Refusal> {
-        self.lanes.choose().map(drop)
+        self.outbound.choose().map(drop)
     }
 
-    /// True while the request has not left our outbox.
+    /// True while the request is still in the outbox.
     pub(crate) fn is_unwritten(&self, id: u32) -> bool {
         self.open.get(&id).is_some_and(|request| request.unwritten)
     }
 
-    /// Sends a request, or keeps it until a pipe can carry it; gives its id.
+    /// Sends a request, or keeps it until a pipe can carry it; returns its id.
     pub(crate) fn ask(&mut self, context: ContextId, body: Bytes, now: Time) -> u32 {
         let id = self.free_id();
         let request = Request {
@@ -123,25 +123,25 @@ impl Requests {
             carrier: None,
             earlier: Vec::new(),
             unwritten: false,
-            carried: false,
+            sent_before: false,
             due: None,
         };
         self.open.insert(id, request);
-        self.homeless.insert(id);
-        self.rehome_one(id, now);
+        self.unassigned.insert(id);
+        self.assign_one(id, now);
         id
     }
 
-    /// The request is answered or given up; says who asked it.
+    /// Removes a request that is answered or cancelled; returns the context that sent it.
     pub(crate) fn end(&mut self, id: u32) -> Option<ContextId> {
-        // After a resend a copy may still lie in an outbox.
+        // After a resend a copy may still be in an outbox.
         self.detach(id);
-        self.homeless.remove(&id);
+        self.unassigned.remove(&id);
         self.open.remove(&id).map(|request| request.context)
     }
 
     pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        let message = self.lanes.transmit(pipe)?;
+        let message = self.outbound.transmit(pipe)?;
         if let Head::Word(id) = message.head
             && let Some(request) = self.open.get_mut(&id)
         {
@@ -150,34 +150,34 @@ impl Requests {
         Some(message)
     }
 
-    /// Sends what is due again, and what found no pipe before.
+    /// Sends again what is due, and sends what had no pipe before.
     pub(crate) fn tick(&mut self, now: Time) {
-        let due = self.alarms.range(..=(now, u32::MAX));
+        let due = self.timers.range(..=(now, u32::MAX));
         let due: Vec<u32> = due.map(|(_, id)| *id).collect();
         for id in due {
-            self.carry_again(id, now);
+            self.send_again(id, now);
         }
-        self.rehome(now);
+        self.assign(now);
     }
 
     pub(crate) fn deadline(&self) -> Option<Time> {
-        if !self.homeless.is_empty() && self.lanes.choose().is_ok() {
-            // A pipe has got room; only a tick knows the time from which the next delay counts.
+        if !self.unassigned.is_empty() && self.outbound.choose().is_ok() {
+            // A pipe has room again; only a tick knows the time from which the next delay counts.
             return Some(Time::START);
         }
-        self.alarms.first().map(|(due, _)| *due)
+        self.timers.first().map(|(due, _)| *due)
     }
 
     pub(crate) fn resent(&self) -> u64 {
         self.resent
     }
 
-    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
-        self.lanes.next_attention()
+    pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.outbound.next_event()
     }
 
-    /// Ids count up, and their top bit stays set. One that is still under way after two thousand
-    /// million others is left out.
+    /// Ids count up, and their top bit stays set. An id that is still in use after two thousand
+    /// million others is skipped.
     fn free_id(&mut self) -> u32 {
         loop {
             self.last_id = self.last_id.wrapping_add(1) | LAST_WORD;
@@ -187,60 +187,60 @@ impl Requests {
         }
     }
 
-    /// Takes the request from whoever carries it.
+    /// Takes the request away from the pipe that carries it.
     fn detach(&mut self, id: u32) {
         let Some(request) = self.open.get_mut(&id) else {
             return;
         };
         if let Some(due) = request.due.take() {
-            self.alarms.remove(&(due, id));
+            self.timers.remove(&(due, id));
         }
         if let Some(pipe) = request.carrier.take()
             && request.unwritten
         {
-            self.lanes.withdraw(pipe, id);
+            self.outbound.withdraw(pipe, id);
         }
         request.unwritten = false;
     }
 
-    fn carry_again(&mut self, id: u32, now: Time) {
+    fn send_again(&mut self, id: u32, now: Time) {
         if let Some(request) = self.open.get_mut(&id)
             && let Some(pipe) = request.carrier
-            && self.lanes.contains(pipe)
+            && self.outbound.contains(pipe)
             && !request.unwritten
             && !request.earlier.contains(&pipe)
         {
             request.earlier.push(pipe);
         }
         self.detach(id);
-        self.homeless.insert(id);
-        self.rehome_one(id, now);
+        self.unassigned.insert(id);
+        self.assign_one(id, now);
     }
 
-    /// Finds carriers for those that have none, the oldest first.
-    fn rehome(&mut self, now: Time) {
-        while let Some(id) = self.homeless.first().copied() {
-            if !self.rehome_one(id, now) {
+    /// Assigns pipes to the requests that have none, the oldest first.
+    fn assign(&mut self, now: Time) {
+        while let Some(id) = self.unassigned.first().copied() {
+            if !self.assign_one(id, now) {
                 return;
             }
         }
     }
 
-    /// False when no pipe has room.
-    fn rehome_one(&mut self, id: u32, now: Time) -> bool {
-        let (Ok(pipe), Some(request)) = (self.lanes.choose(), self.open.get_mut(&id)) else {
+    /// Assigns a pipe to the request; false if no pipe has room.
+    fn assign_one(&mut self, id: u32, now: Time) -> bool {
+        let (Ok(pipe), Some(request)) = (self.outbound.choose(), self.open.get_mut(&id)) else {
             return false;
         };
         let message = Message { head: Head::Word(id), body: request.body.clone() };
-        if self.lanes.push(pipe, message).is_err() {
+        if self.outbound.push(pipe, message).is_err() {
             return false;
         }
-        self.homeless.remove(&id);
-        self.resent += u64::from(request.carried);
+        self.unassigned.remove(&id);
+        self.resent += u64::from(request.sent_before);
         request.carrier = Some(pipe);
-        (request.unwritten, request.carried) = (true, true);
+        (request.unwritten, request.sent_before) = (true, true);
         request.due = self.resend.map(|delay| now + delay);
-        self.alarms.extend(request.due.map(|due| (due, id)));
+        self.timers.extend(request.due.map(|due| (due, id)));
         true
     }
 }

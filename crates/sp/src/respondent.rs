@@ -1,6 +1,6 @@
 //! respondent: answers surveys, each on the pipe it came from, as rep does with requests.
 //!
-//! A survey that is not to the point needs no answer: taking the next one abandons it.
+//! A survey needs no answer: receiving the next one abandons it.
 
 use wigwag_wire::ProtocolNumber;
 
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
     use crate::{PipeId, Protocol, Refusal, Surveyor};
 
-    /// What a surveyor says goes through a respondent and back.
+    /// A survey goes from a surveyor through a respondent and back.
     #[test]
     fn a_survey_is_answered() {
         let (mut surveyor, mut respondent) = (Surveyor::new(1), Respondent::new());

@@ -1,26 +1,27 @@
-//! star: every message goes to every node of the star, passed on by those between.
+//! star: every message goes to every node of the star, forwarded by the nodes between.
 //!
-//! A header of one word: three zero bytes and the hops, 0 from the sender, as mangos has it, which
-//! alone has this protocol. Whoever receives a message passes it on to all other peers with one hop
-//! more; a message over the limit of hops is dropped, and that is all that ends a ring. Best effort:
-//! a peer or a user who is slow loses alone, and it is counted; nobody stops the others.
+//! The header is one word: three zero bytes and the hop count, 0 from the sender, as in mangos, the
+//! only other implementation of this protocol. A node forwards each message to all its other peers
+//! with the count incremented; a message over the hop limit is dropped, which is all that ends a
+//! loop. Delivery is best effort: a slow peer or user loses messages alone, and they are counted;
+//! others are not stopped.
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
-use crate::hops::{self, BadHops};
+use crate::hops::{self, HopsError};
 use crate::inbox::Inbox;
-use crate::lanes::Lanes;
 use crate::limits::Hops;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol,
+    CloseReason, Counters, DropReason, Head, Message, PipeId, Priority, Protocol, ProtocolEvent,
     Received, RecvError, Refused, Setting, SettingError,
 };
 
 /// A star socket.
 #[derive(Debug)]
 pub struct Star {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     inbox: Inbox<Bytes>,
     hops_max: Hops,
     counters: Counters,
@@ -34,8 +35,8 @@ impl Star {
 
     /// A socket without peers that accepts messages over at most `hops_max` hops.
     pub fn with_hops(hops_max: Hops) -> Star {
-        let (lanes, inbox) = (Lanes::default(), Inbox::new());
-        Star { lanes, inbox, hops_max, counters: Counters::default() }
+        let (outbound, inbox) = (OutboundQueues::default(), Inbox::new());
+        Star { outbound, inbox, hops_max, counters: Counters::default() }
     }
 
     fn drop_one(&mut self, reason: DropReason) -> Received {
@@ -59,34 +60,35 @@ impl Protocol for Star {
         if self.inbox.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        self.lanes.open(pipe);
+        self.outbound.open(pipe);
         self.inbox.open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
+        self.outbound.close_and_count(pipe, &mut self.counters);
         self.inbox.close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.inbox.rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.inbox.set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
         self.inbox.finish(&mut self.counters);
     }
 
-    /// Never refused: without peers the message reaches all there are.
+    /// Never refused: without peers the message goes nowhere.
     fn send(&mut self, body: Bytes, _now: Time) -> Result<(), Refused> {
         self.counters.sent += 1;
-        self.lanes.broadcast(&Message { head: Head::Word(0), body }, &mut self.counters, |_| true);
+        self.outbound
+            .broadcast(&Message { head: Head::Word(0), body }, &mut self.counters, |_| true);
         Ok(())
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.lanes.transmit(pipe)
+        self.outbound.transmit(pipe)
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, _now: Time) -> Received {
@@ -95,18 +97,18 @@ impl Protocol for Star {
         }
         let hops = match hops::take(&mut message, self.hops_max.get() - 1) {
             Ok(hops) => hops,
-            Err(BadHops::TooMany) => return self.drop_one(DropReason::TooManyHops),
-            Err(BadHops::TooShort(_) | BadHops::ReservedBits(_)) => {
+            Err(HopsError::TooMany) => return self.drop_one(DropReason::TooManyHops),
+            Err(HopsError::TooShort(_) | HopsError::ReservedBits(_)) => {
                 return self.drop_one(DropReason::Malformed);
             }
         };
         let head = Head::Word(u32::from(hops) + 1);
         let onward = Message { head, body: message.clone() };
-        self.lanes.broadcast(&onward, &mut self.counters, |other| other != pipe);
-        self.inbox.take_in(pipe, message, &mut self.counters)
+        self.outbound.broadcast(&onward, &mut self.counters, |other| other != pipe);
+        self.inbox.accept(pipe, message, &mut self.counters)
     }
 
-    /// Never: a user who does not read must not stop what is passed on.
+    /// Never paused: a user that does not read must not stop forwarding.
     fn is_paused(&self, _pipe: PipeId) -> bool {
         false
     }
@@ -119,7 +121,7 @@ impl Protocol for Star {
 
     fn set(&mut self, setting: Setting) -> Result<(), SettingError> {
         match setting {
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             Setting::ReceiveQueue(length) => self.inbox.set_length(length),
             Setting::HopsMax(hops) => self.hops_max = hops,
             _ => return Err(SettingError::NotOf(self.number())),
@@ -127,8 +129,8 @@ impl Protocol for Star {
         Ok(())
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.inbox.next_attention().or_else(|| self.lanes.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.inbox.next_event().or_else(|| self.outbound.next_event())
     }
 
     fn counters(&self) -> Counters {
@@ -159,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_is_delivered_and_passed_on_to_all_others() {
+    fn a_message_is_delivered_and_forwarded_to_all_other_peers() {
         let mut star = star();
         star.send(Bytes::from_static(b"mine"), NOW).unwrap();
         assert_eq!(receive(&mut star, 3, b"theirs"), Received::Queued);
@@ -173,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_hops_end_a_ring() {
+    fn eight_hops_end_a_loop() {
         let mut star = star();
         assert_eq!(receive(&mut star, 7, b"x"), Received::Queued);
         for hops in [8, 255] {
@@ -188,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_who_does_not_read_does_not_stop_what_is_passed_on() {
+    fn a_user_that_does_not_read_does_not_stop_forwarding() {
         let mut star = star();
         for _ in 0..INBOX_MESSAGES_MAX + 1 {
             receive(&mut star, 0, b"x");

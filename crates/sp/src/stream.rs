@@ -1,7 +1,7 @@
-//! One SP connection on a byte stream: header first, then messages.
+//! One SP connection on a byte stream: first the header, then messages.
 //!
-//! Our eight bytes go out at once; the partner's are checked within the handshake time (RFC
-//! sp-tcp-mapping-01, section 3). Nothing is taken from a peer before its header is right. The
+//! Our eight header bytes go out at once; the partner's are checked within the handshake time (RFC
+//! sp-tcp-mapping-01, section 3). Nothing is accepted from a peer before its header is correct. The
 //! runtime and the simulator drive the same machine.
 
 use bytes::Bytes;
@@ -19,12 +19,12 @@ use crate::limits::{
 use crate::queue::Queue;
 use crate::{Head, Message};
 
-/// Cuts the next message off the front of `input`; `None` asks for more bytes.
+/// Splits the next message off the front of `input`; `None` if more bytes are needed.
 ///
-/// A short message is copied out of the block that it was read into, a long one shares it: so a body
-/// of less than [`SHARE_BYTES_MIN`] holds at most a slab of as many bytes, and a longer one at most
-/// the block of 256 KiB that it came in, sixteen times its own length. Whoever keeps bodies for long
-/// copies them. Either way nothing is allocated while bodies are dropped as fast as they come.
+/// A short message is copied out of the block it was read into, a long one shares the block: a body
+/// of less than [`SHARE_BYTES_MIN`] keeps at most a slab of as many bytes alive, and a longer one
+/// at most its block of 256 KiB, sixteen times its own length. A program that keeps bodies for long
+/// should copy them. Neither way allocates while bodies are dropped as fast as they arrive.
 pub fn cut(
     framing: Framing,
     input: &mut ReadBuf,
@@ -37,26 +37,26 @@ pub fn cut(
     Ok(Some(if length < SHARE_BYTES_MIN { input.copy(length) } else { input.take(length) }))
 }
 
-/// Gathers messages until one write has enough.
+/// Gathers messages into a batch until one write has enough.
 #[derive(Debug)]
-pub struct Gather<'a> {
+pub struct BatchBuilder<'a> {
     batch: &'a mut Batch,
     framing: Framing,
     slices: usize,
 }
 
-impl<'a> Gather<'a> {
-    /// Appends to `batch`, which should be empty.
-    pub fn new(batch: &'a mut Batch, framing: Framing) -> Gather<'a> {
-        Gather { batch, framing, slices: 1 }
+impl<'a> BatchBuilder<'a> {
+    /// A builder that appends to `batch`, which should be empty.
+    pub fn new(batch: &'a mut Batch, framing: Framing) -> BatchBuilder<'a> {
+        BatchBuilder { batch, framing, slices: 1 }
     }
 
-    /// False when the write is long enough: by bytes, or by slices.
+    /// False if the write is long enough, in bytes or in slices.
     pub fn has_room(&self) -> bool {
         self.batch.len() < BATCH_BYTES_MAX && self.slices + 2 <= BATCH_SLICES_MAX
     }
 
-    /// Appends a message with its framing: short bodies copied, long ones by reference.
+    /// Appends a message with its framing: a short body is copied, a long one goes by reference.
     pub fn put(&mut self, message: Message) {
         let (prefix, used) = self.framing.prefix(message.len());
         let copied = message.body.len() <= COPY_BYTES_MAX;
@@ -82,10 +82,10 @@ fn put_head(out: &mut Buffer, head: &Head) {
     }
 }
 
-/// What a connection tells.
+/// An event of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The partner's header was right; it comes first and once.
+    /// The partner's header is correct; the first event, and only once.
     Open(Header),
     /// A message: protocol header and body.
     Message(Bytes),
@@ -98,15 +98,15 @@ pub enum StreamError {
     /// The partner's header is wrong.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// What follows the header cannot be cut into messages.
+    /// The bytes after the header cannot be split into messages.
     #[error(transparent)]
     Framing(#[from] FramingError),
-    /// The header did not come in time.
+    /// The header did not arrive in time.
     #[error("the peer's SP header was not whole within {HANDSHAKE_MAX:?}")]
     Silent,
 }
 
-/// The machine.
+/// The state machine of one SP connection.
 #[derive(Debug)]
 pub struct Stream {
     ours: ProtocolNumber,
@@ -119,7 +119,7 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// A connection that has just been made, at our end `ours`.
+    /// A new connection; `ours` is the protocol of our end.
     pub fn new(ours: ProtocolNumber, framing: Framing, receive_limit: usize, now: Time) -> Stream {
         Stream {
             ours,
@@ -131,7 +131,7 @@ impl Stream {
         }
     }
 
-    /// Queues a message for the next write, or hands it back when the queue is full.
+    /// Queues a message for the next write, or returns it if the queue is full.
     pub fn send(&mut self, message: Message) -> Result<(), Message> {
         self.outbox.push(message)
     }
@@ -173,7 +173,7 @@ impl ConnectionStateMachine for Stream {
             // A peer of another protocol must not get a message.
             return;
         }
-        let mut gather = Gather::new(batch, self.framing);
+        let mut gather = BatchBuilder::new(batch, self.framing);
         while gather.has_room() {
             let Some(message) = self.outbox.pop() else {
                 return;

@@ -1,67 +1,68 @@
 //! subscribe: the receiving side of pub/sub.
 //!
-//! No header. A topic is a prefix of the body, compared byte by byte; the empty one is a prefix of
-//! everything, and without a topic nothing comes. What nobody has subscribed to is thrown away here
-//! and counted apart: it is no loss. A full queue stops the reading from that peer alone, so that
-//! what is dropped is dropped by the publisher, who counts it.
+//! No header. A topic is a prefix of the body, compared byte by byte; the empty topic is a prefix
+//! of everything, and without a topic nothing is received. Messages that match no topic are
+//! discarded here and have a counter of their own: they are not losses. A full queue stops reading
+//! from that peer alone, so drops happen at the publisher, which counts them.
 //!
-//! Each context has topics and a queue of its own, and gets a copy of whatever it wants. While there
-//! are contexts beside the socket itself nobody is stopped: whose queue is full loses alone.
+//! Each context has its own topics and queue, and gets a copy of every message that matches. While
+//! there are contexts beside the socket itself, no peer is stopped: a context whose queue is full
+//! loses messages alone.
 
 use alloc::collections::VecDeque;
 
 use bytes::Bytes;
 use wigwag_wire::{ProtocolNumber, Time};
 
+use crate::context_inbox::ContextInbox;
 use crate::contexts::Contexts;
 use crate::limits::TOPICS_MAX;
 use crate::topics::Topics;
-use crate::tray::Tray;
 use crate::{
-    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId,
-    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextError, ContextId, Counters, DropReason, Message, PipeId, Priority,
+    Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// A context, or the socket itself.
+/// The topics and the messages of one context, or of the socket itself.
 #[derive(Debug)]
-struct Listener {
+struct Subscriber {
     topics: Topics,
-    tray: Tray,
+    inbox: ContextInbox,
 }
 
-impl Listener {
-    fn new(context: ContextId) -> Listener {
-        Listener { topics: Topics::default(), tray: Tray::new(context) }
+impl Subscriber {
+    fn new(context: ContextId) -> Subscriber {
+        Subscriber { topics: Topics::default(), inbox: ContextInbox::new(context) }
     }
 }
 
 /// A sub socket.
 #[derive(Debug)]
 pub struct Sub {
-    contexts: Contexts<Listener>,
-    attention: VecDeque<Attention>,
+    contexts: Contexts<Subscriber>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
 impl Sub {
-    /// A socket without peers and topics.
+    /// A socket without peers or topics.
     pub fn new() -> Sub {
         Sub {
-            contexts: Contexts::new(Listener::new(ContextId::SOCKET)),
-            attention: VecDeque::new(),
+            contexts: Contexts::new(Subscriber::new(ContextId::SOCKET)),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
 
-    /// Gives the message to each context that wants it.
+    /// Gives the message to each context whose topics match.
     fn deliver(&mut self, pipe: PipeId, message: &Bytes) -> Received {
         let mut outcome = Received::Unwanted;
-        for listener in self.contexts.all_mut() {
-            if !listener.topics.want(message) {
+        for subscriber in self.contexts.all_mut() {
+            if !subscriber.topics.want(message) {
                 continue;
             }
-            let taken = listener.tray.take_in(pipe, message.clone(), &mut self.counters);
-            self.attention.extend(core::iter::from_fn(|| listener.tray.next_attention()));
+            let taken = subscriber.inbox.accept(pipe, message.clone(), &mut self.counters);
+            self.events.extend(core::iter::from_fn(|| subscriber.inbox.next_event()));
             if outcome != Received::Queued {
                 outcome = taken;
             }
@@ -82,25 +83,25 @@ impl Protocol for Sub {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        let tray = &mut self.contexts.own_mut().tray;
-        if tray.is_crowded() {
+        let inbox = &mut self.contexts.own_mut().inbox;
+        if inbox.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        tray.pipes().open(pipe);
+        inbox.pipes().open(pipe);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.contexts.own_mut().tray.pipes().close(pipe);
+        self.contexts.own_mut().inbox.pipes().close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.contexts.own_mut().tray.pipes().rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.contexts.own_mut().inbox.pipes().set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
-        for listener in self.contexts.all_mut() {
-            listener.tray.finish(&mut self.counters);
+        for subscriber in self.contexts.all_mut() {
+            subscriber.inbox.finish(&mut self.counters);
         }
     }
 
@@ -114,7 +115,7 @@ impl Protocol for Sub {
     }
 
     fn receive(&mut self, pipe: PipeId, message: Bytes, _now: Time) -> Received {
-        if !self.contexts.own().tray.is_open(pipe) {
+        if !self.contexts.own().inbox.is_open(pipe) {
             self.counters.drop_one(DropReason::PipeGone);
             return Received::Dropped(DropReason::PipeGone);
         }
@@ -124,7 +125,7 @@ impl Protocol for Sub {
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
-        self.contexts.is_alone() && self.contexts.own().tray.is_paused(pipe)
+        self.contexts.is_alone() && self.contexts.own().inbox.is_paused(pipe)
     }
 
     fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
@@ -136,26 +137,26 @@ impl Protocol for Sub {
     }
 
     fn open_context(&mut self) -> Result<ContextId, ContextError> {
-        let context = self.contexts.open(Listener::new)?;
-        // From now on nobody is paused.
-        let paused = self.contexts.own_mut().tray.pipes().paused();
-        self.attention.extend(paused.map(Attention::Read));
+        let context = self.contexts.open(Subscriber::new)?;
+        // From now on no pipe is paused.
+        let paused = self.contexts.own_mut().inbox.pipes().paused();
+        self.events.extend(paused.map(ProtocolEvent::Resume));
         Ok(context)
     }
 
     fn close_context(&mut self, context: ContextId, _now: Time) {
-        let Some(mut listener) = self.contexts.close(context) else {
+        let Some(mut subscriber) = self.contexts.close(context) else {
             return;
         };
-        while listener.tray.pop().is_some() {
+        while subscriber.inbox.pop().is_some() {
             self.counters.drop_one(DropReason::Abandoned);
         }
     }
 
     fn recv_in(&mut self, context: ContextId, _now: Time) -> Result<Bytes, RecvError> {
-        let listener = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
-        let body = listener.tray.pop();
-        self.attention.extend(core::iter::from_fn(|| listener.tray.next_attention()));
+        let subscriber = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
+        let body = subscriber.inbox.pop();
+        self.events.extend(core::iter::from_fn(|| subscriber.inbox.next_event()));
         let body = body.ok_or(RecvError::Empty)?;
         self.counters.received += 1;
         Ok(body)
@@ -163,26 +164,26 @@ impl Protocol for Sub {
 
     fn set_in(&mut self, context: ContextId, setting: Setting) -> Result<(), SettingError> {
         let number = self.number();
-        let listener = self.contexts.get_mut(context).ok_or(SettingError::NoContext)?;
+        let subscriber = self.contexts.get_mut(context).ok_or(SettingError::NoContext)?;
         match setting {
-            Setting::Subscribe(topic) => match listener.topics.add(topic, TOPICS_MAX) {
+            Setting::Subscribe(topic) => match subscriber.topics.add(topic, TOPICS_MAX) {
                 true => Ok(()),
                 false => Err(SettingError::TooManyTopics),
             },
-            Setting::Unsubscribe(topic) => match listener.topics.remove(&topic) {
+            Setting::Unsubscribe(topic) => match subscriber.topics.remove(&topic) {
                 true => Ok(()),
                 false => Err(SettingError::NoSuchTopic),
             },
             Setting::ReceiveQueue(length) => {
-                listener.tray.set_length(length);
+                subscriber.inbox.set_length(length);
                 Ok(())
             }
             _ => Err(SettingError::NotOf(number)),
         }
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.attention.pop_front()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.events.pop_front()
     }
 
     fn counters(&self) -> Counters {
@@ -212,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_begins_with_a_topic_comes_and_the_topic_stays_in_it() {
+    fn only_bodies_that_begin_with_a_topic_are_received_and_whole() {
         let mut sub = subscribed(&[b"wind/", b"rain"]);
         for body in [&b"wind/north"[..], b"sun", b"rainy", b"win", b""] {
             receive(&mut sub, body);
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_topic_nothing_comes_and_with_the_empty_one_everything() {
+    fn without_a_topic_nothing_is_received_and_with_the_empty_one_everything() {
         let mut sub = subscribed(&[]);
         receive(&mut sub, b"x");
         assert_eq!(sub.recv(NOW), Err(RecvError::Empty));
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_pauses_its_peer_and_what_is_not_wanted_does_not() {
+    fn a_full_queue_pauses_its_peer_and_unmatched_messages_do_not() {
         let mut sub = subscribed(&[b"a"]);
         for _ in 0..INBOX_MESSAGES_MAX {
             receive(&mut sub, b"b");
@@ -252,7 +253,7 @@ mod tests {
     }
 
     /// The socket's own queue is full and one context is not read; the other context misses
-    /// nothing, and nobody is stopped.
+    /// nothing, and no peer is stopped.
     #[test]
     fn contexts_have_their_own_topics_and_queues() {
         let mut sub = subscribed(&[b"a"]);
@@ -260,9 +261,9 @@ mod tests {
             receive(&mut sub, b"a");
         }
         assert!(sub.is_paused(PipeId(1)));
-        while sub.next_attention().is_some() {}
+        while sub.next_event().is_some() {}
         let (read, unread) = (sub.open_context().unwrap(), sub.open_context().unwrap());
-        assert_eq!(sub.next_attention(), Some(Attention::Read(PipeId(1))));
+        assert_eq!(sub.next_event(), Some(ProtocolEvent::Resume(PipeId(1))));
         assert!(!sub.is_paused(PipeId(1)));
         for context in [read, unread] {
             sub.set_in(context, Setting::Subscribe(Bytes::from_static(b"b"))).unwrap();
@@ -271,7 +272,7 @@ mod tests {
             receive(&mut sub, b"b");
             assert_eq!(sub.recv_in(read, NOW).unwrap(), "b");
         }
-        assert_eq!(sub.counters().dropped_overflow, 2, "what the unread one missed");
+        assert_eq!(sub.counters().dropped_overflow, 2, "the unread context missed them");
         for _ in 0..INBOX_MESSAGES_MAX {
             assert_eq!(sub.recv(NOW).unwrap(), "a");
             assert_eq!(sub.recv_in(unread, NOW).unwrap(), "b");
@@ -289,9 +290,9 @@ mod tests {
         let context = sub.open_context().unwrap();
         sub.set_in(context, Setting::Subscribe(Bytes::from_static(b"ab"))).unwrap();
         receive(&mut sub, b"a");
-        assert_eq!(sub.next_attention(), Some(Attention::Receivers));
+        assert_eq!(sub.next_event(), Some(ProtocolEvent::RecvReady));
         receive(&mut sub, b"ab");
-        assert_eq!(sub.next_attention(), Some(Attention::Context(context)));
-        assert_eq!(sub.next_attention(), None);
+        assert_eq!(sub.next_event(), Some(ProtocolEvent::ContextRecvReady(context)));
+        assert_eq!(sub.next_event(), None);
     }
 }

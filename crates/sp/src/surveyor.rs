@@ -1,12 +1,12 @@
-//! surveyor: asks everybody at once, and hears who answers in time.
+//! surveyor: asks all peers at once, and receives the answers that arrive in time.
 //!
-//! A survey carries a word with the top bit set in front of its body, and each answer the same word,
-//! as with req. It goes to every peer that is connected then, best effort; answers count until the
-//! survey's time is over, which [`recv`](Protocol::recv) says once. Only those count that were
-//! connected when it was sent: ids count up, so whoever comes later could guess one and answer what
-//! it was never asked. A new survey ends the one
-//! before: what it had not given out is abandoned, and answers to it are late. Each context has a
-//! survey of its own, with its own time and its own queue of answers.
+//! A survey carries a word with the top bit set in front of its body, and each answer carries the
+//! same word, as with req. It goes to every peer that is connected at that moment, best effort;
+//! answers count until the survey's time is over, which [`recv`](Protocol::recv) reports once. Only
+//! peers that were connected when the survey was sent may answer it: ids count up, so a later peer
+//! could guess one. A new survey ends the previous one: its unread answers are abandoned, and
+//! further answers to it are late. Each context has a survey of its own, with its own time and its
+//! own queue of answers.
 
 use core::time::Duration;
 
@@ -16,51 +16,51 @@ use bytes::{Buf, Bytes};
 use wigwag_wire::{ProtocolNumber, Time};
 
 use crate::backtrace::LAST_WORD;
+use crate::context_inbox::ContextInbox;
 use crate::contexts::Contexts;
-use crate::lanes::Lanes;
 use crate::limits::SURVEY_TIME;
-use crate::tray::Tray;
+use crate::outbound_queues::OutboundQueues;
 use crate::{
-    Attention, CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId,
-    Priority, Protocol, Received, RecvError, Refusal, Refused, Setting, SettingError,
+    CloseReason, ContextError, ContextId, Counters, DropReason, Head, Message, PipeId, Priority,
+    Protocol, ProtocolEvent, Received, RecvError, Refusal, Refused, Setting, SettingError,
 };
 
-/// Where the survey stands.
+/// State of the survey of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Survey {
-    /// Nothing is asked.
+enum SurveyState {
+    /// No survey was sent.
     None,
-    /// Answers count until then; `None`: until the next survey.
+    /// Answers count until this time; `None`: until the next survey.
     Open(Option<Time>),
-    /// Its time is over and nobody has been told.
+    /// The survey's time is over, and the user has not been told yet.
     Over,
 }
 
-/// What a context asks, and what was answered.
+/// The survey of one context, and its answers.
 #[derive(Debug)]
 struct Asker {
-    survey: Survey,
-    /// The survey's id, top bit set; it means something while there is a survey.
+    survey: SurveyState,
+    /// The survey's id, top bit set; only valid while there is a survey.
     id: u32,
-    /// How many surveys the socket had sent when it had sent this one.
+    /// The number of surveys that the socket had sent, this one included.
     number: u64,
     round: u64,
-    /// `None`: a survey has no end but the next one.
+    /// `None`: a survey ends only with the next one.
     time: Option<Duration>,
-    /// Answers to the survey at hand.
-    tray: Tray,
+    /// Answers to the current survey.
+    inbox: ContextInbox,
 }
 
 impl Asker {
     fn new(context: ContextId) -> Asker {
-        let (survey, tray) = (Survey::None, Tray::new(context));
-        Asker { survey, id: 0, number: 0, round: 0, time: Some(SURVEY_TIME), tray }
+        let (survey, inbox) = (SurveyState::None, ContextInbox::new(context));
+        Asker { survey, id: 0, number: 0, round: 0, time: Some(SURVEY_TIME), inbox }
     }
 
     fn is_open(&self, now: Time) -> bool {
         match self.survey {
-            Survey::Open(end) => end.is_none_or(|end| now < end),
-            Survey::None | Survey::Over => false,
+            SurveyState::Open(end) => end.is_none_or(|end| now < end),
+            SurveyState::None | SurveyState::Over => false,
         }
     }
 }
@@ -68,16 +68,17 @@ impl Asker {
 /// A surveyor socket.
 #[derive(Debug)]
 pub struct Surveyor {
-    lanes: Lanes,
+    outbound: OutboundQueues,
     contexts: Contexts<Asker>,
-    /// Who asked the surveys whose answers count. Invariant: exactly those that are `Open`.
+    /// The contexts of the surveys whose answers count. Invariant: exactly those that are `Open`.
     asked: BTreeMap<u32, ContextId>,
-    /// When they end, those without end left out.
+    /// The ends of the surveys, without those that have no end.
     ends: BTreeSet<(Time, u32)>,
-    /// How many surveys had been sent when each open pipe opened: it was asked only later ones.
+    /// For each open pipe, the number of surveys sent before it opened: it was sent only later
+    /// ones.
     missed: BTreeMap<PipeId, u64>,
     last_id: u32,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
     counters: Counters,
 }
 
@@ -85,13 +86,13 @@ impl Surveyor {
     /// A socket without peers whose surveys take a second. `first_id` should be random.
     pub fn new(first_id: u32) -> Surveyor {
         Surveyor {
-            lanes: Lanes::default(),
+            outbound: OutboundQueues::default(),
             contexts: Contexts::new(Asker::new(ContextId::SOCKET)),
             asked: BTreeMap::new(),
             ends: BTreeSet::new(),
             missed: BTreeMap::new(),
             last_id: first_id | LAST_WORD,
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
             counters: Counters::default(),
         }
     }
@@ -106,9 +107,9 @@ impl Surveyor {
         }
     }
 
-    /// Answers to the survey count no more.
-    fn forget(&mut self, id: u32, survey: Survey) {
-        if let Survey::Open(end) = survey {
+    /// Ends a survey: further answers to it are late.
+    fn forget(&mut self, id: u32, survey: SurveyState) {
+        if let SurveyState::Open(end) = survey {
             self.asked.remove(&id);
             self.ends.remove(&(end.unwrap_or(Time::START), id));
         }
@@ -126,42 +127,42 @@ impl Protocol for Surveyor {
     }
 
     fn open(&mut self, pipe: PipeId, _now: Time) -> Result<(), CloseReason> {
-        let tray = &mut self.contexts.own_mut().tray;
-        if tray.is_crowded() {
+        let inbox = &mut self.contexts.own_mut().inbox;
+        if inbox.is_crowded() {
             return Err(CloseReason::Crowded);
         }
-        tray.pipes().open(pipe);
-        self.lanes.open(pipe);
+        inbox.pipes().open(pipe);
+        self.outbound.open(pipe);
         self.missed.insert(pipe, self.counters.sent);
         Ok(())
     }
 
     fn close(&mut self, pipe: PipeId, _now: Time) {
-        self.lanes.close_and_count(pipe, &mut self.counters);
-        // Its number may be given to somebody else.
+        self.outbound.close_and_count(pipe, &mut self.counters);
+        // The number of the pipe may be reused for another peer.
         self.missed.remove(&pipe);
-        self.contexts.own_mut().tray.pipes().close(pipe);
+        self.contexts.own_mut().inbox.pipes().close(pipe);
     }
 
-    fn rank(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
-        self.contexts.own_mut().tray.pipes().rank(pipe, receive);
+    fn set_priority(&mut self, pipe: PipeId, _send: Priority, receive: Priority) {
+        self.contexts.own_mut().inbox.pipes().set_priority(pipe, receive);
     }
 
     fn finish(&mut self) {
-        self.lanes.finish(&mut self.counters);
+        self.outbound.finish(&mut self.counters);
         self.missed.clear();
         for asker in self.contexts.all_mut() {
-            asker.tray.finish(&mut self.counters);
+            asker.inbox.finish(&mut self.counters);
         }
     }
 
-    /// Never refused: without peers nobody will answer.
+    /// Never refused: without peers there are no answers.
     fn send(&mut self, body: Bytes, now: Time) -> Result<(), Refused> {
         self.send_in(ContextId::SOCKET, body, now)
     }
 
     fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
-        self.lanes.transmit(pipe)
+        self.outbound.transmit(pipe)
     }
 
     fn receive(&mut self, pipe: PipeId, mut message: Bytes, now: Time) -> Received {
@@ -183,13 +184,13 @@ impl Protocol for Surveyor {
             return self.drop_one(DropReason::Late);
         }
         message.advance(4);
-        let taken = asker.tray.take_in(pipe, message, &mut self.counters);
-        self.attention.extend(core::iter::from_fn(|| asker.tray.next_attention()));
+        let taken = asker.inbox.accept(pipe, message, &mut self.counters);
+        self.events.extend(core::iter::from_fn(|| asker.inbox.next_event()));
         taken
     }
 
     fn is_paused(&self, pipe: PipeId) -> bool {
-        self.contexts.is_alone() && self.contexts.own().tray.is_paused(pipe)
+        self.contexts.is_alone() && self.contexts.own().inbox.is_paused(pipe)
     }
 
     fn recv(&mut self, now: Time) -> Result<Bytes, RecvError> {
@@ -207,9 +208,9 @@ impl Protocol for Surveyor {
     fn open_context(&mut self) -> Result<ContextId, ContextError> {
         let time = self.contexts.own().time;
         let context = self.contexts.open(|context| Asker { time, ..Asker::new(context) })?;
-        // From now on nobody is paused.
-        let paused = self.contexts.own_mut().tray.pipes().paused();
-        self.attention.extend(paused.map(Attention::Read));
+        // From now on no pipe is paused.
+        let paused = self.contexts.own_mut().inbox.pipes().paused();
+        self.events.extend(paused.map(ProtocolEvent::Resume));
         Ok(context)
     }
 
@@ -219,7 +220,7 @@ impl Protocol for Surveyor {
         };
         self.counters.cancelled += u64::from(asker.is_open(now));
         self.forget(asker.id, asker.survey);
-        while asker.tray.pop().is_some() {
+        while asker.inbox.pop().is_some() {
             self.counters.drop_one(DropReason::Abandoned);
         }
     }
@@ -231,29 +232,29 @@ impl Protocol for Surveyor {
             return Err(Refused { body, why });
         };
         self.counters.cancelled += u64::from(asker.is_open(now));
-        while asker.tray.pop().is_some() {
+        while asker.inbox.pop().is_some() {
             self.counters.drop_one(DropReason::Abandoned);
         }
-        self.attention.extend(core::iter::from_fn(|| asker.tray.next_attention()));
+        self.events.extend(core::iter::from_fn(|| asker.inbox.next_event()));
         let end = asker.time.map(|time| now + time);
-        let before = (asker.id, core::mem::replace(&mut asker.survey, Survey::Open(end)));
+        let before = (asker.id, core::mem::replace(&mut asker.survey, SurveyState::Open(end)));
         self.counters.sent += 1;
         (asker.id, asker.number) = (id, self.counters.sent);
         asker.round += 1;
         self.forget(before.0, before.1);
         self.asked.insert(id, context);
         self.ends.extend(end.map(|end| (end, id)));
-        // Whoever waits for the survey before hears that it is over.
-        self.attention.push_back(context.receivers());
+        // Receivers that wait for the previous survey must be told that it is over.
+        self.events.push_back(context.receivers());
         let message = Message { head: Head::Word(id), body };
-        self.lanes.broadcast(&message, &mut self.counters, |_| true);
+        self.outbound.broadcast(&message, &mut self.counters, |_| true);
         Ok(())
     }
 
     fn recv_in(&mut self, context: ContextId, now: Time) -> Result<Bytes, RecvError> {
         let asker = self.contexts.get_mut(context).ok_or(RecvError::NoContext)?;
-        let body = asker.tray.pop();
-        self.attention.extend(core::iter::from_fn(|| asker.tray.next_attention()));
+        let body = asker.inbox.pop();
+        self.events.extend(core::iter::from_fn(|| asker.inbox.next_event()));
         if let Some(body) = body {
             self.counters.received += 1;
             return Ok(body);
@@ -261,11 +262,11 @@ impl Protocol for Surveyor {
         if asker.is_open(now) {
             return Err(RecvError::Empty);
         }
-        let (id, survey) = (asker.id, core::mem::replace(&mut asker.survey, Survey::None));
+        let (id, survey) = (asker.id, core::mem::replace(&mut asker.survey, SurveyState::None));
         self.forget(id, survey);
         match survey {
-            Survey::None => Err(RecvError::NoSurvey),
-            Survey::Open(_) | Survey::Over => Err(RecvError::SurveyOver),
+            SurveyState::None => Err(RecvError::NoSurvey),
+            SurveyState::Open(_) | SurveyState::Over => Err(RecvError::SurveyOver),
         }
     }
 
@@ -274,9 +275,9 @@ impl Protocol for Surveyor {
         let asker = self.contexts.get_mut(context).ok_or(SettingError::NoContext)?;
         match setting {
             Setting::SurveyTime(time) => asker.time = time,
-            Setting::ReceiveQueue(length) => asker.tray.set_length(length),
+            Setting::ReceiveQueue(length) => asker.inbox.set_length(length),
             // All contexts share the outboxes.
-            Setting::SendQueue(length) => self.lanes.set_length(length),
+            Setting::SendQueue(length) => self.outbound.set_length(length),
             _ => return Err(SettingError::NotOf(number)),
         }
         Ok(())
@@ -286,7 +287,7 @@ impl Protocol for Surveyor {
         self.contexts.get(context).map_or(0, |asker| asker.round)
     }
 
-    fn keeps_time(&self) -> bool {
+    fn uses_time(&self) -> bool {
         true
     }
 
@@ -298,8 +299,8 @@ impl Protocol for Surveyor {
             let context = self.asked.remove(&id);
             let asker = context.and_then(|context| self.contexts.get_mut(context));
             if let (Some(asker), Some(context)) = (asker, context) {
-                asker.survey = Survey::Over;
-                self.attention.push_back(context.receivers());
+                asker.survey = SurveyState::Over;
+                self.events.push_back(context.receivers());
             }
         }
     }
@@ -308,9 +309,9 @@ impl Protocol for Surveyor {
         self.ends.first().map(|(end, _)| *end)
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        let own = self.attention.pop_front();
-        own.or_else(|| self.lanes.next_attention())
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        let own = self.events.pop_front();
+        own.or_else(|| self.outbound.next_event())
     }
 
     fn in_lock_step(&self) -> bool {

@@ -1,18 +1,18 @@
-//! The topics that a sub socket wants: prefixes of bodies, each as often as it was asked for.
+//! The topics of a sub socket: prefixes of bodies, each with its number of subscriptions.
 
 use alloc::collections::BTreeMap;
 
 use bytes::Bytes;
 
-/// Prefixes in order.
+/// A sorted set of prefixes.
 #[derive(Debug, Default)]
 pub(crate) struct Topics {
-    /// How often each was subscribed to.
+    /// The number of subscriptions for each prefix.
     wanted: BTreeMap<Bytes, u32>,
 }
 
 impl Topics {
-    /// One subscription more. False: there are `most` topics already, and this one is new.
+    /// Adds a subscription; false if the topic is new and there are `most` topics already.
     pub(crate) fn add(&mut self, topic: Bytes, most: usize) -> bool {
         if self.wanted.len() >= most && !self.wanted.contains_key(&topic) {
             return false;
@@ -21,7 +21,7 @@ impl Topics {
         true
     }
 
-    /// One subscription less; false when there is none.
+    /// Removes a subscription; false if there is none.
     pub(crate) fn remove(&mut self, topic: &Bytes) -> bool {
         let Some(times) = self.wanted.get_mut(topic) else {
             return false;
@@ -33,13 +33,14 @@ impl Topics {
         true
     }
 
-    /// True when a topic is a prefix of `body`. Takes a look-up for each length at which topics and
-    /// body part, and no more than the body has bytes.
+    /// True if a topic is a prefix of `body`. Takes a look-up for each length at which topics and
+    /// body diverge, and no more than the body has bytes.
     pub(crate) fn want(&self, body: &[u8]) -> bool {
         let mut probe = body;
         loop {
-            // A topic that is a prefix of the probe is not after it; the last one that is not after
-            // it is such a topic, or parts from the body before any longer one could match.
+            // A topic that is a prefix of the probe does not sort after it. The last topic that
+            // does not sort after the probe is such a prefix, or diverges from the body before any
+            // longer one could match.
             let range = (core::ops::Bound::Unbounded, core::ops::Bound::Included(probe));
             let Some((topic, _)) = self.wanted.range::<[u8], _>(range).next_back() else {
                 return false;
@@ -61,7 +62,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_topic_counts() {
+    fn a_topic_counts_its_subscriptions() {
         let mut topics = Topics::default();
         let topic = Bytes::from_static(b"a");
         assert!(!topics.want(b"abc"));
@@ -75,7 +76,7 @@ mod tests {
     proptest! {
         /// Few letters, so that prefixes and near misses are common.
         #[test]
-        fn a_body_is_wanted_if_any_topic_is_its_prefix(
+        fn a_body_matches_if_any_topic_is_its_prefix(
             list in prop::collection::vec(prop::collection::vec(0..3_u8, 0..5), 0..8),
             body in prop::collection::vec(0..3_u8, 0..7),
         ) {

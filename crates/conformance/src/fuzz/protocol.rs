@@ -11,8 +11,8 @@ use bytes::Bytes;
 use wigwag_sp::limits::{INBOX_MESSAGES_MAX, OUTBOX_MESSAGES_MAX};
 use wigwag_sp::raw::RawKind;
 use wigwag_sp::{
-    Attention, Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, Pub, Pull, Push, Raw, RawMessage,
-    Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
+    Bus, Pair0, Pair1, Pair1Many, PipeId, Protocol, ProtocolEvent, Pub, Pull, Push, Raw,
+    RawMessage, Received, Rep, Req, Respondent, Setting, Star, Sub, Surveyor,
 };
 use wigwag_wire::{ProtocolNumber, Time};
 
@@ -193,10 +193,11 @@ impl Watched {
 
     fn look_after(&mut self) -> Verdict {
         let mut asked = 0;
-        while let Some(attention) = self.protocol.next_attention() {
+        while let Some(event) = self.protocol.next_event() {
             asked += 1;
-            if let Attention::Write(pipe) | Attention::Read(pipe) | Attention::Room(pipe) =
-                attention
+            if let ProtocolEvent::Transmit(pipe)
+            | ProtocolEvent::Resume(pipe)
+            | ProtocolEvent::PipeSendReady(pipe) = event
             {
                 ensure(pipe.0 < PIPES.into(), || format!("asks for {pipe:?}, never opened"))?;
             }

@@ -6,7 +6,8 @@ use wigwag_conformance::fuzz::driver::{Driver, judge};
 use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol, session};
 use wigwag_sim::peer::Faults;
 use wigwag_sp::{
-    Attention, CloseReason, Counters, Message, PipeId, Protocol, Pull, Received, RecvError, Refused,
+    CloseReason, Counters, Message, PipeId, Protocol, ProtocolEvent, Pull, Received, RecvError,
+    Refused,
 };
 use wigwag_wire::{Header, HeaderError, ProtocolNumber, Time};
 
@@ -129,8 +130,8 @@ impl Protocol for Doubling {
         self.0.recv(now)
     }
 
-    fn next_attention(&mut self) -> Option<Attention> {
-        self.0.next_attention()
+    fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.0.next_event()
     }
 
     fn counters(&self) -> Counters {

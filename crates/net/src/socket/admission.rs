@@ -1,6 +1,6 @@
-//! How a connection whose handshake is done becomes a pipe, or does not.
+//! Admission: how a connection whose handshake is complete becomes a pipe, or is refused.
 //!
-//! First the watcher is asked, without the lock; then the socket, which may have been closed in the
+//! The watcher decides first, without the lock; then the socket, which may have been closed in the
 //! meantime; then the protocol.
 
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use wigwag_wire::{ReadBuf, Time};
 
-use super::core::{Core, Entry};
+use super::core::{Core, PipeEntry};
 use super::endpoint::Endpoint;
 use super::observe::{PipeInfo, PipeWatcher};
 use super::pipe::{OpenPipe, Pipe};
@@ -17,8 +17,8 @@ use crate::error::NetErrorKind;
 use crate::transport::Connection;
 
 impl Core {
-    /// Makes a pipe of a connection that came through `endpoint`.
-    pub(super) fn adopt(
+    /// Turns a connection that came through `endpoint` into a pipe.
+    pub(super) fn admit(
         self: &Arc<Core>,
         connection: Connection,
         input: ReadBuf,
@@ -35,14 +35,15 @@ impl Core {
             framing,
             info,
             endpoint: endpoint.number,
-            receive_limit: endpoint.choices.receive_limit,
+            receive_limit: endpoint.options.receive_limit,
             flusher: Flusher::new(outlet),
             watcher,
             end: Notify::new(),
         });
         let watcher = pipe.watcher.as_deref();
-        let admitted =
-            self.ask_watcher(watcher, &pipe.info).and_then(|()| self.enter(&pipe, endpoint, now));
+        let admitted = self
+            .ask_watcher(watcher, &pipe.info)
+            .and_then(|()| self.open_pipe(&pipe, endpoint, now));
         let info = &pipe.info;
         match admitted {
             Ok(()) => {
@@ -69,12 +70,12 @@ impl Core {
         };
         self.with(|state| {
             state.statistics.pipes_turned_away += 1;
-            state.trouble = Some(format!("{}: turned away: {rule}", info.peer));
+            state.last_failure = Some(format!("{}: turned away: {rule}", info.peer));
         });
         Err(NetErrorKind::TurnedAway { rule })
     }
 
-    fn enter(
+    fn open_pipe(
         self: &Arc<Core>,
         pipe: &Arc<Pipe>,
         endpoint: &Endpoint,
@@ -84,15 +85,15 @@ impl Core {
             if state.closing || !state.endpoints.contains_key(&endpoint.number) {
                 return Err(NetErrorKind::ClosedHere);
             }
-            // Before the protocol may speak of it.
-            state.pipes.insert(pipe.id, Entry::new(pipe.clone()));
+            // The protocol may report events of the pipe as soon as it is open.
+            state.pipes.insert(pipe.id, PipeEntry::new(pipe.clone()));
             if let Err(reason) = state.protocol.open(pipe.id, now) {
                 state.statistics.pipes_refused += 1;
                 state.pipes.remove(&pipe.id);
                 return Err(NetErrorKind::TurnedAway { rule: reason.to_string() });
             }
-            let choices = &endpoint.choices;
-            state.protocol.rank(pipe.id, choices.send_priority, choices.receive_priority);
+            let options = &endpoint.options;
+            state.protocol.set_priority(pipe.id, options.send_priority, options.receive_priority);
             state.statistics.pipes_opened += 1;
             state.statistics.pipes_open += 1;
             Ok(())

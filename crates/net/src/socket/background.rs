@@ -1,6 +1,6 @@
-//! A runtime for sockets that are made where there is none.
+//! A runtime for sockets that are created outside of any.
 //!
-//! One thread named `wigwag` runs it from the first use to the end of the process.
+//! One thread named `wigwag` runs it from its first use until the process exits.
 
 use std::future::pending;
 use std::io;

@@ -1,7 +1,7 @@
-//! The calls of a user: try, and if it cannot be done now, wait for one's turn.
+//! The calls of a user: try, and if the call cannot be done now, wait in a queue.
 //!
-//! A waiting call is a ticket in the queue of its side. It leaves the queue when it is done or
-//! dropped; if it was woken and does not use its turn, it wakes the next.
+//! A waiting call holds a ticket in its queue. It leaves the queue when it is done or dropped; if
+//! it was woken and does not proceed, it wakes the next one.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -14,69 +14,69 @@ use wigwag_sp::{ContextId, PipeId, RecvError};
 
 use super::core::{Core, State};
 use super::error::{SendError, SocketError, SocketErrorKind};
-use super::parcel::Parcel;
+use super::message::SocketMessage;
 
-/// Which queue a call waits in.
+/// The queue that a call waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Side {
+pub(super) enum QueueKey {
     Send,
     Receive,
-    /// Receiving in a context whose messages are for nobody else.
+    /// Receivers of a context that gets its own messages.
     Context(ContextId),
-    /// Sending to one peer among many.
+    /// Senders to one peer among many.
     Peer(PipeId),
 }
 
-/// On whose behalf a call is made: for which exchange, and in which queues it waits.
+/// The exchange that a call belongs to, and the queues it waits in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Caller {
     pub(super) context: ContextId,
-    sends: Side,
-    receives: Side,
+    sends: QueueKey,
+    receives: QueueKey,
 }
 
 impl Caller {
     /// The socket itself.
     pub(super) const SOCKET: Caller =
-        Caller { context: ContextId::SOCKET, sends: Side::Send, receives: Side::Receive };
+        Caller { context: ContextId::SOCKET, sends: QueueKey::Send, receives: QueueKey::Receive };
 
-    /// A context that takes whatever comes next, as all the others do.
-    pub(super) fn any_of(context: ContextId) -> Caller {
+    /// A context that receives any message, like the socket and the other contexts.
+    pub(super) fn shared(context: ContextId) -> Caller {
         Caller { context, ..Caller::SOCKET }
     }
 
-    /// A context whose messages are for nobody else.
-    pub(super) fn only(context: ContextId) -> Caller {
-        Caller { context, receives: Side::Context(context), ..Caller::SOCKET }
+    /// A context that gets its own messages.
+    pub(super) fn exclusive(context: ContextId) -> Caller {
+        Caller { context, receives: QueueKey::Context(context), ..Caller::SOCKET }
     }
 
-    /// Whoever sends to this peer and to no other.
-    pub(super) fn to(peer: PipeId) -> Caller {
-        Caller { sends: Side::Peer(peer), ..Caller::SOCKET }
+    /// A sender to this peer only.
+    pub(super) fn to_peer(peer: PipeId) -> Caller {
+        Caller { sends: QueueKey::Peer(peer), ..Caller::SOCKET }
     }
 }
 
 impl State {
-    fn wait(&mut self, side: Side, ticket: &mut Option<u64>, waker: &Waker) {
-        match side {
-            Side::Send => self.senders.wait(ticket, waker),
-            Side::Receive => self.receivers.wait(ticket, waker),
+    fn wait(&mut self, queue: QueueKey, ticket: &mut Option<u64>, waker: &Waker) {
+        match queue {
+            QueueKey::Send => self.senders.wait(ticket, waker),
+            QueueKey::Receive => self.receivers.wait(ticket, waker),
             other => self.others.wait(other, ticket, waker),
         }
     }
 
-    fn leave(&mut self, side: Side, ticket: u64) -> bool {
-        match side {
-            Side::Send => self.senders.leave(ticket),
-            Side::Receive => self.receivers.leave(ticket),
+    fn leave(&mut self, queue: QueueKey, ticket: u64) -> bool {
+        match queue {
+            QueueKey::Send => self.senders.leave(ticket),
+            QueueKey::Receive => self.receivers.leave(ticket),
             other => self.others.leave(other, ticket),
         }
     }
 
-    pub(super) fn wake_next(&mut self, side: Side) {
-        let next = match side {
-            Side::Send => self.senders.next(),
-            Side::Receive => self.receivers.next(),
+    pub(super) fn wake_next(&mut self, queue: QueueKey) {
+        let next = match queue {
+            QueueKey::Send => self.senders.next(),
+            QueueKey::Receive => self.receivers.next(),
             other => self.others.next(other),
         };
         self.wakes.extend(next);
@@ -84,56 +84,57 @@ impl State {
 }
 
 /// A call that may wait.
-pub(super) struct Turn {
+pub(super) struct Waiter {
     core: Arc<Core>,
-    side: Side,
+    queue: QueueKey,
     ticket: Option<u64>,
 }
 
-impl Turn {
-    pub(super) fn new(core: &Arc<Core>, side: Side) -> Turn {
-        Turn { core: core.clone(), side, ticket: None }
+impl Waiter {
+    pub(super) fn new(core: &Arc<Core>, queue: QueueKey) -> Waiter {
+        Waiter { core: core.clone(), queue, ticket: None }
     }
 
-    /// Tries `attempt`; while it gives nothing the call waits. Ready wakes the next in the queue.
+    /// Runs `attempt`; the call waits while it returns `None`. When it succeeds, the next in the
+    /// queue is woken.
     pub(super) fn poll<T>(
         &mut self,
         context: &Context<'_>,
         attempt: impl FnOnce(&mut State) -> Option<T>,
     ) -> Poll<T> {
-        let (side, ticket) = (self.side, &mut self.ticket);
+        let (queue, ticket) = (self.queue, &mut self.ticket);
         self.core.with(|state| match attempt(state) {
             None => {
-                state.wait(side, ticket, context.waker());
+                state.wait(queue, ticket, context.waker());
                 Poll::Pending
             }
             Some(outcome) => {
                 if let Some(ticket) = ticket.take() {
-                    state.leave(side, ticket);
+                    state.leave(queue, ticket);
                 }
-                state.wake_next(side);
+                state.wake_next(queue);
                 Poll::Ready(outcome)
             }
         })
     }
 }
 
-impl Drop for Turn {
+impl Drop for Waiter {
     fn drop(&mut self) {
         let Some(ticket) = self.ticket else { return };
-        let side = self.side;
+        let queue = self.queue;
         self.core.with(|state| {
-            if !state.leave(side, ticket) {
-                state.wake_next(side);
+            if !state.leave(queue, ticket) {
+                state.wake_next(queue);
             }
         });
     }
 }
 
 impl Core {
-    /// Sends `message`, waiting for room as long as the socket's send timeout allows. Gives the
-    /// number of the exchange that it began. One lock when there is room.
-    pub(super) async fn send<P: Parcel>(
+    /// Sends `message`, waiting for room for at most the socket's send timeout. Returns the number
+    /// of the exchange that it began. One lock if there is room.
+    pub(super) async fn send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         message: P,
@@ -149,9 +150,9 @@ impl Core {
         let outcome = match first {
             Some(outcome) => outcome,
             None => {
-                let mut turn = Turn::new(self, caller.sends);
+                let mut waiter = Waiter::new(self, caller.sends);
                 let waiting = self.within(limit, |context| {
-                    turn.poll(context, |state| attempt_send(state, caller, &mut slot))
+                    waiter.poll(context, |state| attempt_send(state, caller, &mut slot))
                 });
                 waiting.await.unwrap_or_else(Err)
             }
@@ -160,7 +161,7 @@ impl Core {
     }
 
     /// Sends `message` now or not at all.
-    pub(super) fn try_send<P: Parcel>(
+    pub(super) fn try_send<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         message: P,
@@ -175,9 +176,9 @@ impl Core {
         }
     }
 
-    /// Receives the next message, waiting as long as the socket's receive timeout allows. With
-    /// `round`, only what answers that exchange. One lock when something has come.
-    pub(super) async fn recv<P: Parcel>(
+    /// Receives the next message, waiting for at most the socket's receive timeout. With `round`,
+    /// only an answer of that exchange. One lock if a message is waiting.
+    pub(super) async fn recv<P: SocketMessage>(
         self: &Arc<Core>,
         caller: Caller,
         mut round: Option<u64>,
@@ -192,9 +193,9 @@ impl Core {
         let outcome = match first {
             Some(outcome) => outcome,
             None => {
-                let mut turn = Turn::new(self, caller.receives);
+                let mut waiter = Waiter::new(self, caller.receives);
                 let waiting = self.within(limit, |context| {
-                    turn.poll(context, |state| attempt_recv(state, caller, &mut round))
+                    waiter.poll(context, |state| attempt_recv(state, caller, &mut round))
                 });
                 waiting.await.unwrap_or_else(Err)
             }
@@ -202,14 +203,17 @@ impl Core {
         outcome.map_err(|kind| self.error(kind))
     }
 
-    /// Receives what has come already.
-    pub(super) fn try_recv<P: Parcel>(self: &Arc<Core>, caller: Caller) -> Result<P, SocketError> {
+    /// Receives a message that has already arrived.
+    pub(super) fn try_recv<P: SocketMessage>(
+        self: &Arc<Core>,
+        caller: Caller,
+    ) -> Result<P, SocketError> {
         let outcome = self.with(|state| attempt_recv(state, caller, &mut None));
         outcome.unwrap_or(Err(SocketErrorKind::Empty)).map_err(|kind| self.error(kind))
     }
 
-    /// Sends a request and receives its reply. Given up, by its caller or by the time limit, it is
-    /// not asked again.
+    /// Sends a request and receives its reply. If the caller gives up, or the time limit passes,
+    /// the request is not sent again.
     pub(super) async fn ask(
         self: &Arc<Core>,
         caller: Caller,
@@ -222,7 +226,7 @@ impl Core {
         Ok(reply)
     }
 
-    /// Runs a call with the calling thread.
+    /// Runs a call on the calling thread.
     pub(super) fn block_on<T>(&self, call: impl Future<Output = T>) -> Result<T, SocketErrorKind> {
         let runtime = self.runtime().map_err(SocketErrorKind::NoRuntime)?;
         Ok(runtime.block_on(call))
@@ -238,7 +242,7 @@ impl Core {
         };
         let runtime = self.runtime().map_err(SocketErrorKind::NoRuntime)?;
         let alarm = {
-            // Only the making of a timer needs the runtime; any executor may wait for it.
+            // Only creating a timer needs the runtime; any executor may wait for it.
             let _entered = runtime.enter();
             tokio::time::sleep(limit)
         };
@@ -253,7 +257,7 @@ impl Core {
         .await
     }
 
-    /// Without a peer, that is the reason; the time is only when we stopped waiting for one.
+    /// Without a peer, that is the reason; the time limit only says when the call stopped waiting.
     fn too_late(self: &Arc<Core>, limit: Duration) -> SocketErrorKind {
         self.with(|state| match no_room(state) {
             SocketErrorKind::Full => SocketErrorKind::TimedOut(limit),
@@ -267,12 +271,12 @@ impl Core {
     }
 
     pub(super) fn error(self: &Arc<Core>, kind: SocketErrorKind) -> SocketError {
-        let places = self.with(|state| state.places());
-        SocketError { at: format!("{}, {places}", self.number), kind }
+        let endpoints = self.with(|state| state.describe_endpoints());
+        SocketError { at: format!("{}, {endpoints}", self.number), kind }
     }
 }
 
-/// A request whose reply somebody waits for. Dropped, it is cancelled.
+/// A request whose reply a caller waits for. Dropping it cancels the request.
 struct Unanswered<'a> {
     core: &'a Arc<Core>,
     context: ContextId,
@@ -288,8 +292,8 @@ impl Drop for Unanswered<'_> {
     }
 }
 
-/// Takes the message out of `slot` if it can be sent; `None` when it can be sent later.
-pub(super) fn attempt_send<P: Parcel>(
+/// Takes the message out of `slot` if it can be sent; `None` if it can be sent later.
+pub(super) fn attempt_send<P: SocketMessage>(
     state: &mut State,
     caller: Caller,
     slot: &mut Option<P>,
@@ -312,15 +316,15 @@ pub(super) fn attempt_send<P: Parcel>(
 /// Why a message can only be sent later.
 fn no_room(state: &State) -> SocketErrorKind {
     if state.pipes.is_empty() {
-        let last = state.trouble.clone();
+        let last = state.last_failure.clone();
         SocketErrorKind::NoPeer { last }
     } else {
         SocketErrorKind::Full
     }
 }
 
-/// `None` when nothing has come yet.
-pub(super) fn attempt_recv<P: Parcel>(
+/// Receives a message; `None` if none has arrived yet.
+pub(super) fn attempt_recv<P: SocketMessage>(
     state: &mut State,
     caller: Caller,
     round: &mut Option<u64>,

@@ -1,11 +1,11 @@
 //! Contexts: many exchanges at once on one socket.
 //!
 //! A req socket has one question under way, and asking the next one cancels it. A program that asks
-//! many things at once could make many sockets, each with its own connections; or one socket and a
-//! context for each task. A context asks, answers, surveys or subscribes for itself alone. The
-//! socket is its own first context, so that a program which needs only one never sees them.
+//! many questions at once could create many sockets, each with its own connections; or one socket
+//! and a context for each task. A context asks, answers, surveys or subscribes for itself alone.
+//! The socket is its own first context, so a program that needs only one never sees them.
 //!
-//! | context of | what it has of its own |
+//! | context of | state of its own |
 //! |---|---|
 //! | [`Req`] | a question, its resend timer and its reply |
 //! | [`Rep`], [`Respondent`] | the request that it answers; any context takes any request |
@@ -20,7 +20,7 @@
 //! let address = rep.listen("tcp://127.0.0.1:0").await?;
 //! req.dial(&address.to_string()).await?;
 //!
-//! // Two questions are under way over one connection, and they are answered in the other order.
+//! // Two questions are under way over one connection, and are answered in reverse order.
 //! let (first, second) = (req.context()?, req.context()?);
 //! first.send("first").await?;
 //! second.send("second").await?;
@@ -39,14 +39,14 @@
 //!
 //! [`CONTEXTS_MAX`](wigwag_sp::limits::CONTEXTS_MAX) contexts a socket; one more is refused with
 //! [`TooManyContexts`](super::SocketErrorKind::TooManyContexts). A context's queue of answers or
-//! messages holds as much as that of one peer; what finds it full is lost for this context alone and
-//! counted (`dropped_overflow`). A sub or surveyor socket that has contexts therefore stops reading
-//! from nobody, not for its own sake either. The time limits are those of the socket.
+//! messages holds as many as that of one peer; a message that does not fit is lost for this context
+//! alone and counted (`dropped_overflow`). A sub or surveyor socket with contexts therefore never
+//! stops reading from a peer, not even for its own queue. The time limits are those of the socket.
 //!
 //! # Cancellation and shutdown
 //!
-//! Dropping a context cancels what it has asked and abandons what it was to answer; both are
-//! counted. A context outlives its socket only to say that it is closed.
+//! Dropping a context cancels its question and abandons the request that it was to answer; both are
+//! counted. A context that outlives its socket only returns errors that the socket is closed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -60,13 +60,16 @@ use super::error::{SendError, SocketError};
 use super::kinds::{Rep, Req, Respondent, Sub, Surveyor};
 use super::kinds::{asks, receive_calls, send_calls, subscribes, surveys};
 
-/// The end that a user holds; dropping it closes the context.
-struct Owned(Arc<Core>, Caller);
+/// An open context; dropping it closes the context.
+struct ContextHandle(Arc<Core>, Caller);
 
-impl Owned {
-    fn open(core: &Arc<Core>, caller: fn(ContextId) -> Caller) -> Result<Owned, SocketError> {
+impl ContextHandle {
+    fn open(
+        core: &Arc<Core>,
+        caller: fn(ContextId) -> Caller,
+    ) -> Result<ContextHandle, SocketError> {
         match core.with(|state| state.protocol.open_context()) {
-            Ok(context) => Ok(Owned(core.clone(), caller(context))),
+            Ok(context) => Ok(ContextHandle(core.clone(), caller(context))),
             Err(error) => Err(core.error(error.into())),
         }
     }
@@ -82,7 +85,7 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for ContextHandle {
     fn drop(&mut self) {
         let context = self.1.context;
         self.0.with(|state| {
@@ -95,12 +98,13 @@ impl Drop for Owned {
 macro_rules! context {
     ($(#[$doc:meta])* $name:ident of $socket:ident, $caller:expr; $($calls:ident)*) => {
         $(#[$doc])*
-        pub struct $name(Owned);
+        pub struct $name(ContextHandle);
 
         impl $socket {
-            /// One exchange more on this socket, beside its own and those of other contexts.
+            /// Opens a context: one more exchange on this socket, beside its own and those of other
+            /// contexts.
             pub fn context(&self) -> Result<$name, SocketError> {
-                Owned::open(&self.0.0, $caller).map($name)
+                ContextHandle::open(&self.0.0, $caller).map($name)
             }
         }
 
@@ -112,27 +116,27 @@ macro_rules! context {
 
 context! {
     /// Asks questions, one at a time, beside the other contexts of a [`Req`] socket.
-    ReqContext of Req, Caller::only; send_calls receive_calls asks
+    ReqContext of Req, Caller::exclusive; send_calls receive_calls asks
 }
 
 context! {
-    /// Answers questions, one at a time, beside the other contexts of a [`Rep`] socket: a worker of
-    /// its own for each makes a server that answers as many at once.
-    RepContext of Rep, Caller::any_of; send_calls receive_calls
+    /// Answers questions, one at a time, beside the other contexts of a [`Rep`] socket: with one
+    /// worker for each context, a server answers as many questions at once.
+    RepContext of Rep, Caller::shared; send_calls receive_calls
 }
 
 context! {
-    /// Asks everybody at once, beside the other contexts of a [`Surveyor`] socket. Its surveys take
-    /// as long as those of the socket, unless it says otherwise.
-    SurveyorContext of Surveyor, Caller::only; send_calls receive_calls surveys
+    /// Asks all peers at once, beside the other contexts of a [`Surveyor`] socket. Its surveys take
+    /// as long as those of the socket, unless it sets another time.
+    SurveyorContext of Surveyor, Caller::exclusive; send_calls receive_calls surveys
 }
 
 context! {
     /// Answers surveys, one at a time, beside the other contexts of a [`Respondent`] socket.
-    RespondentContext of Respondent, Caller::any_of; send_calls receive_calls
+    RespondentContext of Respondent, Caller::shared; send_calls receive_calls
 }
 
 context! {
-    /// Receives what it has subscribed to, beside the other contexts of a [`Sub`] socket.
-    SubContext of Sub, Caller::only; receive_calls subscribes
+    /// Receives the messages it has subscribed to, beside the other contexts of a [`Sub`] socket.
+    SubContext of Sub, Caller::exclusive; receive_calls subscribes
 }

@@ -1,7 +1,7 @@
-//! What all parts of one socket share: the protocol under a lock, the pipes, and who waits.
+//! The shared state of one socket: the protocol under a lock, the pipes, and the waiting calls.
 //!
-//! Every change goes through [`Core::with`]: it locks, lets the protocol do its work, notes what
-//! the protocol wants done, unlocks, and only then does it. So nothing is woken or written under
+//! Every change goes through [`Core::with`]: it locks, runs the protocol, collects the effects that
+//! the protocol asks for, unlocks, and only then applies them. So nothing is woken or written under
 //! the lock.
 
 use std::collections::{BTreeMap, HashMap};
@@ -21,27 +21,27 @@ use wigwag_wire::{ProtocolNumber, Time};
 
 use super::LINGER_MAX;
 use super::background;
-use super::calls::Side;
+use super::calls::QueueKey;
+use super::effects::SmallList;
 use super::endpoint::Endpoint;
-use super::errands::Few;
 use super::observe::{OpenPipeReport, PipeEnd, PipeInfo, PipeWatcher};
 use super::pipe::Pipe;
 use super::race::until;
 use super::statistics::{PipeStatistics, Statistics};
-use super::waiters::{Apart, Waiters};
+use super::waker_queue::{KeyedWakerQueues, WakerQueue};
 use crate::clock;
 use crate::options::Redial;
 
-/// How far the end of a socket has come.
+/// How far the shutdown of a socket has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Phase {
-    /// It works.
+    /// The socket works.
     Open,
-    /// No new calls, peers or dials; what was accepted is written.
+    /// New calls, peers and dials are refused; accepted messages are written.
     Lingering,
-    /// The pipes end.
+    /// The pipes are being closed.
     Closed,
-    /// Nothing of it runs any more; its addresses are free.
+    /// No task of the socket runs any more; its addresses are free.
     Gone,
 }
 
@@ -51,61 +51,61 @@ pub(super) struct Core {
     state: Mutex<State>,
     phase: watch::Sender<Phase>,
     runtime: OnceLock<Handle>,
-    /// Tells the keeper that a deadline lies before the one it sleeps for.
-    pub(super) earlier: Notify,
+    /// Tells the timer task that a deadline is now earlier than the one it sleeps for.
+    pub(super) timer_changed: Notify,
 }
 
-/// What the lock guards.
+/// The state behind the lock.
 pub(super) struct State {
     pub(super) protocol: Box<dyn Protocol>,
-    pub(super) pipes: HashMap<PipeId, Entry>,
+    pub(super) pipes: HashMap<PipeId, PipeEntry>,
     last_pipe: u32,
-    pub(super) senders: Waiters,
-    pub(super) receivers: Waiters,
-    /// Who waits for a context of his own, or for one peer among many.
-    pub(super) others: Apart<Side>,
-    /// Wakers to be called once the lock is free.
-    pub(super) wakes: Few<Waker>,
+    pub(super) senders: WakerQueue,
+    pub(super) receivers: WakerQueue,
+    /// Receivers of single contexts, and senders to single peers.
+    pub(super) others: KeyedWakerQueues<QueueKey>,
+    /// Wakers to call once the lock is free.
+    pub(super) wakes: SmallList<Waker>,
     pub(super) closing: bool,
-    /// Tasks of this socket that run.
+    /// Running tasks of this socket.
     tasks: usize,
-    pub(super) keeper_runs: bool,
-    /// When the keeper will look at the protocol; `None` for never.
-    pub(super) keeper_due: Option<Time>,
+    pub(super) timer_runs: bool,
+    /// When the timer task will look at the protocol; `None` for never.
+    pub(super) timer_due: Option<Time>,
     pub(super) statistics: Statistics,
     pub(super) send_timeout: Option<Duration>,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) receive_limit: usize,
-    /// The dialers and listeners that are at work.
+    /// The active dialers and listeners.
     pub(super) endpoints: BTreeMap<u64, Arc<Endpoint>>,
     pub(super) last_endpoint: u64,
     pub(super) redial: Redial,
     /// `None`: until all is written.
     pub(super) linger: Option<Duration>,
-    /// When the linger time of a closing socket is over; `None`: it has no end.
+    /// The end of the linger time of a closing socket; `None`: it has no end.
     linger_end: Option<Instant>,
     pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
-    /// What the last connection that failed said.
-    pub(super) trouble: Option<String>,
+    /// The error of the connection that failed last.
+    pub(super) last_failure: Option<String>,
 }
 
 /// A pipe as its socket sees it.
-pub(super) struct Entry {
+pub(super) struct PipeEntry {
     pub(super) pipe: Arc<Pipe>,
     pub(super) statistics: PipeStatistics,
-    /// Why we close it, if we do.
+    /// The reason if this side closes the pipe.
     pub(super) end: Option<PipeEnd>,
-    /// Messages in the write that is under way.
+    /// Messages in the current write.
     pub(super) writing: u64,
-    /// All that was sent is with the kernel.
+    /// The kernel has accepted all sent messages.
     pub(super) written: bool,
     /// Received bytes wait for room.
     pub(super) stopped: bool,
 }
 
-impl Entry {
-    pub(super) fn new(pipe: Arc<Pipe>) -> Entry {
-        Entry {
+impl PipeEntry {
+    pub(super) fn new(pipe: Arc<Pipe>) -> PipeEntry {
+        PipeEntry {
             pipe,
             statistics: PipeStatistics::default(),
             end: None,
@@ -135,23 +135,23 @@ impl Core {
             state: Mutex::new(State::new(protocol)),
             phase: watch::Sender::new(Phase::Open),
             runtime,
-            earlier: Notify::new(),
+            timer_changed: Notify::new(),
         })
     }
 
-    /// A panic elsewhere does not take the lock from us: the state is whole between two calls.
+    /// A panic elsewhere does not block the lock: the state is consistent between two calls.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does `work` on the state, and then what the protocol asks for.
+    /// Runs `work` on the state, and then applies the effects that the protocol asks for.
     pub(super) fn with<T>(self: &Arc<Core>, work: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.lock();
         let result = work(&mut state);
-        let errands = state.errands();
+        let effects = state.effects();
         drop(state);
-        if let Some(errands) = errands {
-            errands.run(self);
+        if let Some(effects) = effects {
+            effects.run(self);
         }
         result
     }
@@ -165,7 +165,7 @@ impl Core {
         Ok(self.runtime.get_or_init(|| handle).clone())
     }
 
-    /// Runs a task that belongs to this socket; `close` waits for it.
+    /// Spawns a task that belongs to this socket; `close` waits for it.
     pub(super) fn spawn(self: &Arc<Core>, task: impl Future<Output = ()> + Send + 'static) {
         let Ok(runtime) = self.runtime() else { return };
         self.lock().tasks += 1;
@@ -177,9 +177,9 @@ impl Core {
         });
     }
 
-    /// Waits until the socket's end has come as far as `phase`.
+    /// Waits until the shutdown has reached `phase`.
     pub(super) async fn reached(&self, phase: Phase) {
-        // The sender lives as long as we do, so there is no error.
+        // The sender lives as long as `self`, so there is no error.
         let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
     }
 
@@ -194,8 +194,9 @@ impl Core {
         }
     }
 
-    /// Closes the pipes that are `meant`, and says how many; those that end already are left alone.
-    pub(super) fn end_pipes(&self, end: PipeEnd, meant: impl Fn(&Entry) -> bool) -> usize {
+    /// Closes the pipes that are `meant`, and returns their number; pipes that end already are left
+    /// alone.
+    pub(super) fn end_pipes(&self, end: PipeEnd, meant: impl Fn(&PipeEntry) -> bool) -> usize {
         let mut ending = Vec::new();
         for entry in self.lock().pipes.values_mut() {
             if entry.end.is_none() && meant(entry) {
@@ -209,7 +210,7 @@ impl Core {
         ending.len()
     }
 
-    /// Nothing of the socket runs any more: what is left in it will go nowhere.
+    /// Discards the remaining messages: no task of the socket runs any more.
     fn finish(&self) {
         let counters = {
             let mut state = self.lock();
@@ -223,7 +224,7 @@ impl Core {
         self.advance(Phase::Gone);
     }
 
-    /// Ends the socket; nobody needs to wait for it.
+    /// Begins to close the socket, without waiting for it.
     pub(super) fn begin_close(self: &Arc<Core>) {
         let (begun, linger) = self.with(|state| {
             let begun = !mem::replace(&mut state.closing, true);
@@ -239,7 +240,7 @@ impl Core {
         });
         self.advance(Phase::Lingering);
         if self.lock().tasks == 0 {
-            // Nothing runs, so nothing needs a timer, nor a runtime for it.
+            // No task runs, so neither a timer nor a runtime is needed.
             self.finish();
             return;
         }
@@ -260,20 +261,20 @@ impl Core {
     }
 
     /// Ticks the protocol when its deadlines come.
-    pub(super) async fn keep_time(self: Arc<Core>) {
+    pub(super) async fn run_timers(self: Arc<Core>) {
         let core = &self;
         until(core.reached(Phase::Closed), async {
             loop {
                 let due = core.with(|state| {
-                    state.keeper_due = state.protocol.deadline();
-                    state.keeper_due
+                    state.timer_due = state.protocol.deadline();
+                    state.timer_due
                 });
                 match due {
                     Some(due) => {
                         let alarm = tokio::time::sleep_until(clock::instant(due));
-                        until(core.earlier.notified(), alarm).await;
+                        until(core.timer_changed.notified(), alarm).await;
                     }
-                    None => core.earlier.notified().await,
+                    None => core.timer_changed.notified().await,
                 }
                 core.with(|state| state.protocol.tick(clock::now()));
             }
@@ -288,14 +289,14 @@ impl State {
             protocol,
             pipes: HashMap::new(),
             last_pipe: 0,
-            senders: Waiters::default(),
-            receivers: Waiters::default(),
-            others: Apart::default(),
-            wakes: Few::default(),
+            senders: WakerQueue::default(),
+            receivers: WakerQueue::default(),
+            others: KeyedWakerQueues::default(),
+            wakes: SmallList::default(),
             closing: false,
             tasks: 0,
-            keeper_runs: false,
-            keeper_due: None,
+            timer_runs: false,
+            timer_due: None,
             statistics: Statistics::default(),
             send_timeout: None,
             receive_timeout: None,
@@ -306,7 +307,7 @@ impl State {
             linger: Some(LINGER_MAX),
             linger_end: None,
             watcher: None,
-            trouble: None,
+            last_failure: None,
         }
     }
 
@@ -322,7 +323,7 @@ impl State {
     }
 
     /// How long a pipe that the socket closes may wait for its peer to read; `None`: it closes at
-    /// once. Without a linger time the wait still has an end: a peer may never close.
+    /// once. Without a linger time the wait is still limited, because a peer may never close.
     pub(super) fn finish_time(&self, pipe: PipeId) -> Option<Duration> {
         let entry = self.pipes.get(&pipe)?;
         let sent = entry.statistics.traffic.messages_sent > 0;
@@ -333,8 +334,8 @@ impl State {
         end.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
     }
 
-    /// Where it dials and listens, as words for errors.
-    pub(super) fn places(&self) -> String {
+    /// The addresses that the socket dials and listens at, as text for errors.
+    pub(super) fn describe_endpoints(&self) -> String {
         if self.endpoints.is_empty() {
             return "neither dials nor listens".to_owned();
         }
@@ -342,13 +343,13 @@ impl State {
         words.join(", ")
     }
 
-    /// Now, for a protocol that looks at it.
+    /// The current time, if the protocol uses it.
     pub(super) fn now(&self) -> Time {
-        if self.protocol.keeps_time() { clock::now() } else { Time::START }
+        if self.protocol.uses_time() { clock::now() } else { Time::START }
     }
 }
 
-/// Counts a task, and notices when its runtime ends before it does.
+/// Counts a task, and notices if the task's runtime shuts down before the task is finished.
 struct TaskGuard {
     core: Arc<Core>,
     finished: bool,
@@ -357,7 +358,7 @@ struct TaskGuard {
 impl Drop for TaskGuard {
     fn drop(&mut self) {
         if !self.finished && !std::thread::panicking() {
-            // The runtime is gone: nobody will ever read, write or dial for this socket.
+            // The runtime is gone: no task will ever read, write or dial for this socket.
             self.core.begin_close();
         }
         let last = {

@@ -1,7 +1,7 @@
 //! Keeps a connection to one address: dials, serves, and dials again.
 //!
-//! The first dial belongs to the caller, who hears its error, unless he wants it in the background.
-//! From then on `redial.rs` says how long to wait.
+//! The caller waits for the first dial and gets its error, unless the options put it in the
+//! background. From then on `backoff.rs` decides how long to wait.
 
 use std::future::Future;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,19 +11,19 @@ use tokio::task::JoinHandle;
 use wigwag_wire::ReadBuf;
 
 use super::core::{Core, Phase};
-use super::endpoint::{Choices, Dialer, Endpoint, Membership};
+use super::endpoint::{Dialer, Endpoint, EndpointGuard, PipeOptions};
 use super::observe::Side;
 use super::pipe::OpenPipe;
 use super::race::until;
 use crate::address::Address;
+use crate::backoff::Backoff;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::DialOptions;
-use crate::redial::Pauses;
 use crate::{clock, transport};
 
 impl Core {
-    /// Dials `address`, and keeps it dialled if that succeeds or nobody waits for it.
+    /// Dials `address`, and keeps it connected if the dial succeeds or is in the background.
     pub(super) async fn dial(
         self: &Arc<Core>,
         address: &str,
@@ -33,14 +33,14 @@ impl Core {
         let core = self.clone();
         let place = address.clone();
         self.on_runtime(&place, async move {
-            // An address that no transport serves will not be served later either.
+            // An address without a transport will not have one later either.
             transport::transport(&address)?;
-            let choices = Choices {
+            let pipe_options = PipeOptions {
                 receive_limit: options.receive_limit,
                 send_priority: options.send_priority,
                 receive_priority: options.receive_priority,
             };
-            let member = core.join(Side::Dialled, address, choices)?;
+            let member = core.join(Side::Dialled, address, pipe_options)?;
             let dialer = Dialer::new(&core, &member.endpoint);
             let first = match options.in_background {
                 true => None,
@@ -52,7 +52,7 @@ impl Core {
         .await
     }
 
-    /// One connection with its handshake, made a pipe.
+    /// Connects once, completes the handshake, and opens a pipe.
     async fn connect(
         self: &Arc<Core>,
         endpoint: &Arc<Endpoint>,
@@ -66,22 +66,22 @@ impl Core {
             Ok((connection, input))
         })
         .await?;
-        self.adopt(connection, input, endpoint, clock::now())
+        self.admit(connection, input, endpoint, clock::now())
             .map_err(|kind| NetError::new(&text, kind))
     }
 
     async fn keep_dialled(
         self: Arc<Core>,
-        member: Membership,
+        member: EndpointGuard,
         options: DialOptions,
         first: Option<OpenPipe>,
     ) {
         let endpoint = &member.endpoint;
         let redials = transport::transport(&endpoint.address).is_ok_and(|of| of.redials());
         let redial = options.redial.unwrap_or_else(|| self.with(|state| state.redial));
-        let mut pauses = match first {
-            Some(_) => Pauses::new(redial),
-            None => Pauses::at_once(redial),
+        let mut backoff = match first {
+            Some(_) => Backoff::new(redial),
+            None => Backoff::immediate(redial),
         };
         let mut dialled = first.is_some();
         let mut open = first;
@@ -89,13 +89,13 @@ impl Core {
             if let Some(pipe) = open.take() {
                 let since = clock::now();
                 pipe.run().await;
-                pauses.connected_for(clock::now() - since);
+                backoff.connected_for(clock::now() - since);
             }
             if dialled && !redials {
                 return;
             }
             let next = async {
-                tokio::time::sleep(pauses.next(random())).await;
+                tokio::time::sleep(backoff.next(random())).await;
                 let again = std::mem::replace(&mut dialled, true);
                 self.with(|state| state.statistics.redials += u64::from(again));
                 self.connect(endpoint, options).await
@@ -113,12 +113,12 @@ impl Core {
         tracing::debug!(%address, error = %error.kind, "dial failed");
         self.with(|state| {
             state.statistics.dials_failed += 1;
-            state.trouble = Some(format!("{address}: {}", error.kind));
+            state.last_failure = Some(format!("{address}: {}", error.kind));
         });
     }
 
     /// Runs `work` on the socket's runtime, whichever executor waits for it. Dropping the future
-    /// ends the work.
+    /// stops the work.
     pub(super) async fn on_runtime<T: Send + 'static>(
         self: &Arc<Core>,
         address: &Address,
@@ -156,17 +156,17 @@ mod tests {
     use super::*;
     use crate::options::{ListenOptions, Redial};
 
-    /// A pull socket that is there, gone for long, there again for a while, and gone: the pause after a
+    /// A pull socket is there, gone for long, there again for a while, and gone: the pause after a
     /// connection that held is the shortest again.
     #[tokio::test(start_paused = true)]
-    async fn a_connection_that_held_starts_the_pauses_over() {
+    async fn a_connection_that_held_resets_the_backoff() {
         let address = Address::new("inproc", "redialled");
         let listen = || transport::listen(&address, ListenOptions::default());
         let core = Core::new(Box::new(wigwag_sp::Push::new()));
         let options = DialOptions { in_background: true, ..DialOptions::default() };
         let longest = Redial::default().most();
         let _dialer = core.dial("inproc://redialled", options).await.unwrap();
-        // Nobody listens for so long that the pauses have become the longest.
+        // Without a listener for so long, the pauses have become the longest.
         tokio::time::sleep(20 * longest).await;
         let listener = listen().await.unwrap();
         let accept = async || {

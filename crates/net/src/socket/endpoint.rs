@@ -1,7 +1,7 @@
-//! Dialers and listeners: what they choose for their pipes, and how they end alone.
+//! Dialers and listeners: the options of their pipes, and how they close on their own.
 //!
-//! A socket keeps a table of those that are at work. Who leaves the table has ended: its pipes are
-//! closed, and none of its connections becomes a pipe any more.
+//! A socket keeps a table of the active ones. An endpoint that leaves the table has ended: its
+//! pipes are closed, and none of its connections becomes a pipe any more.
 
 use std::fmt;
 use std::ops::Deref;
@@ -16,32 +16,32 @@ use super::race::until;
 use crate::address::Address;
 use crate::error::{NetError, NetErrorKind};
 
-/// Dialers and listeners of one socket. Each is a task; more than this many connections are better
-/// made by one listener.
+/// Dialers and listeners of one socket. Each is a task; for more connections than this, one
+/// listener is better.
 pub const ENDPOINTS_MAX: usize = if cfg!(test) { 8 } else { 4096 };
 
-/// What a dialer or listener chooses for its pipes.
+/// The options of a dialer or listener for its pipes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Choices {
+pub(super) struct PipeOptions {
     pub(super) receive_limit: Option<usize>,
     pub(super) send_priority: Priority,
     pub(super) receive_priority: Priority,
 }
 
-/// A dialer or a listener as the socket knows it.
+/// A dialer or a listener in the table of its socket.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     pub(super) number: u64,
     pub(super) side: Side,
     pub(super) address: Address,
-    pub(super) choices: Choices,
+    pub(super) options: PipeOptions,
     phase: watch::Sender<Phase>,
 }
 
 impl Endpoint {
-    /// Waits until this one's end has come as far as `phase`.
+    /// Waits until the shutdown of this endpoint has reached `phase`.
     async fn reached(&self, phase: Phase) {
-        // The sender lives as long as we do, so there is no error.
+        // The sender lives as long as `self`, so there is no error.
         let _ = self.phase.subscribe().wait_for(|now| *now >= phase).await;
     }
 
@@ -63,14 +63,14 @@ impl fmt::Display for Endpoint {
     }
 }
 
-/// The place of an endpoint in the table; its task holds it, and so the place is free when the task
-/// is over, however it ends.
-pub(super) struct Membership {
+/// The entry of an endpoint in the table; its task holds it, so the entry is removed when the task
+/// ends, however it ends.
+pub(super) struct EndpointGuard {
     core: Arc<Core>,
     pub(super) endpoint: Arc<Endpoint>,
 }
 
-impl Drop for Membership {
+impl Drop for EndpointGuard {
     fn drop(&mut self) {
         self.core.leave(&self.endpoint);
         self.endpoint.advance(Phase::Gone);
@@ -78,13 +78,13 @@ impl Drop for Membership {
 }
 
 impl Core {
-    /// Takes a place in the table.
+    /// Adds an endpoint to the table.
     pub(super) fn join(
         self: &Arc<Core>,
         side: Side,
         address: Address,
-        choices: Choices,
-    ) -> Result<Membership, NetError> {
+        options: PipeOptions,
+    ) -> Result<EndpointGuard, NetError> {
         let phase = watch::Sender::new(Phase::Open);
         let endpoint = self.with(|state| {
             if state.closing {
@@ -97,15 +97,15 @@ impl Core {
             }
             state.last_endpoint += 1;
             let number = state.last_endpoint;
-            let endpoint = Arc::new(Endpoint { number, side, address, choices, phase });
+            let endpoint = Arc::new(Endpoint { number, side, address, options, phase });
             state.endpoints.insert(number, endpoint.clone());
             Ok(endpoint)
         })?;
-        Ok(Membership { core: self.clone(), endpoint })
+        Ok(EndpointGuard { core: self.clone(), endpoint })
     }
 
-    /// Ends an endpoint: it leaves the table, and its pipes are closed. When the whole socket ends
-    /// they go on for as long as it lingers.
+    /// Removes an endpoint from the table and closes its pipes. When the whole socket closes, they
+    /// go on for as long as it lingers.
     fn leave(self: &Arc<Core>, endpoint: &Endpoint) {
         let number = endpoint.number;
         let alone = self.with(|state| {
@@ -123,7 +123,7 @@ impl Core {
         until(self.reached(Phase::Lingering), endpoint.reached(Phase::Closed)).await;
     }
 
-    /// Waits until nothing of `endpoint` runs any more.
+    /// Waits until no task of `endpoint` runs any more.
     async fn gone(&self, endpoint: &Endpoint) {
         until(self.reached(Phase::Gone), endpoint.reached(Phase::Gone)).await;
     }
@@ -145,30 +145,30 @@ macro_rules! handle {
                 $name { core: core.clone(), endpoint: endpoint.clone() }
             }
 
-            /// Where it is.
+            /// The address that it dials or listens at.
             pub fn address(&self) -> &Address {
                 &self.endpoint.address
             }
 
-            /// False when it was closed, alone or with its socket.
+            /// False once it was closed, alone or with its socket.
             pub fn is_open(&self) -> bool {
                 *self.endpoint.phase.borrow() == Phase::Open
             }
 
             #[doc = $closes]
             ///
-            /// What its peers had not been sent goes the way of a peer that leaves: to others, or
-            /// it is dropped and counted. Waits until nothing of it runs; a future that is dropped
-            /// has closed it all the same. Twice is once.
+            /// Unsent messages for its peers are handled as for any peer that leaves: they go to
+            /// others, or are dropped and counted. Waits until no task of it runs; dropping the
+            /// future does not undo the close. Closing it again has no effect.
             pub async fn close(&self) {
                 self.core.leave(&self.endpoint);
                 self.core.gone(&self.endpoint).await;
             }
 
-            /// [`close`](Self::close) with the calling thread.
+            /// [`close`](Self::close) on the calling thread.
             pub fn blocking_close(&self) {
                 self.core.leave(&self.endpoint);
-                // Without a runtime nothing of it ever ran.
+                // Without a runtime no task of it ever ran.
                 let _ = self.core.block_on(self.core.gone(&self.endpoint));
             }
         }
@@ -196,13 +196,13 @@ macro_rules! handle {
 }
 
 handle! {
-    /// A connection that is kept: its address is dialled again whenever it breaks.
-    Dialer, "Dials no more, and closes the connection that there is."
+    /// A connection that is kept: its address is dialled again whenever the connection breaks.
+    Dialer, "Stops dialling, and closes the current connection."
 }
 
 handle! {
-    /// An address at which peers may come; it can be used as that [`Address`].
-    Listener, "Lets nobody in any more and closes the connections that came through it; the address is free when this is ready."
+    /// An address that accepts peers; it can be used as that [`Address`].
+    Listener, "Stops accepting peers and closes the connections that came through it; the address is free when this is ready."
 }
 
 impl From<Listener> for Address {

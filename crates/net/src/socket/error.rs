@@ -1,4 +1,4 @@
-//! What a call on a socket can answer instead of success, whose doing it is, and what mends it.
+//! Errors of calls on a socket: the reason, the party at fault, and how to mend it.
 
 use std::io;
 use std::time::Duration;
@@ -7,84 +7,84 @@ use bytes::Bytes;
 use wigwag_sp::{ContextError, RecvError, Refusal, SettingError};
 use wigwag_wire::Fault;
 
-/// An error of one call. It names the socket and where it is connected to.
+/// An error of one call, with the socket and the addresses it is connected to.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind}\n   at: {at}\n mend: {}", .kind.mend())]
 pub struct SocketError {
     /// The socket: its protocol and the addresses that it dials and listens at.
     pub at: String,
-    /// What happened.
+    /// The reason.
     pub kind: SocketErrorKind,
 }
 
-/// A message that was not sent: a body, or a [`RawMessage`](wigwag_sp::RawMessage).
+/// A message that was not sent, and why: a body, or a [`RawMessage`](wigwag_sp::RawMessage).
 #[derive(Debug, thiserror::Error)]
 #[error("{error}")]
 pub struct SendError<M = Bytes> {
     /// The message, unchanged.
     pub message: M,
-    /// Why.
+    /// The reason.
     #[source]
     pub error: SocketError,
 }
 
-/// What happened.
+/// The reason of a [`SocketError`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SocketErrorKind {
     /// The socket was closed, here or by the end of its runtime.
     #[error("the socket is closed")]
     Closed,
-    /// Nothing has come; only the calls that do not wait say so.
+    /// No message has arrived; only returned by calls that do not wait.
     #[error("no message has come yet")]
     Empty,
     /// The peers do not read as fast as messages are sent.
     #[error("the send queue is full")]
     Full,
-    /// Nobody is connected.
+    /// No peer is connected.
     #[error("no peer is connected{}", last_of(.last))]
     NoPeer {
-        /// What the last attempt to connect said.
+        /// The error of the last attempt to connect.
         last: Option<String>,
     },
-    /// A rep socket has nothing to reply to.
+    /// A rep socket has no request to reply to.
     #[error("there is no request to reply to")]
     NoRequest,
-    /// A req socket has asked nothing.
+    /// A req socket has sent no request.
     #[error("no request was sent whose reply could come")]
     NothingAsked,
-    /// A surveyor socket has asked nothing.
+    /// A surveyor socket has sent no survey.
     #[error("no survey was sent whose answers could come")]
     NothingSurveyed,
-    /// The survey's time is over, and all that was answered has been received.
+    /// The survey's time is over, and all its answers have been received.
     #[error("the survey's time is over")]
     SurveyOver,
     /// A sub socket has no such topic.
     #[error("there is no subscription to that topic")]
     NoSuchTopic,
-    /// A sub socket has as many topics as it may.
+    /// A sub socket has reached its limit of topics.
     #[error("there are {} topics already, which is the limit", wigwag_sp::limits::TOPICS_MAX)]
     TooManyTopics,
-    /// A socket has as many contexts as it may.
+    /// A socket has reached its limit of contexts.
     #[error("there are {} contexts already, which is the limit", wigwag_sp::limits::CONTEXTS_MAX)]
     TooManyContexts,
-    /// The peer that the message is for has left, or never was.
+    /// The peer that the message is for has left, or was never connected.
     #[error("the peer that the message is for is not connected")]
     PeerGone,
-    /// A raw socket's header is none of its protocol.
-    #[error("the header of {0} bytes is none that a peer would take")]
+    /// The header does not fit the raw socket's protocol.
+    #[error("the header of {0} bytes does not fit the protocol")]
     BadHeader(usize),
-    /// A new request took the place of the one that was waited for.
+    /// A new request replaced the one that was waited for.
     #[error("another request was sent before the reply came")]
     Cancelled,
     /// The connection that carried the request is gone, and resending is off.
     #[error("the connection that carried the request is gone, and resending is off")]
     RequestLost,
-    /// The time set for the call is over, though a peer is connected.
+    /// The time limit of the call has passed, although a peer is connected.
     #[error("nothing happened within {0:?}")]
     TimedOut(Duration),
-    /// The socket's protocol goes the other way only.
-    #[error("this socket does not go that way")]
+    /// The socket's protocol only works in the other direction.
+    #[error("this socket does not work in that direction")]
     WrongDirection,
     /// The crate's own runtime could not be started.
     #[error("the background runtime could not be started: {0}")]
@@ -99,7 +99,7 @@ fn last_of(last: &Option<String>) -> String {
 }
 
 impl SocketError {
-    /// Whose doing it is.
+    /// The party at fault.
     pub fn fault(&self) -> Fault {
         match self.kind {
             SocketErrorKind::Closed
@@ -123,14 +123,14 @@ impl SocketError {
         }
     }
 
-    /// What the reader can do about it.
+    /// Advice on how to mend the error.
     pub fn mend(&self) -> &'static str {
         self.kind.mend()
     }
 }
 
 impl SocketErrorKind {
-    /// What the reader can do about it.
+    /// Advice on how to mend the error.
     pub fn mend(&self) -> &'static str {
         match self {
             SocketErrorKind::Closed => "make a new socket",
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_names_the_socket_the_fault_and_the_mend() {
+    fn an_error_names_the_socket_the_reason_and_the_mend() {
         let error = SocketError {
             at: "REQ, dials tcp://127.0.0.1:7001".into(),
             kind: SocketErrorKind::NoPeer { last: Some("nobody listens there".into()) },

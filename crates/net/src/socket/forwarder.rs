@@ -1,8 +1,9 @@
-//! Forwarders: two raw sockets, and what comes to one goes out by the other. SP calls them devices.
+//! Forwarders: messages received on one raw socket are sent on another. SP calls them devices.
 //!
-//! A forwarder joins what is not connected directly: clients of one network with servers of another,
-//! tcp with ipc, many publishers with many subscribers behind one address. The header tells the way
-//! back, so it keeps no state, and a request that is lost with it is asked again by its sender.
+//! A forwarder joins peers that are not connected directly: clients of one network with servers of
+//! another, tcp with ipc, many publishers with many subscribers behind one address. The header
+//! carries the way back, so a forwarder keeps no state, and a request that is lost with it is sent
+//! again by its sender.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -27,28 +28,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
-//! # What is joined
+//! # Pairs of sockets
 //!
-//! A socket and its partner: req and rep, push and pull, pub and sub, surveyor and respondent; pair,
-//! pair0, bus and star each with its own kind. Bus, star and pair with many peers may also be joined
-//! with themselves ([`Forwarder::reflecting`]): bus and star then pass each message on to all but the
-//! peer it came from, pair sends it back to that peer.
+//! A socket can be joined with its partner: req and rep, push and pull, pub and sub, surveyor and
+//! respondent; pair, pair0, bus and star each with its own kind. Bus, star and pair with many peers
+//! can also be joined with themselves ([`Forwarder::reflecting`]): bus and star then forward each
+//! message to all peers but its origin, pair sends it back to its origin.
 //!
-//! Publishers never see a subscription, so a raw sub takes everything, and what no subscriber behind
-//! the forwarder wants comes this far in vain.
+//! Publishers never see a subscription, so a raw sub receives everything, and messages that no
+//! subscriber behind the forwarder wants come this far in vain.
 //!
 //! # Back-pressure
 //!
-//! A message is taken only when the other socket has room for it; until then it waits where it is,
-//! and in the end its sender waits. What waits for nobody by itself (pub, bus, star, surveys, replies
-//! of rep and respondent) does not here either: it is dropped and counted.
+//! A message is received only when the other socket has room for it; until then it waits where it
+//! is, and in the end its sender waits. Messages that never wait by themselves (pub, bus, star,
+//! surveys, replies of rep and respondent) do not wait here either: they are dropped and counted.
 //!
 //! # Loops
 //!
-//! Each forwarder is a hop, and a message that has come over too many is dropped and counted: eight
-//! unless the receiving socket says otherwise. This ends loops of req, survey, pair1 and star. The
-//! other protocols have no hops on the wire (the SP RFCs give them no header), so a loop of
-//! forwarders of theirs passes the same messages round for ever: do not build one.
+//! Each forwarder is a hop, and a message over the hop limit is dropped and counted: eight hops
+//! unless the receiving socket sets another limit. This ends loops of req, survey, pair1 and star.
+//! The other protocols have no hop count on the wire (the SP RFCs give them no header), so a loop
+//! of their forwarders passes the same messages around for ever: do not build one.
 
 use std::future::{Future, pending, poll_fn};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -59,38 +60,38 @@ use wigwag_sp::RawMessage;
 use wigwag_sp::raw::RawKind;
 use wigwag_wire::{Fault, ProtocolNumber};
 
-use super::calls::{Caller, Side, Turn, attempt_recv, attempt_send};
+use super::calls::{Caller, QueueKey, Waiter, attempt_recv, attempt_send};
 use super::core::{Core, Phase};
 use super::error::SocketErrorKind;
 use super::race::until;
 use super::raw::End;
 
-/// Messages that one direction passes on before it lets others run: a full outbox of small ones
-/// takes some 64 turns.
-const TURN_MESSAGES: u32 = 64;
+/// Messages that one direction forwards before it yields: a full outbox of small ones takes some 64
+/// turns.
+const MESSAGES_PER_POLL: u32 = 64;
 
-/// Bytes of the word by which a raw header names a pipe.
+/// Bytes of the word that names a pipe in a raw header.
 const PIPE_BYTES: usize = 4;
 
-/// Why two sockets are not joined.
+/// Why two sockets cannot be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForwardError {
-    /// They do not talk to each other's peers.
+    /// The sockets are no partners: each cannot talk to the other's peers.
     #[error("a raw {front} socket and a raw {back} socket cannot be joined\n mend: {}", self.mend())]
     NoPartners {
-        /// The one.
+        /// The protocol of the first socket.
         front: ProtocolNumber,
-        /// The other.
+        /// The protocol of the second socket.
         back: ProtocolNumber,
     },
-    /// Both are the same.
+    /// Both are the same socket.
     #[error("a raw {of} socket cannot be joined with itself as if it were two\n mend: {}", self.mend())]
     SameSocket {
         /// Its protocol.
         of: ProtocolNumber,
     },
-    /// A reflector needs a protocol whose messages may go out where they came in.
+    /// The protocol cannot send a message back on the socket that received it.
     #[error("a raw {of} socket cannot reflect\n mend: {}", self.mend())]
     NoReflector {
         /// Its protocol.
@@ -99,12 +100,12 @@ pub enum ForwardError {
 }
 
 impl ForwardError {
-    /// Whose doing it is.
+    /// The party at fault.
     pub fn fault(&self) -> Fault {
         Fault::Caller
     }
 
-    /// What the reader can do about it.
+    /// Advice on how to mend the error.
     pub fn mend(&self) -> &'static str {
         match self {
             ForwardError::NoPartners { .. } => {
@@ -118,29 +119,29 @@ impl ForwardError {
     }
 }
 
-/// What a forwarder has done.
+/// Counters of a forwarder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Forwarded {
-    /// Messages taken from one socket and given to the other, in both directions.
+    /// Messages received on one socket and sent on the other, in both directions.
     pub forwarded: u64,
-    /// Messages that the sockets have dropped since the forwarder was made, for whatever reason, and
-    /// those that it held when a socket closed. The sockets' statistics tell the reasons.
+    /// Messages that the sockets have dropped since the forwarder was created, for any reason, and
+    /// those that it held when a socket closed. The sockets' statistics have the reasons.
     pub dropped: u64,
 }
 
-/// Passes messages between two raw sockets, or from one back to itself.
+/// Forwards messages between two raw sockets, or from one back to itself.
 pub struct Forwarder {
     front: End,
     back: End,
     counts: Mutex<Forwarded>,
-    /// Drops of the sockets before the forwarder was made.
+    /// Messages that the sockets had dropped before the forwarder was created.
     before: u64,
 }
 
 impl Forwarder {
-    /// Joins two sockets. They stay their owner's, who dials, listens and closes as he likes; what
-    /// else receives or sends on them takes its messages from the forwarder.
+    /// Joins two sockets. Their owner still dials, listens and closes them; any other code that
+    /// sends or receives on them competes with the forwarder for messages.
     pub fn between(front: impl Into<End>, back: impl Into<End>) -> Result<Forwarder, ForwardError> {
         let (front, back) = (front.into(), back.into());
         let numbers = (front.core.number, back.core.number);
@@ -171,10 +172,10 @@ impl Forwarder {
         forwarder
     }
 
-    /// Passes messages on until one of the sockets is closed, by its owner or with its runtime, and
-    /// says how many; the other socket stays open. A socket that is dropped is closed. A future that
-    /// is dropped takes nothing more; it holds a message only while something else has taken the
-    /// room that there was for it.
+    /// Forwards messages until one of the sockets is closed, by its owner or with its runtime, and
+    /// returns the counters; the other socket stays open. Dropping a socket closes it. A dropped
+    /// future receives nothing more; it only holds a message if another sender has taken the room
+    /// that there was for it.
     pub async fn run(&self) -> Forwarded {
         let (front, back) = (&self.front, &self.back);
         tracing::debug!(front = %front.core.number, back = %back.core.number, "forwarder runs");
@@ -203,13 +204,13 @@ impl Forwarder {
         counts
     }
 
-    /// [`run`](Self::run) with the calling thread.
+    /// [`run`](Self::run) on the calling thread.
     pub fn blocking_run(&self) -> Forwarded {
-        // Without a runtime nothing was ever connected, and nothing comes.
+        // Without a runtime nothing was ever connected, and no messages arrive.
         self.front.core.block_on(self.run()).unwrap_or_else(|_| self.counts())
     }
 
-    /// The numbers so far.
+    /// The counters so far.
     pub fn counts(&self) -> Forwarded {
         let counts = *self.lock();
         let dropped = counts.dropped + self.dropped_by_sockets() - self.before;
@@ -228,23 +229,24 @@ impl Forwarder {
         }
     }
 
-    /// One direction, until a socket closes.
+    /// Forwards in one direction, until a socket closes.
     async fn direction(&self, from: &End, to: &End) {
         if matches!(from.kind, RawKind::Push | RawKind::Pub) {
-            // Nothing comes that way.
+            // Nothing is received on these sockets.
             return pending().await;
         }
         let crossing = !Arc::ptr_eq(&from.core, &to.core);
         let mut count = 0;
-        while let Ok(mut message) = taken(&from.core, &to.core).await {
+        while let Ok(mut message) = receive_when_room(&from.core, &to.core).await {
             if crossing {
                 if from.kind == RawKind::Star {
-                    // The others of its own star have not heard it: a raw star passes nothing on.
+                    // The other peers of its own star have not received it: a raw star forwards
+                    // nothing by itself.
                     let _ = from.core.try_send(Caller::SOCKET, message.clone());
                 }
-                message.header = crossed(from.kind, message.header);
+                message.header = strip_pipe_number(from.kind, message.header);
             }
-            match given(&to.core, message).await {
+            match forward_to(&to.core, message).await {
                 Ok(()) => self.lock().forwarded += 1,
                 Err(kind) => {
                     tracing::debug!(to = %to.core.number, %kind, "message dropped");
@@ -252,7 +254,7 @@ impl Forwarder {
                 }
             }
             count += 1;
-            if count == TURN_MESSAGES {
+            if count == MESSAGES_PER_POLL {
                 count = 0;
                 tokio::task::yield_now().await;
             }
@@ -260,9 +262,9 @@ impl Forwarder {
     }
 }
 
-/// The number of a pipe means something to its own socket only. rep and respondent leave it where it
-/// is: to the next one it is a word like the others.
-fn crossed(from: RawKind, mut header: Bytes) -> Bytes {
+/// Removes the number of the pipe, which is valid only on its own socket. rep and respondent keep
+/// it: for the next hop it is a word like the others.
+fn strip_pipe_number(from: RawKind, mut header: Bytes) -> Bytes {
     match from {
         RawKind::Bus | RawKind::Star | RawKind::Pair1Many => {
             header.split_off(header.len().min(PIPE_BYTES))
@@ -271,16 +273,16 @@ fn crossed(from: RawKind, mut header: Bytes) -> Bytes {
     }
 }
 
-/// Takes the next message of `from`, but only at a moment when `to` has room.
-fn taken<'a>(
+/// Receives the next message of `from`, but only while `to` has room.
+fn receive_when_room<'a>(
     from: &'a Arc<Core>,
     to: &'a Arc<Core>,
 ) -> impl Future<Output = Result<RawMessage, SocketErrorKind>> + 'a {
-    let mut room = Turn::new(to, Side::Send);
-    let mut mail = Turn::new(from, Side::Receive);
+    let mut room = Waiter::new(to, QueueKey::Send);
+    let mut incoming = Waiter::new(from, QueueKey::Receive);
     let mut round = None;
     poll_fn(move |context| {
-        // Asked each time: the room that there was may be gone when a message comes.
+        // Checked each time: the room may be gone when a message arrives.
         let open = ready!(room.poll(context, |state| match state.closing {
             true => Some(Err(SocketErrorKind::Closed)),
             false => state.protocol.has_room().then_some(Ok(())),
@@ -288,19 +290,19 @@ fn taken<'a>(
         if let Err(closed) = open {
             return Poll::Ready(Err(closed));
         }
-        mail.poll(context, |state| attempt_recv(state, Caller::SOCKET, &mut round))
+        incoming.poll(context, |state| attempt_recv(state, Caller::SOCKET, &mut round))
     })
 }
 
-/// Gives the message to `to`, which has room unless somebody else has taken it since.
-async fn given(to: &Arc<Core>, message: RawMessage) -> Result<(), SocketErrorKind> {
+/// Sends the message to `to`, which has room unless another sender has taken it since.
+async fn forward_to(to: &Arc<Core>, message: RawMessage) -> Result<(), SocketErrorKind> {
     let mut slot = Some(message);
     if let Some(outcome) = to.with(|state| attempt_send(state, Caller::SOCKET, &mut slot)) {
         return outcome.map(drop);
     }
-    let mut turn = Turn::new(to, Side::Send);
+    let mut waiter = Waiter::new(to, QueueKey::Send);
     let outcome = poll_fn(|context| {
-        turn.poll(context, |state| attempt_send(state, Caller::SOCKET, &mut slot))
+        waiter.poll(context, |state| attempt_send(state, Caller::SOCKET, &mut slot))
     });
     outcome.await.map(drop)
 }
@@ -311,7 +313,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refusal_names_both_protocols_and_what_mends_it() {
+    fn a_refused_pair_of_sockets_is_named_with_its_mend() {
         let refused = Forwarder::between(&raw::Req::new(), &raw::Pull::new()).err().unwrap();
         let text = refused.to_string();
         for part in ["REQ", "PULL", "mend: join a socket with the partner"] {

@@ -1,6 +1,6 @@
 //! The sockets, one type for each protocol.
 //!
-//! Only what a protocol can do is there: a push socket has no `recv`.
+//! A type has only the calls that its protocol supports: a push socket has no `recv`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,15 +19,15 @@ use super::settings::common;
 use crate::error::{NetError, NetErrorKind};
 use crate::options::{DialOptions, ListenOptions};
 
-/// The end that a user holds; dropping it closes the socket.
-pub(super) struct Owned(pub(super) Arc<Core>);
+/// A socket of a user; dropping it closes the socket.
+pub(super) struct SocketHandle(pub(super) Arc<Core>);
 
-impl Owned {
-    pub(super) fn new(protocol: impl Protocol + 'static) -> Owned {
-        Owned(Core::new(Box::new(protocol)))
+impl SocketHandle {
+    pub(super) fn new(protocol: impl Protocol + 'static) -> SocketHandle {
+        SocketHandle(Core::new(Box::new(protocol)))
     }
 
-    /// Calls on a socket are made for its own exchange; a context has another one.
+    /// Calls on a socket belong to its own exchange; a context has another one.
     fn caller(&self) -> Caller {
         Caller::SOCKET
     }
@@ -46,7 +46,7 @@ impl Owned {
     }
 }
 
-impl Drop for Owned {
+impl Drop for SocketHandle {
     fn drop(&mut self) {
         self.0.begin_close();
     }
@@ -55,7 +55,7 @@ impl Drop for Owned {
 macro_rules! socket {
     ($(#[$doc:meta])* $name:ident: $new:expr; $($direction:ident)*) => {
         $(#[$doc])*
-        pub struct $name(pub(super) Owned);
+        pub struct $name(pub(super) SocketHandle);
 
         impl Default for $name {
             fn default() -> $name {
@@ -64,14 +64,14 @@ macro_rules! socket {
         }
 
         impl $name {
-            /// A socket that is connected to nobody, on the current runtime or the crate's own.
+            /// Creates an unconnected socket, on the current runtime or the crate's own.
             pub fn new() -> $name {
-                $name(Owned::new($new))
+                $name(SocketHandle::new($new))
             }
 
-            /// Connects to `address`. The first attempt is waited for and its error returned, and
-            /// then nothing is left of it; once it has succeeded, the connection is made again
-            /// whenever it breaks. Dropping the future before it is ready gives the attempt up.
+            /// Connects to `address`. Waits for the first attempt and returns its error, in which
+            /// case the dialer is gone; after a success, the connection is restored whenever it
+            /// breaks. Dropping the future before it is ready cancels the attempt.
             pub async fn dial(&self, address: &str) -> Result<Dialer, NetError> {
                 self.dial_with(address, DialOptions::default()).await
             }
@@ -85,7 +85,7 @@ macro_rules! socket {
                 self.0.0.dial(address, options).await
             }
 
-            /// Listens at `address`, and says where it really does: port 0 becomes a free port.
+            /// Listens at `address`, and returns where it really does: port 0 becomes a free port.
             pub async fn listen(&self, address: &str) -> Result<Listener, NetError> {
                 self.listen_with(address, ListenOptions::default()).await
             }
@@ -99,12 +99,12 @@ macro_rules! socket {
                 self.0.0.listen(address, options).await
             }
 
-            /// [`dial`](Self::dial) with the calling thread.
+            /// [`dial`](Self::dial) on the calling thread.
             pub fn blocking_dial(&self, address: &str) -> Result<Dialer, NetError> {
                 self.blocking_dial_with(address, DialOptions::default())
             }
 
-            /// [`dial_with`](Self::dial_with) with the calling thread.
+            /// [`dial_with`](Self::dial_with) on the calling thread.
             pub fn blocking_dial_with(
                 &self,
                 address: &str,
@@ -112,15 +112,15 @@ macro_rules! socket {
             ) -> Result<Dialer, NetError> {
                 let core = &self.0.0;
                 core.block_on(core.dial(address, options))
-                    .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
+                    .unwrap_or_else(|kind| Err(SocketHandle::net_error(address, kind)))
             }
 
-            /// [`listen`](Self::listen) with the calling thread.
+            /// [`listen`](Self::listen) on the calling thread.
             pub fn blocking_listen(&self, address: &str) -> Result<Listener, NetError> {
                 self.blocking_listen_with(address, ListenOptions::default())
             }
 
-            /// [`listen_with`](Self::listen_with) with the calling thread.
+            /// [`listen_with`](Self::listen_with) on the calling thread.
             pub fn blocking_listen_with(
                 &self,
                 address: &str,
@@ -128,16 +128,16 @@ macro_rules! socket {
             ) -> Result<Listener, NetError> {
                 let core = &self.0.0;
                 core.block_on(core.listen(address, options))
-                    .unwrap_or_else(|kind| Err(Owned::net_error(address, kind)))
+                    .unwrap_or_else(|kind| Err(SocketHandle::net_error(address, kind)))
             }
 
             /// Bytes that a received message may have, protocol header included; a peer that
-            /// announces more is disconnected. 1 MiB unless set; it holds for messages to come.
+            /// announces more is disconnected. 1 MiB unless set; applies to later messages.
             pub fn set_receive_limit(&self, limit: usize) {
                 self.0.0.with(|state| state.receive_limit = limit);
             }
 
-            /// The numbers so far.
+            /// The statistics so far.
             pub fn statistics(&self) -> Statistics {
                 self.0.0.with(|state| {
                     let counters = state.protocol.counters();
@@ -145,18 +145,18 @@ macro_rules! socket {
                 })
             }
 
-            /// Closes the socket: waiting calls end, what was accepted is written for at most
-            /// [`LINGER_MAX`](super::LINGER_MAX) or what was set, and then its addresses are free. A dropped
-            /// future changes nothing of that.
+            /// Closes the socket: waiting calls end, accepted messages are written for at most
+            /// [`LINGER_MAX`](super::LINGER_MAX) or the time that was set, and then its addresses
+            /// are free. Dropping the future does not undo the close.
             ///
-            /// A socket that is dropped closes in the same way, and nobody can wait for it: who
-            /// needs its address again closes it.
+            /// A dropped socket closes in the same way, but in the background: a program that needs
+            /// its address again should close it.
             pub async fn close(&self) {
                 self.0.0.begin_close();
                 self.0.0.reached(Phase::Gone).await;
             }
 
-            /// [`close`](Self::close) with the calling thread.
+            /// [`close`](Self::close) on the calling thread.
             pub fn blocking_close(&self) {
                 let core = &self.0.0;
                 core.begin_close();
@@ -172,19 +172,23 @@ macro_rules! socket {
 
 macro_rules! send_calls {
     () => {
-        /// Sends a message, waiting while no peer is connected or has room. Ready means that it
-        /// lies in a peer's queue here, not that the peer has it. One lock, no copy. A future
-        /// dropped before it is ready has sent nothing, and the message is dropped with it.
+        /// Sends a message, waiting while no peer is connected or has room. Ready means that the
+        /// message is in a peer's queue on this side, not that the peer has it. One lock, no copy.
+        ///
+        /// # Cancellation
+        ///
+        /// A future dropped before it is ready has sent nothing, and the message is dropped with
+        /// it.
         pub async fn send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
             self.0.0.send(self.0.caller(), message.into()).await.map(drop)
         }
 
-        /// Sends a message now, or hands it back.
+        /// Sends a message now, or returns it.
         pub fn try_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
             self.0.0.try_send(self.0.caller(), message.into())
         }
 
-        /// [`send`](Self::send) with the calling thread.
+        /// [`send`](Self::send) on the calling thread.
         pub fn blocking_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
             let (core, message) = (&self.0.0, message.into());
             match core.block_on(core.send(self.0.caller(), message.clone())) {
@@ -197,7 +201,7 @@ macro_rules! send_calls {
 
 macro_rules! send_limit {
     () => {
-        /// Time that `send` waits at most; without limit unless set.
+        /// Sets how long `send` waits at most; no limit unless set.
         pub fn set_send_timeout(&self, limit: Option<Duration>) {
             self.0.0.with(|state| state.send_timeout = limit);
         }
@@ -213,18 +217,21 @@ macro_rules! sends {
 
 macro_rules! receive_calls {
     () => {
-        /// Receives the next message, waiting for it. A future dropped before it is ready has
-        /// taken nothing.
+        /// Receives the next message, waiting for it.
+        ///
+        /// # Cancellation
+        ///
+        /// A future dropped before it is ready has received nothing.
         pub async fn recv(&self) -> Result<Bytes, SocketError> {
             self.0.0.recv(self.0.caller(), None).await
         }
 
-        /// Receives a message that has come already.
+        /// Receives a message that has already arrived.
         pub fn try_recv(&self) -> Result<Bytes, SocketError> {
             self.0.0.try_recv(self.0.caller())
         }
 
-        /// [`recv`](Self::recv) with the calling thread.
+        /// [`recv`](Self::recv) on the calling thread.
         pub fn blocking_recv(&self) -> Result<Bytes, SocketError> {
             let core = &self.0.0;
             core.block_on(core.recv(self.0.caller(), None))
@@ -235,7 +242,7 @@ macro_rules! receive_calls {
 
 macro_rules! receive_limit {
     () => {
-        /// Time that `recv` waits at most; without limit unless set.
+        /// Sets how long `recv` waits at most; no limit unless set.
         pub fn set_receive_timeout(&self, limit: Option<Duration>) {
             self.0.0.with(|state| state.receive_timeout = limit);
         }
@@ -251,16 +258,22 @@ macro_rules! receives {
 
 macro_rules! asks {
     () => {
-        /// Sends a request and receives its reply, and no other's. A request that another call
-        /// sends here meanwhile ends this one with
-        /// [`Cancelled`](super::SocketErrorKind::Cancelled). A future dropped before it is ready may
-        /// have asked; the request is not sent again then, and its reply is thrown away. So it is
-        /// when the time for `recv` is over.
+        /// Sends a request and receives its own reply.
+        ///
+        /// # Errors
+        ///
+        /// If another call sends a request here meanwhile, this one ends with
+        /// [`Cancelled`](super::SocketErrorKind::Cancelled).
+        ///
+        /// # Cancellation
+        ///
+        /// A future dropped before it is ready may have sent the request; it is not sent again
+        /// then, and its reply is discarded. The receive timeout has the same effect.
         pub async fn ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
             self.0.0.ask(self.0.caller(), request.into()).await
         }
 
-        /// [`ask`](Self::ask) with the calling thread.
+        /// [`ask`](Self::ask) on the calling thread.
         pub fn blocking_ask(&self, request: impl Into<Bytes>) -> Result<Bytes, SocketError> {
             let core = &self.0.0;
             core.block_on(self.ask(request)).unwrap_or_else(|kind| Err(core.error(kind)))
@@ -270,13 +283,13 @@ macro_rules! asks {
 
 macro_rules! subscribes {
     () => {
-        /// Receives from now on what begins with `topic` too: the empty one is the beginning of
-        /// everything. Subscribing twice takes unsubscribing twice.
+        /// Subscribes to bodies that begin with `topic`: everything begins with the empty topic.
+        /// Subscribing twice takes unsubscribing twice.
         pub fn subscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
             self.0.set(Setting::Subscribe(topic.into()))
         }
 
-        /// Takes a subscription back; messages that have come already stay.
+        /// Removes a subscription; messages that have already arrived stay.
         pub fn unsubscribe(&self, topic: impl Into<Bytes>) -> Result<(), SocketError> {
             self.0.set(Setting::Unsubscribe(topic.into()))
         }
@@ -285,7 +298,7 @@ macro_rules! subscribes {
 
 macro_rules! surveys {
     () => {
-        /// How long answers count, from the next survey on; `None`: until the survey after it.
+        /// Sets how long answers count, from the next survey on; `None`: until the survey after it.
         pub fn set_survey_time(&self, time: Option<Duration>) {
             // Every surveyor has this setting.
             let _ = self.0.set(Setting::SurveyTime(time));
@@ -298,12 +311,12 @@ pub(super) use {
 };
 
 socket! {
-    /// Asks questions, one at a time, again until they are answered.
+    /// Asks questions, one at a time, and sends each again until it is answered.
     Req: wigwag_sp::Req::with_first_id(random() as u32); sends receives asks
 }
 
 socket! {
-    /// Answers questions, each to the one who asked.
+    /// Answers questions, each to the peer that asked.
     Rep: wigwag_sp::Rep::new(); sends receives
 }
 
@@ -313,43 +326,44 @@ socket! {
 }
 
 socket! {
-    /// Receives what its peers push.
+    /// Receives the messages that its peers push.
     Pull: wigwag_sp::Pull::new(); receives
 }
 
 socket! {
-    /// Sends each message to every peer that has subscribed to it. Nobody waits for a slow peer:
-    /// what its queue has no room for is dropped for it alone, and counted.
+    /// Sends each message to every peer that has subscribed to it. It never waits for a slow peer:
+    /// a message that does not fit a peer's queue is dropped for that peer alone, and counted.
     Pub: wigwag_sp::Pub::new(); sends
 }
 
 socket! {
-    /// Receives what begins with one of the topics that it has subscribed to.
+    /// Receives messages that begin with one of its topics.
     Sub: wigwag_sp::Sub::new(); receives subscribes
 }
 
 socket! {
-    /// Asks everybody at once; the answers of a second count.
+    /// Asks all peers at once; answers count for one second unless set.
     Surveyor: wigwag_sp::Surveyor::new(random() as u32); sends receives surveys
 }
 
 socket! {
-    /// Answers surveys, each to the one who asked.
+    /// Answers surveys, each to the peer that asked.
     Respondent: wigwag_sp::Respondent::new(); sends receives
 }
 
 socket! {
-    /// Sends each message to every peer that it is connected to, and receives theirs; best effort.
+    /// Sends each message to every connected peer, and receives theirs; best effort.
     Bus: wigwag_sp::Bus::new(); sends receives
 }
 
 socket! {
-    /// As a bus, and passes on what it receives to all its other peers; only mangos has it too.
+    /// Like a bus, and forwards each received message to all its other peers; only mangos has it
+    /// too.
     Star: wigwag_sp::Star::new(); sends receives
 }
 
 socket! {
-    /// Talks to one peer in both directions, as nanomsg has it (pair version 0).
+    /// Talks to one peer in both directions, in nanomsg's version of pair (version 0).
     Pair0: wigwag_sp::Pair0::new(); sends receives
 }
 
@@ -359,37 +373,38 @@ socket! {
 }
 
 impl Req {
-    /// A socket that sends a request again after `resend`, or fails when its connection breaks if
-    /// that is `None`. [`Req::new`] takes 60 s.
+    /// A socket that sends a request again after `resend`, or, if that is `None`, fails when its
+    /// connection breaks. [`Req::new`] uses 60 s.
     pub fn with_resend(resend: Option<Duration>) -> Req {
-        Req(Owned::new(wigwag_sp::Req::new(random() as u32, resend)))
+        Req(SocketHandle::new(wigwag_sp::Req::new(random() as u32, resend)))
     }
 }
 
 impl Rep {
-    /// A socket that accepts requests over at most `hops_max` hops; [`Rep::new`] takes eight.
+    /// A socket that accepts requests over at most `hops_max` hops; [`Rep::new`] accepts eight.
     pub fn with_hops(hops_max: Hops) -> Rep {
-        Rep(Owned::new(wigwag_sp::Rep::with_hops(hops_max)))
+        Rep(SocketHandle::new(wigwag_sp::Rep::with_hops(hops_max)))
     }
 }
 
 impl Respondent {
-    /// A socket that accepts surveys over at most `hops_max` hops; [`Respondent::new`] takes eight.
+    /// A socket that accepts surveys over at most `hops_max` hops; [`Respondent::new`] accepts
+    /// eight.
     pub fn with_hops(hops_max: Hops) -> Respondent {
-        Respondent(Owned::new(wigwag_sp::Respondent::with_hops(hops_max)))
+        Respondent(SocketHandle::new(wigwag_sp::Respondent::with_hops(hops_max)))
     }
 }
 
 impl Star {
-    /// A socket that accepts messages over at most `hops_max` hops; [`Star::new`] takes eight.
+    /// A socket that accepts messages over at most `hops_max` hops; [`Star::new`] accepts eight.
     pub fn with_hops(hops_max: Hops) -> Star {
-        Star(Owned::new(wigwag_sp::Star::with_hops(hops_max)))
+        Star(SocketHandle::new(wigwag_sp::Star::with_hops(hops_max)))
     }
 }
 
 impl Pair {
-    /// A socket that accepts messages over at most `hops_max` hops; [`Pair::new`] takes eight.
+    /// A socket that accepts messages over at most `hops_max` hops; [`Pair::new`] accepts eight.
     pub fn with_hops(hops_max: Hops) -> Pair {
-        Pair(Owned::new(wigwag_sp::Pair1::with_hops(hops_max)))
+        Pair(SocketHandle::new(wigwag_sp::Pair1::with_hops(hops_max)))
     }
 }

@@ -1,8 +1,8 @@
-//! Takes in whoever comes.
+//! Listens at an address and accepts its peers.
 //!
-//! The accept loop does nothing but accept: each handshake runs in a task of its own, and so many
-//! at most as there are places. A stranger that says nothing loses its place after the handshake
-//! time, or sooner to a newcomer that finds all places taken.
+//! The accept loop only accepts: each handshake runs in a task of its own, and their number is
+//! limited. A silent peer loses its place after the handshake time, or sooner to a new connection
+//! that finds all places taken.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use wigwag_wire::ReadBuf;
 
 use super::UNAUTHENTICATED_MAX;
 use super::core::Core;
-use super::endpoint::{Choices, Endpoint, Listener, Membership};
+use super::endpoint::{Endpoint, EndpointGuard, Listener, PipeOptions};
 use super::observe::Side;
 use super::race::until;
 use crate::acceptor::Acceptor;
@@ -19,12 +19,12 @@ use crate::clock;
 use crate::error::{NetError, NetErrorKind};
 use crate::handshake::{greet, within};
 use crate::options::ListenOptions;
+use crate::pending_handshakes::{PendingHandshake, PendingHandshakes};
 use crate::source::Source;
-use crate::strangers::{Stranger, Strangers};
 use crate::transport::{self, Connection};
 
 impl Core {
-    /// Listens at `address`; gives the address where it really does.
+    /// Listens at `address`; returns the address where it really does.
     pub(super) async fn listen(
         self: &Arc<Core>,
         address: &str,
@@ -35,12 +35,12 @@ impl Core {
         let place = address.clone();
         self.on_runtime(&place, async move {
             let listener = transport::listen(&address, options).await?;
-            let choices = Choices {
+            let pipe_options = PipeOptions {
                 receive_limit: options.receive_limit,
                 send_priority: options.send_priority,
                 receive_priority: options.receive_priority,
             };
-            let member = core.join(Side::Accepted, listener.address().clone(), choices)?;
+            let member = core.join(Side::Accepted, listener.address().clone(), pipe_options)?;
             let handle = Listener::new(&core, &member.endpoint);
             core.spawn(core.clone().accept_all(listener, member));
             Ok(handle)
@@ -51,46 +51,46 @@ impl Core {
     async fn accept_all(
         self: Arc<Core>,
         listener: Box<dyn transport::Listener>,
-        member: Membership,
+        member: EndpointGuard,
     ) {
         let endpoint = &member.endpoint;
-        let strangers = Strangers::new(UNAUTHENTICATED_MAX);
+        let pending = PendingHandshakes::new(UNAUTHENTICATED_MAX);
         let mut acceptor = Acceptor::new(listener);
         until(self.over(endpoint), async {
             loop {
-                match acceptor.accept(&*strangers).await {
+                match acceptor.accept(&*pending).await {
                     Ok(connection) => {
-                        let stranger = strangers.enter(Source::of(&connection));
+                        let handshake = pending.enter(Source::of(&connection));
                         let endpoint = endpoint.clone();
-                        self.spawn(self.clone().welcome(connection, endpoint, stranger));
+                        self.spawn(self.clone().perform_handshake(connection, endpoint, handshake));
                     }
                     Err(_) => self.with(|state| state.statistics.accepts_failed += 1),
                 }
             }
         })
         .await;
-        // The address first, and then the word that it is free.
+        // Free the address before the endpoint reports that it is free.
         drop(acceptor);
     }
 
-    async fn welcome(
+    async fn perform_handshake(
         self: Arc<Core>,
         mut connection: Connection,
         endpoint: Arc<Endpoint>,
-        stranger: Stranger,
+        handshake: PendingHandshake,
     ) {
         let peer = connection.peer.clone();
         let mut input = ReadBuf::new();
         let greeting = within(&peer, greet(&mut connection, &mut input, self.number));
         let bounded = async {
             let evicted = || NetError::new(&peer, NetErrorKind::Evicted);
-            until(stranger.evicted(), greeting).await.ok_or_else(evicted).flatten()
+            until(handshake.evicted(), greeting).await.ok_or_else(evicted).flatten()
         };
         let greeted = until(self.over(&endpoint), bounded).await;
-        drop(stranger);
+        drop(handshake);
         match greeted {
             Some(Ok(_)) => {
-                if let Ok(pipe) = self.adopt(connection, input, &endpoint, clock::now()) {
+                if let Ok(pipe) = self.admit(connection, input, &endpoint, clock::now()) {
                     pipe.run().await;
                 }
             }
@@ -100,7 +100,7 @@ impl Core {
                 self.with(|state| {
                     state.statistics.handshakes_failed += 1;
                     state.statistics.handshakes.count(&error.kind);
-                    state.trouble = Some(format!("{peer}: {}", error.kind));
+                    state.last_failure = Some(format!("{peer}: {}", error.kind));
                 });
             }
             None => connection.outlet.close(),
@@ -122,7 +122,7 @@ mod tests {
     use crate::acceptor::ACCEPT_PAUSE;
     use crate::transport::{Boxed, dial};
 
-    /// A listener that plays what it is given, and then waits for ever.
+    /// A listener that replays a script, and then waits for ever.
     struct Scripted {
         address: Address,
         script: Mutex<VecDeque<Result<Connection, NetError>>>,
@@ -156,22 +156,22 @@ mod tests {
         (ours, listener.unwrap().accept().await.unwrap())
     }
 
-    /// The accept loop of a listener that plays `script`.
+    /// Runs the accept loop of a listener that replays `script`.
     fn play(core: &Arc<Core>, name: &str, script: VecDeque<Result<Connection, NetError>>) {
         let address = Address::new("inproc", name);
-        let choices = Choices {
+        let pipe_options = PipeOptions {
             receive_limit: None,
             send_priority: Priority::default(),
             receive_priority: Priority::default(),
         };
-        let member = core.join(Side::Accepted, address.clone(), choices).unwrap();
+        let member = core.join(Side::Accepted, address.clone(), pipe_options).unwrap();
         let listener = Scripted { address, script: Mutex::new(script) };
         core.spawn(core.clone().accept_all(Box::new(listener), member));
     }
 
-    /// EMFILE three times, then a peer: it is served, and the loop has not turned in vain.
+    /// EMFILE three times, then a peer: it is served, and the loop has paused each time.
     #[tokio::test]
-    async fn without_file_handles_the_listener_pauses_and_goes_on() {
+    async fn a_listener_without_file_descriptors_pauses_and_goes_on() {
         const EMFILE: i32 = 24;
         let core = Core::new(Box::new(wigwag_sp::Pull::new()));
         let (mut ours, theirs) = ends("emfile").await;
@@ -189,24 +189,24 @@ mod tests {
         core.begin_close();
     }
 
-    /// Silent strangers take every place. A partner is served at once: the oldest of them goes.
+    /// Silent peers take every place. A partner is served at once: the oldest of them is evicted.
     #[tokio::test]
-    async fn a_newcomer_takes_the_place_of_a_silent_stranger() {
+    async fn a_new_connection_evicts_a_silent_peer() {
         let core = Core::new(Box::new(wigwag_sp::Pull::new()));
-        let mut strangers = Vec::new();
+        let mut pending = Vec::new();
         let mut script = VecDeque::new();
         for number in 0..UNAUTHENTICATED_MAX {
-            let (stranger, theirs) = ends(&format!("stranger-{number}")).await;
-            strangers.push(stranger);
+            let (handshake, theirs) = ends(&format!("handshake-{number}")).await;
+            pending.push(handshake);
             script.push_back(Ok(theirs));
         }
         let (mut partner, theirs) = ends("partner").await;
         script.push_back(Ok(theirs));
-        play(&core, "places", script);
+        play(&core, "describe_endpoints", script);
         let mut input = ReadBuf::new();
-        for stranger in &mut strangers[1..] {
-            // They are greeted, so they have their places; the first has given way.
-            crate::handshake::read_header(stranger, &mut input).await.unwrap();
+        for handshake in &mut pending[1..] {
+            // They got our header, so they have their places; the first was evicted.
+            crate::handshake::read_header(handshake, &mut input).await.unwrap();
         }
         partner.outlet.try_write(&[IoSlice::new(b"\0SP\0\0\x50\0\0")]).unwrap();
         let header = crate::handshake::read_header(&mut partner, &mut input).await;

@@ -1,4 +1,4 @@
-//! A pair socket with many peers: the sender of each message is known, and each may be answered.
+//! A pair socket with many peers: the sender of each message is known, and can be answered.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::endpoint::{Dialer, Listener};
 use super::error::{SendError, SocketError};
-use super::kinds::{Owned, receive_limit, send_limit, socket};
+use super::kinds::{SocketHandle, receive_limit, send_limit, socket};
 use super::settings::common;
 use crate::error::NetError;
 use crate::options::{DialOptions, ListenOptions};
@@ -20,16 +20,23 @@ use crate::options::{DialOptions, ListenOptions};
 macro_rules! many {
     () => {
         /// Sends a message to an idle peer, or to one that has room, in turn; waits while there is
-        /// none. Not to whoever spoke last: among several peers that is anybody. Otherwise as
-        /// [`send_to`](Self::send_to).
+        /// none. It does not prefer the peer that spoke last, because among several peers that
+        /// could be any. Otherwise like [`send_to`](Self::send_to).
         pub async fn send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
             send(&self.0.0, None, message.into()).await
         }
 
         /// Sends a message to the peer that [`recv`](Self::recv) named, waiting while its queue is
-        /// full; nobody else's messages wait for that. A peer that has left is an error,
-        /// [`PeerGone`](super::SocketErrorKind::PeerGone). Ready means that the message lies in the peer's queue
-        /// here. A future dropped before it is ready has sent nothing.
+        /// full; other messages do not wait for that. Ready means that the message is in the peer's
+        /// queue on this side.
+        ///
+        /// # Errors
+        ///
+        /// [`PeerGone`](super::SocketErrorKind::PeerGone) if the peer has left.
+        ///
+        /// # Cancellation
+        ///
+        /// A future dropped before it is ready has sent nothing.
         pub async fn send_to(
             &self,
             peer: PipeId,
@@ -52,12 +59,12 @@ macro_rules! many {
             try_send(&self.0.0, Some(peer), message.into())
         }
 
-        /// [`send`](Self::send) with the calling thread.
+        /// [`send`](Self::send) on the calling thread.
         pub fn blocking_send(&self, message: impl Into<Bytes>) -> Result<(), SendError> {
             blocking_send(&self.0.0, None, message.into())
         }
 
-        /// [`send_to`](Self::send_to) with the calling thread.
+        /// [`send_to`](Self::send_to) on the calling thread.
         pub fn blocking_send_to(
             &self,
             peer: PipeId,
@@ -66,19 +73,19 @@ macro_rules! many {
             blocking_send(&self.0.0, Some(peer), message.into())
         }
 
-        /// Receives the next message and the number of the peer that sent it. The number is this
-        /// socket's own; it is not given again while the peer is connected, and a peer that comes
-        /// back has another one. A future dropped before it is ready has taken nothing.
+        /// Receives the next message and the number of the peer that sent it. The number is valid
+        /// on this socket only; it is not reused while the peer is connected, and a peer that comes
+        /// back has another one. A future dropped before it is ready has received nothing.
         pub async fn recv(&self) -> Result<(PipeId, Bytes), SocketError> {
             self.0.0.recv(Caller::SOCKET, None).await.map(with_peer)
         }
 
-        /// Receives a message that has come already.
+        /// Receives a message that has already arrived.
         pub fn try_recv(&self) -> Result<(PipeId, Bytes), SocketError> {
             self.0.0.try_recv(Caller::SOCKET).map(with_peer)
         }
 
-        /// [`recv`](Self::recv) with the calling thread.
+        /// [`recv`](Self::recv) on the calling thread.
         pub fn blocking_recv(&self) -> Result<(PipeId, Bytes), SocketError> {
             let core = &self.0.0;
             core.block_on(self.recv()).unwrap_or_else(|kind| Err(core.error(kind)))
@@ -87,8 +94,8 @@ macro_rules! many {
 }
 
 socket! {
-    /// Talks to many peers in both directions, as pair version 1; its peers are [`Pair`](super::Pair)
-    /// sockets, or others like it. NNG calls it polyamorous.
+    /// Talks to many peers in both directions, in pair version 1; its peers are
+    /// [`Pair`](super::Pair) sockets, or others like it. NNG calls it polyamorous.
     ///
     /// ```
     /// # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -109,18 +116,19 @@ socket! {
 }
 
 impl PairMany {
-    /// A socket that accepts messages over at most `hops_max` hops; [`PairMany::new`] takes eight.
+    /// A socket that accepts messages over at most `hops_max` hops; [`PairMany::new`] accepts
+    /// eight.
     pub fn with_hops(hops_max: Hops) -> PairMany {
-        PairMany(Owned::new(wigwag_sp::Pair1Many::with_hops(hops_max)))
+        PairMany(SocketHandle::new(wigwag_sp::Pair1Many::with_hops(hops_max)))
     }
 }
 
-/// On whose behalf and with which header a message goes to `peer`.
+/// The caller and the header of a message to `peer`.
 fn addressed(peer: Option<PipeId>, body: Bytes) -> (Caller, RawMessage) {
     match peer {
         Some(peer) => {
             let header = Bytes::copy_from_slice(&peer.0.to_be_bytes());
-            (Caller::to(peer), RawMessage { header, body })
+            (Caller::to_peer(peer), RawMessage { header, body })
         }
         None => (Caller::SOCKET, RawMessage { header: Bytes::new(), body }),
     }
@@ -147,7 +155,7 @@ fn blocking_send(core: &Arc<Core>, peer: Option<PipeId>, body: Bytes) -> Result<
     }
 }
 
-/// The header of what this protocol gives is the number of the peer.
+/// Splits a received message, whose header is the number of the peer.
 fn with_peer(message: RawMessage) -> (PipeId, Bytes) {
     let word = message.header.first_chunk().copied().unwrap_or_default();
     (PipeId(u32::from_be_bytes(word)), message.body)

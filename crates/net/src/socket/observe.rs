@@ -1,8 +1,8 @@
-//! Who is connected, and a say in who may be.
+//! Observation of pipes, and a veto on new ones.
 //!
-//! A [`PipeWatcher`] hears of each connection before it becomes a pipe, when it has, and when it is
-//! over. NNG calls these moments `ADD_PRE`, `ADD_POST` and `REM_POST`; mangos attaching, attached
-//! and detached.
+//! A [`PipeWatcher`] is told of each connection before it becomes a pipe, when it has, and when it
+//! ends. NNG calls these moments `ADD_PRE`, `ADD_POST` and `REM_POST`; mangos calls them attaching,
+//! attached and detached.
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use super::statistics::PipeStatistics;
 use crate::address::Address;
 use crate::transport::Credentials;
 
-/// Which end began a connection.
+/// The end that began a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// We dialled.
+    /// Our dialer connected to the peer.
     Dialled,
-    /// The peer came to a listener of ours.
+    /// The peer connected to one of our listeners.
     Accepted,
 }
 
@@ -25,34 +25,34 @@ pub enum Side {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PipeInfo {
-    /// Its number; not given again while it is open.
+    /// The number of the pipe; not reused while it is open.
     pub id: PipeId,
-    /// Who is at the other end, as an address.
+    /// The address of the other end.
     pub peer: Arc<str>,
-    /// Our own end as an address, if the transport has a word for it.
+    /// The address of our own end, if the transport has one.
     pub local: Option<Arc<str>>,
     /// User, group and process of the peer, on Unix sockets.
     pub credentials: Option<Credentials>,
-    /// Who began.
+    /// The end that began the connection.
     pub side: Side,
-    /// The address of the dialer or listener that it came through.
+    /// The address of the dialer or listener that the connection came through.
     pub through: Address,
 }
 
-/// Why a pipe is over.
+/// Why a pipe ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PipeEnd {
     /// The peer closed it.
     #[error("the peer closed the connection")]
     PeerClosed,
-    /// The system lost it: reset, timed out.
+    /// The operating system lost the connection: reset, timed out.
     #[error("the connection was lost: {0}")]
     Lost(String),
-    /// The peer broke a rule, and we closed it.
+    /// The peer broke a rule, and the socket closed the pipe.
     #[error("{0}")]
     Punished(String),
-    /// It was closed here, alone or with its dialer or listener.
+    /// The pipe was closed here, alone or with its dialer or listener.
     #[error("it was closed here")]
     ClosedHere,
     /// The socket was closed, or its runtime ended.
@@ -60,33 +60,35 @@ pub enum PipeEnd {
     SocketClosed,
 }
 
-/// Hears of the pipes of a socket.
+/// Observes the pipes of a socket.
 ///
-/// The calls come from the socket's tasks, without a lock, and hold up that one connection for as
-/// long as they take; they must not block. For one pipe they come in order, for different pipes at
-/// the same time.
+/// The socket's tasks make the calls, without a lock. A call delays only its own connection, for as
+/// long as it takes; it must not block. The calls for one pipe come in order, those for different
+/// pipes may run at the same time.
 pub trait PipeWatcher: Send + Sync {
-    /// A peer of the right protocol has come. An error, which says why, turns it away.
+    /// Called when a peer of the right protocol has connected. An error refuses it and is the
+    /// reason.
     fn arriving(&self, _pipe: &PipeInfo) -> Result<(), String> {
         Ok(())
     }
 
-    /// It is a pipe now: messages go and come.
+    /// Called when the connection has become a pipe: messages can be sent and received.
     fn admitted(&self, _pipe: &PipeInfo) {}
 
-    /// It was turned away, by this watcher or by the protocol, and no more is heard of it.
+    /// Called when the connection was refused, by this watcher or by the protocol; no other call
+    /// follows.
     fn refused(&self, _pipe: &PipeInfo, _why: &str) {}
 
-    /// It is over.
+    /// Called when the pipe has ended.
     fn closed(&self, _pipe: &PipeInfo, _end: &PipeEnd, _statistics: &PipeStatistics) {}
 }
 
-/// A pipe that is open now, and what went over it so far.
+/// An open pipe and its statistics so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OpenPipeReport {
-    /// Who it is.
+    /// The pipe and its peer.
     pub info: PipeInfo,
-    /// What it has done.
+    /// The statistics of the pipe.
     pub statistics: PipeStatistics,
 }

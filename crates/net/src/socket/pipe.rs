@@ -1,43 +1,43 @@
-//! One connection of a socket: what the driver asks is answered by the protocol.
+//! One connection of a socket: the handler between its driver and the protocol.
 
 use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
-use wigwag_sp::stream::{Gather, cut};
+use wigwag_sp::stream::{BatchBuilder, cut};
 use wigwag_sp::{CloseReason, DropReason, PipeId, Received};
 use wigwag_wire::{Batch, Framing, FramingError, ReadBuf, Time};
 
-use super::core::{Core, Entry, State};
+use super::core::{Core, PipeEntry, State};
 use super::observe::{PipeEnd, PipeInfo, PipeWatcher};
 use super::race::until;
 use super::statistics::Traffic;
-use crate::driver::{self, Crank, Ending, Flow, Flusher};
+use crate::driver::{self, ConnectionHandler, Ending, Flow, Flusher};
 
-/// A connection as its socket's protocol knows it.
+/// A connection that the socket's protocol knows.
 pub(super) struct Pipe {
     pub(super) id: PipeId,
     pub(super) core: Arc<Core>,
     pub(super) framing: Framing,
     pub(super) info: PipeInfo,
-    /// The dialer or listener that it came through.
+    /// The dialer or listener that the connection came through.
     pub(super) endpoint: u64,
-    /// That of the dialer or listener; `None`: that of the socket.
+    /// The limit of the dialer or listener; `None`: that of the socket.
     pub(super) receive_limit: Option<usize>,
     pub(super) flusher: Flusher,
-    /// Who was told of its coming, and will be of its end.
+    /// The watcher that was told of the pipe, and will be told of its end.
     pub(super) watcher: Option<Arc<dyn PipeWatcher>>,
-    /// We close it; the reason stands in its [`Entry`].
+    /// Notified when this side closes the pipe; the reason is in its [`PipeEntry`].
     pub(super) end: Notify,
 }
 
-/// Why a pipe is closed from our side.
+/// Why this side closes a pipe.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Fault {
-    /// Its bytes cannot be cut into messages.
+pub(super) enum PipeError {
+    /// The bytes of the peer cannot be split into messages.
     #[error(transparent)]
     Framing(#[from] FramingError),
-    /// It breaks the protocol.
+    /// The peer breaks the protocol.
     #[error(transparent)]
     Rule(#[from] CloseReason),
 }
@@ -47,20 +47,20 @@ pub(super) struct OpenPipe {
     pub(super) pipe: Arc<Pipe>,
     pub(super) reader: Box<dyn AsyncRead + Send + Unpin>,
     pub(super) input: ReadBuf,
-    /// Messages that came after the socket was closed.
+    /// Messages that arrived after the socket was closed.
     pub(super) unread: usize,
-    /// Why it is over, once it is; `None` when nobody said, because the runtime ended.
+    /// Why the pipe ended; `None` until then, or if its runtime shut down.
     pub(super) end: Option<PipeEnd>,
 }
 
 impl OpenPipe {
-    /// Serves the pipe to its end.
+    /// Serves the pipe until it ends.
     pub(super) async fn run(mut self) {
         let pipe = self.pipe.clone();
         let driving = driver::drive(&*pipe, &mut *self.reader, &mut self.input, &pipe.flusher);
         let ending = until(pipe.end.notified(), driving).await;
         self.end = match ending {
-            Some(Ending::Protocol(fault)) => Some(PipeEnd::Punished(fault.to_string())),
+            Some(Ending::Protocol(error)) => Some(PipeEnd::Punished(error.to_string())),
             Some(Ending::Io(error)) => Some(PipeEnd::Lost(error.to_string())),
             Some(Ending::PeerClosed) => Some(PipeEnd::PeerClosed),
             None => None,
@@ -70,12 +70,13 @@ impl OpenPipe {
         }
     }
 
-    /// Lets the peer read what was written before the connection is closed: some peers, nanomsg for
-    /// one, throw away what they have not read when a connection closes. Ends our direction, and
-    /// waits for the peer to end its own.
+    /// Lets the peer read everything written before the connection is closed: some peers, such as
+    /// nanomsg, discard unread messages when a connection closes. Ends our direction, and waits for
+    /// the peer to end its own.
     ///
-    /// What the peer still sends is taken and counted as unread. Left with the kernel, it would make a
-    /// tcp connection close with a reset, which can cost the peer what it has not read.
+    /// Messages that the peer still sends are read and counted as unread. If they stayed with the
+    /// kernel, a tcp connection would close with a reset, which can cost the peer its unread
+    /// messages.
     async fn finish(&mut self) {
         let pipe = self.pipe.clone();
         let time = pipe.core.with(|state| state.finish_time(pipe.id));
@@ -93,18 +94,18 @@ impl OpenPipe {
                 }
             }
         };
-        // A peer that does not close in time is left to itself.
+        // A peer that does not close in time is not waited for any longer.
         let _ = tokio::time::timeout(time, reading).await;
     }
 
-    /// Messages that were read and never looked at, because there was no room for them.
+    /// Counts messages that were read but never processed, because there was no room for them.
     fn cut_unread(&mut self, limit: usize) -> usize {
         let mut unread = 0;
         loop {
             match cut(self.pipe.framing, &mut self.input, limit) {
                 Ok(Some(_)) => unread += 1,
                 Ok(None) => return unread,
-                // No message can be found in what follows either.
+                // The bytes that follow cannot be split into messages either.
                 Err(_) => {
                     self.input = ReadBuf::new();
                     return unread;
@@ -128,19 +129,19 @@ impl Drop for OpenPipe {
             state.statistics.messages_unread += unread as u64;
             state.statistics.pipes_open -= 1;
             state.statistics.pipes_closed += 1;
-            if let Some(PipeEnd::Punished(fault)) = &said {
+            if let Some(PipeEnd::Punished(error)) = &said {
                 state.statistics.pipes_punished += 1;
-                state.trouble = Some(format!("{}: {fault}", pipe.info.peer));
+                state.last_failure = Some(format!("{}: {error}", pipe.info.peer));
             }
             state.protocol.close(pipe.id, crate::clock::now());
             entry
         });
         pipe.flusher.retire();
-        let Some(Entry { statistics, end: ours, .. }) = entry else { return };
+        let Some(PipeEntry { statistics, end: ours, .. }) = entry else { return };
         let end = said.or(ours).unwrap_or(PipeEnd::SocketClosed);
         let (peer, id) = (&pipe.info.peer, pipe.id.0);
         match &end {
-            // The peer is not told and will most likely try again, so somebody must say it.
+            // The peer is not told and will most likely try again, so the log must show it.
             PipeEnd::Punished(_) => tracing::warn!(%peer, id, why = %end, "pipe closed"),
             _ => tracing::debug!(%peer, id, why = %end, "pipe closed"),
         }
@@ -155,8 +156,8 @@ impl Pipe {
         self.receive_limit.unwrap_or(state.receive_limit)
     }
 
-    /// Counts a message of this peer that the protocol dropped. The log hears of the first one for
-    /// each reason; a flood of them must not become a flood of lines.
+    /// Counts a message of this peer that the protocol dropped. Only the first one for each reason
+    /// is logged, so that a flood of messages does not become a flood of log lines.
     fn note_drop(&self, state: &mut State, reason: DropReason) {
         let Some(entry) = state.pipes.get_mut(&self.id) else { return };
         if entry.statistics.drop_one(reason) {
@@ -165,7 +166,7 @@ impl Pipe {
         }
     }
 
-    /// Adds to what is known of this pipe, and of all.
+    /// Adds to the traffic of this pipe and of the socket.
     fn count(&self, state: &mut State, traffic: Traffic) {
         state.statistics.traffic.add(traffic);
         if let Some(entry) = state.pipes.get_mut(&self.id) {
@@ -174,10 +175,10 @@ impl Pipe {
     }
 }
 
-impl Crank for Pipe {
-    type Error = Fault;
+impl ConnectionHandler for Pipe {
+    type Error = PipeError;
 
-    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), Fault> {
+    fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), PipeError> {
         self.core.with(|state| {
             let limit = self.limit(state);
             let mut stopped = false;
@@ -191,7 +192,7 @@ impl Crank for Pipe {
                 let message = match cut(self.framing, input, limit) {
                     Ok(Some(message)) => message,
                     Ok(None) => break Ok(()),
-                    Err(error) => break Err(Fault::Framing(error)),
+                    Err(error) => break Err(PipeError::Framing(error)),
                 };
                 traffic.messages_received += 1;
                 traffic.bytes_received += message.len() as u64;
@@ -203,7 +204,7 @@ impl Crank for Pipe {
                         }
                     }
                     Received::Dropped(reason) => self.note_drop(state, reason),
-                    Received::Close(reason) => break Err(Fault::Rule(reason)),
+                    Received::Close(reason) => break Err(PipeError::Rule(reason)),
                 }
             };
             self.count(state, traffic);
@@ -216,7 +217,7 @@ impl Crank for Pipe {
 
     fn fill(&self, batch: &mut Batch, _now: Time) {
         self.core.with(|state| {
-            let mut gather = Gather::new(batch, self.framing);
+            let mut gather = BatchBuilder::new(batch, self.framing);
             let mut traffic = Traffic::default();
             while gather.has_room() {
                 let Some(message) = state.protocol.transmit(self.id) else {
@@ -228,19 +229,19 @@ impl Crank for Pipe {
             }
             self.count(state, traffic);
             if let Some(entry) = state.pipes.get_mut(&self.id) {
-                // We are asked only when the last batch is with the kernel.
+                // The driver calls `fill` only when the kernel has the last batch.
                 entry.writing = traffic.messages_sent;
                 entry.written = traffic.messages_sent == 0;
             }
         });
     }
 
-    fn tick(&self, _now: Time) -> Result<(), Fault> {
+    fn tick(&self, _now: Time) -> Result<(), PipeError> {
         Ok(())
     }
 
     fn deadline(&self) -> Option<Time> {
-        // The socket's own task keeps the time: a deadline of the protocol outlives its pipes.
+        // The socket's own task runs the timers: a deadline of the protocol outlives its pipes.
         None
     }
 
@@ -272,7 +273,7 @@ mod tests {
 
     use super::*;
 
-    /// A listener at `name`, and the connection of one peer that dialled it.
+    /// Listens at `name`, and returns the connection of one peer that dialled it.
     async fn peer_of(
         name: &str,
         number: ProtocolNumber,
@@ -288,7 +289,8 @@ mod tests {
         tokio::join!(accepting, dial).0
     }
 
-    /// A push with a peer that reads nothing and never closes, and what it has done in the end.
+    /// Closes a push socket whose peer reads nothing and never closes, and returns the time it
+    /// took.
     async fn close_beside_a_silent_peer(
         name: &str,
         linger: Option<Duration>,
@@ -312,7 +314,7 @@ mod tests {
         let three = Duration::from_secs(3);
         for (linger, held) in [(Some(three), three), (None, LINGER_MAX)] {
             let time = close_beside_a_silent_peer("finish-late", linger, true).await;
-            // The runtime's timer has milliseconds.
+            // The runtime's timer has a resolution of milliseconds.
             assert!(time >= held && time < held + Duration::from_millis(2), "{time:?}");
         }
     }
@@ -327,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_after_the_close_is_counted_as_unread() {
+    async fn messages_after_the_close_are_counted_as_unread() {
         let pair = Pair0::new();
         let dial = async { drop(pair.dial("inproc://finish-unread").await.unwrap()) };
         let mut peer = peer_of("finish-unread", ProtocolNumber::PAIR0, dial).await;

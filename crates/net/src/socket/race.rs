@@ -1,11 +1,10 @@
-//! Work that is given up when something else happens first.
+//! Work that is cancelled when something else happens first.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Runs `work` until `stop` is ready; `None` when that came first. What was done of the work is
-/// dropped with it.
+/// Runs `work` until `stop` is ready; `None` if that came first, in which case the work is dropped.
 pub(super) async fn until<T>(
     stop: impl Future<Output = ()>,
     work: impl Future<Output = T>,

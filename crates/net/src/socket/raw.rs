@@ -1,10 +1,10 @@
 //! Raw sockets: header and body apart, and no state machine.
 //!
-//! They are for programs that pass messages on instead of asking and answering: a
-//! [`Forwarder`](super::Forwarder), a broker with rules of its own, a tool that watches. A raw
-//! socket gives each message with its header and sends the header that it is given, so whoever
-//! passes a request on keeps nothing in memory: the way back stands in the message.
-//! [`RawMessage`] tells what stands where.
+//! They are for programs that forward messages instead of asking and answering: a
+//! [`Forwarder`](super::Forwarder), a broker with rules of its own, a monitoring tool. A raw socket
+//! returns each message with its header and sends the header that it is given, so a program that
+//! forwards a request keeps no state: the way back is in the message. [`RawMessage`] lists the
+//! headers.
 //!
 //! ```
 //! # tokio::runtime::Runtime::new().unwrap().block_on(async {
@@ -23,12 +23,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 //! ```
 //!
-//! The names are those of the ordinary sockets. Of what these do, nothing is left but choosing the
-//! peer and dropping, counted, what has come over too many hops: a raw req asks nothing again, a raw
-//! rep sends as many replies as it is given, a raw sub receives everything. Replies of a raw rep or
-//! respondent wait for nobody: for a peer that has left or that does not read they are dropped and
-//! counted (`dropped_pipe_gone`, `dropped_peer_slow`). A header that no peer would take is refused
-//! with [`BadHeader`](super::SocketErrorKind::BadHeader).
+//! The names are those of the ordinary sockets. A raw socket only chooses the peer, and drops and
+//! counts messages over the hop limit: a raw req sends no request again, a raw rep sends as many
+//! replies as it is given, a raw sub receives everything. Replies of a raw rep or respondent never
+//! wait: for a peer that has left or that does not read they are dropped and counted
+//! (`dropped_pipe_gone`, `dropped_peer_slow`). A header that no peer would accept is refused with
+//! [`BadHeader`](super::SocketErrorKind::BadHeader).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,13 +44,13 @@ use super::calls::Caller;
 use super::core::{Core, Phase};
 use super::endpoint::{Dialer, Listener};
 use super::error::{SendError, SocketError};
-use super::kinds::{Owned, receive_limit, send_limit, socket};
+use super::kinds::{SocketHandle, receive_limit, send_limit, socket};
 use super::settings::{common, setting};
 use crate::error::NetError;
 use crate::options::{DialOptions, ListenOptions};
 
-/// A raw socket as a [`Forwarder`](super::Forwarder) takes it: made `from` a reference to one, it
-/// does not keep it open.
+/// One side of a [`Forwarder`](super::Forwarder): created from a reference to a raw socket, which
+/// it does not keep open.
 #[derive(Clone)]
 pub struct End {
     pub(super) core: Arc<Core>,
@@ -59,20 +59,20 @@ pub struct End {
 
 macro_rules! sends {
     () => {
-        /// Sends a message with the header that it has, waiting while no peer that it could go to
-        /// is connected or has room. Ready means that it lies in a peer's queue here, or was dropped
-        /// where the protocol waits for nobody. A future dropped before it is ready has sent
-        /// nothing, and the message is dropped with it.
+        /// Sends a message with its header, waiting while no suitable peer is connected or has
+        /// room. Ready means that the message is in a peer's queue on this side, or was dropped if
+        /// the protocol never waits. A future dropped before it is ready has sent nothing, and the
+        /// message is dropped with it.
         pub async fn send(&self, message: RawMessage) -> Result<(), SendError<RawMessage>> {
             self.0.0.send(Caller::SOCKET, message).await.map(drop)
         }
 
-        /// Sends a message now, or hands it back.
+        /// Sends a message now, or returns it.
         pub fn try_send(&self, message: RawMessage) -> Result<(), SendError<RawMessage>> {
             self.0.0.try_send(Caller::SOCKET, message)
         }
 
-        /// [`send`](Self::send) with the calling thread.
+        /// [`send`](Self::send) on the calling thread.
         pub fn blocking_send(&self, message: RawMessage) -> Result<(), SendError<RawMessage>> {
             let core = &self.0.0;
             match core.block_on(core.send(Caller::SOCKET, message.clone())) {
@@ -88,17 +88,17 @@ macro_rules! sends {
 macro_rules! receives {
     () => {
         /// Receives the next message with its header, waiting for it. A future dropped before it is
-        /// ready has taken nothing.
+        /// ready has received nothing.
         pub async fn recv(&self) -> Result<RawMessage, SocketError> {
             self.0.0.recv(Caller::SOCKET, None).await
         }
 
-        /// Receives a message that has come already.
+        /// Receives a message that has already arrived.
         pub fn try_recv(&self) -> Result<RawMessage, SocketError> {
             self.0.0.try_recv(Caller::SOCKET)
         }
 
-        /// [`recv`](Self::recv) with the calling thread.
+        /// [`recv`](Self::recv) on the calling thread.
         pub fn blocking_recv(&self) -> Result<RawMessage, SocketError> {
             let core = &self.0.0;
             core.block_on(self.recv()).unwrap_or_else(|kind| Err(core.error(kind)))
@@ -128,36 +128,36 @@ macro_rules! raw {
 macro_rules! counts_hops {
     ($($name:ident: $kind:ident,)*) => {
         $(impl $name {
-            /// A socket that accepts messages over at most `hops_max` hops; `new` takes eight.
+            /// A socket that accepts messages over at most `hops_max` hops; `new` accepts eight.
             pub fn with_hops(hops_max: Hops) -> $name {
-                $name(Owned::new(Raw::with_hops(RawKind::$kind, hops_max)))
+                $name(SocketHandle::new(Raw::with_hops(RawKind::$kind, hops_max)))
             }
         })*
     };
 }
 
 raw! {
-    /// Passes requests to its peers, each to one of them, and gives their replies.
+    /// Sends requests, each to one of its peers, and receives their replies.
     Req: Req; sends receives,
-    /// Gives the requests of its peers, and sends each reply to the pipe that its header names.
+    /// Receives requests, and sends each reply to the pipe that its header names.
     Rep: Rep; sends receives,
-    /// Passes each message to one of its peers.
+    /// Sends each message to one of its peers.
     Push: Push; sends,
-    /// Gives what its peers push.
+    /// Receives the messages that its peers push.
     Pull: Pull; receives,
-    /// Passes each message to every peer.
+    /// Sends each message to every peer.
     Pub: Pub; sends,
-    /// Gives whatever its peers publish: it has no topics, and nothing is filtered.
+    /// Receives everything that its peers publish: it has no topics and filters nothing.
     Sub: Sub; receives,
-    /// Passes surveys to every peer, and gives their answers.
+    /// Sends surveys to every peer, and receives their answers.
     Surveyor: Surveyor; sends receives,
-    /// Gives surveys, and sends each answer to the pipe that its header names.
+    /// Receives surveys, and sends each answer to the pipe that its header names.
     Respondent: Respondent; sends receives,
-    /// Gives messages with the pipe that they came from, and passes each to every other peer.
+    /// Receives messages with the pipe they came from, and sends each to every other peer.
     Bus: Bus; sends receives,
-    /// As the raw bus, with hops; unlike the ordinary star it passes nothing on by itself.
+    /// Like the raw bus, with hops; unlike the ordinary star it forwards nothing by itself.
     Star: Star; sends receives,
-    /// Talks to one peer, as nanomsg has it (pair version 0).
+    /// Talks to one peer, in nanomsg's version of pair (version 0).
     Pair0: Pair0; sends receives,
     /// Talks to one peer, with hops (pair version 1).
     Pair: Pair1; sends receives,
@@ -174,13 +174,13 @@ counts_hops! {
 }
 
 setting! {
-    "Messages that may wait to be written, for each peer; as on the ordinary sockets."
+    "Sets how many messages may wait to be written, for each peer; as on the ordinary sockets."
     set_send_queue(QueueLength) = SendQueue;
     Bus Pair Pair0 PairMany Pub Push Rep Req Respondent Star Surveyor
 }
 
 setting! {
-    "Messages that may wait for `recv`, from each peer; as on the ordinary sockets."
+    "Sets how many messages may wait for `recv`, from each peer; as on the ordinary sockets."
     set_receive_queue(QueueLength) = ReceiveQueue;
     Bus Pair Pair0 PairMany Pull Rep Req Respondent Star Sub Surveyor
 }

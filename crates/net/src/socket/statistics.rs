@@ -1,60 +1,61 @@
-//! What a socket and each of its pipes has done, in numbers.
+//! Statistics of a socket and of each of its pipes.
 //!
-//! Nothing is thrown away in silence: whatever is has a counter here or in the protocol's
-//! [`Counters`]. `docs/options.md` says which one counts what.
+//! Everything that is discarded has a counter here or in the protocol's [`Counters`].
+//! `docs/options.md` explains each counter.
 
 use wigwag_sp::{Counters, DropReason};
 use wigwag_wire::HeaderError;
 
 use crate::error::NetErrorKind;
 
-/// What a socket has done, in numbers since it was made.
+/// Statistics of a socket since it was created.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Statistics {
-    /// What the protocol counts: messages, and each drop by its reason.
+    /// The counters of the protocol: messages, and drops by reason.
     pub counters: Counters,
-    /// What went over all connections.
+    /// The traffic of all connections.
     pub traffic: Traffic,
     /// Connections that are open now.
     pub pipes_open: u64,
-    /// Connections that were opened in all.
+    /// Connections that were opened in total.
     pub pipes_opened: u64,
-    /// Connections that were open and are not any more, whatever ended them.
+    /// Connections that were opened and have ended, for any reason.
     pub pipes_closed: u64,
-    /// Connections that the protocol turned away: a second peer of a pair.
+    /// Connections that the protocol refused: a second peer of a pair.
     pub pipes_refused: u64,
-    /// Connections that the [watcher](super::PipeWatcher) turned away.
+    /// Connections that the [watcher](super::PipeWatcher) refused.
     pub pipes_turned_away: u64,
-    /// Connections that were closed because the peer broke a rule; the message that did so counts
-    /// here and nowhere else.
+    /// Connections that were closed because the peer broke a rule; the message that did so is
+    /// counted only here.
     pub pipes_punished: u64,
-    /// Arrivals whose SP header was wrong or did not come in time, for all reasons.
+    /// Accepted connections whose SP header was wrong or not in time, for all reasons.
     pub handshakes_failed: u64,
-    /// The same by reason.
+    /// The failed handshakes by reason.
     pub handshakes: HandshakeFailures,
     /// Dials after the first one of each dialer, successful or not.
     pub redials: u64,
-    /// Dials in the background that failed.
+    /// Background dials that failed.
     pub dials_failed: u64,
-    /// Accepts that the system refused.
+    /// Accepts that the operating system refused.
     pub accepts_failed: u64,
-    /// Messages that were being written when their connection ended: arrived or not, nobody knows.
+    /// Messages that were being written when their connection ended; whether they arrived is
+    /// unknown.
     pub messages_cut_off: u64,
-    /// Messages that had been read and not looked at, for want of room, when their connection
+    /// Messages that had been read but not processed, for lack of room, when their connection
     /// ended.
     pub messages_unread: u64,
 }
 
-/// What went over a connection.
+/// The traffic of one connection or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
-    /// Messages given to the connection to be written.
+    /// Messages handed to the connection for writing.
     pub messages_sent: u64,
     /// Their bytes: protocol header and body, without the framing.
     pub bytes_sent: u64,
-    /// Messages read from the connection, those that were dropped then among them.
+    /// Messages read from the connection, including those that were dropped afterwards.
     pub messages_received: u64,
     /// Their bytes: protocol header and body, without the framing.
     pub bytes_received: u64,
@@ -69,21 +70,21 @@ impl Traffic {
     }
 }
 
-/// Why arrivals did not become pipes.
+/// Why accepted connections did not become pipes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HandshakeFailures {
-    /// An SP peer of a protocol that this socket cannot talk to.
+    /// An SP peer with a protocol that this socket cannot talk to.
     pub wrong_protocol: u64,
-    /// No SP peer: other bytes, another version.
+    /// No SP peer: other bytes, or another version.
     pub not_sp: u64,
-    /// The header was not whole in time.
+    /// The header was not complete in time.
     pub timed_out: u64,
-    /// The header was not whole when a newer connection needed the place.
+    /// The header was not complete when a newer connection needed the place.
     pub evicted: u64,
-    /// The peer left before its header was whole.
+    /// The peer left before its header was complete.
     pub closed: u64,
-    /// An error of the system.
+    /// An error of the operating system.
     pub system: u64,
 }
 
@@ -101,19 +102,19 @@ impl HandshakeFailures {
     }
 }
 
-/// What one connection has done.
+/// Statistics of one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PipeStatistics {
-    /// What went over it.
+    /// The traffic of the connection.
     pub traffic: Traffic,
-    /// What came from this peer and was dropped, by reason; of the other counters here only
-    /// `filtered` is used. What could not be sent to it counts with the socket.
+    /// Messages of this peer that were dropped, by reason; of the other counters only `filtered` is
+    /// used. Messages that could not be sent to it are counted by the socket.
     pub dropped: Counters,
 }
 
 impl PipeStatistics {
-    /// Counts a message of this peer that was dropped; true when it is the first for that reason.
+    /// Counts a dropped message of this peer; true if it is the first for that reason.
     pub(super) fn drop_one(&mut self, reason: DropReason) -> bool {
         let before = self.dropped.dropped_for(reason);
         self.dropped.drop_one(reason);

@@ -1,9 +1,9 @@
-//! What stands in front of a request or a survey: too little, too much, and just enough.
+//! Backtraces in front of a request or a survey: too short, too long, and just right.
 
-use crate::row::{Act, Manner, Row};
-use crate::subject::Ours;
+use crate::row::{Act, Row, WriteMode};
+use crate::subject::SocketKind;
 
-/// `words` words, of which the last has its bit set if `ends`.
+/// A backtrace of `words` words; the last has its bit set if `ends`.
 fn words(words: usize, ends: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in 1..=words {
@@ -18,9 +18,10 @@ fn request(words_before: usize) -> Act {
 }
 
 pub(crate) fn rows() -> Vec<Row> {
-    let eight = [Ours::Rep, Ours::RawRep, Ours::Respondent, Ours::RawRespondent];
+    let eight =
+        [SocketKind::Rep, SocketKind::RawRep, SocketKind::Respondent, SocketKind::RawRespondent];
     let mut rows: Vec<Row> = eight.into_iter().flat_map(over_eight_hops).collect();
-    for ours in [Ours::RepFar, Ours::RawRepFar, Ours::RespondentFar] {
+    for ours in [SocketKind::RepFar, SocketKind::RawRepFar, SocketKind::RespondentFar] {
         for hops in [9, 16, 254, 255] {
             let row = Row::partner(format!("{hops} words"), ours, vec![request(hops)]);
             rows.push(row.delivers(["sound"]));
@@ -30,18 +31,18 @@ pub(crate) fn rows() -> Vec<Row> {
         let row = Row::partner("254 words without an end", ours, vec![unending(254 * 4)]);
         rows.push(row.moves("dropped_malformed", 1));
     }
-    rows.push(Row::partner("1 word", Ours::RepNear, vec![request(1)]).delivers(["sound"]));
-    let two = Row::partner("2 words", Ours::RepNear, vec![request(2)]);
+    rows.push(Row::partner("1 word", SocketKind::RepNear, vec![request(1)]).delivers(["sound"]));
+    let two = Row::partner("2 words", SocketKind::RepNear, vec![request(2)]);
     rows.push(two.moves("dropped_too_many_hops", 1));
     rows
 }
 
-/// So many bytes that never say that the backtrace is over.
+/// This many bytes of a backtrace that never ends.
 fn unending(bytes: usize) -> Act {
     Act::Message(vec![0x7f; bytes])
 }
 
-fn over_eight_hops(ours: Ours) -> Vec<Row> {
+fn over_eight_hops(ours: SocketKind) -> Vec<Row> {
     let mut rows = Vec::new();
     for length in [0, 1, 2, 3, 4, 5, 8, 27, 28, 31] {
         let row =
@@ -63,14 +64,14 @@ fn over_eight_hops(ours: Ours) -> Vec<Row> {
     }
     let empty = Row::partner("an empty body", ours, vec![Act::Message(words(1, true))]);
     rows.push(empty.delivers([b""]));
-    // What is wrong is lost alone.
+    // Only malformed messages are lost.
     let between = vec![request(1), unending(3), request(9), request(8), unending(0), request(1)];
     let mixed = Row::partner("wrong ones between sound ones", ours, between)
         .delivers(["sound"; 3])
         .moves("dropped_malformed", 2)
         .moves("dropped_too_many_hops", 1);
-    for manner in [Manner::Whole, Manner::Single, Manner::Torn(1), Manner::Torn(2)] {
-        rows.push(mixed.clone().written(manner));
+    for mode in [WriteMode::Whole, WriteMode::Single, WriteMode::Torn(1), WriteMode::Torn(2)] {
+        rows.push(mixed.clone().written(mode));
     }
     rows
 }

@@ -13,10 +13,10 @@ use wigwag_wire::state_machine::HANDSHAKE_MAX;
 use crate::memory::{Memory, status};
 use crate::peer::{Peer, Place, header};
 use crate::row::AT_ONCE;
-use crate::stage::pause;
-use crate::subject::{Ours, Subject};
+use crate::run::pause;
+use crate::subject::{SocketKind, Subject};
 
-/// A loaded machine may take so many times what is promised.
+/// Factor by which a loaded machine may exceed promised times.
 const GRACE: u32 = 5;
 
 const PLACES: [Place; 2] = [Place::Tcp, Place::Ipc];
@@ -55,15 +55,15 @@ impl Served {
     }
 }
 
-/// The time is for the whole header: single bytes that come do not make it longer.
+/// The time limit is for the whole header: single bytes that arrive do not extend it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_header_that_is_not_whole_in_time_is_shown_out() {
+async fn a_peer_whose_header_is_not_complete_in_time_is_disconnected() {
     for place in PLACES {
         let served = Served::new(place).await;
-        let mut strangers = JoinSet::new();
+        let mut silent = JoinSet::new();
         for said in [0, 3, 7] {
             let mut peer = Peer::connect(&served.address).await;
-            strangers.spawn(async move {
+            silent.spawn(async move {
                 let begun = Instant::now();
                 peer.say(&header(ProtocolNumber::PUSH)[..said]).await;
                 peer.rest().await;
@@ -71,12 +71,12 @@ async fn a_header_that_is_not_whole_in_time_is_shown_out() {
             });
         }
         let mut peer = Peer::connect(&served.address).await;
-        strangers.spawn(async move {
+        silent.spawn(async move {
             let begun = Instant::now();
             for byte in header(ProtocolNumber::PUSH) {
-                // Eight of them take longer than the handshake may.
-                let shown_out = timeout(HANDSHAKE_MAX / 6, peer.rest()).await.is_ok();
-                if shown_out {
+                // Eight of these pauses take longer than the handshake may.
+                let rejected = timeout(HANDSHAKE_MAX / 6, peer.rest()).await.is_ok();
+                if rejected {
                     break;
                 }
                 peer.say(&[byte]).await;
@@ -84,35 +84,35 @@ async fn a_header_that_is_not_whole_in_time_is_shown_out() {
             peer.rest().await;
             begun.elapsed()
         });
-        while let Ok(left) = timeout(HANDSHAKE_MAX / 50, strangers.join_next()).await {
+        while let Ok(left) = timeout(HANDSHAKE_MAX / 50, silent.join_next()).await {
             let Some(took) = left else { break };
-            // Their clocks began a little after ours.
+            // The clocks of the peers began a little after ours.
             assert!(took.unwrap() > HANDSHAKE_MAX * 9 / 10);
         }
-        eventually("the strangers' end", || served.timed_out() == 4).await;
+        eventually("the end of the silent peers", || served.timed_out() == 4).await;
         assert_eq!(served.pull.statistics().handshakes_failed, 4);
         served.goes_on().await;
-        while let Some(took) = strangers.join_next().await {
+        while let Some(took) = silent.join_next().await {
             assert!(took.unwrap() > HANDSHAKE_MAX * 9 / 10);
         }
     }
 }
 
-/// Twice as many silent strangers as there are places: a partner is served at once at any time, and
-/// when the strangers' time is over nothing of them is left.
+/// Twice as many silent peers as there are places: a partner is served at once at any time, and
+/// when the time of the silent peers is over, nothing of them is left.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn silent_strangers_beyond_all_places_hold_up_no_partner() {
+async fn silent_peers_beyond_all_places_hold_up_no_partner() {
     let count = (2 * UNAUTHENTICATED_MAX).min(files_max() / 4);
     for place in PLACES {
         let memory = Memory::of_self();
         let served = Served::new(place).await;
-        let mut strangers = Vec::new();
+        let mut silent = Vec::new();
         for _ in 0..count {
-            let mut stranger = Peer::connect(&served.address).await;
-            // It is greeted at once, so it has a place.
-            timeout(AT_ONCE, stranger.greeting()).await.unwrap().unwrap();
-            strangers.push(stranger);
-            if strangers.len() % 256 == 255 || strangers.len() == count {
+            let mut peer = Peer::connect(&served.address).await;
+            // The peer gets a header at once, so it has a place.
+            timeout(AT_ONCE, peer.greeting()).await.unwrap().unwrap();
+            silent.push(peer);
+            if silent.len() % 256 == 255 || silent.len() == count {
                 let partner = Push::new();
                 timeout(AT_ONCE, partner.dial(&served.address)).await.unwrap().unwrap();
                 partner.send("beside them").await.unwrap();
@@ -128,10 +128,10 @@ async fn silent_strangers_beyond_all_places_hold_up_no_partner() {
         eventually("the end of all", || gone() == count as u64).await;
         if count > UNAUTHENTICATED_MAX {
             let evicted = served.pull.statistics().handshakes.evicted;
-            assert!(evicted >= (count - UNAUTHENTICATED_MAX) as u64, "{evicted} gave way");
+            assert!(evicted >= (count - UNAUTHENTICATED_MAX) as u64, "{evicted} evicted");
         }
         assert_eq!(served.pull.statistics().pipes_open, 1, "the sound one");
-        memory.check("strangers beyond all places");
+        memory.check("silent peers beyond all places");
     }
 }
 
@@ -143,10 +143,10 @@ fn files_max() -> usize {
     soft.parse().unwrap_or(usize::MAX)
 }
 
-/// Sixty peers announce 512 MiB each to a socket that would take them, and send a little: memory
-/// follows what came.
+/// Sixty peers announce 512 MiB each to a socket that would accept them, and send a little: memory
+/// follows the bytes that arrived.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_announced_allocates_nothing() {
+async fn an_announced_length_allocates_nothing() {
     const CLAIM: u64 = 512 << 20;
     const PEERS: u64 = 60;
     for place in PLACES {
@@ -171,8 +171,8 @@ async fn what_is_announced_allocates_nothing() {
     }
 }
 
-/// Who pushes to a peer that never reads is held up with little in memory; another peer gets what
-/// comes then; and the close ends with its linger time.
+/// A push socket with a peer that never reads is held up with little in memory; another peer gets
+/// the messages sent then; and the close ends with the linger time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_worker_that_never_reads_stops_its_own_queue_only() {
     const LINGER: Duration = Duration::from_millis(200);
@@ -214,7 +214,7 @@ async fn a_worker_that_never_reads_stops_its_own_queue_only() {
 
 /// A subscriber that never reads misses messages, which are counted; the others miss none.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_subscriber_that_never_reads_misses_alone() {
+async fn a_subscriber_that_never_reads_misses_messages_alone() {
     for place in PLACES {
         let memory = Memory::of_self();
         let publisher = Pub::new();
@@ -241,7 +241,7 @@ async fn a_subscriber_that_never_reads_misses_alone() {
     }
 }
 
-/// Somebody asks without end and never reads a reply: the others are answered.
+/// A client asks without end and never reads a reply: the others are answered.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_never_reads_holds_up_no_other() {
     for place in PLACES {
@@ -275,8 +275,8 @@ async fn a_client_that_never_reads_holds_up_no_other() {
     }
 }
 
-/// Ids count up, so whoever was asked once can tell the next: a reply to what somebody else was asked
-/// is dropped and counted, and the true one is taken.
+/// Ids count up, so a peer that was asked once can guess the next: a reply to a question of another
+/// peer is dropped and counted, and the true one is accepted.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reply_of_a_peer_that_was_never_asked_is_dropped() {
     for place in PLACES {
@@ -297,11 +297,17 @@ async fn a_reply_of_a_peer_that_was_never_asked_is_dropped() {
     }
 }
 
-/// A socket is closed while strangers are at its door and torn messages in its pipes.
+/// A socket is closed while peers are in their handshake and its pipes hold partial messages.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closing_waits_for_no_hostile_peer() {
     for place in PLACES {
-        for ours in [Ours::Pull, Ours::Rep, Ours::Bus, Ours::Surveyor, Ours::RawRep] {
+        for ours in [
+            SocketKind::Pull,
+            SocketKind::Rep,
+            SocketKind::Bus,
+            SocketKind::Surveyor,
+            SocketKind::RawRep,
+        ] {
             let subject: Box<dyn Subject> = ours.open();
             let address = subject.listen(place.address(), ListenOptions::default()).await;
             let mut peers = Vec::new();

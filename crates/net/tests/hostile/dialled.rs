@@ -1,17 +1,17 @@
-//! Wrong peers that are dialled: the caller gets an error that says what they are, at once.
+//! Wrong peers that are dialled: the caller gets an error that names them, at once.
 
 use tokio::time::timeout;
 use wigwag_net::socket::{Pull, Push};
 use wigwag_net::{NetErrorKind, transport};
 use wigwag_wire::{HeaderError, ProtocolNumber};
 
-use crate::peer::{Door, Peer, Place, header};
+use crate::peer::{FakeListener, Peer, Place, header};
 use crate::row::AT_ONCE;
-use crate::stage::losses;
-use crate::subject::{Ours, Subject};
+use crate::run::losses;
+use crate::subject::{SocketKind, Subject};
 
-/// What whoever listens there says, and what the dialer is told.
-struct Said {
+/// The bytes of a wrong listener, and the error of the dialer.
+struct WrongPeer {
     name: &'static str,
     bytes: Vec<u8>,
     leaves: bool,
@@ -26,11 +26,11 @@ fn said(
     is_named: fn(&NetErrorKind) -> bool,
     words: &'static str,
     mend: &'static str,
-) -> Said {
-    Said { name, bytes: bytes.to_vec(), leaves: false, is_named, words, mend }
+) -> WrongPeer {
+    WrongPeer { name, bytes: bytes.to_vec(), leaves: false, is_named, words, mend }
 }
 
-fn rows() -> Vec<Said> {
+fn rows() -> Vec<WrongPeer> {
     let (web, tls) = ("belongs to a web server", "wants TLS");
     let (port, partner) = ("not an SP peer", "partner's socket type");
     let mut rows = vec![
@@ -92,11 +92,11 @@ pub(crate) async fn play_all(place: Place) {
     let sound = Push::new();
     sound.dial(&at.to_string()).await.unwrap();
     for (number, row) in rows().into_iter().enumerate() {
-        let door = Door::open(place).await;
-        let there = door.address();
+        let listener = FakeListener::open(place).await;
+        let there = listener.address();
         let (error, ()) = tokio::join!(
             timeout(AT_ONCE, pull.dial(&there)),
-            answer(&door, &row.bytes, row.leaves),
+            answer(&listener, &row.bytes, row.leaves),
         );
         let error = error.unwrap_or_else(|_| panic!("{}: no answer in time", row.name));
         let error = error.map(drop).expect_err(row.name);
@@ -112,9 +112,9 @@ pub(crate) async fn play_all(place: Place) {
     assert_eq!((statistics.pipes_opened, statistics.pipes_open), (1, 1));
 }
 
-async fn answer(door: &Door, bytes: &[u8], leaves: bool) {
-    let mut peer: Peer = door.accept().await;
-    // Read first: a close with unread bytes takes those along that were said.
+async fn answer(listener: &FakeListener, bytes: &[u8], leaves: bool) {
+    let mut peer: Peer = listener.accept().await;
+    // Read first: closing with unread bytes would discard the bytes that were sent.
     peer.greeting().await;
     peer.say(bytes).await;
     if !leaves {
@@ -122,22 +122,22 @@ async fn answer(door: &Door, bytes: &[u8], leaves: bool) {
     }
 }
 
-/// Whoever dials is not refused by name only: nothing that the wrong peer says behind its header
-/// is taken for a message.
+/// A dialer not only refuses a wrong listener: bytes after the wrong header are never taken for a
+/// message.
 #[tokio::test]
-async fn what_a_wrong_listener_says_is_never_delivered() {
+async fn bytes_of_a_wrong_listener_are_never_delivered() {
     for place in [Place::Tcp, Place::Ipc] {
-        for ours in [Ours::Pull, Ours::Bus, Ours::Rep, Ours::RawRep] {
+        for ours in [SocketKind::Pull, SocketKind::Bus, SocketKind::Rep, SocketKind::RawRep] {
             let subject: Box<dyn Subject> = ours.open();
-            let door = Door::open(place).await;
+            let listener = FakeListener::open(place).await;
             let bytes = [header(ProtocolNumber::STAR), place.framed(b"\x80\0\0\x01no")].concat();
             let (dialled, ()) =
-                tokio::join!(subject.dial(door.address()), answer(&door, &bytes, false));
+                tokio::join!(subject.dial(listener.address()), answer(&listener, &bytes, false));
             assert!(dialled.is_err());
             assert_eq!(subject.take(), None);
             assert_eq!(subject.statistics().traffic.messages_received, 0);
         }
     }
-    // The addresses of doors are those that our own transports read.
+    // The transports can parse the addresses of the fake listeners.
     assert!(transport::transport(&Place::Ipc.address().parse().unwrap()).is_ok());
 }

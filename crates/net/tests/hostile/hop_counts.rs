@@ -1,19 +1,20 @@
-//! The word in front of pair1 and star: three zero bytes and the hops.
+//! The hop count in front of pair1 and star: three zero bytes and the count.
 
-use crate::row::{Act, Manner, Row};
-use crate::subject::Ours;
+use crate::row::{Act, Row, WriteMode};
+use crate::subject::SocketKind;
 
-const PAIRS: [Ours; 4] = [Ours::Pair, Ours::PairMany, Ours::RawPair, Ours::RawPairMany];
-const STARS: [Ours; 2] = [Ours::Star, Ours::RawStar];
+const PAIRS: [SocketKind; 4] =
+    [SocketKind::Pair, SocketKind::PairMany, SocketKind::RawPair, SocketKind::RawPairMany];
+const STARS: [SocketKind; 2] = [SocketKind::Star, SocketKind::RawStar];
 
-/// Words with reserved bits, alone and with hops that would do.
+/// Words with reserved bits, alone and with a valid hop count.
 const RESERVED: [u32; 6] = [0x100, 0x101, 0x1_0000, 0x0100_0001, 0x8000_0000, 0xffff_ffff];
 
 fn hopped(word: u32) -> Act {
     Act::Message([&word.to_be_bytes(), &b"sound"[..]].concat())
 }
 
-fn row(ours: Ours, word: u32) -> Row {
+fn row(ours: SocketKind, word: u32) -> Row {
     Row::partner(format!("the word {word:08x}"), ours, vec![hopped(word)])
 }
 
@@ -31,7 +32,7 @@ pub(crate) fn rows() -> Vec<Row> {
         }
     }
     for ours in STARS {
-        // A star ends at the limit, not behind it.
+        // star stops at the limit, not after it.
         rows.extend([0, 1, 7].map(|hops| row(ours, hops).delivers(["sound"])));
         rows.extend([8, 9, 255].map(|hops| row(ours, hops).moves("dropped_too_many_hops", 1)));
         rows.extend(RESERVED.map(|word| row(ours, word).moves("dropped_malformed", 1)));
@@ -48,25 +49,25 @@ pub(crate) fn rows() -> Vec<Row> {
         let acts = [1, 9, 0, 255, 7].map(hopped).to_vec();
         let mixed = Row::partner("wrong ones between sound ones", ours, acts);
         let mixed = mixed.delivers(["sound"; 3]).moves("dropped_too_many_hops", 2);
-        rows.push(mixed.clone().written(Manner::Single));
-        rows.push(mixed.written(Manner::Torn(5)));
+        rows.push(mixed.clone().written(WriteMode::Single));
+        rows.push(mixed.written(WriteMode::Torn(5)));
     }
     rows
 }
 
-/// The largest limit: a count of 255 can still be read, and in a raw socket not counted up.
+/// The largest limit: a count of 255 can still be read, but a raw socket cannot increment it.
 fn far() -> Vec<Row> {
     let over = |ours, hops| row(ours, hops).moves("dropped_too_many_hops", 1);
     let within = |ours, hops| row(ours, hops).delivers(["sound"]);
     vec![
-        within(Ours::PairFar, 254),
-        within(Ours::PairFar, 255),
-        row(Ours::PairFar, 256).punished("reserved bits"),
-        within(Ours::RawPairFar, 254),
-        over(Ours::RawPairFar, 255),
-        within(Ours::StarFar, 254),
-        over(Ours::StarFar, 255),
-        within(Ours::RawStarFar, 254),
-        over(Ours::RawStarFar, 255),
+        within(SocketKind::PairFar, 254),
+        within(SocketKind::PairFar, 255),
+        row(SocketKind::PairFar, 256).punished("reserved bits"),
+        within(SocketKind::RawPairFar, 254),
+        over(SocketKind::RawPairFar, 255),
+        within(SocketKind::StarFar, 254),
+        over(SocketKind::StarFar, 255),
+        within(SocketKind::RawStarFar, 254),
+        over(SocketKind::RawStarFar, 255),
     ]
 }

@@ -1,16 +1,16 @@
-//! Lengths that cannot be, types that are not, and messages that end too soon.
+//! Impossible lengths, unknown types, and messages that end too soon.
 
 use crate::peer::Place;
-use crate::row::{Act, End, Manner, Row};
-use crate::subject::Ours;
+use crate::row::{Act, End, Row, WriteMode};
+use crate::subject::SocketKind;
 
 /// The receive limit unless it is set.
 const LIMIT: usize = 1024 * 1024;
 
-/// What a socket allows at the most says how it speaks of more.
+/// The error of a socket about a message over its limit.
 const TOO_LONG: &str = "the peer announces a message of";
 
-/// Lengths over every limit; the last two lie where sums overflow.
+/// Lengths over every limit; the last two are where sums overflow.
 const HUGE: [(&str, u64); 6] = [
     ("2^32", 1 << 32),
     ("2^40", 1 << 40),
@@ -22,21 +22,21 @@ const HUGE: [(&str, u64); 6] = [
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for ours in Ours::ALL {
+    for ours in SocketKind::ALL {
         let claim = vec![Act::Claim(1 << 63)];
         rows.push(Row::partner("a length of 2^63", *ours, claim).punished(TOO_LONG));
         let claim = vec![Act::Claim(LIMIT as u64 + 1)];
         rows.push(Row::partner("one more than the limit", *ours, claim).punished(TOO_LONG));
     }
     for (name, length) in HUGE {
-        for ours in [Ours::Pull, Ours::Push, Ours::Rep] {
+        for ours in [SocketKind::Pull, SocketKind::Push, SocketKind::Rep] {
             let name = format!("a length of {name} in pieces");
             let row = Row::partner(name, ours, vec![Act::Claim(length)]);
-            rows.push(row.punished(TOO_LONG).written(Manner::Single));
+            rows.push(row.punished(TOO_LONG).written(WriteMode::Single));
         }
         let name = format!("a length of {name} behind a message");
         let acts = vec![Act::Message(b"sound".to_vec()), Act::Claim(length)];
-        let row = Row::partner(name, Ours::Pull, acts);
+        let row = Row::partner(name, SocketKind::Pull, acts);
         rows.push(row.delivers(["sound"]).punished(TOO_LONG));
     }
     rows.extend(at_the_limit());
@@ -50,7 +50,7 @@ fn at_the_limit() -> Vec<Row> {
     let body = |length| vec![7_u8; length];
     let pull = |name: &str, length: usize| {
         let acts = vec![Act::Message(body(length))];
-        Row::partner(name, Ours::Pull, acts)
+        Row::partner(name, SocketKind::Pull, acts)
     };
     let asked = [&b"\x80\0\0\x01"[..], &body(LIMIT - 4)].concat();
     vec![
@@ -59,30 +59,31 @@ fn at_the_limit() -> Vec<Row> {
         pull("one more than a limit that was set", 4097).limit(4096).punished(TOO_LONG),
         pull("nothing, where nothing is allowed", 0).limit(0).delivers([b""]),
         pull("a byte, where nothing is allowed", 1).limit(0).punished(TOO_LONG),
-        // Header and body together are what the limit is about.
+        // The limit counts header and body together.
         Row::partner(
             "a request as long as the limit",
-            Ours::Rep,
+            SocketKind::Rep,
             vec![Act::Message(asked.clone())],
         )
         .delivers([body(LIMIT - 4)]),
         Row::partner(
             "a request whose header is over the limit",
-            Ours::Rep,
+            SocketKind::Rep,
             vec![Act::Message([asked, vec![7]].concat())],
         )
         .punished(TOO_LONG),
     ]
 }
 
-/// A socket that allows everything allocates nothing by claim; what cannot lie in memory is refused.
+/// A socket without a limit allocates nothing for an announced length; impossible lengths are
+/// refused.
 fn no_limit() -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, length) in HUGE {
         let acts = vec![Act::Claim(length), Act::Say(vec![7; 1000])];
         let name = format!("a length of {name} without a limit");
-        let row = Row::partner(name, Ours::Pull, acts.clone()).limit(usize::MAX);
-        // With its prefix, on ipc one byte longer, it would not fit a number.
+        let row = Row::partner(name, SocketKind::Pull, acts.clone()).limit(usize::MAX);
+        // With its prefix, on ipc one byte longer, such a length would not fit a number.
         if length > u64::MAX - 8 {
             rows.push(row.punished(TOO_LONG));
         } else {
@@ -95,7 +96,7 @@ fn no_limit() -> Vec<Row> {
 fn types() -> Vec<Row> {
     let mut rows = Vec::new();
     for kind in [0, 2, 3, 0x7f, 0x80, 0xff] {
-        for ours in [Ours::Pull, Ours::Rep, Ours::Pub] {
+        for ours in [SocketKind::Pull, SocketKind::Rep, SocketKind::Pub] {
             let mut frame = Place::Ipc.framed(b"\x80\0\0\x01sound");
             frame[0] = kind;
             let name = format!("message type {kind}");
@@ -109,7 +110,7 @@ fn types() -> Vec<Row> {
     rows
 }
 
-/// Messages whose sender goes at each byte of the prefix and at some of the body.
+/// Messages whose sender leaves at each byte of the prefix and at some of the body.
 fn cut_short() -> Vec<Row> {
     let mut rows = Vec::new();
     for place in [Place::Tcp, Place::Ipc] {
@@ -119,11 +120,13 @@ fn cut_short() -> Vec<Row> {
             for (how, leave) in ways {
                 let acts = vec![Act::Say(whole[..cut].to_vec()), leave];
                 let name = format!("a message {how} after {cut} bytes");
-                rows.push(Row::partner(name, Ours::Pull, acts).only_at(place).ends(End::Left));
+                rows.push(
+                    Row::partner(name, SocketKind::Pull, acts).only_at(place).ends(End::Left),
+                );
             }
         }
     }
-    for ours in Ours::ALL {
+    for ours in SocketKind::ALL {
         let acts = vec![Act::Claim(8), Act::Say(vec![0x80, 0, 0]), Act::Pause, Act::Leave];
         rows.push(Row::partner("a torn header, and gone", *ours, acts).ends(End::Left));
     }

@@ -1,16 +1,16 @@
-//! What hostile and broken peers get from an SP socket, and what it costs.
+//! How an SP socket treats hostile and broken peers, and the cost.
 //!
-//! One table. A row has the bytes as the wrong peer sends them, the socket that they are sent to,
-//! what becomes of the connection and of its messages, and the counters that move: no other one
-//! may. A sound peer of the same socket goes on before, beside or after it. Each row is played
-//! over each stream transport, against a fresh socket.
+//! One table. A row has the bytes that the wrong peer sends, the socket that gets them, the fate of
+//! the connection and of its messages, and the counters that change: no other one may. A sound peer
+//! of the same socket works before, during or after it. Each row runs over each stream transport,
+//! against a fresh socket.
 #![allow(clippy::unwrap_used, reason = "a test may panic, and so may its helpers")]
 
 mod peer;
 mod subject;
 mod row;
-mod stage;
-mod strangers;
+mod run;
+mod handshakes;
 mod lengths;
 mod backtraces;
 mod replies;
@@ -25,12 +25,12 @@ use memory::Memory;
 use peer::Place;
 use row::Row;
 
-/// Rows that each transport must have at the least.
+/// Rows that each transport must have at least.
 const ROWS_MIN: usize = 100;
 
 fn rows() -> Vec<Row> {
     let groups = [
-        strangers::rows(),
+        handshakes::rows(),
         lengths::rows(),
         backtraces::rows(),
         replies::rows(),
@@ -47,7 +47,7 @@ async fn play_all(place: Place) {
     assert!(count >= ROWS_MIN, "{count} rows");
     let mut failed = 0;
     for row in rows {
-        // A row that fails has said why; the others are played all the same.
+        // A failed row has printed its reason; the others still run.
         failed += u32::from(tokio::spawn(async move { row.play(place).await }).await.is_err());
     }
     assert_eq!(failed, 0, "rows failed of {count}");

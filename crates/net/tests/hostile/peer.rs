@@ -1,4 +1,4 @@
-//! A peer made by hand: it sends whatever bytes it is given, and reads what our socket says.
+//! A hand-made peer: it sends any bytes it is given, and reads the bytes of our socket.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,14 +9,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use wigwag_wire::{Framing, Header, ProtocolNumber};
 
-/// Which stream transport a table is played over.
+/// The stream transport that a table runs over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
     Tcp,
     Ipc,
 }
 
-/// Names given so far, so that no two sockets meet.
+/// Names used so far, so that no two sockets share one.
 static NAMES: Mutex<u32> = Mutex::new(0);
 
 impl Place {
@@ -35,13 +35,13 @@ impl Place {
         }
     }
 
-    /// A message with what stands in front of it on this transport.
+    /// A message with its framing on this transport.
     pub(crate) fn framed(self, message: &[u8]) -> Vec<u8> {
         let (prefix, used) = self.framing().prefix(message.len());
         [&prefix[..used], message].concat()
     }
 
-    /// What stands in front of a message of so many bytes; they need not come.
+    /// The framing of a message of this length, which need not follow.
     pub(crate) fn claim(self, length: u64) -> Vec<u8> {
         let kind: &[u8] = if self == Place::Ipc { &[1] } else { &[] };
         [kind, &length.to_be_bytes()].concat()
@@ -57,7 +57,7 @@ fn fresh_path() -> PathBuf {
     std::env::temp_dir().join(format!("wigwag-hostile-{}-{number}", std::process::id()))
 }
 
-/// The eight bytes of a peer that speaks `protocol`.
+/// The header of a peer that speaks `protocol`.
 pub(crate) fn header(protocol: ProtocolNumber) -> Vec<u8> {
     Header { protocol }.to_bytes().to_vec()
 }
@@ -84,8 +84,7 @@ impl Peer {
         Peer { wire, place, heard: Vec::new(), greeted: false }
     }
 
-    /// Sends bytes in one write if the kernel has room. A peer that has closed does not hear them,
-    /// and that is as it should be.
+    /// Sends bytes in one write if the kernel has room. Our socket may have closed, which is fine.
     pub(crate) async fn say(&mut self, bytes: &[u8]) {
         let _ = match &mut self.wire {
             Wire::Tcp(stream) => stream.write_all(bytes).await,
@@ -109,7 +108,7 @@ impl Peer {
         Some(self.heard.drain(..count).collect())
     }
 
-    /// Reads the header of our socket, if that has not been done.
+    /// Reads the header of our socket, unless that was done before.
     pub(crate) async fn greeting(&mut self) -> Option<()> {
         if !std::mem::replace(&mut self.greeted, true) {
             self.hear_bytes(8).await?;
@@ -117,7 +116,7 @@ impl Peer {
         Some(())
     }
 
-    /// The next message of our socket; `None` when it has closed.
+    /// The next message of our socket; `None` if it has closed.
     pub(crate) async fn hear(&mut self) -> Option<Vec<u8>> {
         self.greeting().await?;
         let prefix = self.hear_bytes(self.place.framing().prefix_bytes()).await?;
@@ -125,14 +124,14 @@ impl Peer {
         self.hear_bytes(u64::from_be_bytes(*length) as usize).await
     }
 
-    /// All that comes until our socket closes. A close with our bytes unread is a reset on tcp,
-    /// which may take its own last bytes back.
+    /// All bytes until our socket closes. A close with our bytes unread is a reset on tcp, which
+    /// may discard the socket's own last bytes.
     pub(crate) async fn rest(&mut self) -> Vec<u8> {
         while !matches!(self.read_some().await, Ok(0) | Err(_)) {}
         std::mem::take(&mut self.heard)
     }
 
-    /// Closes at once; what our socket has not read may be lost with it.
+    /// Closes at once; bytes that our socket has not read may be lost.
     pub(crate) fn reset(self) {
         if let Wire::Tcp(stream) = &self.wire {
             let socket = socket2::SockRef::from(stream);
@@ -140,7 +139,7 @@ impl Peer {
         }
     }
 
-    /// Says that nothing more will come, and goes on reading.
+    /// Closes the writing half, and goes on reading.
     pub(crate) async fn end(&mut self) {
         let _ = match &mut self.wire {
             Wire::Tcp(stream) => stream.shutdown().await,
@@ -156,42 +155,46 @@ impl Wire {
     }
 }
 
-/// A wrong peer that is dialled.
-pub(crate) enum Door {
+/// A wrong peer that listens and is dialled.
+pub(crate) enum FakeListener {
     Tcp(TcpListener),
     Ipc(UnixListener, PathBuf),
 }
 
-impl Door {
-    pub(crate) async fn open(place: Place) -> Door {
+impl FakeListener {
+    pub(crate) async fn open(place: Place) -> FakeListener {
         match place {
-            Place::Tcp => Door::Tcp(TcpListener::bind("127.0.0.1:0").await.unwrap()),
+            Place::Tcp => FakeListener::Tcp(TcpListener::bind("127.0.0.1:0").await.unwrap()),
             Place::Ipc => {
                 let path = fresh_path();
-                Door::Ipc(UnixListener::bind(&path).unwrap(), path)
+                FakeListener::Ipc(UnixListener::bind(&path).unwrap(), path)
             }
         }
     }
 
     pub(crate) fn address(&self) -> String {
         match self {
-            Door::Tcp(listener) => format!("tcp://{}", listener.local_addr().unwrap()),
-            Door::Ipc(_, path) => format!("ipc://{}", path.display()),
+            FakeListener::Tcp(listener) => format!("tcp://{}", listener.local_addr().unwrap()),
+            FakeListener::Ipc(_, path) => format!("ipc://{}", path.display()),
         }
     }
 
     pub(crate) async fn accept(&self) -> Peer {
         let (wire, place) = match self {
-            Door::Tcp(listener) => (Wire::tcp(listener.accept().await.unwrap().0), Place::Tcp),
-            Door::Ipc(listener, _) => (Wire::Ipc(listener.accept().await.unwrap().0), Place::Ipc),
+            FakeListener::Tcp(listener) => {
+                (Wire::tcp(listener.accept().await.unwrap().0), Place::Tcp)
+            }
+            FakeListener::Ipc(listener, _) => {
+                (Wire::Ipc(listener.accept().await.unwrap().0), Place::Ipc)
+            }
         };
         Peer { wire, place, heard: Vec::new(), greeted: false }
     }
 }
 
-impl Drop for Door {
+impl Drop for FakeListener {
     fn drop(&mut self) {
-        if let Door::Ipc(_, path) = self {
+        if let FakeListener::Ipc(_, path) = self {
             let _ = std::fs::remove_file(path);
         }
     }

@@ -1,7 +1,7 @@
-//! Replies and answers that nobody asked for, and those of somebody who was asked.
+//! Replies and answers to no question, and wrong ones to a question.
 
-use crate::row::{Act, Manner, Row, Sound};
-use crate::subject::Ours;
+use crate::row::{Act, Row, Sound, WriteMode};
+use crate::subject::SocketKind;
 
 fn reply(id: u32, body: &[u8]) -> Vec<u8> {
     [&id.to_be_bytes(), body].concat()
@@ -9,24 +9,25 @@ fn reply(id: u32, body: &[u8]) -> Vec<u8> {
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    for ours in [Ours::Req, Ours::Surveyor, Ours::RawReq, Ours::RawSurveyor] {
+    for ours in [SocketKind::Req, SocketKind::Surveyor, SocketKind::RawReq, SocketKind::RawSurveyor]
+    {
         for length in [0, 1, 2, 3, 4, 8] {
             let acts = vec![Act::Message(vec![0; length])];
             let row = Row::partner(format!("{length} bytes without an id"), ours, acts);
             rows.push(row.moves("dropped_malformed", 1));
         }
     }
-    for ours in [Ours::Req, Ours::Surveyor] {
+    for ours in [SocketKind::Req, SocketKind::Surveyor] {
         rows.extend(of_somebody_not_asked(ours));
         rows.extend(of_somebody_asked(ours));
     }
-    for ours in [Ours::RawReq, Ours::RawSurveyor] {
+    for ours in [SocketKind::RawReq, SocketKind::RawSurveyor] {
         rows.extend(to_whom_it_may_concern(ours));
     }
     rows
 }
 
-fn of_somebody_not_asked(ours: Ours) -> Vec<Row> {
+fn of_somebody_not_asked(ours: SocketKind) -> Vec<Row> {
     let ids = [0x8000_0000, 0x8000_0001, 0xffff_ffff, 0x8bad_cafe];
     let mut rows = Vec::new();
     for id in ids {
@@ -36,20 +37,22 @@ fn of_somebody_not_asked(ours: Ours) -> Vec<Row> {
     }
     let flood = ids.map(|id| Act::Message(reply(id, b""))).to_vec();
     let row = Row::partner("all of them at once", ours, flood).moves("dropped_late", 4);
-    rows.push(row.written(Manner::Torn(3)));
+    rows.push(row.written(WriteMode::Torn(3)));
     rows
 }
 
-/// The wrong peer has the question; the sound one comes when it has gone.
-fn of_somebody_asked(ours: Ours) -> Vec<Row> {
+/// The wrong peer gets the question; the sound one connects when it has gone.
+fn of_somebody_asked(ours: SocketKind) -> Vec<Row> {
     let asked = |name: &str, answers: fn(u32) -> Vec<Vec<u8>>| {
         Row::partner(name, ours, vec![Act::Asked(answers)]).sound(Sound::After)
     };
     let again = match ours {
-        // A reply ends a request; answers come until the survey is over.
-        Ours::Req => asked("the reply twice", |id| vec![reply(id, b"one"), reply(id, b"two")])
-            .delivers(["one"])
-            .moves("dropped_late", 1),
+        // A reply ends a request; answers are accepted until the survey is over.
+        SocketKind::Req => {
+            asked("the reply twice", |id| vec![reply(id, b"one"), reply(id, b"two")])
+                .delivers(["one"])
+                .moves("dropped_late", 1)
+        }
         _ => asked("two answers", |id| vec![reply(id, b"one"), reply(id, b"two")])
             .delivers(["one", "two"]),
     };
@@ -73,7 +76,7 @@ fn of_somebody_asked(ours: Ours) -> Vec<Row> {
         .delivers(["yes"])
         .moves("dropped_late", 2)
         .moves("dropped_malformed", 1)
-        .written(Manner::Single),
+        .written(WriteMode::Single),
         asked("a backtrace in front of the id", |id| {
             vec![[&[0, 0, 0, 9][..], &reply(id, b"far")].concat()]
         })
@@ -81,8 +84,8 @@ fn of_somebody_asked(ours: Ours) -> Vec<Row> {
     ]
 }
 
-/// A raw socket matches nothing: whatever has an end in its backtrace is for the user.
-fn to_whom_it_may_concern(ours: Ours) -> Vec<Row> {
+/// A raw socket matches nothing: every message whose backtrace ends is for the user.
+fn to_whom_it_may_concern(ours: SocketKind) -> Vec<Row> {
     let far = |words: usize| {
         let before = vec![0x11; 4 * (words - 1)];
         [before, reply(1 << 31, b"far")].concat()

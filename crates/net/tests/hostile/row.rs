@@ -1,40 +1,41 @@
-//! What a row of the table is, and how it is played.
+//! The rows of the table, and how they run.
 
 use std::time::Duration;
 
 use tokio::time::timeout;
 
 use crate::peer::{Peer, Place, header};
-use crate::stage::Stage;
-use crate::subject::Ours;
+use crate::run::RowRun;
+use crate::subject::SocketKind;
 
-/// What is promised to happen at once may take so long on a loaded machine.
+/// Limit on a loaded machine for things that are promised to happen at once.
 pub(crate) const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// A step of the wrong peer.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
-    /// Bytes as they are.
+    /// Sends bytes as they are.
     Say(Vec<u8>),
-    /// Bytes with a whole frame around them.
+    /// Sends bytes in a whole frame.
     Message(Vec<u8>),
-    /// What stands in front of a message of so many bytes, without the message.
+    /// Sends the framing of a message of this length, without the message.
     Claim(u64),
-    /// Our socket gets time to read what was said.
+    /// Gives our socket time to read.
     Pause,
-    /// Our user asks something; the wrong peer hears it, and says what this makes of its id.
+    /// Our user asks a question; the wrong peer receives it, and sends these messages made from its
+    /// id.
     Asked(fn(u32) -> Vec<Vec<u8>>),
-    /// It closes.
+    /// Closes the connection.
     Leave,
-    /// It closes with a reset, where the transport has such a thing.
+    /// Closes the connection with a reset, if the transport has such a thing.
     Reset,
-    /// It says that it has nothing more to say, and listens on.
+    /// Closes the writing half, and goes on reading.
     End,
 }
 
 /// How the bytes of the steps are written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Manner {
+pub(crate) enum WriteMode {
     /// Each run of steps in one write.
     Whole,
     /// One byte a write.
@@ -43,16 +44,16 @@ pub(crate) enum Manner {
     Torn(u64),
 }
 
-/// What becomes of the connection.
+/// The fate of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum End {
-    /// It never was a pipe, and we closed it.
-    ShownOut,
+    /// It never was a pipe, and our socket closed it.
+    Rejected,
     /// It never was a pipe: the peer left.
     NeverCame,
-    /// The protocol wants no further peer.
+    /// The protocol refuses another peer.
     Refused,
-    /// It was a pipe until the peer broke a rule, whose words hold these.
+    /// It was a pipe until the peer broke a rule, whose text contains this.
     Punished(&'static str),
     /// It is still a pipe.
     Stays,
@@ -60,12 +61,12 @@ pub(crate) enum End {
     Left,
 }
 
-/// When the sound peer is there.
+/// When the sound peer is connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sound {
     /// Before, during and after.
     Beside,
-    /// Only when the wrong one has gone.
+    /// Only after the wrong one has gone.
     After,
 }
 
@@ -73,9 +74,9 @@ pub(crate) enum Sound {
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
     pub(crate) name: String,
-    pub(crate) ours: Ours,
+    pub(crate) ours: SocketKind,
     pub(crate) acts: Vec<Act>,
-    pub(crate) manner: Manner,
+    pub(crate) mode: WriteMode,
     pub(crate) sound: Sound,
     pub(crate) limit: Option<usize>,
     pub(crate) only_at: Option<Place>,
@@ -85,23 +86,28 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// A peer of the right protocol that does `acts` after its header; nothing is delivered and
-    /// nothing counted unless said.
-    pub(crate) fn partner(name: impl Into<String>, ours: Ours, acts: Vec<Act>) -> Row {
+    /// A row for a peer of the right protocol that performs `acts` after its header; nothing is
+    /// delivered and nothing counted unless added.
+    pub(crate) fn partner(name: impl Into<String>, ours: SocketKind, acts: Vec<Act>) -> Row {
         let greeting = Act::Say(header(ours.partner()));
-        Row::stranger(name, ours, [vec![greeting], acts].concat(), End::Stays)
+        Row::any_peer(name, ours, [vec![greeting], acts].concat(), End::Stays)
     }
 
-    /// Whoever connects, from its first byte on.
-    pub(crate) fn stranger(name: impl Into<String>, ours: Ours, acts: Vec<Act>, end: End) -> Row {
+    /// A row for any peer, from its first byte on.
+    pub(crate) fn any_peer(
+        name: impl Into<String>,
+        ours: SocketKind,
+        acts: Vec<Act>,
+        end: End,
+    ) -> Row {
         let name = format!("{ours:?}: {}", name.into());
-        let was_pipe = !matches!(end, End::ShownOut | End::NeverCame);
+        let was_pipe = !matches!(end, End::Rejected | End::NeverCame);
         let sound = if ours.is_exclusive() && was_pipe { Sound::After } else { Sound::Beside };
         Row {
             name,
             ours,
             acts,
-            manner: Manner::Whole,
+            mode: WriteMode::Whole,
             sound,
             limit: None,
             only_at: None,
@@ -115,12 +121,12 @@ impl Row {
         Row { end, ..self }
     }
 
-    /// The peer breaks a rule whose words hold `words`.
+    /// The peer breaks a rule whose text contains `words`.
     pub(crate) fn punished(self, words: &'static str) -> Row {
         self.ends(End::Punished(words)).moves("pipes_punished", 1)
     }
 
-    /// The counter has moved by so much; those that no row names have not.
+    /// The counter changes by this much; counters that a row does not name must not change.
     pub(crate) fn moves(mut self, counter: &'static str, by: u64) -> Row {
         self.moved.push((counter, by));
         self
@@ -131,8 +137,8 @@ impl Row {
         self
     }
 
-    pub(crate) fn written(self, manner: Manner) -> Row {
-        Row { name: format!("{}, {manner:?}", self.name), manner, ..self }
+    pub(crate) fn written(self, mode: WriteMode) -> Row {
+        Row { name: format!("{}, {mode:?}", self.name), mode, ..self }
     }
 
     pub(crate) fn sound(self, sound: Sound) -> Row {
@@ -157,28 +163,28 @@ impl Row {
     }
 
     async fn play_at(&self, place: Place) {
-        let stage = Stage::new(self, place).await;
+        let run = RowRun::new(self, place).await;
         let mut sound = None;
         if self.sound == Sound::Beside {
-            let mut beside = stage.sound_peer().await;
-            stage.goes_on(&mut beside, 0).await;
+            let mut beside = run.sound_peer().await;
+            run.goes_on(&mut beside, 0).await;
             sound = Some(beside);
         }
-        let mut wrong = Some(Peer::connect(&stage.wrong).await);
-        stage.perform(&mut wrong).await;
-        stage.check_delivered().await;
-        stage.check_moved().await;
-        stage.check_end(wrong).await;
+        let mut wrong = Some(Peer::connect(&run.wrong).await);
+        run.perform(&mut wrong).await;
+        run.check_delivered().await;
+        run.check_moved().await;
+        run.check_end(wrong).await;
         let mut sound = match sound {
             Some(sound) => sound,
-            None => stage.sound_peer().await,
+            None => run.sound_peer().await,
         };
-        stage.goes_on(&mut sound, 1).await;
-        // Nothing has moved late.
-        assert_eq!(stage.moved(), stage.expected(), "{}", stage.name());
-        assert_eq!(stage.subject.take(), None, "{}: delivered once more", stage.name());
-        // A peer that stays and does not read would hold the close up for the linger time.
+        run.goes_on(&mut sound, 1).await;
+        // Nothing has changed late.
+        assert_eq!(run.moved(), run.expected(), "{}", run.name());
+        assert_eq!(run.subject.take(), None, "{}: delivered once more", run.name());
+        // A peer that stays and does not read would delay the close for the linger time.
         drop(sound);
-        stage.subject.close().await;
+        run.subject.close().await;
     }
 }

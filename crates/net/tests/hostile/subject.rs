@@ -1,4 +1,4 @@
-//! The sockets that rows are played against, every protocol and both manners, behind one trait.
+//! The sockets that rows run against, every protocol in both forms, behind one trait.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use wigwag_wire::ProtocolNumber;
 
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// What a row needs of a socket.
+/// The part of a socket that a row needs.
 pub(crate) trait Subject: Send + Sync {
     fn listen(&self, address: String, options: ListenOptions) -> Boxed<'_, String>;
     fn dial(&self, address: String) -> Boxed<'_, Result<(), NetError>>;
@@ -22,17 +22,17 @@ pub(crate) trait Subject: Send + Sync {
     fn statistics(&self) -> Statistics;
     fn watch(&self, watcher: Box<dyn PipeWatcher>);
     fn limit(&self, bytes: usize);
-    /// What has come for the user, without its header.
+    /// The next received message, without its header.
     fn take(&self) -> Option<Bytes> {
         None
     }
-    /// A message of the user; false when it was refused.
+    /// Sends a message of the user; false if it was refused.
     fn give(&self, _body: Bytes) -> bool {
         false
     }
 }
 
-/// Hands on to a watcher in a box.
+/// Forwards calls to a boxed watcher.
 struct Watching(Box<dyn PipeWatcher>);
 
 impl PipeWatcher for Watching {
@@ -182,11 +182,11 @@ subjects! {
 /// How a sound peer shows that the socket works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Health {
-    /// It sends this header and a body, and the user gets the body.
+    /// The peer sends this header and a body, and the user receives the body.
     Speaks(&'static [u8]),
-    /// The user sends, and it hears the body.
+    /// The user sends, and the peer receives the body.
     Listens,
-    /// The user asks, it echoes, and the user gets the body.
+    /// The user asks, the peer echoes, and the user receives the body.
     Echoes,
 }
 
@@ -197,21 +197,21 @@ macro_rules! kinds {
     ($($kind:ident $number:ident $health:expr, $new:expr;)*) => {
         /// Each socket by name.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(crate) enum Ours { $($kind,)* }
+        pub(crate) enum SocketKind { $($kind,)* }
 
-        impl Ours {
-            pub(crate) const ALL: &[Ours] = &[$(Ours::$kind,)*];
+        impl SocketKind {
+            pub(crate) const ALL: &[SocketKind] = &[$(SocketKind::$kind,)*];
 
             pub(crate) fn number(self) -> ProtocolNumber {
-                match self { $(Ours::$kind => ProtocolNumber::$number,)* }
+                match self { $(SocketKind::$kind => ProtocolNumber::$number,)* }
             }
 
             pub(crate) fn health(self) -> Health {
-                match self { $(Ours::$kind => $health,)* }
+                match self { $(SocketKind::$kind => $health,)* }
             }
 
             pub(crate) fn open(self) -> Box<dyn Subject> {
-                match self { $(Ours::$kind => Box::new($new),)* }
+                match self { $(SocketKind::$kind => Box::new($new),)* }
             }
         }
     };
@@ -254,19 +254,19 @@ kinds! {
     RawStarFar STAR Health::Speaks(b"\0\0\0\0"), raw::Star::with_hops(Hops::MAX);
 }
 
-impl Ours {
+impl SocketKind {
     pub(crate) fn partner(self) -> ProtocolNumber {
         self.number().partner().unwrap()
     }
 
-    /// True when it has one peer and no more.
+    /// True if the socket accepts only one peer.
     pub(crate) fn is_exclusive(self) -> bool {
-        use Ours::*;
+        use SocketKind::*;
         matches!(self, Pair0 | Pair | PairFar | RawPair0 | RawPair | RawPairFar)
     }
 }
 
-/// What sound peers say begins with this, and sub asks for nothing else.
+/// The prefix of every message of a sound peer, and the only topic of sub.
 pub(crate) const SOUND: &str = "sound";
 
 fn subscribed() -> Sub {
@@ -275,7 +275,7 @@ fn subscribed() -> Sub {
     sub
 }
 
-/// Without an end of its own, so that a slow machine changes nothing.
+/// Its surveys have no end, so that a slow machine changes nothing.
 fn surveyor() -> Surveyor {
     let surveyor = Surveyor::new();
     surveyor.set_survey_time(None);

@@ -1,4 +1,5 @@
-//! Many exchanges on one socket of theirs: contexts, and NNG's pair with many peers.
+//! Many exchanges on one socket of another implementation: contexts, and NNG's pair with many
+//! peers.
 
 use std::thread;
 
@@ -35,9 +36,9 @@ fn their_contexts_ask_and_ours_answer() {
     });
 }
 
-/// They take eight requests before they answer the last of them first.
+/// The program takes eight requests before it answers, the last of them first.
 #[test]
-fn our_contexts_ask_and_theirs_answer_the_other_way_round() {
+fn our_contexts_ask_and_theirs_answer_in_reverse_order() {
     each("our-contexts", &["pynng"], |program, _, theirs| {
         let _peer = Peer::start(program, "rep", false, theirs, &["--contexts", "8"]);
         let req = Req::new();
@@ -57,7 +58,7 @@ fn our_contexts_ask_and_theirs_answer_the_other_way_round() {
     });
 }
 
-/// What they call polyamorous: each of ours hears what is meant for it, whoever dialled.
+/// NNG's polyamorous pair: each of our sockets gets its own messages, whichever side dialled.
 #[test]
 fn their_pair_of_many_answers_each_of_ours() {
     each("poly", &["pynng"], |program, ours, theirs| {

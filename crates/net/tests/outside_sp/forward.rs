@@ -1,4 +1,4 @@
-//! Programs of others with a forwarder of ours between them, and the other way round.
+//! Programs of other implementations with our forwarder between them, and the other way round.
 //!
 //! nanomsg breaks on eight words of backtrace, so no chain here is longer than six.
 
@@ -10,14 +10,14 @@ use wigwag_net::socket::{Forwarder, Pair, PairMany, Rep, Req, Respondent, Survey
 
 use crate::peer::{ALL, NEWER, OURS, PATIENCE, Peer, dial, each};
 
-/// Runs a forwarder beside the test, until one of its sockets is dropped.
+/// Runs a forwarder in a thread, until one of its sockets is dropped.
 fn forwarding(front: impl Into<End>, back: impl Into<End>) {
     let forwarder = Forwarder::between(front, back).unwrap();
     thread::spawn(move || forwarder.blocking_run());
 }
 
-/// Each of them asks each of them; the forwarder listens on one side and dials the other,
-/// and then the other way round.
+/// Each program asks each program; the forwarder listens on one side and dials the other, and then
+/// the other way round.
 #[test]
 fn their_req_reaches_their_rep() {
     each("forward-rep", &ALL, |program, ours, theirs| {
@@ -121,7 +121,8 @@ fn their_pairs_and_buses_hear_each_other() {
     });
 }
 
-/// mangos and NNG have devices of their own: ours on either side of it, many questions at once.
+/// mangos and NNG have devices of their own: our sockets are on either side, with many questions at
+/// once.
 #[test]
 fn our_req_reaches_our_rep_through_their_device() {
     each("device", &OURS, |program, ours, theirs| {
@@ -175,7 +176,7 @@ fn our_survey_passes_their_device_and_our_forwarder() {
         let surveyor = Surveyor::new();
         surveyor.set_survey_time(Some(Duration::from_millis(100)));
         dial(|| surveyor.blocking_dial(theirs));
-        // The device takes its connections in its own time, and a survey waits for nobody.
+        // The device accepts connections in its own time, and a survey never waits.
         let heard = (0..PATIENCE.as_millis() / 100).find_map(|_| {
             surveyor.blocking_send("who?").unwrap();
             surveyor.blocking_recv().ok()
@@ -186,7 +187,7 @@ fn our_survey_passes_their_device_and_our_forwarder() {
     });
 }
 
-/// Two of theirs at once, each with one peer; the wire shows nothing of our having many.
+/// Two of their sockets at once, each with one peer; the wire does not show that ours has many.
 #[test]
 fn our_pair_of_many_talks_to_several_of_theirs() {
     each("many", &NEWER, |program, ours, theirs| {

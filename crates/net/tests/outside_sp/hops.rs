@@ -1,9 +1,10 @@
 //! Chains of forwarders as long as a message may travel, and one longer.
 //!
-//! A request that has come over k forwarders has k words and its own id in front of it, and so has a
-//! survey; pair version 1 counts its hops in one word and begins with one. Eight are the most that
-//! everybody takes by default. What has one more is dropped by whoever receives it, and counted when
-//! that is one of ours. nanomsg 1.2 breaks on exactly eight words and is spared them.
+//! A request that has passed k forwarders has k words and its own id in front of it, and so has a
+//! survey; pair version 1 counts its hops in one word and begins with one. Eight is the default
+//! limit of every implementation. A message with one more is dropped by its receiver, and counted
+//! if the receiver is ours. nanomsg 1.2 breaks on exactly eight words, so that case is skipped for
+//! it.
 
 use std::thread;
 
@@ -13,22 +14,21 @@ use wigwag_net::socket::{Forwarder, Pair, Rep, Req, Respondent, Statistics, Surv
 
 use crate::peer::{ALL, OURS, PATIENCE, Peer, dial, each, eventually, inproc};
 
-/// Words in front of the body when it arrives, or hops, and whether it is taken.
+/// Words in front of the body when it arrives, or hops, and whether it is accepted.
 const WORDS: [(usize, bool); 3] = [(7, true), (8, true), (9, false)];
 
-/// Who asks and who answers, theirs by role and ours as sockets, and what leads from one to the
-/// other.
+/// The asker and the answerer, theirs by role and ours as sockets, and the chain between them.
 struct Kind {
     asker: &'static str,
     answerer: &'static str,
-    /// With what their asker asks.
+    /// Arguments of their asker.
     asks: &'static [&'static str],
     programs: &'static [&'static str],
     /// Our asker, connected to an address.
     asking: fn(&str) -> Box<dyn End>,
-    /// Our answerer, and where it listens.
+    /// Our answerer, and the address it listens at.
     answering: fn(&str) -> (Box<dyn End>, String),
-    /// So many forwarders that lead to the second address; the first one listens at the first.
+    /// A chain of forwarders that leads to the second address; the first one listens at the first.
     chain: fn(usize, &str, &str) -> Chain,
 }
 
@@ -60,7 +60,8 @@ const PAIRS: Kind = Kind {
     asker: "pair1",
     answerer: "pair1",
     asks: &["--data", "from afar", "--interval", "1"],
-    // The pair of mangos begins with no hop: it reaches over one more, and ours not back to it.
+    // The pair of mangos begins with no hop: it reaches one hop further, and ours does not reach
+    // back.
     programs: &["nngcat", "pynng"],
     asking: |address| dialled(Pair::new(), address),
     answering: |address| listening(Pair::new(), address),
@@ -170,8 +171,8 @@ macro_rules! sides {
 
 sides!(Req Rep Surveyor Respondent Pair);
 
-/// A chain of forwarders: where one dials its front, and the sockets that receive and those that
-/// send at each of them, the nearest to the front first.
+/// A chain of forwarders: the address of its front, and the receiving and sending sockets of each
+/// of them, the nearest to the front first.
 struct Chain {
     front: String,
     receiving: Vec<Box<dyn Side>>,
@@ -193,7 +194,7 @@ fn chain<F: Side + 'static, B: Side + 'static>(length: usize, ours: &str, worker
 }
 
 impl Chain {
-    /// Waits until its last forwarder has passed one message on.
+    /// Waits until the last forwarder has forwarded one message.
     fn has_passed_on(&self) {
         let last = self.sending.last().unwrap();
         eventually(|| last.statistics().traffic.messages_sent == 1);
@@ -228,7 +229,7 @@ fn ours_come_as_far_as_theirs_let_them(kind: &Kind) {
                 continue;
             }
             chain.has_passed_on();
-            // The program goes on, and what it has heard first is not what came from afar.
+            // The program goes on, and its first message is not the one from afar.
             let near = (kind.asking)(theirs);
             near.say("from near");
             assert_eq!(near.hear(), "answer");
@@ -249,7 +250,7 @@ fn our_surveys_come_as_far_as_their_respondent_lets_them() {
     ours_come_as_far_as_theirs_let_them(&SURVEYS);
 }
 
-/// Their pair answers nobody, so it says what it has heard.
+/// Their pair answers nothing, so it echoes its messages.
 #[test]
 fn our_pair_reaches_theirs_over_as_many_hops() {
     each("hops-pair", &OURS, |program, ours, theirs| {
@@ -296,7 +297,7 @@ fn their_pair_reaches_ours_over_as_many_hops() {
     theirs_come_as_far_as_ours_let_them(&PAIRS);
 }
 
-/// One forwarder too many among ours: the last of them drops it, and says so.
+/// One forwarder too many in our chain: the last of them drops the message, and counts it.
 #[test]
 fn a_forwarder_of_ours_drops_what_comes_over_nine_words() {
     for kind in [REQUESTS, SURVEYS] {
@@ -335,7 +336,7 @@ fn their_devices_are_hops_as_ours_are(kind: &Kind) {
     });
 }
 
-/// Two raw sockets of theirs, joined: it listens here, and leads there.
+/// Two raw sockets of theirs, joined: one listens at `here`, the other dials `there`.
 fn device(kind: &Kind, program: &str, here: &str, there: &str) -> Peer {
     let ends = ["--front", kind.answerer, "--back", kind.asker];
     let more = [&ends[..], &["--back-connect", there]].concat();
@@ -357,7 +358,7 @@ fn their_devices_are_hops_of_a_pair() {
     their_devices_are_hops_as_ours_are(&PAIRS);
 }
 
-/// It is their device that is one too many, behind eight forwarders of ours.
+/// Their device is the one too many, behind eight forwarders of ours.
 #[test]
 fn their_device_drops_what_comes_over_nine_words() {
     for kind in [REQUESTS, SURVEYS] {

@@ -1,4 +1,4 @@
-//! Protocols in which a message goes to everybody.
+//! Protocols in which a message goes to every peer.
 
 use std::thread;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use wigwag_net::socket::{Bus, Pub, Respondent, SocketErrorKind, Star, Sub, Surve
 
 use crate::peer::{ALL, PATIENCE, Peer, dial, each};
 
-/// The program subscribes when it likes, and a publisher hears nothing of it: it is told until it
-/// says that it has heard.
+/// The program subscribes at any time, and a publisher is not told: it sends until the program has
+/// received a message.
 #[test]
 fn our_pub_is_heard_by_their_sub() {
     each("sub", &ALL, |program, ours, theirs| {
@@ -98,7 +98,7 @@ fn their_respondent_answers_our_survey() {
 #[test]
 fn our_respondent_answers_their_survey() {
     each("surveyor", &ALL, |program, ours, theirs| {
-        // nanocat's surveys have their end set by its own option only; a second is enough here.
+        // The end of nanocat's surveys can only be set by its own option; a second is enough here.
         let more = ["--data", "question", "--interval", "1"];
         for connect in [true, false] {
             let respondent = Respondent::new();
@@ -107,7 +107,8 @@ fn our_respondent_answers_their_survey() {
                 let address = respondent.blocking_listen(ours).unwrap().to_string();
                 Peer::start(program, "surveyor", true, &address, &more)
             } else {
-                // A survey that nobody hears is waited for all the same: let us connect first.
+                // A survey without listeners still waits for answers, so our socket must connect
+                // first.
                 let later = [&more[..], &["--delay", "1"]].concat();
                 let peer = Peer::start(program, "surveyor", false, theirs, &later);
                 dial(|| respondent.blocking_dial(theirs));
@@ -142,7 +143,7 @@ fn our_bus_and_theirs_hear_each_other() {
     });
 }
 
-/// What comes to the one in the middle, ours, goes on to the other.
+/// A message to our star in the middle goes on to the other.
 #[test]
 fn our_star_passes_on_between_theirs() {
     each("star", &["mangos"], |program, ours, theirs| {

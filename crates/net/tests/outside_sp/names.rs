@@ -1,8 +1,8 @@
-//! Spellings of addresses: what the others mean by theirs is what we mean by ours.
+//! Spellings of addresses: the other implementations read them as we do.
 //!
 //! Abstract names are `abstract://` to NNG and `ipc://@` to mangos, and nanomsg has none. A local
-//! end before a semicolon is nanomsg's alone; it is given to it in numbers, because the nanocat of
-//! Debian says "No such device" to `lo`.
+//! end before a semicolon exists only in nanomsg; the test gives it in numbers, because the nanocat
+//! of Debian reports "No such device" for `lo`.
 
 use std::net::TcpListener;
 
@@ -10,8 +10,8 @@ use wigwag_net::socket::{Rep, Req};
 
 use crate::peer::{NEWER, PATIENCE, Peer, dial, wanted};
 
-/// The program asks us at `ours`, and we ask it at `theirs`; each address in our spelling first and
-/// then in the program's.
+/// The program asks us at `ours`, and we ask it at `theirs`; each address is given in our spelling
+/// and in the program's.
 fn ask_both_ways(program: &str, ours: (&str, &str), theirs: (&str, &str)) {
     eprintln!("{program}: {} and {}", ours.0, theirs.0);
     let rep = Rep::new();

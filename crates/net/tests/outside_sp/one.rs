@@ -84,9 +84,9 @@ fn our_push_feeds_their_pull() {
     });
 }
 
-/// nanomsg throws away what it has not read when its peer closes.
+/// nanomsg discards unread messages when its peer closes.
 #[test]
-fn what_a_push_sends_before_it_closes_arrives() {
+fn messages_sent_before_a_push_closes_arrive() {
     each("last-words", &["nanocat", "nngcat"], |program, _, theirs| {
         let mut peer = Peer::start(program, "pull", false, theirs, &[]);
         for round in 0..25 {
@@ -165,7 +165,7 @@ fn our_pair_of_version_0_talks_to_theirs() {
     });
 }
 
-/// A socket of another kind is named, not just disconnected.
+/// A socket of another kind is named in the error.
 #[test]
 fn their_wrong_kind_is_named() {
     each("wrong", &ALL, |program, _, theirs| {

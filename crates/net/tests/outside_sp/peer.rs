@@ -1,4 +1,4 @@
-//! Programs of others, and where we meet them.
+//! Programs of other implementations, and the addresses to meet them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
@@ -10,20 +10,20 @@ use std::time::Duration;
 
 use wigwag_net::NetErrorKind;
 
-/// A peer that says nothing for this long is not going to.
+/// A peer that is silent for this long will not send anything.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) const ALL: [&str; 4] = ["nanocat", "nngcat", "mangos", "pynng"];
-/// Those that have more than nanomsg: pair version 1, abstract names.
+/// The programs that have more than nanomsg: pair version 1, abstract names.
 pub(crate) const NEWER: [&str; 3] = ["nngcat", "mangos", "pynng"];
-/// Those that are programs of ours around their library, with options of our choice.
+/// Our own programs around their libraries, with options of our choice.
 pub(crate) const OURS: [&str; 2] = ["mangos", "pynng"];
 const SCHEMES: [&str; 2] = ["tcp", "ipc"];
 
 pub(crate) fn wanted() -> bool {
     let wanted = std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1");
     if !wanted {
-        // The harness shows nothing of a test that passes but what is written past its macros.
+        // The test harness hides output of passing tests unless it bypasses the print macros.
         let told = writeln!(
             std::io::stdout(),
             "not run: set WIGWAG_OUTSIDE=1 to talk to nanocat, nngcat, mangos and pynng"
@@ -40,7 +40,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// `role` without its dashes; `connect` dials, otherwise the program listens.
+    /// Starts a program; `role` has no dashes; `connect` dials, otherwise the program listens.
     pub(crate) fn start(
         program: &str,
         role: &str,
@@ -76,7 +76,7 @@ impl Peer {
         line.trim().trim_matches('"').to_owned()
     }
 
-    /// The next `size` bytes that the program has printed, for those that print messages as they
+    /// The next `size` bytes that the program has printed, for programs that print messages as they
     /// are.
     pub(crate) fn bytes(&mut self, size: usize) -> Vec<u8> {
         let mut bytes = vec![0; size];
@@ -104,7 +104,7 @@ fn command(program: &str) -> Command {
     }
 }
 
-/// pynng is a Python package, and lies where `cargo xtask test` has put it.
+/// The Python interpreter with pynng, where `cargo xtask test` installed it.
 fn python() -> &'static str {
     let python = concat!(env!("CARGO_TARGET_TMPDIR"), "/pynng/bin/python");
     let there = std::path::Path::new(python).exists();
@@ -112,7 +112,7 @@ fn python() -> &'static str {
     python
 }
 
-/// mangos is a Go library: a small program of ours speaks for it, built once.
+/// The program for mangos, which is a Go library; built once.
 fn mangos() -> &'static str {
     static PROGRAM: OnceLock<String> = OnceLock::new();
     PROGRAM.get_or_init(|| {
@@ -138,7 +138,7 @@ impl Folder {
         Folder(folder)
     }
 
-    /// Where we can listen.
+    /// The address where our socket can listen.
     fn ours(&self, scheme: &str) -> String {
         match scheme {
             "tcp" => "tcp://127.0.0.1:0".to_owned(),
@@ -146,7 +146,7 @@ impl Folder {
         }
     }
 
-    /// Where a program can listen: it cannot tell which port it got, so it is told one that was
+    /// The address where a program can listen: it cannot report its port, so it gets one that was
     /// free a moment ago, on a loopback address that no other test uses.
     fn theirs(&self, scheme: &str) -> String {
         match scheme {
@@ -181,7 +181,7 @@ pub(crate) fn dial<T>(dial: impl Fn() -> Result<T, wigwag_net::NetError>) {
     panic!("the program does not listen");
 }
 
-/// A name inside this process that nobody has used.
+/// An unused name inside this process.
 pub(crate) fn inproc() -> String {
     format!("inproc://outside-{}", fresh())
 }
@@ -194,7 +194,7 @@ fn fresh() -> u32 {
     *used
 }
 
-/// Waits until something holds that no call can wait for.
+/// Waits until a condition holds that no call can wait for.
 #[track_caller]
 pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     for _ in 0..PATIENCE.as_millis() / 5 {

@@ -1,7 +1,7 @@
-//! A program that is killed and comes back at the same address, in each role that it has.
+//! A program that is killed and restarted at the same address, in each role that it has.
 //!
-//! Where we dial, we dial again; where we listen, it dials again as a new program. Traffic resumes,
-//! a request that nobody answered is asked again, and what was received once is not received twice.
+//! If our socket dials, it dials again; if it listens, the program dials again as a new process.
+//! Traffic resumes, an unanswered request is sent again, and no message is received twice.
 
 use std::time::Duration;
 
@@ -15,11 +15,11 @@ use wigwag_net::socket::{
 
 use crate::peer::{ALL, NEWER, OURS, PATIENCE, Peer, dial, each, eventually};
 
-/// Repeats what it says: who does not hear it yet hears it later.
+/// Repeats its message, for peers that do not receive it yet.
 const AGAIN: [&str; 2] = ["--interval", "1"];
 
-/// The same, and says nothing before somebody may be there: nanocat and nngcat wait for answers to
-/// a survey that nobody has heard.
+/// Repeats its message, and waits until a peer may be there: nanocat and nngcat wait for answers to
+/// a survey that no peer has received.
 const LATER: [&str; 4] = ["--interval", "1", "--delay", "1"];
 
 /// Short pauses, so that the tests spend their time on the programs.
@@ -27,7 +27,7 @@ fn soon() -> Redial {
     Redial::new(Duration::from_millis(10), Duration::from_millis(100)).unwrap()
 }
 
-/// What sockets of all kinds have.
+/// The part that sockets of all kinds have.
 trait Socket {
     fn set_redial(&self, redial: Redial);
     fn listen(&self, address: &str) -> String;
@@ -59,8 +59,8 @@ macro_rules! sockets {
 
 sockets!(Bus Pair Pair0 Pub Pull Push Rep Req Respondent Star Sub Surveyor);
 
-/// A program comes, talks to our socket as `first`, and is killed; the one after it talks as
-/// `second`. So where they listen, and so where they dial.
+/// A program starts, talks to our socket as `first`, and is killed; the next one talks as `second`.
+/// Once with the program listening, and once with the program dialling.
 fn comes_back<S: Socket>(
     role: &str,
     programs: &[&str],
@@ -76,7 +76,7 @@ fn comes_back<S: Socket>(
             socket.set_redial(soon());
             let address = if connect { socket.listen(ours) } else { theirs.to_owned() };
             for data in ["first", "second"] {
-                // nanocat does not start with data for those who say nothing.
+                // nanocat does not start with data for roles that send nothing.
                 let silent = role == "pull" || role == "sub";
                 let says: &[&str] = if silent { &[] } else { &["--data", data] };
                 let more = [says, more].concat();
@@ -93,13 +93,13 @@ fn comes_back<S: Socket>(
     });
 }
 
-/// Receives until it is what the program that is there now says: the one before may have said more
-/// than was listened to.
+/// Receives until the message is from the current program: the previous one may have sent more than
+/// was received.
 fn hear(recv: impl Fn() -> Bytes, data: &str) {
     while recv() != data {}
 }
 
-/// Nobody is there yet when the second request is sent: it goes to the one who comes.
+/// No program runs yet when the second request is sent: it goes to the next one.
 #[test]
 fn a_request_waits_for_their_rep_to_come_back() {
     let make = || {
@@ -116,7 +116,7 @@ fn a_request_waits_for_their_rep_to_come_back() {
 }
 
 #[test]
-fn their_next_req_is_answered_too() {
+fn a_restarted_req_of_theirs_is_answered() {
     let make = || {
         let rep = Rep::new();
         rep.set_receive_timeout(Some(PATIENCE));
@@ -129,7 +129,7 @@ fn their_next_req_is_answered_too() {
     });
 }
 
-/// The program has taken the request and dies with it. The next one is asked the same, once.
+/// The program has received the request and dies with it. The next one gets the same request, once.
 #[test]
 fn a_request_that_died_with_their_rep_is_asked_again() {
     each("resend", &OURS, |program, _, theirs| {
@@ -151,7 +151,7 @@ fn a_request_that_died_with_their_rep_is_asked_again() {
     });
 }
 
-/// Now it is our rep that goes with their request: they ask its successor, and get one answer.
+/// Here our rep dies with their request: they ask its successor, and get one answer.
 #[test]
 fn their_request_that_died_with_our_rep_is_asked_again() {
     each("resent-to-us", &ALL, |program, _, theirs| {
@@ -173,9 +173,9 @@ fn their_request_that_died_with_our_rep_is_asked_again() {
     });
 }
 
-/// Numbers come in order at both, and none at both.
+/// Numbers arrive in order at both programs, and none at both.
 #[test]
-fn what_their_pull_has_taken_does_not_come_to_the_next_one() {
+fn messages_received_by_their_pull_do_not_go_to_the_next_one() {
     let make = || {
         let push = Push::new();
         push.set_send_timeout(Some(PATIENCE));
@@ -191,7 +191,7 @@ fn what_their_pull_has_taken_does_not_come_to_the_next_one() {
 }
 
 #[test]
-fn we_hear_their_push_again() {
+fn we_receive_from_their_push_again() {
     let make = || {
         let pull = Pull::new();
         pull.set_receive_timeout(Some(PATIENCE));
@@ -203,7 +203,7 @@ fn we_hear_their_push_again() {
 }
 
 #[test]
-fn we_hear_their_pub_again() {
+fn we_receive_from_their_pub_again() {
     let make = || {
         let sub = Sub::new();
         sub.subscribe("").unwrap();
@@ -215,9 +215,9 @@ fn we_hear_their_pub_again() {
     });
 }
 
-/// A subscriber says nothing of itself, but all of them subscribe before they connect.
+/// A subscriber sends nothing, but all of them subscribe before they connect.
 #[test]
-fn their_sub_hears_our_pub_again() {
+fn their_sub_receives_from_our_pub_again() {
     comes_back("sub", &ALL, &["--subscribe", "wind"], Pub::new, |publisher, peer, data| {
         eventually(|| publisher.statistics().pipes_open == 1);
         publisher.blocking_send(format!("wind {data}")).unwrap();
@@ -226,7 +226,7 @@ fn their_sub_hears_our_pub_again() {
 }
 
 #[test]
-fn a_survey_is_answered_by_the_one_who_came_back() {
+fn a_survey_is_answered_by_a_restarted_respondent() {
     let make = || {
         let surveyor = Surveyor::new();
         surveyor.set_survey_time(Some(PATIENCE));
@@ -241,7 +241,7 @@ fn a_survey_is_answered_by_the_one_who_came_back() {
 }
 
 #[test]
-fn their_next_surveyor_is_answered_too() {
+fn a_restarted_surveyor_of_theirs_is_answered() {
     let make = || {
         let respondent = Respondent::new();
         respondent.set_receive_timeout(Some(PATIENCE));
@@ -254,7 +254,7 @@ fn their_next_surveyor_is_answered_too() {
     });
 }
 
-/// What hears and is heard: `$socket` of ours, `$role` of theirs.
+/// Tests a socket that sends and receives: `$socket` of ours, `$role` of theirs.
 macro_rules! both_talk {
     ($test:ident, $socket:ident, $role:literal, $programs:expr) => {
         #[test]

@@ -1,8 +1,8 @@
 //! Bodies of every size around a threshold, ours or theirs, there and back again unchanged.
 //!
-//! mangos and pynng echo, and ask by themselves; nanocat and nngcat send a file and print what comes
-//! as it is. nanomsg receives no more than 1 MiB with its protocol header, and nanocat cannot be
-//! told to.
+//! mangos and pynng echo, and ask by themselves; nanocat and nngcat send a file and print messages
+//! as they are. nanomsg receives no more than 1 MiB with its protocol header, and nanocat has no
+//! option for it.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,9 +17,9 @@ const MIB: usize = 1024 * KIB;
 /// Bytes of the id in front of a request, which count against the limit.
 const REQUEST_ID: usize = 4;
 
-/// Empty and short ones; around the bodies that are copied into a batch (1 KiB), around pages, those
-/// that share their block (16 KiB) and a read or a write (256 KiB), 64 KiB as a socket buffer, and
-/// the receive limit (1 MiB) with and without the header.
+/// Empty and short ones; around the bodies that are copied into a batch (1 KiB), around pages,
+/// those that share their block (16 KiB) and a read or a write (256 KiB), 64 KiB as a socket
+/// buffer, and the receive limit (1 MiB) with and without the header.
 const SIZES: [usize; 33] = [
     0,
     1,
@@ -56,11 +56,11 @@ const SIZES: [usize; 33] = [
     4 * MIB,
 ];
 
-/// What our sockets and those that can be told accept in this file.
+/// The receive limit in this file of our sockets and of programs with such an option.
 const LIMIT: usize = 5 * MIB;
 
 /// Bytes that differ from place to place and from size to size; 251 divides no power of two. The
-/// programs reckon the same.
+/// programs compute the same.
 fn body(size: usize) -> Vec<u8> {
     let pattern: Vec<u8> = (0..251).map(|place| ((size + place) % 251) as u8).collect();
     pattern.into_iter().cycle().take(size).collect()
@@ -139,7 +139,7 @@ fn every_size_is_echoed_by_us() {
     });
 }
 
-/// Both directions at once over one pair: nothing waits for anything.
+/// Both directions at once over one pair: neither waits for the other.
 #[test]
 fn every_size_comes_back_over_a_pair() {
     let limit = LIMIT.to_string();
@@ -162,7 +162,7 @@ fn every_size_comes_back_over_a_pair() {
     });
 }
 
-/// One program for each size, which answers with the file whatever comes and prints it.
+/// One program for each size, which answers any request with the file and prints the request.
 #[test]
 fn every_size_goes_to_programs_that_print_and_send_files() {
     let limit = LIMIT.to_string();
@@ -180,7 +180,7 @@ fn every_size_goes_to_programs_that_print_and_send_files() {
             let req = asking();
             dial(|| req.blocking_dial(theirs));
             req.blocking_send(body(size)).unwrap();
-            // It prints before it answers, and what it prints must be read.
+            // It prints before it answers, and its output must be read.
             assert_same(&peer.bytes(size), size);
             assert_same(&req.blocking_recv().unwrap(), size);
             drop((peer, req));
@@ -196,8 +196,8 @@ fn every_size_goes_to_programs_that_print_and_send_files() {
     });
 }
 
-/// By default 1 MiB is the most. Whoever sends more loses the connection and is counted; with a
-/// higher limit it passes.
+/// The default limit is 1 MiB. A peer that sends more is disconnected and counted; with a higher
+/// limit the message passes.
 #[test]
 fn one_byte_above_the_receive_limit_is_refused_and_counted() {
     each("limit", &ALL, |program, ours, _| {
@@ -216,7 +216,7 @@ fn one_byte_above_the_receive_limit_is_refused_and_counted() {
                 "mangos" | "pynng" => ["--body", &text],
                 _ => ["--file", file.path()],
             };
-            // Again and again, or nanocat is gone before its message.
+            // Sends repeatedly, or nanocat is gone before its message.
             let more = [what, ["--interval", "1"]].concat();
             let _peer = Peer::start(program, "push", true, &address, &more);
             if passes {
@@ -232,7 +232,7 @@ fn one_byte_above_the_receive_limit_is_refused_and_counted() {
     });
 }
 
-/// They refuse it too, and we go on: the next message reaches them over a new connection.
+/// They refuse it too, and our socket goes on: the next message reaches them over a new connection.
 #[test]
 fn one_byte_above_their_limit_ends_the_connection_and_no_more() {
     each("their-limit", &OURS, |program, _, theirs| {

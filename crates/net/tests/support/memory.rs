@@ -4,7 +4,7 @@
 /// A bound on the growth of one process, in KiB: 64 MiB.
 pub(crate) const GROWTH_KIB_MAX: u64 = 64 * 1024;
 
-/// The most memory that was resident, from some moment on.
+/// The peak of the resident memory, measured from some moment on.
 pub(crate) struct Memory {
     before: u64,
 }
@@ -14,9 +14,9 @@ impl Memory {
         Memory { before: status("VmHWM:") }
     }
 
-    /// The peak has grown by no more than [`GROWTH_KIB_MAX`].
+    /// Checks that the peak has grown by no more than [`GROWTH_KIB_MAX`].
     pub(crate) fn check(&self, what: &str) {
-        // Linux adds pages up now and then, so a later reading can be a little smaller.
+        // Linux updates page counts lazily, so a later reading can be a little smaller.
         let grown = status("VmHWM:").saturating_sub(self.before);
         assert!(grown <= GROWTH_KIB_MAX, "{what}: the process has grown by {grown} KiB");
     }

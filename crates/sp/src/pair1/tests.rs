@@ -56,7 +56,7 @@ fn reserved_bits_and_a_missing_header_close_the_pipe() {
 }
 
 #[test]
-fn a_second_peer_is_turned_away_until_the_first_has_left() {
+fn a_second_peer_is_refused_until_the_first_has_left() {
     let mut pair = connected();
     assert_eq!(pair.open(PipeId(2), NOW), Err(CloseReason::HasPeer));
     pair.close(PipeId(2), NOW);
@@ -66,34 +66,34 @@ fn a_second_peer_is_turned_away_until_the_first_has_left() {
 }
 
 #[test]
-fn what_waits_to_be_sent_waits_for_the_next_peer() {
+fn unsent_messages_wait_for_the_next_peer() {
     let mut pair = connected();
     pair.send(Bytes::from_static(b"late"), NOW).unwrap();
     pair.close(PEER, NOW);
-    while pair.next_attention().is_some() {}
+    while pair.next_event().is_some() {}
     let refused = pair.send(Bytes::from_static(b"no"), NOW).unwrap_err();
     assert_eq!((refused.why, refused.body.as_ref()), (Refusal::NoPipe, &b"no"[..]));
     pair.open(PipeId(2), NOW).unwrap();
-    assert_eq!(pair.next_attention(), Some(Attention::Write(PipeId(2))));
+    assert_eq!(pair.next_event(), Some(ProtocolEvent::Transmit(PipeId(2))));
     assert_eq!(pair.transmit(PEER), None);
     assert_eq!(pair.transmit(PipeId(2)).unwrap().body.as_ref(), b"late");
 }
 
 #[test]
-fn both_queues_are_bounded_and_tell_when_they_have_room() {
+fn both_queues_are_bounded_and_report_when_they_have_room() {
     let mut pair = connected();
     while pair.send(Bytes::from_static(b"x"), NOW).is_ok() {}
     assert_eq!(pair.counters().sent as usize, OUTBOX_MESSAGES_MAX);
-    while pair.next_attention().is_some() {}
+    while pair.next_event().is_some() {}
     pair.transmit(PEER).unwrap();
-    assert_eq!(pair.next_attention(), Some(Attention::Senders));
+    assert_eq!(pair.next_event(), Some(ProtocolEvent::SendReady));
     while !pair.is_paused(PEER) {
         assert_eq!(receive(&mut pair, b"\0\0\0\x01x"), Received::Queued);
     }
     assert_eq!(receive(&mut pair, b"\0\0\0\x01x"), Received::Dropped(DropReason::Overflow));
-    while pair.next_attention().is_some() {}
+    while pair.next_event().is_some() {}
     while pair.is_paused(PEER) {
         pair.recv(NOW).unwrap();
     }
-    assert_eq!(pair.next_attention(), Some(Attention::Read(PEER)));
+    assert_eq!(pair.next_event(), Some(ProtocolEvent::Resume(PEER)));
 }

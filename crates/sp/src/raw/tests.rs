@@ -26,9 +26,9 @@ fn heard(raw: &mut Raw, pipe: PipeId, bytes: &'static [u8]) -> Received {
     raw.receive(pipe, Bytes::from_static(bytes), NOW)
 }
 
-/// What comes in on `FIRST`, what the user sees of it, and what goes out when he sends it back.
+/// Input on `FIRST`, the header the user sees, and the output when the user sends it back.
 #[test]
-fn each_protocol_gives_its_header_ready_to_be_sent_on() {
+fn each_protocol_returns_its_header_ready_to_be_sent_on() {
     type Case = (RawKind, &'static [u8], &'static [u8], &'static [u8]);
     let cases: [Case; 9] = [
         (RawKind::Pair0, b"body", b"", b"body"),
@@ -87,7 +87,7 @@ fn a_reply_goes_to_the_pipe_that_its_first_word_names() {
 }
 
 #[test]
-fn a_header_that_no_peer_would_take_is_handed_back() {
+fn a_header_that_no_peer_would_accept_is_returned() {
     let cases: [(RawKind, &'static [u8]); 12] = [
         (RawKind::Push, b"x"),
         (RawKind::Pair0, b"\0\0\0\x01"),
@@ -111,14 +111,14 @@ fn a_header_that_no_peer_would_take_is_handed_back() {
     }
 }
 
-/// A request with so many words, the id included.
+/// A request with this many words, the id included.
 fn request(words: usize) -> Bytes {
     let mut bytes = alloc::vec![0; (words - 1) * 4];
     bytes.extend_from_slice(b"\x80\0\0\x01body");
     Bytes::from(bytes)
 }
 
-/// Seven, eight and nine words: a forwarder adds one, so the next hop sees eight, nine and nothing.
+/// Seven, eight and nine words: a forwarder adds one, so the next hop gets eight, nine and nothing.
 #[test]
 fn requests_over_the_limit_of_hops_are_dropped() {
     for kind in [RawKind::Rep, RawKind::Respondent] {
@@ -130,13 +130,13 @@ fn requests_over_the_limit_of_hops_are_dropped() {
         let over = raw.receive(FIRST, request(9), NOW);
         assert_eq!(over, Received::Dropped(DropReason::TooManyHops));
     }
-    // A reply comes back over every hop that its request has come.
+    // A reply comes back over every hop of its request.
     let mut req = connected(RawKind::Req, &[FIRST]);
     let most = usize::from(REPLY_WORDS_MAX);
     assert_eq!(req.receive(FIRST, request(most), NOW), Received::Queued);
     let over = req.receive(FIRST, request(most + 1), NOW);
     assert_eq!(over, Received::Dropped(DropReason::TooManyHops));
-    // The number of hops is one byte, and counted up once more.
+    // The hop count is one byte, and is incremented once more.
     let mut far = Raw::with_hops(RawKind::Pair1, Hops::MAX);
     far.open(FIRST, NOW).unwrap();
     let at = |hops: u8| Bytes::copy_from_slice(&[0, 0, 0, hops]);
@@ -153,8 +153,8 @@ fn requests_over_the_limit_of_hops_are_dropped() {
     }
 }
 
-/// The outbox of the first peer is full: its requests wait, the second's do not. Replies to what was
-/// taken before find room far beyond that, and in the end they are dropped and counted.
+/// The outbox of the first peer is full: its requests wait, the second's do not. Replies to
+/// requests received before that have far more room, and beyond it they are dropped and counted.
 #[test]
 fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
     let mut rep = connected(RawKind::Rep, &[FIRST, SECOND]);
@@ -170,14 +170,14 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
         rep.send_raw(reply(), NOW).unwrap();
     }
     assert_eq!(rep.counters().dropped_peer_slow, 3);
-    while rep.next_attention().is_some() {}
+    while rep.next_event().is_some() {}
     while rep.transmit(FIRST).is_some() {}
-    assert_eq!(rep.next_attention(), Some(Attention::Receivers));
+    assert_eq!(rep.next_event(), Some(ProtocolEvent::RecvReady));
     assert_eq!(rep.recv_raw(NOW).unwrap().body, "waits");
 }
 
 #[test]
-fn what_lies_unsent_for_a_peer_that_leaves_goes_to_another() {
+fn unsent_raw_messages_of_a_peer_that_left_go_to_another() {
     for (kind, header) in [(RawKind::Req, &b"\x80\0\0\x01"[..]), (RawKind::Push, b"")] {
         let mut raw = connected(kind, &[FIRST]);
         raw.send_raw(message(header, b"x"), NOW).unwrap();
@@ -208,7 +208,7 @@ fn a_raw_pair_has_one_peer_and_stops_when_it_is_full() {
 }
 
 #[test]
-fn messages_to_all_leave_out_their_origin_and_nobody_else() {
+fn a_broadcast_leaves_out_only_its_origin() {
     for (kind, header) in
         [(RawKind::Bus, &b"\0\0\0\x0a"[..]), (RawKind::Star, b"\0\0\0\x0a\0\0\0\x01")]
     {

@@ -24,7 +24,7 @@ fn answer(rep: &mut Rep, body: &'static [u8]) -> Result<(), Refused> {
     rep.send(Bytes::from_static(body), NOW)
 }
 
-/// The very bytes that were sent to nanomsg, NNG and mangos, with the reply that all three gave.
+/// The exact bytes that were sent to nanomsg, NNG and mangos, with the reply that all three gave.
 #[test]
 fn the_backtrace_is_echoed_to_the_pipe_it_came_from() {
     let mut rep = connected(&[FIRST, SECOND]);
@@ -36,7 +36,7 @@ fn the_backtrace_is_echoed_to_the_pipe_it_came_from() {
 }
 
 #[test]
-fn a_reply_without_a_request_is_handed_back() {
+fn a_reply_without_a_request_is_returned() {
     let mut rep = connected(&[FIRST]);
     let refused = answer(&mut rep, b"A").unwrap_err();
     assert_eq!((refused.why, refused.body.as_ref()), (Refusal::NoRequest, &b"A"[..]));
@@ -47,7 +47,7 @@ fn a_reply_without_a_request_is_handed_back() {
 }
 
 #[test]
-fn malformed_requests_are_dropped_and_the_pipe_goes_on() {
+fn malformed_requests_are_dropped_and_the_pipe_stays_open() {
     let mut rep = connected(&[FIRST]);
     for malformed in [&b""[..], b"abc", b"\0\0\0\x01", b"\0\0\0\x01abc"] {
         let received = ask(&mut rep, FIRST, malformed);
@@ -102,11 +102,11 @@ fn a_peer_that_does_not_read_its_replies_stops_only_itself() {
     ask(&mut rep, SECOND, b"\x80\0\0\0hello");
     assert_eq!(rep.recv(NOW).unwrap().as_ref(), b"hello");
     answer(&mut rep, b"A").unwrap();
-    while rep.next_attention().is_some() {}
+    while rep.next_event().is_some() {}
     for _ in 0..OUTBOX_MESSAGES_MAX {
         rep.transmit(FIRST).unwrap();
     }
-    assert_eq!(rep.next_attention(), Some(Attention::Receivers));
+    assert_eq!(rep.next_event(), Some(ProtocolEvent::RecvReady));
     for _ in 0..INBOX_MESSAGES_MAX {
         rep.recv(NOW).unwrap();
     }
@@ -138,9 +138,9 @@ fn each_context_answers_its_own_request() {
     assert_eq!(rep.recv_in(workers[1], NOW), Err(RecvError::NoContext));
 }
 
-/// All workers hold a request of a peer that reads nothing: their replies have room all the same.
+/// All workers hold a request of a peer that reads nothing: their replies still have room.
 #[test]
-fn a_reply_is_never_refused_for_want_of_room() {
+fn a_reply_is_never_refused_for_lack_of_room() {
     let mut rep = connected(&[FIRST]);
     let mut workers = alloc::vec![ContextId::SOCKET];
     workers.extend([(); 3].map(|()| rep.open_context().unwrap()));

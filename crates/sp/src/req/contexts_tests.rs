@@ -1,5 +1,5 @@
-//! Contexts of req and rep together: whatever is asked, answered, cancelled and lost, in whatever
-//! order, each context gets the answer to its own last question, and nothing else.
+//! Contexts of req and rep together: in any order of questions, answers, cancellations and losses,
+//! each context gets the answer to its own last question, and nothing else.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -19,21 +19,21 @@ const FIRST: PipeId = PipeId(1);
 enum Step {
     /// A context asks.
     Ask(usize),
-    /// A context gives its question up.
+    /// A context cancels its question.
     Cancel(usize),
     /// A context is dropped, and a new one takes its place.
     Renew(usize),
-    /// Messages go over a pipe, both ways.
+    /// Messages go over a pipe, in both directions.
     Carry(usize),
-    /// A worker takes a request, leaving one it had.
+    /// A worker takes a request, abandoning the one it had.
     Take(usize),
     /// A worker answers.
     Answer(usize),
     /// A pipe breaks and is made again.
     Break(usize),
-    /// So much time passes, in seconds.
+    /// This many seconds pass.
     Wait(u64),
-    /// A context looks whether its answer is there.
+    /// A context checks whether its answer has arrived.
     Receive(usize),
 }
 
@@ -118,8 +118,8 @@ impl World {
             }
             Step::Receive(who) => self.receive(who),
         }
-        while self.req.next_attention().is_some() {}
-        while self.rep.next_attention().is_some() {}
+        while self.req.next_event().is_some() {}
+        while self.rep.next_event().is_some() {}
     }
 
     fn carry(&mut self, pipe: PipeId) {
@@ -167,7 +167,7 @@ impl World {
         }
     }
 
-    /// Lets everything happen that still can.
+    /// Runs everything that can still happen.
     fn settle(&mut self) {
         for _ in 0..2 * (CONTEXTS_MAX + 1) {
             for pipe in self.pipes {
@@ -191,13 +191,13 @@ proptest! {
         for step in &steps {
             world.take(step);
         }
-        // Three resends: what a worker left unanswered comes again.
+        // Three resends: a request that a worker left unanswered is sent again.
         for _ in 0..3 {
             world.settle();
         }
         for who in 0..=CONTEXTS_MAX {
             world.receive(who);
-            prop_assert_eq!(&world.askers[who].1, &None, "everybody has been answered");
+            prop_assert_eq!(&world.askers[who].1, &None, "every question is answered");
         }
         prop_assert_eq!(world.req.deadline(), None, "nothing is under way");
     }
@@ -222,9 +222,9 @@ fn each_context_has_its_own_resend_timer() {
     assert_eq!((req.counters().cancelled, req.counters().resent), (1, 1));
 }
 
-/// A full peer refuses a further question, unless the asker's own old one makes room for it.
+/// A full peer refuses a further question, unless the context's own old one makes room for it.
 #[test]
-fn a_full_peer_refuses_and_a_question_takes_the_place_of_its_own_old_one() {
+fn a_full_peer_refuses_a_question_unless_it_replaces_the_contexts_own() {
     let mut req = Req::with_first_id(0);
     req.open(FIRST, NOW).unwrap();
     let contexts: Vec<ContextId> =
@@ -246,14 +246,14 @@ fn a_full_peer_refuses_and_a_question_takes_the_place_of_its_own_old_one() {
 }
 
 #[test]
-fn a_context_that_is_closed_or_cancelled_hears_no_late_reply() {
+fn a_closed_or_cancelled_context_receives_no_late_reply() {
     let mut req = Req::with_first_id(LAST_WORD);
     req.open(FIRST, NOW).unwrap();
     let context = req.open_context().unwrap();
     req.send_in(context, Bytes::from_static(b"Q"), NOW).unwrap();
     assert_eq!(req.transmit(FIRST).unwrap().to_vec(), b"\x80\0\0\x01Q");
     req.cancel(context, req.round_in(context) + 1, NOW);
-    assert_eq!(req.recv_in(context, NOW), Err(RecvError::Empty), "another round is no matter");
+    assert_eq!(req.recv_in(context, NOW), Err(RecvError::Empty), "another round changes nothing");
     req.cancel(context, req.round_in(context), NOW);
     let late = req.receive(FIRST, Bytes::from_static(b"\x80\0\0\x01A"), NOW);
     assert_eq!(late, Received::Dropped(DropReason::Late));

@@ -26,7 +26,7 @@ fn reply(req: &mut Req, pipe: PipeId, bytes: &'static [u8]) -> Received {
     req.receive(pipe, Bytes::from_static(bytes), NOW)
 }
 
-/// RFC sp-request-reply-01: the top bit is set, and stays set when the counter goes round.
+/// RFC sp-request-reply-01: the top bit is set, and stays set when the counter wraps around.
 #[test]
 fn ids_count_up_and_keep_their_top_bit() {
     let mut req = connected(&[FIRST]);
@@ -37,7 +37,7 @@ fn ids_count_up_and_keep_their_top_bit() {
 }
 
 #[test]
-fn a_reply_is_received_once_and_then_a_request_is_due() {
+fn a_reply_is_received_once_and_then_a_request_is_needed() {
     let mut req = connected(&[FIRST]);
     assert_eq!(req.recv(NOW), Err(RecvError::NoRequest));
     ask(&mut req, b"Q");
@@ -121,12 +121,12 @@ fn a_request_that_was_never_written_is_not_doubled_by_the_resend() {
 }
 
 #[test]
-fn when_the_carrier_dies_the_request_goes_to_another_at_once() {
+fn a_request_goes_to_another_peer_as_soon_as_its_carrier_dies() {
     let mut req = connected(&[FIRST, SECOND]);
     ask(&mut req, b"Q");
     let first = written(&mut req, FIRST);
     req.close(SECOND, NOW);
-    assert_eq!(written(&mut req, FIRST), None, "another pipe's end is no matter");
+    assert_eq!(written(&mut req, FIRST), None, "the end of another pipe changes nothing");
     req.open(SECOND, NOW).unwrap();
     req.close(FIRST, NOW);
     assert_eq!(written(&mut req, SECOND), first);
@@ -134,7 +134,7 @@ fn when_the_carrier_dies_the_request_goes_to_another_at_once() {
 }
 
 #[test]
-fn without_another_peer_the_request_waits_for_one() {
+fn a_request_without_a_peer_waits_for_one() {
     let mut req = connected(&[FIRST]);
     ask(&mut req, b"Q");
     req.close(FIRST, NOW);
@@ -153,17 +153,17 @@ fn with_resending_off_a_dead_carrier_ends_the_request() {
     req.open(SECOND, NOW).unwrap();
     ask(&mut req, b"Q");
     assert_eq!(req.deadline(), None);
-    while req.next_attention().is_some() {}
+    while req.next_event().is_some() {}
     req.close(FIRST, NOW);
-    assert_eq!(req.next_attention(), Some(Attention::Receivers));
+    assert_eq!(req.next_event(), Some(ProtocolEvent::RecvReady));
     assert_eq!(written(&mut req, SECOND), None);
     assert_eq!(req.recv(NOW), Err(RecvError::RequestLost));
     assert_eq!(req.recv(NOW), Err(RecvError::NoRequest));
 }
 
-/// The first carrier was slow, not dead: its reply counts though the request was sent again.
+/// The first carrier was slow, not dead: its reply counts although the request was sent again.
 #[test]
-fn a_reply_from_an_earlier_carrier_is_taken() {
+fn a_reply_from_an_earlier_carrier_is_accepted() {
     let mut req = connected(&[FIRST, SECOND]);
     ask(&mut req, b"Q");
     assert!(written(&mut req, FIRST).is_some());
@@ -172,7 +172,7 @@ fn a_reply_from_an_earlier_carrier_is_taken() {
     assert_eq!(written(&mut req, SECOND), None, "the copy is withdrawn");
 }
 
-/// Whoever was asked once knows the ids that follow.
+/// A peer that was sent one request knows the ids that follow.
 #[test]
 fn a_reply_of_a_peer_that_was_not_asked_is_dropped() {
     let mut req = connected(&[FIRST, SECOND]);
@@ -188,9 +188,9 @@ fn a_reply_of_a_peer_that_was_not_asked_is_dropped() {
     assert_eq!(req.recv(NOW).unwrap().as_ref(), b"you");
 }
 
-/// The number of a pipe that had the request is given to somebody else.
+/// The number of a pipe that carried the request is reused for another peer.
 #[test]
-fn a_newcomer_under_an_old_number_was_not_asked() {
+fn a_new_peer_under_a_reused_number_was_not_asked() {
     let mut req = connected(&[FIRST]);
     ask(&mut req, b"Q");
     written(&mut req, FIRST).unwrap();
@@ -202,9 +202,9 @@ fn a_newcomer_under_an_old_number_was_not_asked() {
     assert_eq!(forged, Received::Dropped(DropReason::Late));
 }
 
-/// A pipe that had the request before a resend closes: its replies would have counted.
+/// A pipe that carried the request before a resend closes: its replies would have counted.
 #[test]
-fn a_newcomer_under_the_number_of_an_earlier_carrier_was_not_asked() {
+fn a_new_peer_under_the_number_of_an_earlier_carrier_was_not_asked() {
     let mut req = connected(&[FIRST]);
     ask(&mut req, b"Q");
     written(&mut req, FIRST).unwrap();

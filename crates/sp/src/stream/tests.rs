@@ -23,7 +23,7 @@ fn output(stream: &mut Stream) -> Vec<u8> {
     batch.slices().flatten().copied().collect()
 }
 
-/// What a push end writes that sends `bodies`.
+/// The bytes that a push end writes to send `bodies`.
 fn wire(framing: Framing, bodies: &[&[u8]]) -> Vec<u8> {
     let mut stream = push_stream(framing);
     let mut bytes = output(&mut stream);
@@ -60,7 +60,7 @@ fn the_bytes_are_header_length_and_body() {
 }
 
 #[test]
-fn our_header_goes_out_at_once_and_messages_only_after_the_partners() {
+fn messages_go_out_only_after_the_partners_header() {
     let mut stream = pull_stream(Framing::Tcp);
     stream.send(Message::default()).unwrap();
     assert_eq!(output(&mut stream), b"\0SP\0\0\x51\0\0");
@@ -71,7 +71,7 @@ fn our_header_goes_out_at_once_and_messages_only_after_the_partners() {
     assert_eq!(output(&mut stream), [0; 8]);
 }
 
-/// Torn at every byte, in two pieces: the same events.
+/// A split at every byte, in two pieces, gives the same events.
 #[test]
 fn every_split_gives_the_same_events() {
     let bodies: [&[u8]; 4] = [b"one", b"", &[7; 300], b"four"];
@@ -91,7 +91,7 @@ fn every_split_gives_the_same_events() {
     }
 }
 
-/// The peer is cut off after each byte: what came whole is given, nothing else.
+/// The peer is cut off after each byte: only whole messages are returned.
 #[test]
 fn a_connection_cut_at_each_byte_gives_only_whole_messages() {
     let bytes = wire(Framing::Tcp, &[b"one", b"two"]);
@@ -106,7 +106,7 @@ fn a_connection_cut_at_each_byte_gives_only_whole_messages() {
 }
 
 #[test]
-fn a_wrong_header_gives_its_error_and_no_message() {
+fn a_wrong_header_is_an_error_and_no_message() {
     for wrong in [&b"\0SP\0\0\x30\0\0"[..], b"GET / HT", b"\0SP\x01\0\x50\0\0"] {
         let mut input = ReadBuf::new();
         input.fill(wrong);
@@ -116,7 +116,7 @@ fn a_wrong_header_gives_its_error_and_no_message() {
     }
 }
 
-/// A peer that drips one byte a second is over the time before its eighth.
+/// A peer that sends one byte a second is over the time before its eighth.
 #[test]
 fn the_handshake_is_bounded_as_a_whole() {
     let mut stream = pull_stream(Framing::Tcp);
@@ -146,7 +146,7 @@ fn a_message_over_the_limit_ends_the_connection() {
     assert!(matches!(refused, Err(StreamError::Framing(_))));
 }
 
-/// A long message shares the block, so its bytes lie where they were read.
+/// A long message shares the block, so its bytes stay where they were read.
 #[test]
 fn short_messages_are_copied_and_long_ones_shared() {
     for (length, shared) in [(SHARE_BYTES_MIN - 1, false), (SHARE_BYTES_MIN, true)] {
@@ -164,7 +164,7 @@ fn short_messages_are_copied_and_long_ones_shared() {
 #[test]
 fn one_write_is_bounded_in_bytes_and_slices() {
     let mut batch = Batch::new();
-    let mut gather = Gather::new(&mut batch, Framing::Tcp);
+    let mut gather = BatchBuilder::new(&mut batch, Framing::Tcp);
     let long = Message { head: Head::Word(1), body: Bytes::from(vec![0; COPY_BYTES_MAX + 1]) };
     while gather.has_room() {
         gather.put(long.clone());
@@ -172,7 +172,7 @@ fn one_write_is_bounded_in_bytes_and_slices() {
     assert!(batch.slices().count() <= BATCH_SLICES_MAX);
     assert!(batch.slices().count() > BATCH_SLICES_MAX - 4);
     let mut batch = Batch::new();
-    let mut gather = Gather::new(&mut batch, Framing::Tcp);
+    let mut gather = BatchBuilder::new(&mut batch, Framing::Tcp);
     while gather.has_room() {
         gather.put(Message::default());
     }
@@ -180,8 +180,8 @@ fn one_write_is_bounded_in_bytes_and_slices() {
 }
 
 proptest! {
-    /// Whatever a stranger sends, in whatever pieces: an error or events, never a panic, and
-    /// never more bytes than came.
+    /// Any bytes in any pieces lead to an error or to events, never to a panic, and never to more
+    /// bytes than were received.
     #[test]
     fn any_bytes_in_any_pieces_are_survived(
         right_header in any::<bool>(),

@@ -24,7 +24,7 @@ fn answer(surveyor: &mut Surveyor, pipe: u32, id: u32, body: &[u8], now: Time) -
 }
 
 #[test]
-fn everybody_is_asked_and_answers_count_until_the_time_is_over() {
+fn all_peers_are_asked_and_answers_count_until_the_time_is_over() {
     let mut surveyor = surveyor();
     assert_eq!(surveyor.recv(at(0)), Err(RecvError::NoSurvey));
     ask(&mut surveyor, at(0));
@@ -40,7 +40,7 @@ fn everybody_is_asked_and_answers_count_until_the_time_is_over() {
     surveyor.tick(at(1000));
     let late = answer(&mut surveyor, 1, ID, b"me too", at(1000));
     assert_eq!(late, Received::Dropped(DropReason::Late));
-    // What came in time is given out after it.
+    // An answer that arrived in time is still received afterwards.
     assert_eq!(surveyor.recv(at(1001)).unwrap(), "I");
     assert_eq!(surveyor.recv(at(1001)), Err(RecvError::SurveyOver));
     assert_eq!(surveyor.recv(at(1001)), Err(RecvError::NoSurvey));
@@ -85,7 +85,7 @@ fn a_survey_may_last_until_the_next_one() {
 }
 
 #[test]
-fn what_is_no_answer_is_counted() {
+fn malformed_answers_are_counted() {
     let mut surveyor = surveyor();
     ask(&mut surveyor, at(0));
     let short = surveyor.receive(PipeId(1), Bytes::from_static(b"\x80\0"), at(1));
@@ -97,8 +97,8 @@ fn what_is_no_answer_is_counted() {
     assert_eq!(gone, Received::Dropped(DropReason::PipeGone));
 }
 
-/// Ids count up, so one who was asked before can guess the next: it comes back, under the number
-/// that it had, and answers what was asked in between.
+/// Ids count up, so a peer that was asked before can guess the next: it comes back under its old
+/// number and answers a survey that was sent in between.
 #[test]
 fn an_answer_of_a_peer_that_was_not_asked_is_late() {
     let mut surveyor = surveyor();
@@ -112,7 +112,7 @@ fn an_answer_of_a_peer_that_was_not_asked_is_late() {
         assert_eq!(guessed, Received::Dropped(DropReason::Late));
     }
     assert_eq!(answer(&mut surveyor, 1, ID, b"I", at(3)), Received::Queued);
-    // The next survey asks all three, in whichever context; the one before goes on without them.
+    // The next survey asks all three, in another context; the first one goes on without them.
     surveyor.send_in(context, Bytes::from_static(b"and now?"), at(4)).unwrap();
     for pipe in [1, 2, 3] {
         assert_eq!(answer(&mut surveyor, pipe, ID + 1, b"I", at(5)), Received::Queued);
@@ -122,7 +122,7 @@ fn an_answer_of_a_peer_that_was_not_asked_is_late() {
     assert_eq!(surveyor.counters().dropped_late, 3);
 }
 
-/// Two contexts ask at once: each hears its own answers, in its own time.
+/// Two contexts ask at once: each receives its own answers, in its own time.
 #[test]
 fn contexts_survey_side_by_side() {
     let mut surveyor = surveyor();
@@ -133,14 +133,14 @@ fn contexts_survey_side_by_side() {
     for context in [quick, patient] {
         surveyor.send_in(context, Bytes::from_static(b"who?"), at(0)).unwrap();
     }
-    while surveyor.next_attention().is_some() {}
+    while surveyor.next_event().is_some() {}
     assert_eq!(surveyor.deadline(), Some(at(10)));
     assert_eq!(answer(&mut surveyor, 1, ID + 1, b"to the patient", at(5)), Received::Queued);
-    assert_eq!(surveyor.next_attention(), Some(Attention::Context(patient)));
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::ContextRecvReady(patient)));
     assert_eq!(answer(&mut surveyor, 2, ID, b"to the quick", at(5)), Received::Queued);
-    assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::ContextRecvReady(quick)));
     surveyor.tick(at(10));
-    assert_eq!(surveyor.next_attention(), Some(Attention::Context(quick)));
+    assert_eq!(surveyor.next_event(), Some(ProtocolEvent::ContextRecvReady(quick)));
     let late = answer(&mut surveyor, 1, ID, b"", at(10));
     assert_eq!(late, Received::Dropped(DropReason::Late));
     assert_eq!(answer(&mut surveyor, 2, ID + 1, b"too", at(99)), Received::Queued);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 use wigwag_link::opening::Resumed;
 use wigwag_link::{Code, Identity, LinkError};
-use wigwag_net::redial::Pauses;
+use wigwag_net::backoff::Backoff;
 use wigwag_net::{Address, Connection, NetErrorKind, Redial};
 use wigwag_wire::ReadBuf;
 
@@ -71,7 +71,7 @@ async fn redial(
     why: &str,
 ) -> NextConnection {
     let bounds = Redial::new(REDIAL_LEAST, REDIAL_MOST).unwrap_or_default();
-    let mut pauses = Pauses::at_once(bounds);
+    let mut pauses = Backoff::immediate(bounds);
     let mut last = "it did not answer".to_owned();
     while Instant::now() < end {
         let pause = pauses.next(random::id() as u64);

@@ -4,9 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, Identity, LinkError};
-use wigwag_net::acceptor::{Acceptor, Spare};
+use wigwag_net::acceptor::{Acceptor, ConnectionEvictor};
+use wigwag_net::pending_handshakes::{PendingHandshake, PendingHandshakes};
 use wigwag_net::source::Source;
-use wigwag_net::strangers::{Stranger, Strangers};
 use wigwag_net::transport::Boxed;
 use wigwag_net::{Connection, Listener, NetError, NetErrorKind};
 use wigwag_wire::ReadBuf;
@@ -35,18 +35,18 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
 /// Connections that a node can do without when there are no descriptors: strangers, then sessions over
 /// which nothing has come.
 struct SpareConnections {
-    strangers: Arc<Strangers>,
+    strangers: Arc<PendingHandshakes>,
     node: WeakNode,
 }
 
-impl Spare for SpareConnections {
-    fn spare(&self) -> bool {
+impl ConnectionEvictor for SpareConnections {
+    fn evict_one(&self) -> bool {
         let silent = || {
             let silent = self.node.upgrade()?.sessions().take_silent()?;
             silent.dismiss(Code::TOO_MANY, "no descriptors are left");
             Some(())
         };
-        self.strangers.spare() || silent().is_some()
+        self.strangers.evict_one() || silent().is_some()
     }
 
     fn freed(&self) -> Boxed<'_, ()> {
@@ -54,7 +54,7 @@ impl Spare for SpareConnections {
     }
 }
 
-async fn handshake_with(mut connection: Connection, node: WeakNode, stranger: Stranger) {
+async fn handshake_with(mut connection: Connection, node: WeakNode, stranger: PendingHandshake) {
     let peer = connection.peer.clone();
     let source = Source::of(&connection);
     let outlet = connection.outlet.clone();

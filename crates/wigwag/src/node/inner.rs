@@ -11,8 +11,8 @@ use tokio::task::JoinHandle;
 use wigwag_link::budget::Pools;
 use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Code, Identity, Opened, features};
+use wigwag_net::pending_handshakes::PendingHandshakes;
 use wigwag_net::source::Source;
-use wigwag_net::strangers::Strangers;
 use wigwag_net::{Address, Connection};
 use wigwag_wire::ReadBuf;
 
@@ -45,7 +45,7 @@ pub(crate) struct Inner {
     pub(crate) pending_sessions: Mutex<PendingSessions>,
     pub(crate) dialed: Mutex<HashMap<Address, DialedSession>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
-    pub(crate) strangers: Arc<Strangers>,
+    pub(crate) strangers: Arc<PendingHandshakes>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
     /// How long an asker looks for its answer before it sleeps.

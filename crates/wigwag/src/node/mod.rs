@@ -7,7 +7,7 @@ use std::time::Duration;
 use wigwag_actor::limits::ANSWER_SPIN_MAX;
 use wigwag_actor::{Interface, Ref};
 use wigwag_link::budget::Pools;
-use wigwag_net::strangers::Strangers;
+use wigwag_net::pending_handshakes::PendingHandshakes;
 use wigwag_net::{Address, ListenOptions};
 
 use crate::connect::handshake;
@@ -89,7 +89,7 @@ impl Node {
             pending_sessions: Mutex::default(),
             dialed: Mutex::default(),
             listeners: Mutex::default(),
-            strangers: Strangers::new(HANDSHAKES_MAX),
+            strangers: PendingHandshakes::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
             watch: Mutex::new(ANSWER_SPIN_MAX),

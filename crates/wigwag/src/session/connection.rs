@@ -4,7 +4,7 @@ use tokio::sync::Notify;
 use wigwag_link::LinkError;
 use wigwag_link::batch::PAIR1_HEADER;
 use wigwag_net::Connection;
-use wigwag_net::driver::{Crank, Flusher};
+use wigwag_net::driver::{ConnectionHandler, Flusher};
 use wigwag_wire::{Batch, Framing, ReadBuf, Time};
 
 use crate::session::Session;
@@ -42,10 +42,10 @@ impl SessionConnection {
     }
 }
 
-impl Crank for DrivenSession<'_> {
+impl ConnectionHandler for DrivenSession<'_> {
     type Error = StopReason;
 
-    fn heard(&self, now: Time) {
+    fn received(&self, now: Time) {
         self.session.heard.store(now.as_nanos(), Ordering::Relaxed);
     }
 

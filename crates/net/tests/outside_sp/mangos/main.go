@@ -1,10 +1,10 @@
 // A mangos socket on the command line, in the manner of nanocat and nngcat: --ROLE, --connect or
-// --bind ADDRESS, --data TEXT, --interval SECONDS, --subscribe TOPIC. What it receives it prints, a
-// line each, in quotes. --echo answers with what came, --hold takes and never answers, --limit BYTES
-// bounds what may come (0: nothing does), --body SIZE sends so many bytes. --sizes 0,1,7 makes a req ask with bodies of those sizes
-// and say whether they came back the same. --device joins two raw sockets: --front and --back name
-// their protocols, and --back-connect is where the second one dials. The tests of the SP sockets
-// talk to it.
+// --bind ADDRESS, --data TEXT, --interval SECONDS, --subscribe TOPIC. It prints each received message
+// on a line, in quotes. --echo answers with the received message, --hold receives and never answers,
+// --limit BYTES limits received messages (0: no limit), --body SIZE sends this many bytes. --sizes
+// 0,1,7 makes a req ask with bodies of those sizes and report whether they came back the same.
+// --device joins two raw sockets: --front and --back name their protocols, and the second one dials
+// --back-connect. The tests of the SP sockets talk to it.
 package main
 
 import (
@@ -84,7 +84,7 @@ func askSizes(socket mangos.Socket, sizes string) {
 	}
 }
 
-// Answers with what came or with data, or never does.
+// Answers with the received message or with data, or never answers.
 func answer(socket mangos.Socket, option map[string]string) {
 	_, echo := option["echo"]
 	_, hold := option["hold"]
@@ -102,7 +102,7 @@ func answer(socket mangos.Socket, option map[string]string) {
 	}
 }
 
-// Sends data once, or again and again.
+// Sends data once, or repeatedly.
 func send(socket mangos.Socket, data []byte, every time.Duration) {
 	for {
 		check(socket.Send(data))
@@ -113,7 +113,7 @@ func send(socket mangos.Socket, data []byte, every time.Duration) {
 	}
 }
 
-// Shows whatever comes; a time limit that is over is no end.
+// Prints every message; goes on when a time limit has passed.
 func receive(socket mangos.Socket) {
 	for {
 		message, err := socket.Recv()
@@ -127,8 +127,8 @@ func receive(socket mangos.Socket) {
 	}
 }
 
-// Joins two raw sockets and stays until it is killed. The back comes first: whoever finds the front
-// finds all of it.
+// Joins two raw sockets and runs until it is killed. The back is opened first: a peer that reaches the
+// front reaches the whole device.
 func device(option map[string]string) {
 	front, err := rawMakers[option["front"]]()
 	check(err)
@@ -182,7 +182,7 @@ func main() {
 	} else {
 		check(socket.Listen(option["bind"]))
 	}
-	// Nobody is connected yet where we listen, and mangos throws away what nobody hears.
+	// A listener has no peers yet, and mangos discards messages without a receiver.
 	time.Sleep(100 * time.Millisecond)
 	if _, there := option["echo"]; there {
 		answer(socket, option)
@@ -202,7 +202,7 @@ func main() {
 	case "rep", "respondent":
 		answer(socket, option)
 	case "surveyor":
-		// Each survey is heard for as long as the next one waits.
+		// Each survey accepts answers until the next one is sent.
 		go send(socket, data, every)
 		receive(socket)
 	default:

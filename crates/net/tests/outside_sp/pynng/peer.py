@@ -1,11 +1,12 @@
 """A pynng socket on the command line, in the manner of nanocat and nngcat.
 
---ROLE, --connect or --bind ADDRESS, --data TEXT, --interval SECONDS, --subscribe TOPIC. What it
-receives it prints, a line each, in quotes. --echo answers with what came, --hold takes and never
-answers, --limit BYTES bounds what may come (0: nothing does), --body SIZE sends so many bytes. --sizes 0,1,7 makes a req ask with
-bodies of those sizes and say whether they came back the same. --contexts N holds N exchanges of a
-req or rep at once; --poly makes a pair1 that has many peers and answers each. --device joins two
-raw sockets: --front and --back name their protocols, --back-connect is where the second one dials.
+--ROLE, --connect or --bind ADDRESS, --data TEXT, --interval SECONDS, --subscribe TOPIC. It prints
+each received message on a line, in quotes. --echo answers with the received message, --hold receives
+and never answers, --limit BYTES limits received messages (0: no limit), --body SIZE sends this many
+bytes. --sizes 0,1,7 makes a req ask with bodies of those sizes and report whether they came back the
+same. --contexts N holds N exchanges of a req or rep at once; --poly makes a pair1 that has many peers
+and answers each. --device joins two raw sockets: --front and --back name their protocols, and the
+second one dials --back-connect.
 """
 
 import sys
@@ -42,7 +43,7 @@ def show(message):
 
 
 def send(socket, data, every):
-    """Sends data once, or again and again."""
+    """Sends data once, or repeatedly."""
     while True:
         socket.send(data)
         if every == 0:
@@ -51,7 +52,7 @@ def send(socket, data, every):
 
 
 def receive(socket):
-    """Shows whatever comes; a survey that is over, or none at all, is no end."""
+    """Prints every message; goes on when a survey is over or there is none."""
     while True:
         try:
             show(take(socket))
@@ -78,7 +79,7 @@ def ask_sizes(socket, sizes):
 
 
 def ask_by_contexts(socket, contexts):
-    """Each context asks its own questions and looks whether the answers are its own."""
+    """Each context asks its own questions and checks that the answers are its own."""
     def ask(who):
         with socket.new_context() as context:
             for round_ in range(ROUNDS):
@@ -86,7 +87,7 @@ def ask_by_contexts(socket, contexts):
                 context.send(question)
                 reply = context.recv()
                 assert reply == b"re " + question, reply
-        # In one piece: threads that print at once mix what print() writes in several.
+        # One write: print() writes in several pieces, which mix if threads print at once.
         with printing:
             print(f"done {who}", flush=True)
 
@@ -103,7 +104,7 @@ def answer_by_contexts(socket, contexts):
 
 
 def answer_each_peer(socket):
-    """Tells each peer what that peer has said."""
+    """Echoes each message to its own peer."""
     while True:
         message = socket.recv_msg()
         show(message.bytes)
@@ -124,8 +125,8 @@ def raw(role):
 
 
 def device(option):
-    """Joins two raw sockets and stays until it is killed. The back comes first: whoever finds the
-    front finds all of it."""
+    """Joins two raw sockets and runs until it is killed. The back is opened first: a peer that reaches
+    the front reaches the whole device."""
     front, back = raw(option["front"]), raw(option["back"])
     nothing = pynng.ffi.NULL
     check(pynng.lib.nng_dial(back, option["back-connect"].encode(), nothing, 0))
@@ -164,7 +165,7 @@ def main():
     elif role in ("pull", "sub"):
         receive(socket)
     else:
-        # Nobody is connected yet where we listen, and what nobody hears is thrown away.
+        # A listener has no peers yet, and messages without a receiver are discarded.
         time.sleep(0.1)
         talk(socket, role, option)
     threading.Event().wait()

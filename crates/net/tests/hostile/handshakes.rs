@@ -1,10 +1,10 @@
-//! First bytes that are no SP header, or that of the wrong partner.
+//! First bytes that are no SP header, or the header of a wrong partner.
 
 use wigwag_wire::ProtocolNumber;
 
 use crate::peer::header;
-use crate::row::{Act, End, Manner, Row, Sound};
-use crate::subject::Ours;
+use crate::row::{Act, End, Row, Sound, WriteMode};
+use crate::subject::SocketKind;
 
 /// Numbers that were once used, never were, or are one bit away from one that is.
 const NO_PROTOCOLS: [u16; 9] = [0, 1, 0x12, 0x32, 0x60, 0x61, 0x71, 0x641, u16::MAX];
@@ -24,7 +24,7 @@ const NAMED: [ProtocolNumber; 12] = [
     ProtocolNumber::STAR,
 ];
 
-/// What others say first, and what is almost a header.
+/// The first bytes of other protocols, and bytes that are almost a header.
 fn no_sp() -> Vec<(&'static str, &'static [u8])> {
     vec![
         ("a web client", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -51,36 +51,36 @@ fn no_sp() -> Vec<(&'static str, &'static [u8])> {
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = Vec::new();
-    let shown_out = |name: String, ours, bytes: &[u8]| {
-        // What follows must never be taken for a message.
+    let rejected = |name: String, ours, bytes: &[u8]| {
+        // The bytes that follow must never be taken for a message.
         let acts = vec![Act::Say(bytes.to_vec()), Act::Message(b"\x80\0\0\x01no".to_vec())];
-        Row::stranger(name, ours, acts, End::ShownOut)
+        Row::any_peer(name, ours, acts, End::Rejected)
     };
     for (name, bytes) in no_sp() {
-        rows.push(shown_out(name.to_owned(), Ours::Rep, bytes).moves("handshakes.not_sp", 1));
+        rows.push(rejected(name.to_owned(), SocketKind::Rep, bytes).moves("handshakes.not_sp", 1));
     }
     for number in NO_PROTOCOLS {
         let name = format!("protocol 0x{number:x}");
         let bytes = header(ProtocolNumber(number));
-        rows.push(shown_out(name, Ours::Rep, &bytes).moves("handshakes.wrong_protocol", 1));
+        rows.push(rejected(name, SocketKind::Rep, &bytes).moves("handshakes.wrong_protocol", 1));
     }
-    for ours in Ours::ALL {
+    for ours in SocketKind::ALL {
         for theirs in NAMED {
             let is_neighbour = theirs == ours.number() || theirs.0 >> 4 == ours.number().0 >> 4;
-            // Its own kind and its neighbours to every socket, all of them to one.
-            if theirs == ours.partner() || !(is_neighbour || *ours == Ours::Pull) {
+            // Every socket gets its own kind and its neighbours; one socket gets all of them.
+            if theirs == ours.partner() || !(is_neighbour || *ours == SocketKind::Pull) {
                 continue;
             }
-            let row = shown_out(format!("{theirs}"), *ours, &header(theirs));
+            let row = rejected(format!("{theirs}"), *ours, &header(theirs));
             rows.push(row.moves("handshakes.wrong_protocol", 1));
         }
     }
     rows.extend(cut_short());
-    rows.extend(at_the_door());
+    rows.extend(after_the_header());
     rows
 }
 
-/// Headers that end before they are whole.
+/// Headers that end before they are complete.
 fn cut_short() -> Vec<Row> {
     let mut rows = Vec::new();
     let whole = header(ProtocolNumber::REQ);
@@ -88,25 +88,25 @@ fn cut_short() -> Vec<Row> {
         for (how, leave) in [("left", Act::Leave), ("reset", Act::Reset), ("ended", Act::End)] {
             let name = format!("header {how} after {cut} bytes");
             let acts = vec![Act::Say(whole[..cut].to_vec()), leave];
-            let row = Row::stranger(name, Ours::Rep, acts, End::NeverCame);
+            let row = Row::any_peer(name, SocketKind::Rep, acts, End::NeverCame);
             rows.push(row.moves("handshakes.closed", 1));
         }
     }
     rows
 }
 
-/// Right headers, and what may still go wrong.
-fn at_the_door() -> Vec<Row> {
+/// Correct headers, and failures after them.
+fn after_the_header() -> Vec<Row> {
     let mut rows = Vec::new();
-    for ours in Ours::ALL {
+    for ours in SocketKind::ALL {
         if ours.is_exclusive() {
             let acts = vec![Act::Message(vec![0, 0, 0, 1])];
-            // Let in by its header, and refused by the protocol.
+            // Accepted by its header, and refused by the protocol.
             let row = Row::partner("a second peer", *ours, acts).sound(Sound::Beside);
             rows.push(row.ends(End::Refused).moves("pipes_refused", 1));
         }
         let row = Row::partner("a header byte by byte", *ours, Vec::new());
-        rows.push(row.written(Manner::Single));
+        rows.push(row.written(WriteMode::Single));
         let row = Row::partner("a header, and gone", *ours, vec![Act::Pause, Act::Leave]);
         rows.push(row.ends(End::Left));
     }

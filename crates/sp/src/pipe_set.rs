@@ -1,28 +1,28 @@
-//! Pipes in the order in which they are served: by priority, and within one in turn.
+//! A set of pipes in the order in which they are served: by priority, and within one in turn.
 //!
-//! A sorted list: finding and asking cost a search by halves, joining and leaving move what stands
-//! behind, which is some 100 ns for a thousand pipes. A tree would give its memory back with the
-//! last pipe and ask for it again with the next, twice for every message to a peer that keeps up.
+//! It is a sorted list: a look-up is a binary search; inserting and removing shift the entries
+//! behind, which takes some 100 ns for a thousand pipes. A tree would free its memory with the last
+//! pipe and allocate it again with the next, twice for every message to a peer that keeps up.
 
 use alloc::vec::Vec;
 
 use crate::{PipeId, Priority};
 
-/// The pipes.
+/// A sorted set of pipes.
 #[derive(Debug, Default)]
-pub(crate) struct Roster {
+pub(crate) struct PipeSet {
     /// Invariant: sorted, and no pipe twice.
     pipes: Vec<(Priority, PipeId)>,
 }
 
-impl Roster {
+impl PipeSet {
     pub(crate) fn insert(&mut self, priority: Priority, pipe: PipeId) {
         if let Err(place) = self.pipes.binary_search(&(priority, pipe)) {
             self.pipes.insert(place, (priority, pipe));
         }
     }
 
-    /// True when the pipe was there.
+    /// Removes the pipe; true if it was in the set.
     pub(crate) fn remove(&mut self, priority: Priority, pipe: PipeId) -> bool {
         match self.pipes.binary_search(&(priority, pipe)) {
             Ok(place) => {
@@ -41,12 +41,12 @@ impl Roster {
         self.pipes.is_empty()
     }
 
-    /// The priority that comes first among those here.
+    /// The first priority that has a pipe in the set.
     pub(crate) fn first_priority(&self) -> Option<Priority> {
         self.pipes.first().map(|(priority, _)| *priority)
     }
 
-    /// The first pipe of `priority` behind `turn`, going round.
+    /// The next pipe of `priority` after `turn`, wrapping around.
     pub(crate) fn after(&self, priority: Priority, turn: Option<PipeId>) -> Option<PipeId> {
         let from = self.pipes.partition_point(|entry| entry.0 < priority);
         let behind = match turn {
@@ -66,21 +66,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pipes_of_one_priority_go_round_and_the_others_are_left_out() {
+    fn pipes_of_one_priority_take_turns_and_the_others_are_skipped() {
         let (first, last) = (Priority::FIRST, Priority::LAST);
-        let mut roster = Roster::default();
+        let mut set = PipeSet::default();
         for pipe in [7, u32::MAX, 1] {
-            roster.insert(last, PipeId(pipe));
+            set.insert(last, PipeId(pipe));
         }
-        roster.insert(first, PipeId(5));
-        assert_eq!(roster.first_priority(), Some(first));
+        set.insert(first, PipeId(5));
+        assert_eq!(set.first_priority(), Some(first));
         for (turn, next) in [(None, 1), (Some(1), 7), (Some(7), u32::MAX), (Some(u32::MAX), 1)] {
-            assert_eq!(roster.after(last, turn.map(PipeId)), Some(PipeId(next)));
+            assert_eq!(set.after(last, turn.map(PipeId)), Some(PipeId(next)));
         }
-        assert_eq!(roster.after(first, Some(PipeId(5))), Some(PipeId(5)));
-        assert_eq!(roster.after(Priority::default(), None), None);
-        assert!(roster.remove(first, PipeId(5)) && !roster.remove(first, PipeId(5)));
-        assert_eq!(roster.first_priority(), Some(last));
-        assert!(roster.contains(last, PipeId(7)) && !roster.contains(first, PipeId(7)));
+        assert_eq!(set.after(first, Some(PipeId(5))), Some(PipeId(5)));
+        assert_eq!(set.after(Priority::default(), None), None);
+        assert!(set.remove(first, PipeId(5)) && !set.remove(first, PipeId(5)));
+        assert_eq!(set.first_priority(), Some(last));
+        assert!(set.contains(last, PipeId(7)) && !set.contains(first, PipeId(7)));
     }
 }

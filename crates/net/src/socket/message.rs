@@ -1,12 +1,12 @@
-//! What a call hands to the protocol and gets from it: a body, or header and body apart.
+//! The two forms of a message in calls to the protocol: a body, or header and body apart.
 
 use bytes::Bytes;
 use wigwag_sp::{ContextId, Protocol, RawMessage, RecvError, Refusal};
 use wigwag_wire::Time;
 
-/// Something that is sent and received in one piece.
-pub(super) trait Parcel: Default {
-    /// Gives it to the protocol, or gets it back unchanged.
+/// A message that is sent and received as a whole.
+pub(super) trait SocketMessage: Default {
+    /// Gives the message to the protocol, or returns it unchanged.
     fn put(
         self,
         protocol: &mut dyn Protocol,
@@ -14,11 +14,11 @@ pub(super) trait Parcel: Default {
         now: Time,
     ) -> Result<(), (Self, Refusal)>;
 
-    /// Gets the next one.
+    /// Takes the next message from the protocol.
     fn take(protocol: &mut dyn Protocol, context: ContextId, now: Time) -> Result<Self, RecvError>;
 }
 
-impl Parcel for Bytes {
+impl SocketMessage for Bytes {
     fn put(
         self,
         protocol: &mut dyn Protocol,
@@ -38,8 +38,8 @@ impl Parcel for Bytes {
     }
 }
 
-/// Whatever has raw messages has no contexts.
-impl Parcel for RawMessage {
+/// Sockets with raw messages have no contexts.
+impl SocketMessage for RawMessage {
     fn put(
         self,
         protocol: &mut dyn Protocol,

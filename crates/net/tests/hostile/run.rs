@@ -1,4 +1,4 @@
-//! The socket that a row is played against, and all that is seen of it.
+//! One run of a row: its socket, and everything observed about it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,61 +9,61 @@ use wigwag_net::ListenOptions;
 use wigwag_net::socket::{PipeEnd, PipeInfo, PipeStatistics, PipeWatcher, Priority, Statistics};
 
 use crate::peer::{Peer, Place, header};
-use crate::row::{AT_ONCE, Act, End, Manner, Row};
+use crate::row::{AT_ONCE, Act, End, Row, WriteMode};
 use crate::subject::{Health, SOUND, Subject};
 
-/// What is heard of the pipes that came through the wrong peer's door.
+/// The pipes that came through the wrong peer's address.
 #[derive(Clone, Default)]
-struct Ears {
-    door: Arc<Mutex<String>>,
+struct PipeLog {
+    address: Arc<Mutex<String>>,
     arrived: Arc<Mutex<u32>>,
     ended: Arc<Mutex<Option<PipeEnd>>>,
 }
 
-impl PipeWatcher for Ears {
+impl PipeWatcher for PipeLog {
     fn arriving(&self, pipe: &PipeInfo) -> Result<(), String> {
-        if pipe.through.to_string() == *self.door.lock().unwrap() {
+        if pipe.through.to_string() == *self.address.lock().unwrap() {
             *self.arrived.lock().unwrap() += 1;
         }
         Ok(())
     }
 
     fn closed(&self, pipe: &PipeInfo, end: &PipeEnd, _: &PipeStatistics) {
-        if pipe.through.to_string() == *self.door.lock().unwrap() {
+        if pipe.through.to_string() == *self.address.lock().unwrap() {
             *self.ended.lock().unwrap() = Some(end.clone());
         }
     }
 }
 
-/// One row on its way.
-pub(crate) struct Stage<'a> {
+/// A running row.
+pub(crate) struct RowRun<'a> {
     row: &'a Row,
     place: Place,
     pub(crate) subject: Box<dyn Subject>,
-    /// Where the wrong peer connects, and where the sound one does.
+    /// The addresses of the wrong peer and of the sound one.
     pub(crate) wrong: String,
     sound: String,
-    ears: Ears,
+    log: PipeLog,
 }
 
-impl Stage<'_> {
-    pub(crate) async fn new(row: &Row, place: Place) -> Stage<'_> {
+impl RowRun<'_> {
+    pub(crate) async fn new(row: &Row, place: Place) -> RowRun<'_> {
         let subject = row.ours.open();
-        let ears = Ears::default();
-        subject.watch(Box::new(ears.clone()));
+        let log = PipeLog::default();
+        subject.watch(Box::new(log.clone()));
         if let Some(limit) = row.limit {
             subject.limit(limit);
         }
         let wrong = subject.listen(place.address(), ListenOptions::default()).await;
-        ears.door.lock().unwrap().clone_from(&wrong);
-        // Who chooses a peer chooses the sound one.
+        log.address.lock().unwrap().clone_from(&wrong);
+        // A socket that chooses a peer must choose the sound one.
         let first = ListenOptions {
             send_priority: Priority::FIRST,
             receive_limit: Some(1024 * 1024),
             ..ListenOptions::default()
         };
         let sound = subject.listen(place.address(), first).await;
-        Stage { row, place, subject, wrong, sound, ears }
+        RowRun { row, place, subject, wrong, sound, log }
     }
 
     pub(crate) fn name(&self) -> String {
@@ -81,7 +81,7 @@ impl Stage<'_> {
         peer
     }
 
-    /// The sound peer and our user exchange something.
+    /// Checks that the sound peer and our user can exchange a message.
     pub(crate) async fn goes_on(&self, sound: &mut Peer, round: u32) {
         let body = format!("{SOUND} {round}");
         if let Health::Speaks(head) = self.row.ours.health() {
@@ -91,10 +91,11 @@ impl Stage<'_> {
         }
         self.until("room", || self.subject.give(Bytes::from(body.clone()))).await;
         let heard = loop {
-            // What was asked of the wrong peer may be asked of the sound one now.
+            // A question that the wrong peer got may be sent again, to the sound one.
             let heard = timeout(AT_ONCE, sound.hear()).await;
             let heard = heard.unwrap_or_else(|_| panic!("{}: nothing sent", self.name()));
-            let heard = heard.unwrap_or_else(|| panic!("{}: the sound peer is out", self.name()));
+            let heard =
+                heard.unwrap_or_else(|| panic!("{}: the sound peer is disconnected", self.name()));
             if heard.ends_with(body.as_bytes()) {
                 break heard;
             }
@@ -105,7 +106,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Does what the row says. The wrong peer is gone afterwards if it leaves.
+    /// Performs the steps of the row. The wrong peer is `None` afterwards if it leaves.
     pub(crate) async fn perform(&self, wrong: &mut Option<Peer>) {
         let mut waiting = Vec::new();
         for act in &self.row.acts {
@@ -137,17 +138,17 @@ impl Stage<'_> {
         }
     }
 
-    /// Whoever leaves as a pipe has become one, and has read our header: bytes that are unread at
-    /// the close take others with them.
+    /// A peer that leaves as a pipe must have become one, and must have read our header: bytes that
+    /// are unread at the close would discard others.
     async fn is_settled(&self, peer: &mut Peer) {
         if matches!(self.row.end, End::Left) {
-            self.until("a pipe", || *self.ears.arrived.lock().unwrap() == 1).await;
+            self.until("a pipe", || *self.log.arrived.lock().unwrap() == 1).await;
             peer.greeting().await;
         }
     }
 
     async fn asked(&self, peer: &mut Peer, answers: fn(u32) -> Vec<Vec<u8>>) -> Vec<u8> {
-        // A survey waits for nobody.
+        // A survey never waits.
         self.until("a pipe", || self.subject.statistics().pipes_open == 1).await;
         self.until("a peer to ask", || self.subject.give(Bytes::from_static(b"asked"))).await;
         let heard = peer.hear().await.unwrap();
@@ -158,11 +159,11 @@ impl Stage<'_> {
     }
 
     async fn write(&self, peer: &mut Peer, bytes: &[u8]) {
-        let mut random = match self.row.manner {
-            Manner::Whole if bytes.is_empty() => return,
-            Manner::Whole => return peer.say(bytes).await,
-            Manner::Single => None,
-            Manner::Torn(seed) => Some(seed),
+        let mut random = match self.row.mode {
+            WriteMode::Whole if bytes.is_empty() => return,
+            WriteMode::Whole => return peer.say(bytes).await,
+            WriteMode::Single => None,
+            WriteMode::Torn(seed) => Some(seed),
         };
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -219,9 +220,9 @@ impl Stage<'_> {
     }
 
     pub(crate) async fn check_end(&self, wrong: Option<Peer>) {
-        let arrived = *self.ears.arrived.lock().unwrap();
+        let arrived = *self.log.arrived.lock().unwrap();
         match self.row.end {
-            End::ShownOut | End::NeverCame => {
+            End::Rejected | End::NeverCame => {
                 assert_eq!(arrived, 0, "{}", self.name());
                 if let Some(mut wrong) = wrong {
                     self.hears_the_end(&mut wrong).await;
@@ -239,8 +240,8 @@ impl Stage<'_> {
                 }
             }
             End::Stays => {
-                self.until("a pipe", || *self.ears.arrived.lock().unwrap() == 1).await;
-                assert_eq!(*self.ears.ended.lock().unwrap(), None, "{}", self.name());
+                self.until("a pipe", || *self.log.arrived.lock().unwrap() == 1).await;
+                assert_eq!(*self.log.ended.lock().unwrap(), None, "{}", self.name());
                 drop(wrong.unwrap());
                 self.ended_by_peer().await;
             }
@@ -248,7 +249,7 @@ impl Stage<'_> {
         }
     }
 
-    /// Our socket says nothing but its header, if so much, and closes.
+    /// Checks that our socket sends at most its header, and closes.
     async fn hears_the_end(&self, wrong: &mut Peer) {
         let rest = timeout(AT_ONCE, wrong.rest()).await;
         let rest = rest.unwrap_or_else(|_| panic!("{}: not closed", self.name()));
@@ -263,8 +264,8 @@ impl Stage<'_> {
     }
 
     async fn ended(&self) -> PipeEnd {
-        self.until("the end of the pipe", || self.ears.ended.lock().unwrap().is_some()).await;
-        self.ears.ended.lock().unwrap().clone().unwrap()
+        self.until("the end of the pipe", || self.log.ended.lock().unwrap().is_some()).await;
+        self.log.ended.lock().unwrap().clone().unwrap()
     }
 
     async fn until(&self, what: &str, mut happened: impl FnMut() -> bool) {
@@ -280,7 +281,7 @@ impl Stage<'_> {
     }
 }
 
-/// Lets everybody else run; nobody announces that the kernel has given bytes away.
+/// Lets other tasks run; the kernel does not announce that it has delivered bytes.
 pub(crate) async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }

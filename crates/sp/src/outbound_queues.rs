@@ -1,17 +1,17 @@
-//! The outboxes of all pipes, and whose turn it is.
+//! The outboxes of all pipes, and the choice of the pipe for the next message.
 //!
-//! A new message goes to the pipes of the first priority that has room: there to the next one that
-//! has nothing to write, and when all are busy, to the next one with room. So idle peers are served
-//! first, and equal ones in turn. Choosing costs a search by halves, whatever the number of pipes.
+//! A new message goes to the pipes of the first priority that has room: to the next idle one in
+//! turn, or to the next one with room if all are busy. So idle peers are served first, and equal
+//! ones in turn. Choosing costs a binary search, however many pipes there are.
 
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
 use crate::limits::{OUTBOX_BYTES_MAX, OUTBOX_MESSAGES_MAX};
+use crate::pipe_set::PipeSet;
 use crate::queue::Queue;
-use crate::roster::Roster;
 use crate::{
-    Attention, Counters, DropReason, Head, Message, PipeId, Priority, QueueLength, Refusal,
+    Counters, DropReason, Head, Message, PipeId, Priority, ProtocolEvent, QueueLength, Refusal,
 };
 
 #[derive(Debug)]
@@ -20,36 +20,36 @@ struct Outbox {
     priority: Priority,
 }
 
-/// The outboxes.
+/// The outboxes of all pipes.
 #[derive(Debug)]
-pub(crate) struct Lanes {
+pub(crate) struct OutboundQueues {
     outboxes: BTreeMap<PipeId, Outbox>,
     /// Invariant: exactly the pipes whose outbox is empty.
-    idle: Roster,
-    /// Invariant: exactly the pipes whose outbox has room, but for those that were full and are
-    /// not half empty yet.
-    open: Roster,
+    idle: PipeSet,
+    /// Invariant: exactly the pipes whose outbox has room, except those that were full and are not
+    /// yet half empty.
+    open: PipeSet,
     /// The pipe that was chosen last, for each priority.
     turns: [Option<PipeId>; Priority::LAST.get() as usize + 1],
     /// Messages that an outbox may hold.
     length: usize,
-    attention: VecDeque<Attention>,
+    events: VecDeque<ProtocolEvent>,
 }
 
-impl Default for Lanes {
-    fn default() -> Lanes {
-        Lanes {
+impl Default for OutboundQueues {
+    fn default() -> OutboundQueues {
+        OutboundQueues {
             outboxes: BTreeMap::new(),
-            idle: Roster::default(),
-            open: Roster::default(),
+            idle: PipeSet::default(),
+            open: PipeSet::default(),
             turns: [None; Priority::LAST.get() as usize + 1],
             length: OUTBOX_MESSAGES_MAX,
-            attention: VecDeque::new(),
+            events: VecDeque::new(),
         }
     }
 }
 
-impl Lanes {
+impl OutboundQueues {
     pub(crate) fn open(&mut self, pipe: PipeId) {
         let queue = Queue::new(self.length, OUTBOX_BYTES_MAX);
         let priority = Priority::default();
@@ -58,8 +58,8 @@ impl Lanes {
         self.reopen(priority, pipe);
     }
 
-    /// Gives the pipe another priority; its messages stay where they are.
-    pub(crate) fn rank(&mut self, pipe: PipeId, priority: Priority) {
+    /// Sets the priority of the pipe; its messages stay where they are.
+    pub(crate) fn set_priority(&mut self, pipe: PipeId, priority: Priority) {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return;
         };
@@ -72,7 +72,8 @@ impl Lanes {
         }
     }
 
-    /// Sets how many messages each outbox may hold. What is held beyond it stays and goes out.
+    /// Sets how many messages each outbox may hold. Messages beyond the new length stay and are
+    /// sent.
     pub(crate) fn set_length(&mut self, length: QueueLength) {
         self.length = length.get();
         let mut found = Vec::new();
@@ -89,7 +90,7 @@ impl Lanes {
         }
     }
 
-    /// Forgets the pipe and gives back what was not transmitted; `None` for an unknown number.
+    /// Removes the pipe and returns its unsent messages; `None` if the pipe is unknown.
     pub(crate) fn close(&mut self, pipe: PipeId) -> Option<VecDeque<Message>> {
         let Outbox { queue, priority } = self.outboxes.remove(&pipe)?;
         self.idle.remove(priority, pipe);
@@ -111,7 +112,7 @@ impl Lanes {
         outbox.is_some_and(|outbox| self.open.contains(outbox.priority, pipe))
     }
 
-    /// The pipe whose turn it is; asking takes no turn.
+    /// The pipe for the next message; the call itself takes no turn.
     pub(crate) fn choose(&self) -> Result<PipeId, Refusal> {
         let Some(priority) = self.open.first_priority() else {
             let nobody = self.outboxes.is_empty();
@@ -122,7 +123,7 @@ impl Lanes {
         next.ok_or(Refusal::Full)
     }
 
-    /// Puts a message into the outbox of `pipe`, which takes its turn; hands it back when the
+    /// Appends a message to the outbox of `pipe`, which takes its turn; returns the message if the
     /// outbox is full or the pipe unknown.
     pub(crate) fn push(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
@@ -135,13 +136,13 @@ impl Lanes {
         Ok(())
     }
 
-    /// Puts a message into the outbox of `pipe` even when it is full; hands it back only when the
-    /// pipe is unknown. The caller says what bounds it instead.
-    pub(crate) fn push_over(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
+    /// Appends a message to the outbox of `pipe` even if it is full; returns it only if the pipe is
+    /// unknown. The caller must bound the length in another way.
+    pub(crate) fn push_unbounded(&mut self, pipe: PipeId, message: Message) -> Result<(), Message> {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return Err(message);
         };
-        outbox.queue.push_over(message);
+        outbox.queue.push_unbounded(message);
         let (priority, full) = (outbox.priority, !outbox.queue.has_room());
         self.pushed(priority, pipe, full);
         Ok(())
@@ -158,18 +159,18 @@ impl Lanes {
             self.open.remove(priority, pipe);
         }
         if self.idle.remove(priority, pipe) {
-            self.attention.push_back(Attention::Write(pipe));
+            self.events.push_back(ProtocolEvent::Transmit(pipe));
         }
     }
 
-    /// Forgets the pipe and counts what was not transmitted as dropped.
+    /// Removes the pipe and counts its unsent messages as dropped.
     pub(crate) fn close_and_count(&mut self, pipe: PipeId, counters: &mut Counters) {
         let unsent = self.close(pipe).unwrap_or_default();
         counters.drop_some(DropReason::PipeGone, unsent.len());
     }
 
-    /// Puts a copy into the outbox of each pipe that `may` have it; those without room miss it, and
-    /// that is counted. Bodies are shared, not copied.
+    /// Appends a copy to the outbox of each pipe that `may` have it; a pipe without room misses it,
+    /// which is counted. Bodies are shared, not copied.
     pub(crate) fn broadcast(
         &mut self,
         message: &Message,
@@ -185,7 +186,7 @@ impl Lanes {
                 self.open.remove(outbox.priority, *pipe);
             }
             if self.idle.remove(outbox.priority, *pipe) {
-                self.attention.push_back(Attention::Write(*pipe));
+                self.events.push_back(ProtocolEvent::Transmit(*pipe));
             }
         }
     }
@@ -193,70 +194,71 @@ impl Lanes {
     pub(crate) fn transmit(&mut self, pipe: PipeId) -> Option<Message> {
         let outbox = self.outboxes.get_mut(&pipe)?;
         let message = outbox.queue.pop()?;
-        let (priority, left) = (outbox.priority, Left::of(&outbox.queue));
-        self.taken(priority, pipe, left);
+        let (priority, fill) = (outbox.priority, Fill::of(&outbox.queue));
+        self.taken(priority, pipe, fill);
         Some(message)
     }
 
-    /// Takes the request `id` back if it was not transmitted.
+    /// Removes the request `id` from the outbox if it was not transmitted.
     pub(crate) fn withdraw(&mut self, pipe: PipeId, id: u32) {
         let Some(outbox) = self.outboxes.get_mut(&pipe) else {
             return;
         };
         if outbox.queue.remove(|message| message.head == Head::Word(id)).is_some() {
-            let (priority, left) = (outbox.priority, Left::of(&outbox.queue));
-            self.taken(priority, pipe, left);
+            let (priority, fill) = (outbox.priority, Fill::of(&outbox.queue));
+            self.taken(priority, pipe, fill);
         }
     }
 
-    fn taken(&mut self, priority: Priority, pipe: PipeId, left: Left) {
-        match left {
-            Left::Much => {}
-            // Not at the first free place: the senders that waited shall find a good run of them.
-            Left::Half => self.reopen(priority, pipe),
-            Left::Nothing => {
+    fn taken(&mut self, priority: Priority, pipe: PipeId, fill: Fill) {
+        match fill {
+            Fill::OverHalf => {}
+            // Not at the first free place: the waiting senders then find room for a long run of
+            // messages.
+            Fill::AtMostHalf => self.reopen(priority, pipe),
+            Fill::Empty => {
                 self.idle.insert(priority, pipe);
                 self.reopen(priority, pipe);
             }
         }
     }
 
-    /// The socket is closed: whatever is left is thrown away, and counted.
+    /// Discards and counts all messages: the socket is closed.
     pub(crate) fn finish(&mut self, counters: &mut Counters) {
         for (_, outbox) in core::mem::take(&mut self.outboxes) {
             counters.drop_some(DropReason::Unsent, outbox.queue.len());
         }
-        self.idle = Roster::default();
-        self.open = Roster::default();
+        self.idle = PipeSet::default();
+        self.open = PipeSet::default();
     }
 
-    /// Only the first pipe with room is news to those who wait.
+    /// Marks the pipe as having room; only the first such pipe wakes waiting senders.
     fn reopen(&mut self, priority: Priority, pipe: PipeId) {
         if self.open.is_empty() {
-            self.attention.push_back(Attention::Senders);
+            self.events.push_back(ProtocolEvent::SendReady);
         }
         self.open.insert(priority, pipe);
     }
 
-    pub(crate) fn next_attention(&mut self) -> Option<Attention> {
-        self.attention.pop_front()
+    pub(crate) fn next_event(&mut self) -> Option<ProtocolEvent> {
+        self.events.pop_front()
     }
 }
 
-/// What a message that was taken has left in its outbox.
-enum Left {
-    Nothing,
+/// How full an outbox is after a message was taken.
+enum Fill {
+    Empty,
     /// Half of either bound, or less.
-    Half,
-    Much,
+    AtMostHalf,
+    OverHalf,
 }
 
-impl Left {
-    fn of(outbox: &Queue<Message>) -> Left {
+impl Fill {
+    fn of(outbox: &Queue<Message>) -> Fill {
         match outbox.is_empty() {
-            true => Left::Nothing,
-            false if outbox.is_half_empty() => Left::Half,
-            false => Left::Much,
+            true => Fill::Empty,
+            false if outbox.is_half_empty() => Fill::AtMostHalf,
+            false => Fill::OverHalf,
         }
     }
 }
@@ -267,98 +269,98 @@ mod tests {
 
     use super::*;
 
-    fn put(lanes: &mut Lanes) -> Result<PipeId, Refusal> {
-        let pipe = lanes.choose()?;
-        lanes.push(pipe, Message::default()).unwrap();
+    fn put(queues: &mut OutboundQueues) -> Result<PipeId, Refusal> {
+        let pipe = queues.choose()?;
+        queues.push(pipe, Message::default()).unwrap();
         Ok(pipe)
     }
 
     #[test]
     fn pipes_take_turns_until_all_are_full() {
-        let mut lanes = Lanes::default();
-        assert_eq!(put(&mut lanes), Err(Refusal::NoPipe));
+        let mut queues = OutboundQueues::default();
+        assert_eq!(put(&mut queues), Err(Refusal::NoPipe));
         for pipe in [7, u32::MAX, 1] {
-            lanes.open(PipeId(pipe));
+            queues.open(PipeId(pipe));
         }
         let turns: Vec<u32> =
-            (0..3 * OUTBOX_MESSAGES_MAX).map(|_| put(&mut lanes).unwrap().0).collect();
+            (0..3 * OUTBOX_MESSAGES_MAX).map(|_| put(&mut queues).unwrap().0).collect();
         assert_eq!(turns[..4], [1, 7, u32::MAX, 1]);
-        assert_eq!(put(&mut lanes), Err(Refusal::Full));
+        assert_eq!(put(&mut queues), Err(Refusal::Full));
     }
 
     #[test]
-    fn a_pipe_with_nothing_to_write_goes_first() {
-        let mut lanes = Lanes::default();
-        lanes.open(PipeId(1));
-        lanes.open(PipeId(2));
+    fn an_idle_pipe_is_chosen_first() {
+        let mut queues = OutboundQueues::default();
+        queues.open(PipeId(1));
+        queues.open(PipeId(2));
         for _ in 0..4 {
-            put(&mut lanes).unwrap();
+            put(&mut queues).unwrap();
         }
-        while lanes.transmit(PipeId(2)).is_some() {}
-        assert_eq!(put(&mut lanes), Ok(PipeId(2)));
+        while queues.transmit(PipeId(2)).is_some() {}
+        assert_eq!(put(&mut queues), Ok(PipeId(2)));
     }
 
     #[test]
-    fn only_the_first_message_of_an_outbox_asks_for_attention() {
-        let mut lanes = Lanes::default();
-        lanes.open(PipeId(1));
-        assert_eq!(lanes.next_attention(), Some(Attention::Senders));
-        put(&mut lanes).unwrap();
-        put(&mut lanes).unwrap();
-        assert_eq!(lanes.next_attention(), Some(Attention::Write(PipeId(1))));
-        assert_eq!(lanes.next_attention(), None);
-        assert!(lanes.transmit(PipeId(1)).is_some());
-        assert!(lanes.transmit(PipeId(1)).is_some());
-        put(&mut lanes).unwrap();
-        assert_eq!(lanes.next_attention(), Some(Attention::Write(PipeId(1))));
+    fn only_the_first_message_of_an_outbox_asks_for_a_write() {
+        let mut queues = OutboundQueues::default();
+        queues.open(PipeId(1));
+        assert_eq!(queues.next_event(), Some(ProtocolEvent::SendReady));
+        put(&mut queues).unwrap();
+        put(&mut queues).unwrap();
+        assert_eq!(queues.next_event(), Some(ProtocolEvent::Transmit(PipeId(1))));
+        assert_eq!(queues.next_event(), None);
+        assert!(queues.transmit(PipeId(1)).is_some());
+        assert!(queues.transmit(PipeId(1)).is_some());
+        put(&mut queues).unwrap();
+        assert_eq!(queues.next_event(), Some(ProtocolEvent::Transmit(PipeId(1))));
     }
 
     #[test]
-    fn a_full_pipe_opens_again_when_half_of_it_is_written() {
-        let mut lanes = Lanes::default();
-        lanes.open(PipeId(1));
-        while put(&mut lanes).is_ok() {}
-        assert!(lanes.transmit(PipeId(1)).is_some());
-        assert_eq!(put(&mut lanes), Err(Refusal::Full));
-        assert!(lanes.transmit(PipeId(1)).is_some());
-        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
+    fn a_full_pipe_has_room_again_when_half_of_it_is_written() {
+        let mut queues = OutboundQueues::default();
+        queues.open(PipeId(1));
+        while put(&mut queues).is_ok() {}
+        assert!(queues.transmit(PipeId(1)).is_some());
+        assert_eq!(put(&mut queues), Err(Refusal::Full));
+        assert!(queues.transmit(PipeId(1)).is_some());
+        assert_eq!(put(&mut queues), Ok(PipeId(1)));
     }
 
     #[test]
     fn a_later_priority_is_served_only_while_no_earlier_one_has_room() {
-        let mut lanes = Lanes::default();
+        let mut queues = OutboundQueues::default();
         for pipe in 1..=3 {
-            lanes.open(PipeId(pipe));
+            queues.open(PipeId(pipe));
         }
-        lanes.rank(PipeId(2), Priority::FIRST);
-        lanes.rank(PipeId(3), Priority::FIRST);
+        queues.set_priority(PipeId(2), Priority::FIRST);
+        queues.set_priority(PipeId(3), Priority::FIRST);
         let turns: Vec<u32> =
-            (0..2 * OUTBOX_MESSAGES_MAX).map(|_| put(&mut lanes).unwrap().0).collect();
+            (0..2 * OUTBOX_MESSAGES_MAX).map(|_| put(&mut queues).unwrap().0).collect();
         assert_eq!(turns, [2, 3].repeat(OUTBOX_MESSAGES_MAX));
-        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
-        while lanes.transmit(PipeId(3)).is_some() {}
-        assert_eq!(put(&mut lanes), Ok(PipeId(3)), "as soon as it has room again");
-        lanes.rank(PipeId(3), Priority::LAST);
-        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
-        lanes.close(PipeId(1));
-        assert_eq!(put(&mut lanes), Ok(PipeId(3)), "the last one is better than none");
+        assert_eq!(put(&mut queues), Ok(PipeId(1)));
+        while queues.transmit(PipeId(3)).is_some() {}
+        assert_eq!(put(&mut queues), Ok(PipeId(3)), "as soon as it has room again");
+        queues.set_priority(PipeId(3), Priority::LAST);
+        assert_eq!(put(&mut queues), Ok(PipeId(1)));
+        queues.close(PipeId(1));
+        assert_eq!(put(&mut queues), Ok(PipeId(3)), "the last one is better than none");
     }
 
     #[test]
-    fn the_length_of_the_queues_holds_for_pipes_that_are_open_too() {
-        let mut lanes = Lanes::default();
-        lanes.open(PipeId(1));
-        put(&mut lanes).unwrap();
-        lanes.set_length(QueueLength::new(1).unwrap());
-        assert_eq!(put(&mut lanes), Err(Refusal::Full));
-        lanes.set_length(QueueLength::new(2).unwrap());
-        assert_eq!(put(&mut lanes), Ok(PipeId(1)));
-        assert_eq!(put(&mut lanes), Err(Refusal::Full));
-        lanes.open(PipeId(2));
-        assert_eq!((put(&mut lanes), put(&mut lanes)), (Ok(PipeId(2)), Ok(PipeId(2))));
+    fn a_new_queue_length_applies_to_open_pipes() {
+        let mut queues = OutboundQueues::default();
+        queues.open(PipeId(1));
+        put(&mut queues).unwrap();
+        queues.set_length(QueueLength::new(1).unwrap());
+        assert_eq!(put(&mut queues), Err(Refusal::Full));
+        queues.set_length(QueueLength::new(2).unwrap());
+        assert_eq!(put(&mut queues), Ok(PipeId(1)));
+        assert_eq!(put(&mut queues), Err(Refusal::Full));
+        queues.open(PipeId(2));
+        assert_eq!((put(&mut queues), put(&mut queues)), (Ok(PipeId(2)), Ok(PipeId(2))));
         let mut counters = Counters::default();
-        lanes.finish(&mut counters);
+        queues.finish(&mut counters);
         assert_eq!(counters.dropped_unsent, 4);
-        assert_eq!(put(&mut lanes), Err(Refusal::NoPipe));
+        assert_eq!(put(&mut queues), Err(Refusal::NoPipe));
     }
 }

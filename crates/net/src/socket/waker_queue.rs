@@ -1,21 +1,22 @@
-//! Calls that wait, first come first served.
+//! Queues of waiting calls, first come first served.
 //!
-//! One is woken at a time; whoever succeeds wakes the next, and whoever is woken and gives up
-//! passes the wake on. So no wake is lost, and a free place does not wake a hundred senders.
+//! One call is woken at a time; a call that succeeds wakes the next, and a call that is woken and
+//! gives up passes the wake-up on. So no wake-up is lost, and a free place does not wake a hundred
+//! senders.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 use std::task::Waker;
 
-/// Wakers in order of arrival.
+/// Wakers in the order of arrival.
 #[derive(Debug, Default)]
-pub(super) struct Waiters {
+pub(super) struct WakerQueue {
     queue: VecDeque<(u64, Waker)>,
     last: u64,
 }
 
-impl Waiters {
-    /// Stands in the queue, or stays there. One that was woken in vain goes back to the front.
+impl WakerQueue {
+    /// Enters the queue, or stays there. A call that was woken in vain goes back to the front.
     pub(super) fn wait(&mut self, ticket: &mut Option<u64>, waker: &Waker) {
         let Some(held) = *ticket else {
             self.last += 1;
@@ -29,17 +30,17 @@ impl Waiters {
         }
     }
 
-    /// The next one, who stands in the queue no more.
+    /// Removes the next call from the queue and returns its waker.
     pub(super) fn next(&mut self) -> Option<Waker> {
         self.queue.pop_front().map(|(_, waker)| waker)
     }
 
-    /// All of them, for news that concern everybody.
+    /// Removes all calls, for events that concern each of them.
     pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
         self.queue.drain(..).map(|(_, waker)| waker)
     }
 
-    /// Leaves the queue; false when this one had been woken already.
+    /// Leaves the queue; false if this call had been woken already.
     pub(super) fn leave(&mut self, ticket: u64) -> bool {
         let place = self.queue.iter().position(|(waiting, _)| *waiting == ticket);
         match place {
@@ -49,25 +50,25 @@ impl Waiters {
     }
 }
 
-/// Queues that are there only while somebody stands in them: for one context, or for one peer.
+/// Queues by key that exist only while calls wait in them: for one context, or for one peer.
 #[derive(Debug)]
-pub(super) struct Apart<K> {
-    queues: HashMap<K, Waiters>,
-    /// The highest ticket of a queue that is gone. Who was woken from it still holds a ticket, and
-    /// nobody in its successor may have the same.
+pub(super) struct KeyedWakerQueues<K> {
+    queues: HashMap<K, WakerQueue>,
+    /// The highest ticket of a removed queue. A call woken from it still holds a ticket, and no
+    /// call in its successor may have the same.
     last: u64,
 }
 
-impl<K> Default for Apart<K> {
-    fn default() -> Apart<K> {
-        Apart { queues: HashMap::new(), last: 0 }
+impl<K> Default for KeyedWakerQueues<K> {
+    fn default() -> KeyedWakerQueues<K> {
+        KeyedWakerQueues { queues: HashMap::new(), last: 0 }
     }
 }
 
-impl<K: Copy + Eq + Hash> Apart<K> {
+impl<K: Copy + Eq + Hash> KeyedWakerQueues<K> {
     pub(super) fn wait(&mut self, key: K, ticket: &mut Option<u64>, waker: &Waker) {
         let last = self.last;
-        let fresh = || Waiters { queue: VecDeque::new(), last };
+        let fresh = || WakerQueue { queue: VecDeque::new(), last };
         self.queues.entry(key).or_insert_with(fresh).wait(ticket, waker);
     }
 
@@ -78,7 +79,7 @@ impl<K: Copy + Eq + Hash> Apart<K> {
     }
 
     pub(super) fn all(&mut self) -> impl Iterator<Item = Waker> {
-        self.queues.values_mut().flat_map(Waiters::all)
+        self.queues.values_mut().flat_map(WakerQueue::all)
     }
 
     pub(super) fn leave(&mut self, key: K, ticket: u64) -> bool {
@@ -101,22 +102,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_queue_that_comes_again_gives_no_ticket_twice() {
-        let mut apart = Apart::default();
+    fn a_recreated_queue_reuses_no_ticket() {
+        let mut apart = KeyedWakerQueues::default();
         let (mut first, mut second) = (None, None);
         apart.wait('a', &mut first, Waker::noop());
         assert!(apart.next('b').is_none() && apart.next('a').is_some());
         assert!(apart.queues.is_empty());
         apart.wait('a', &mut second, Waker::noop());
         apart.wait('a', &mut first, Waker::noop());
-        assert_eq!(apart.all().count(), 2, "neither has taken the other's place");
+        assert_eq!(apart.all().count(), 2, "neither has replaced the other");
         assert!(!apart.leave('a', 1));
         assert!(apart.queues.is_empty());
     }
 
     #[test]
-    fn who_was_woken_in_vain_keeps_its_turn() {
-        let mut waiters = Waiters::default();
+    fn a_call_woken_in_vain_keeps_its_turn() {
+        let mut waiters = WakerQueue::default();
         let (mut first, mut second) = (None, None);
         waiters.wait(&mut first, Waker::noop());
         waiters.wait(&mut second, Waker::noop());
