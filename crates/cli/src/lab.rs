@@ -13,6 +13,8 @@ use clap::{Args, Subcommand};
 
 use crate::exit::{Code, Failed};
 
+pub(crate) use measure::{progress, raise_on_interrupt};
+
 #[derive(Args)]
 pub(crate) struct Lab {
     /// Where the peers' folders lie [default: lab/peers here or further up]

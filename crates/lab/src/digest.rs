@@ -6,10 +6,7 @@
 //! the number of senders; numbers that were skipped wait in a small table, so that a late message
 //! is told from a lost one and a lost one is not masked by a duplicate.
 
-use std::{
-    ops::Range,
-    time::{Duration, Instant},
-};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -70,28 +67,6 @@ impl std::ops::Add for Verified {
     fn add(self, other: Self) -> Self {
         let (ours, theirs) = (self.to_words(), other.to_words());
         Self::from_words(std::array::from_fn(|at| ours[at] + theirs[at]))
-    }
-}
-
-/// What one run moved: what became of the messages, and the time until that was known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
-    /// What became of the messages.
-    pub verified: Verified,
-    /// From before the first send until the sender held the receiver's verdict, so that messages
-    /// still on their way when the last one was sent are paid for.
-    pub elapsed: Duration,
-}
-
-impl Moved {
-    /// A run that began at `begun` and ends now.
-    pub fn since(begun: Instant, verified: Verified) -> Self {
-        Self { verified, elapsed: begun.elapsed() }
-    }
-
-    /// Messages a second that arrived.
-    pub fn rate(&self) -> f64 {
-        self.verified.received as f64 / self.elapsed.as_secs_f64()
     }
 }
 

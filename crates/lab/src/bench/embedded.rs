@@ -1,6 +1,8 @@
 //! Participants that lie within the lab's own program and obey the same contract as any other: the
 //! limit, wigwag itself, and those that must be found out.
 
+use std::error::Error;
+
 mod orders;
 mod pace;
 mod raw_counter;
@@ -30,12 +32,16 @@ mod broken_http;
 mod http;
 mod relay;
 
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
 use crate::bench::participant::{
     COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role,
 };
 use crate::bench::relaying;
-use crate::cells::Failure;
 use orders::Orders;
+
+/// Why a program ends without its account.
+pub type Failure = Box<dyn Error + Send + Sync>;
 
 /// A participant within the lab's own program.
 #[derive(Clone, Copy, Debug)]
@@ -74,8 +80,18 @@ pub const ALL: [Embedded; 40] = [
         known_bad: false,
         roles: &crate::bench::participant::ROLES,
         payload: Payload::Both,
-        // It keeps nothing and knows no codec: of these two its tell is the limit.
-        cells: &["tell", "unkept", "messagepack", "naive", "ask", "rtt", "naive-ask", "paced"],
+        // It keeps nothing, knows no codec and has no tasks: of these three its tell is the limit.
+        cells: &[
+            "tell",
+            "unkept",
+            "messagepack",
+            "thread",
+            "naive",
+            "ask",
+            "rtt",
+            "naive-ask",
+            "paced",
+        ],
         inside: &["count", "slow", "ask", "bounce"],
         resumes: false,
         lacks: &[
@@ -196,6 +212,7 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
     if !known {
         return Err(nobody().into());
     }
+    end_with_parent()?;
     let orders = Orders::read();
     match (name, role) {
         (_, Role::HttpServer | Role::HttpClient) => http::play(name, role, &orders),
@@ -220,6 +237,17 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
         (_, Role::Counter) => broken::count(name, &orders),
         (_, Role::RemoteServer) => broken::serve(name, &orders),
         (_, Role::RemoteClient) => broken::drive(name, &orders),
+    }
+}
+
+/// Has the kernel end this process when the lab's does, however that ends.
+fn end_with_parent() -> Result<(), Failure> {
+    let parent = getppid();
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    match getppid() == parent {
+        true => Ok(()),
+        // It ended in between, and its end sends no signal any more.
+        false => Err("the lab has ended".into()),
     }
 }
 

@@ -59,7 +59,7 @@ impl Role {
 }
 
 /// What a client of remote can be ordered to do: the values of `CELL`.
-pub const REMOTE_CELLS: [&str; 11] = [
+pub const REMOTE_CELLS: [&str; 12] = [
     "tell",
     "naive",
     "ask",
@@ -71,6 +71,7 @@ pub const REMOTE_CELLS: [&str; 11] = [
     "links",
     "unkept",
     "messagepack",
+    "thread",
 ];
 
 /// What it does if nobody says otherwise.

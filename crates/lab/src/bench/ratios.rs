@@ -125,10 +125,9 @@ fn ratio(ours: &Row, theirs: &Row) -> Option<Interval> {
 
 /// The ratio of the rates of each round that both have.
 fn paired(ours: &Row, theirs: &Row) -> Vec<f64> {
-    let rate = |run: &crate::bench::results::Run| run.messages as f64 / run.seconds;
     let paired = ours.runs.iter().filter_map(|run| {
         let other = theirs.runs.iter().find(|other| other.round == run.round)?;
-        Some(rate(run) / rate(other))
+        Some(run.rate() / other.rate())
     });
     paired.collect()
 }

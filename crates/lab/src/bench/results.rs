@@ -182,6 +182,20 @@ pub struct Run {
     pub relay_cpu_seconds: Option<f64>,
 }
 
+impl Row {
+    /// Workload, cell and participant, as conditions and errors name it.
+    pub fn place(&self) -> String {
+        format!("{}/{}/{}", self.workload, self.cell, self.participant)
+    }
+}
+
+impl Run {
+    /// Messages a second.
+    pub fn rate(&self) -> f64 {
+        self.messages as f64 / self.seconds
+    }
+}
+
 /// Connections that were cut: how long until the next one brought the server something, and how a
 /// run went.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

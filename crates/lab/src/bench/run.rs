@@ -14,7 +14,8 @@ use crate::bench::quiet::Quietest;
 use crate::bench::ratios;
 use crate::bench::results::{Environment, Results, Row, SCHEMA};
 use crate::bench::series::{Series, is_against};
-use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, Outcome, QUICK, conduct, own_seconds};
+use crate::bench::tree::own_seconds;
+use crate::bench::trial::{CONTRACT, Deadlines, NoOutcome, Outcome, QUICK, conduct};
 use crate::bench::workload::{Cell, Entry, Judged, Order, Workload, relayed};
 use crate::statistics::SplitMix64;
 
@@ -26,6 +27,8 @@ pub const ROUNDS_QUICK: usize = 3;
 const WINDOW: Duration = Duration::from_millis(1_500);
 /// That of a quick run, whose figures only say that everything works.
 const WINDOW_QUICK: Duration = Duration::from_millis(250);
+/// That of the demo: five rounds of ten rows end within a quarter of a minute.
+const WINDOW_DEMO: Duration = Duration::from_millis(150);
 /// A plain loop of twenty million messages may take so long, if it only works.
 const NAIVE_MAX: Duration = Duration::from_secs(300);
 /// Fixed payloads begin with the million round trips of 2016, one after the other as a rule; and
@@ -37,6 +40,24 @@ const RETRIES: usize = 2;
 const PACED_MIN: u64 = 100;
 /// Trials until the number of messages is known, at most.
 pub const CALIBRATIONS: usize = 4;
+
+/// How long a run takes for each figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Figures to rank by.
+    Full,
+    /// Does everything work? Short windows, and deadlines for participants that are known.
+    Quick,
+    /// Figures for a first impression: short windows, the contract's deadlines.
+    Demo,
+}
+
+impl Effort {
+    /// Windows are too short to rank by.
+    pub fn is_short(self) -> bool {
+        self != Effort::Full
+    }
+}
 
 /// What is to be run.
 pub struct Options {
@@ -50,8 +71,8 @@ pub struct Options {
     pub program: PathBuf,
     /// Rounds.
     pub rounds: usize,
-    /// Short windows, one cell a workload.
-    pub quick: bool,
+    /// A quick run that names no cells has one cell a workload.
+    pub effort: Effort,
     /// What decides order and payloads.
     pub seed: u64,
 }
@@ -120,7 +141,7 @@ pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) ->
     rows.append(&mut missing);
     ratios::distrust(&mut rows);
     ratios::fill(&mut rows);
-    let quick = options.quick;
+    let quick = options.effort.is_short();
     let share = (own_seconds() - spent) / began.elapsed().as_secs_f64();
     Results {
         schema: SCHEMA.to_owned(),
@@ -138,7 +159,7 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     let reasons: Vec<Option<String>> =
         options.participants.iter().map(Participant::missing).collect();
     // Whoever names cells has all to choose from.
-    let quick = options.quick && options.cells.is_empty();
+    let quick = options.effort.is_short() && options.cells.is_empty();
     let brief = |workload: Workload| workload.is_brief(quick, options.workloads.len());
     for cell in options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload))) {
         for (participant, reason) in options.participants.iter().zip(&reasons) {
@@ -206,7 +227,7 @@ impl Lab<'_> {
         let paced = &mut series[index];
         match capacity {
             Ok(capacity) => {
-                let size = paced.entry.size(self.options.quick);
+                let size = paced.entry.size(self.is_short());
                 paced.rate = ((capacity * f64::from(percent) / 100.0) as u64).max(1);
                 let messages = paced.rate as f64 * self.window_length(&paced.entry).as_secs_f64();
                 paced.messages = (messages as u64).clamp(PACED_MIN, size.most);
@@ -242,7 +263,7 @@ impl Lab<'_> {
 
     /// Finds out how many messages fill a window.
     fn calibrate(&mut self, series: &mut Series<'_>) {
-        let size = series.entry.size(self.options.quick);
+        let size = series.entry.size(self.is_short());
         if size.fixed {
             series.messages = size.most;
             return;
@@ -285,20 +306,20 @@ impl Lab<'_> {
 
     /// A quick run asks whether a bad one is found out; how fast it is nobody wants to know.
     fn asks_no_rate(&self, series: &Series<'_>) -> bool {
-        self.options.quick && series.entry.is_known_bad()
+        self.is_short() && series.entry.is_known_bad()
     }
 
     /// One window of a round, the quietest of a few.
     fn window(&mut self, series: &mut Series<'_>, round: usize) {
         let found_out = self.asks_no_rate(series) && series.is_found_out();
         // A plain loop of so many messages takes minutes, and what it asks is whether it ends.
-        let once = series.entry.size(self.options.quick).once && round > 0;
+        let once = series.entry.size(self.is_short()).once && round > 0;
         if found_out || once || series.is_void() || self.stop.load(Ordering::Relaxed) {
             self.done += 1;
             return;
         }
         self.step(series);
-        let retries = if self.options.quick { 0 } else { RETRIES };
+        let retries = if self.is_short() { 0 } else { RETRIES };
         let mut quietest = Quietest::default();
         for _ in 0..=retries {
             let Some((order, outcome)) = self.conduct(series, series.messages) else {
@@ -339,6 +360,10 @@ impl Lab<'_> {
         }
     }
 
+    fn is_short(&self) -> bool {
+        self.options.effort.is_short()
+    }
+
     fn step(&mut self, series: &Series<'_>) {
         let (cell, name) = (series.entry.cell_name(), series.entry.participant.name());
         let title = format!("{} {cell}, {name}", series.entry.cell.workload().name());
@@ -347,17 +372,18 @@ impl Lab<'_> {
     }
 
     fn window_length(&self, entry: &Entry<'_>) -> Duration {
-        let usual = match (self.options.quick, entry.cell) {
-            (false, _) => WINDOW,
+        let usual = match (self.options.effort, entry.cell) {
+            (Effort::Full, _) => WINDOW,
             // A stall of three tenths of a second fits, with some quiet on either side.
-            (true, Cell::Paced { .. }) => WINDOW_QUICK * 3,
-            (true, _) => WINDOW_QUICK,
+            (Effort::Quick, Cell::Paced { .. }) => WINDOW_QUICK * 3,
+            (Effort::Quick, _) => WINDOW_QUICK,
+            (Effort::Demo, _) => WINDOW_DEMO,
         };
-        usual * entry.cell.window_times(self.options.quick)
+        usual * entry.cell.window_times(self.is_short())
     }
 
     fn deadlines(&self, entry: &Entry<'_>) -> Deadlines {
-        match (self.options.quick, entry.cell) {
+        match (self.options.effort == Effort::Quick, entry.cell) {
             (true, Cell::Naive | Cell::NaiveAsk | Cell::Cuts) => {
                 Deadlines { work: CONTRACT.work, ..QUICK }
             }

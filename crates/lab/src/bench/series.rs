@@ -105,8 +105,7 @@ impl<'a> Series<'a> {
 
     /// Messages a second in the middle of its rounds; `None` when it has no number.
     pub fn median_rate(&self) -> Option<f64> {
-        let rates: Vec<f64> =
-            self.runs.iter().map(|run| run.messages as f64 / run.seconds).collect();
+        let rates: Vec<f64> = self.runs.iter().map(Run::rate).collect();
         spread(&rates).filter(|_| !self.is_void()).map(|rate| rate.median)
     }
 
@@ -253,7 +252,7 @@ impl<'a> Series<'a> {
             },
             witness: self.entry.cell.witness(),
             verified: self.verified,
-            rate: spread(&counts(|run| run.messages as f64 / run.seconds)),
+            rate: spread(&counts(Run::rate)),
             cpu_s_per_million: spread(&counts(|run| run.cpu_seconds * 1e6 / run.messages as f64)),
             rtt_us: percentiles(&self.times, self.messages),
             rate_ordered: (measured && self.rate > 0).then_some(self.rate),

@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::bench::course::Course;
 use crate::bench::process::MARK;
 use crate::bench::results::ThreadShare;
@@ -333,6 +335,12 @@ fn has_mark(pid: u32, name: &str, value: &str) -> bool {
 pub fn spent_by(pid: u32) -> Option<f64> {
     let stat = Stat::read(pid)?;
     Some(stat.own_seconds + stat.waited_for_seconds)
+}
+
+/// Seconds of processor time that this process has taken, with threads that have ended.
+pub fn own_seconds() -> f64 {
+    let spent = clock_gettime(ClockId::ProcessCPUTime);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
 }
 
 fn all() -> BTreeMap<u32, Stat> {

@@ -10,7 +10,7 @@ use crate::bench::relaying::{self, Relaying};
 use crate::bench::results::Side;
 use crate::bench::stage::Stage;
 use crate::bench::timeline::Timeline;
-use crate::bench::tree::{Cost, Machine, Tree};
+use crate::bench::tree::{Cost, Machine, Tree, own_seconds};
 
 /// Processes are looked at so often.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
@@ -404,9 +404,4 @@ impl Cost {
         self.threads.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
         self
     }
-}
-
-/// The lab's own processor time, which disturbs a run but is nobody else's.
-pub(super) fn own_seconds() -> f64 {
-    crate::usage::Usage::of_self().map_or(0.0, |usage| usage.cpu.as_secs_f64())
 }

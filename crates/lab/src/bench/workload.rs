@@ -94,7 +94,13 @@ impl Workload {
             (Workload::Remote, false) => {
                 let mut cells = vec![Cell::Tell, Cell::Unkept, Cell::MessagePack];
                 cells.extend(SPREADS.map(|(over, many)| Cell::Spread { over, many }));
-                cells.extend([Cell::Naive, Cell::NaiveAsk, Cell::Ask, Cell::RoundTrip]);
+                cells.extend([
+                    Cell::Thread,
+                    Cell::Naive,
+                    Cell::NaiveAsk,
+                    Cell::Ask,
+                    Cell::RoundTrip,
+                ]);
                 cells.extend(relayed::cells());
                 cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
                 cells
@@ -146,6 +152,8 @@ pub enum Cell {
     },
     /// Remote: one way, a plain loop.
     Naive,
+    /// Remote: one way, from a plain thread that blocks when there is no room.
+    Thread,
     /// Remote: replies, a plain loop.
     NaiveAsk,
     /// Remote: replies, many in flight.
@@ -213,7 +221,7 @@ impl Cell {
             Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => Workload::Counter,
             Cell::Ring { .. } | Cell::Spawn => Workload::Counter,
-            Cell::Tell | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
+            Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
             Cell::Relayed { .. } | Cell::Cuts => Workload::Remote,
@@ -230,6 +238,7 @@ impl Cell {
             Cell::Spread { over: Over::Senders, .. } => Some("senders"),
             Cell::Spread { over: Over::Actors, .. } => Some("actors"),
             Cell::Spread { over: Over::Links, .. } => Some("links"),
+            Cell::Thread => Some("thread"),
             Cell::Naive => Some("naive"),
             Cell::NaiveAsk => Some("naive-ask"),
             Cell::Ask | Cell::Relayed { asks: true, .. } => Some("ask"),
@@ -284,7 +293,7 @@ impl Cell {
             Cell::Pair | Cell::Mixed => &[Role::PingpongServer, Role::PingpongClient],
             Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => &[Role::Counter],
             Cell::Ring { .. } | Cell::Spawn => &[Role::Counter],
-            Cell::Tell | Cell::Naive | Cell::NaiveAsk => REMOTE,
+            Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => REMOTE,
             Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
             Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
             Cell::Relayed { .. } | Cell::Cuts => REMOTE,
@@ -316,7 +325,9 @@ impl Cell {
             Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
             Cell::Ring { .. } => always(usual(1_000_000, 20_000)),
             Cell::Spawn => always(usual(1_000_000, 20_000)),
-            Cell::Tell | Cell::Unkept | Cell::MessagePack => up_to(20_000, 100_000_000),
+            Cell::Tell | Cell::Thread | Cell::Unkept | Cell::MessagePack => {
+                up_to(20_000, 100_000_000)
+            }
             Cell::Relayed { asks: false, .. } => up_to(20_000, 100_000_000),
             // Ten cuts take a second, which a quick run has once.
             Cell::Cuts => Size { once: quick, ..up_to(20_000, 100_000_000) },
@@ -408,6 +419,7 @@ impl Entry<'_> {
             Cell::Spread { over: Over::Senders, many } => format!("tell, {many} senders"),
             Cell::Spread { over: Over::Actors, many } => format!("tell, {many} actors"),
             Cell::Spread { over: Over::Links, many } => format!("tell, {many} links"),
+            Cell::Thread => "tell, thread".to_owned(),
             Cell::Naive => "naive".to_owned(),
             Cell::NaiveAsk => "naive ask".to_owned(),
             Cell::Paced { percent } => format!("paced {percent} %"),

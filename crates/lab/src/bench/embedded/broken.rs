@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// One message in so many is treated badly.
 const ONE_IN: u64 = 1_000;

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, say, senders};
-use crate::cells::Failure;
-use crate::usage::Usage;
+use crate::bench::embedded::Failure;
+use crate::bench::tree::own_seconds;
 
 /// What is hidden: enough to be seen beside a window of the shortest run.
 const LEAK_SECONDS: f64 = 0.4;
@@ -28,9 +28,8 @@ pub(super) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
     }
     say(&tally(orders, name == "broken-restart").to_string())?;
     if name == "broken-leak" {
-        let spent = || Usage::of_self().map_or(f64::MAX, |usage| usage.cpu.as_secs_f64());
-        let until = spent() + LEAK_SECONDS;
-        while spent() < until {
+        let until = own_seconds() + LEAK_SECONDS;
+        while own_seconds() < until {
             std::hint::spin_loop();
         }
     }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 use crate::times::Times;
 
 /// Once, after so many asks, for so long.

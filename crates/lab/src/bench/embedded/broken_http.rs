@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::http_date::{seconds, written};
 use super::orders::{Draws, Orders, ready_and_go, ready_until_input_ends, say};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// One answer in so many is treated badly.
 const ONE_IN: u64 = 1_000;

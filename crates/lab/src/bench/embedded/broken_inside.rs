@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, say, say_and_stay, senders, step, work};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// What the one that keeps all keeps of each message, in bytes.
 const HOARD_BYTES: usize = 256;

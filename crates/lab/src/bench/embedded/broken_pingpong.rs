@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::orders::{Draws, Orders, ready_and_go, ready_until_input_ends, say};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 const ONE_IN: u64 = 1_000;
 

@@ -3,8 +3,8 @@
 
 use super::orders::Orders;
 use super::{Embedded, broken, broken_http, http_client, http_server, lines, raw_http};
+use crate::bench::embedded::Failure;
 use crate::bench::participant::{Payload, Role};
-use crate::cells::Failure;
 
 const SERVER: &[Role] = &[Role::HttpServer];
 const CLIENT: &[Role] = &[Role::HttpClient];

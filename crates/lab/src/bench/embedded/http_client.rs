@@ -20,7 +20,7 @@ use serde_json::json;
 
 use super::orders::{Draws, Orders, ready_and_go, say};
 use super::poll::Poll;
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 use crate::statistics::SplitMix64;
 use asked::Shapes;
 use check::Check;

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::http_date::Date;
 use super::orders::{Orders, ready_until_input_ends, say};
 use super::poll::Poll;
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 use request::{Refused, Request};
 
 /// Where the listener stands among the connections.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// What was ordered; nothing is 0.
 #[derive(Clone)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// Events that are taken at once.
 const EVENTS: usize = 128;

@@ -6,7 +6,7 @@ use std::thread;
 use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, say, say_and_stay, senders, work};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// Messages of a chunk: 24 KiB, which stays in a processor's own cache.
 const CHUNK: usize = 1_024;

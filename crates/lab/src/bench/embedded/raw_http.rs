@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use super::http_date::Date;
 use super::orders::ready_until_input_ends;
 use super::poll::Poll;
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// Where the listener stands among the connections.
 const LISTENER: u64 = u64::MAX;

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, say, senders, step};
 use super::raw_counter;
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 pub(super) fn play(orders: &Orders) -> Result<(), Failure> {
     match orders.cell.as_str() {

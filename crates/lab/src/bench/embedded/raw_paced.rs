@@ -13,7 +13,7 @@ use super::orders::{Draws, Orders};
 use super::pace::{self, Pace};
 use super::raw_remote::{BATCH, REQUEST, pack};
 use super::raw_replies::{Replies, joined};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 use crate::times::Times;
 
 pub(super) fn drive(stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {

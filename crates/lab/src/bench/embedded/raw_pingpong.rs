@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::orders::{Orders, ready_until_input_ends, say};
 use super::poll::Poll;
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// Bytes of a request and of a reply.
 pub(super) const TOKEN: usize = 4;

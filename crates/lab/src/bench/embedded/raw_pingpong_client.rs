@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::orders::{Draws, Orders, ready_and_go, say};
 use super::poll::Poll;
 use super::raw_pingpong::{PONG, TOKEN};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 use crate::times::Times;
 
 /// The request where payloads are fixed.

@@ -15,7 +15,7 @@ use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, 
 use super::raw_paced;
 use super::raw_replies::{joined, naive_ask};
 use crate::bench::curve::Curve;
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 pub(super) const REQUEST: usize = 12;
 pub(super) const REPLY: usize = 8;

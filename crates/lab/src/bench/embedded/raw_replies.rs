@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::orders::{Draws, Orders};
 use super::raw_remote::{BATCH, REPLY, tell};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// What came back, each held against its own request.
 pub(super) struct Replies {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::orders::say;
+use crate::bench::embedded::Failure;
 use crate::bench::relay::{Plan, Relay, Relayed};
 use crate::bench::relaying::{CUT_BYTES, CUTS, DELAY_US, END};
-use crate::cells::Failure;
 
 pub(super) fn play() -> Result<(), Failure> {
     let number = |name: &str| -> Result<u64, Failure> {

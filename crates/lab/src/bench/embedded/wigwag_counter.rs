@@ -5,7 +5,7 @@ use tokio::runtime::Builder;
 use wigwag::Actor;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, say, senders};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 pub(super) struct Counter {
     total: u64,

@@ -10,7 +10,7 @@ use wigwag::Actor;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, say, say_and_stay, senders, step};
 use super::{wigwag_counter, wigwag_slow};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 pub(super) fn play(orders: &Orders) -> Result<(), Failure> {
     match orders.cell.as_str() {

@@ -15,7 +15,7 @@ use wigwag::{CallErrorKind, Pipeline, Unsent};
 use super::orders::{Draws, Orders};
 use super::pace::{self, Pace};
 use super::wigwag_remote::{Ledger, LedgerMessage, LedgerRef};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 use crate::times::Times;
 
 /// Replies that are taken at one time, as the clock tells it.

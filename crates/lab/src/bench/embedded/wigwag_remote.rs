@@ -1,17 +1,18 @@
 //! The remote workload as wigwag's documentation tells a user to write it.
 
 use std::ops::Range;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, Unsent};
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
 use super::raw_remote::percentiles;
 use super::{wigwag_paced, wigwag_spread};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 #[derive(Default)]
 pub(super) struct Ledger {
@@ -80,6 +81,7 @@ pub(super) fn drive(orders: &Orders) -> Result<(), Failure> {
             "rtt" => wigwag::spawn(round_trips(sender, messages, draws)).await??,
             "paced" => wigwag::spawn(wigwag_paced::drive(sender, orders.clone())).await??,
             "naive-ask" => wigwag::spawn(naive_ask(sender, messages, draws)).await??,
+            "thread" => tell_from_thread(sender, messages, draws).await?,
             "naive" => wigwag::spawn(naive(sender, messages, draws)).await??,
             _ => wigwag::spawn(tell(sender, messages, draws)).await??,
         };
@@ -113,6 +115,23 @@ fn tell_on(
 ) -> (Range<u64>, Draws, Option<Refused<LedgerMessage>>) {
     let full = numbers.find_map(|number| ledger.note(number, draws.next()).try_tell().err());
     (numbers, draws, full)
+}
+
+/// A plain thread, whose tells block while there is no room.
+async fn tell_from_thread(
+    ledger: LedgerRef,
+    messages: u64,
+    mut draws: Draws,
+) -> Result<Value, Failure> {
+    let (done, ended) = oneshot::channel();
+    thread::spawn(move || {
+        let told =
+            (0..messages).try_for_each(|number| ledger.note(number, draws.next()).blocking_tell());
+        // The receiver is gone only when the program ends.
+        let _ = done.send(told);
+    });
+    ended.await??;
+    Ok(json!({ "sent": messages }))
 }
 
 async fn naive(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {

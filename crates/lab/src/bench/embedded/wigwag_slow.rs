@@ -6,7 +6,7 @@ use tokio::runtime::Builder;
 use wigwag::Actor;
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, say_and_stay, senders, work};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 pub(super) struct SlowCounter {
     total: u64,

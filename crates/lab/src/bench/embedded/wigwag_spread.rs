@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use wigwag::{Actor, Node};
 
 use super::orders::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
-use crate::cells::Failure;
+use crate::bench::embedded::Failure;
 
 /// Takes note of one sequence, or of as many as send to it.
 pub(super) struct Spread {

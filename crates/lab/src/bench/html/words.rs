@@ -55,6 +55,7 @@ const CELLS: &[(&str, &str)] = &[
     ("ask, 1 ms", DELAYED),
     ("ask, 10 ms", DELAYED),
     (CUTS_NAME, "One way through the lab's relay, which resets the connection ten times."),
+    ("tell, thread", "The same from a plain thread, by calls that block while there is no room."),
     ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
     ("naive ask", "The same, and every message is answered."),
     ("paced 50 %", PACED),

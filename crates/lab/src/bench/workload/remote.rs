@@ -137,6 +137,7 @@ fn asks(cell: Cell) -> bool {
     !matches!(
         cell,
         Cell::Tell
+            | Cell::Thread
             | Cell::Naive
             | Cell::Unkept
             | Cell::MessagePack
