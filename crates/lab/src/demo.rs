@@ -9,12 +9,12 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::bench::participant::Participant;
-use crate::bench::results::{Results, Row, Run, Verdict};
-use crate::bench::run::{Effort, Options};
-use crate::bench::workload::Workload;
-use crate::digest::Verified;
-use crate::statistics::{Percentiles, Spread};
+use crate::figures::digest::Verified;
+use crate::figures::statistics::{Percentiles, Spread};
+use crate::participants::Participant;
+use crate::results::{Results, Row, Run, Verdict};
+use crate::run::{Effort, Options};
+use crate::workload::Workload;
 
 /// Rounds of a run, by default.
 pub const ROUNDS: usize = 5;

@@ -1,6 +1,6 @@
 //! The two actors that `wigwag demo --serve` exports.
 
-use crate::digest::{SentDigest, SequenceDigest};
+use crate::figures::digest::{SentDigest, SequenceDigest};
 
 /// Senders whose messages a counter can tell apart.
 pub const SENDERS_MAX: u64 = 16;

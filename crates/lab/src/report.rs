@@ -1,0 +1,8 @@
+//! Reports: what is made of the document of a run.
+
+pub(crate) mod columns;
+pub(crate) mod quote;
+pub(crate) mod layout;
+pub mod text;
+pub mod html;
+pub mod compare;
