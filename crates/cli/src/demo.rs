@@ -8,10 +8,10 @@ use clap::Args;
 use indicatif::ProgressBar;
 use tokio::runtime::Builder;
 use wigwag::{Actor, Node};
-use wigwag_lab::run::run;
 use wigwag_lab::demo::actors::{Counter, Sum};
 use wigwag_lab::demo::{ROUNDS, Rate, Report, options};
 use wigwag_lab::digest::Verified;
+use wigwag_lab::run::run;
 
 use crate::exit::{Code, Failed};
 use crate::lab::{progress, raise_on_interrupt};

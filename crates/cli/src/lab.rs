@@ -60,7 +60,7 @@ pub(crate) struct Participant {
 
 impl Participant {
     pub(crate) fn run(self) -> Result<Code, Failed> {
-        let played = wigwag_lab::participants::embedded::play(&self.name, &self.role);
+        let played = wigwag_lab::participants::play::play(&self.name, &self.role);
         played.map_err(|error| Failed::new(Code::Internal, error))?;
         Ok(Code::Ok)
     }

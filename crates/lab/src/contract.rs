@@ -2,6 +2,7 @@
 //!
 //! Nothing here is shared with the lab's own checks: the payloads are written a second time.
 
+pub mod role;
 pub(crate) mod pace;
 pub(crate) mod poll;
 
@@ -11,7 +12,9 @@ use std::process;
 use std::thread;
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+
+use crate::figures::curve::Curve;
 
 /// Why a program ends without its account.
 pub type Failure = Box<dyn Error + Send + Sync>;
@@ -152,11 +155,23 @@ impl Tally {
 
     pub(crate) fn to_json(self) -> Value {
         let Tally { count, sum, reordered, .. } = self;
-        serde_json::json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
+        json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
     }
 }
 
 /// The account of a receiver.
 pub(crate) fn senders(tallies: &[Tally]) -> Value {
     tallies.iter().map(|tally| tally.to_json()).collect()
+}
+
+/// The percentiles that the contract wants.
+pub(crate) fn percentiles(times: &mut [f64]) -> Value {
+    times.sort_by(f64::total_cmp);
+    let rank = |share: f64| {
+        let at = (times.len() as f64 * share).ceil() as usize;
+        times.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
+    };
+    let (p50, p90, p99, max) = (rank(0.5), rank(0.9), rank(0.99), rank(1.0));
+    let curve = Curve::of(times.len() as u64, rank);
+    json!({ "p50": p50, "p90": p90, "p99": p99, "max": max, "curve": curve })
 }

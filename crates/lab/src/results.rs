@@ -2,6 +2,7 @@
 //!
 //! The verdict stands before the number: a row that is `Void` has no number at all.
 
+pub mod reasons;
 pub mod schema;
 pub mod environment;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
+use crate::figures::statistics::Spread;
 use crate::relay::RelayedCut;
 
 /// The version of the document.
@@ -238,17 +240,6 @@ pub struct ThreadShare {
     /// The share of a processor that it took in each stretch of the run; in a row's last run alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<f64>,
-}
-
-/// A figure over rounds.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
-    /// The one in the middle.
-    pub median: f64,
-    /// The smallest.
-    pub min: f64,
-    /// The largest.
-    pub max: f64,
 }
 
 /// A ratio and what it may be as well.

@@ -16,9 +16,10 @@ use std::time::{Duration, Instant};
 use crate::figures::statistics::SplitMix64;
 use crate::participants::Participant;
 use crate::process::tree::own_seconds;
+use crate::results::reasons::is_against;
 use crate::results::{Environment, Results, Row, SCHEMA};
 use crate::run::quiet::Quietest;
-use crate::run::series::{Series, is_against};
+use crate::run::series::Series;
 use crate::trial::{CONTRACT, Deadlines, NoOutcome, Outcome, QUICK, conduct};
 use crate::workload::{Cell, Entry, Judged, Order, Workload, relayed};
 

@@ -1,6 +1,7 @@
 //! `wigwag lab list`: what there is, and what would have to be installed.
 
-use wigwag_lab::participants::{Participant, ROLES};
+use wigwag_lab::contract::role::ROLES;
+use wigwag_lab::participants::Participant;
 use wigwag_lab::workload::WORKLOADS;
 
 use crate::exit::{Code, Failed};

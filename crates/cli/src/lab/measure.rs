@@ -11,12 +11,12 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
-use wigwag_lab::report::html;
 use wigwag_lab::participants::Participant;
+use wigwag_lab::report::html;
+use wigwag_lab::report::text;
+use wigwag_lab::results::reasons::has_escaped;
 use wigwag_lab::results::{Results, Verdict};
 use wigwag_lab::run::{Effort, Options, ROUNDS, ROUNDS_QUICK, run};
-use wigwag_lab::run::series::has_escaped;
-use wigwag_lab::report::text;
 
 use crate::exit::{Code, Failed};
 use crate::lab::gate::Gate;

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use wigwag_lab::participants::embedded::ALL;
-use wigwag_lab::results::{Row, Verdict};
-use wigwag_lab::run::series::is_found_out;
 use wigwag_lab::process::tree::Machine;
+use wigwag_lab::results::reasons::is_found_out;
+use wigwag_lab::results::{Row, Verdict};
 
 use crate::process::{Said, run};
 

@@ -1,14 +1,9 @@
 //! Participants that lie within the lab's own program and obey the same contract as any other: the
 //! limit, wigwag itself, and those that must be found out.
 
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
-
-use crate::contract::{Failure, Orders};
-use crate::participants::{
+use crate::contract::role::{
     COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role,
 };
-use crate::participants::{broken as bad, http, raw, relay, wigwag};
-use crate::trial::relaying;
 
 /// A participant within the lab's own program.
 #[derive(Clone, Copy, Debug)]
@@ -39,13 +34,19 @@ const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
 const COUNTER_AND_SERVER: &[Role] = &[Role::Counter, Role::PingpongServer];
 const SERVER: &[Role] = &[Role::PingpongServer];
 const CLIENT: &[Role] = &[Role::PingpongClient];
+const HTTP_SERVER: &[Role] = &[Role::HttpServer];
+const HTTP_CLIENT: &[Role] = &[Role::HttpClient];
+
+/// Lines of the limit's server; the lab's own client is mostly checks, which no limit needs.
+const HTTP_RAW_LINES: u64 =
+    lines(include_str!("http/raw.rs")) + lines(include_str!("http/date.rs"));
 
 /// Everybody but those of http alone.
 pub const ALL: [Embedded; 40] = [
     Embedded {
         name: "raw",
         known_bad: false,
-        roles: &crate::participants::ROLES,
+        roles: &crate::contract::role::ROLES,
         payload: Payload::Both,
         // It keeps nothing, knows no codec and has no tasks: of these three its tell is the limit.
         cells: &[
@@ -73,7 +74,7 @@ pub const ALL: [Embedded; 40] = [
                 + lines(include_str!("raw/paced.rs"))
                 + lines(include_str!("raw/pingpong.rs"))
                 + lines(include_str!("raw/pingpong_client.rs"))
-                + http::RAW_LINES,
+                + HTTP_RAW_LINES,
         ),
     },
     Embedded {
@@ -134,12 +135,49 @@ pub const ALL: [Embedded; 40] = [
     broken("broken-nibble", CLIENT),
 ];
 
+/// Everybody who is not in other workloads too.
+const HTTP: [Embedded; 19] = [
+    Embedded {
+        name: "reference",
+        known_bad: false,
+        roles: HTTP_SERVER,
+        payload: Payload::Tokens,
+        cells: &[],
+        inside: &[],
+        resumes: false,
+        lacks: &[],
+        source_lines: Some(
+            lines(include_str!("http/server.rs"))
+                + lines(include_str!("http/server/request.rs"))
+                + lines(include_str!("http/date.rs")),
+        ),
+    },
+    broken("broken-quotes", HTTP_SERVER),
+    broken("broken-type", HTTP_SERVER),
+    broken("broken-length", HTTP_SERVER),
+    broken("broken-longer", HTTP_SERVER),
+    broken("broken-digit", HTTP_SERVER),
+    broken("broken-path", HTTP_SERVER),
+    broken("broken-sloppy", HTTP_SERVER),
+    broken("broken-hasty", HTTP_SERVER),
+    broken("broken-stale", HTTP_SERVER),
+    broken("broken-frozen", HTTP_SERVER),
+    broken("broken-canned", HTTP_SERVER),
+    broken("broken-busy", HTTP_SERVER),
+    broken("broken-close", HTTP_SERVER),
+    broken("broken-open", HTTP_SERVER),
+    broken("broken-forget", HTTP_SERVER),
+    broken("broken-halves", HTTP_SERVER),
+    broken("broken-ahead", HTTP_CLIENT),
+    broken("broken-boast", HTTP_CLIENT),
+];
+
 /// Everybody.
 pub fn all() -> impl Iterator<Item = Embedded> {
-    ALL.into_iter().chain(http::ALL)
+    ALL.into_iter().chain(HTTP)
 }
 
-pub(super) const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
+const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
     Embedded {
         name,
         known_bad: true,
@@ -154,7 +192,7 @@ pub(super) const fn broken(name: &'static str, roles: &'static [Role]) -> Embedd
 }
 
 /// Lines that hold more than white space.
-pub(super) const fn lines(text: &str) -> u64 {
+const fn lines(text: &str) -> u64 {
     let (bytes, mut at, mut count, mut blank) = (text.as_bytes(), 0, 0, true);
     while at < bytes.len() {
         if bytes[at] == b'\n' {
@@ -168,56 +206,6 @@ pub(super) const fn lines(text: &str) -> u64 {
     count
 }
 
-/// Plays a role: what the hidden command does.
-pub fn play(name: &str, role: &str) -> Result<(), Failure> {
-    if (name, role) == (relaying::NAME, relaying::ROLE) {
-        return relay::play();
-    }
-    let nobody = || format!("no participant {name:?} has the role {role:?}");
-    let role = Role::named(role).ok_or_else(nobody)?;
-    let known = all().any(|it| it.name == name && it.roles.contains(&role));
-    if !known {
-        return Err(nobody().into());
-    }
-    end_with_parent()?;
-    let orders = Orders::read();
-    match (name, role) {
-        (_, Role::HttpServer | Role::HttpClient) => http::play(name, role, &orders),
-        ("raw", Role::Counter) => raw::inside::play(&orders),
-        ("raw", Role::RemoteServer) => raw::remote::serve(&orders),
-        ("raw", Role::RemoteClient) => raw::remote::drive(&orders),
-        ("raw", Role::PingpongServer) => raw::pingpong::serve(&orders),
-        ("raw", Role::PingpongClient) => raw::pingpong_client::drive(&orders),
-        ("wigwag", Role::Counter) => wigwag::inside::play(&orders),
-        ("wigwag", Role::RemoteServer) => wigwag::remote::serve(&orders),
-        ("wigwag", _) => wigwag::remote::drive(&orders),
-        ("broken-due", Role::RemoteServer) => bad::due::serve(&orders),
-        ("broken-due", Role::RemoteClient) => bad::due::drive(&orders),
-        (_, Role::PingpongServer) => bad::pingpong::serve(name, &orders),
-        (_, Role::PingpongClient) => bad::pingpong::drive(name, &orders),
-        ("broken-early" | "broken-leak" | "broken-hide" | "broken-restart", Role::Counter) => {
-            bad::counter::count(name, &orders)
-        }
-        ("broken-hoard" | "broken-guess" | "broken-skip" | "broken-shared", Role::Counter) => {
-            bad::inside::play(name, &orders)
-        }
-        (_, Role::Counter) => bad::count(name, &orders),
-        (_, Role::RemoteServer) => bad::serve(name, &orders),
-        (_, Role::RemoteClient) => bad::drive(name, &orders),
-    }
-}
-
-/// Has the kernel end this process when the lab's does, however that ends.
-fn end_with_parent() -> Result<(), Failure> {
-    let parent = getppid();
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    match getppid() == parent {
-        true => Ok(()),
-        // It ended in between, and its end sends no signal any more.
-        false => Err("the lab has ended".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,11 +213,5 @@ mod tests {
     #[test]
     fn lines_of_white_space_do_not_count() {
         assert_eq!(lines("a\n\n  \n b\n"), 2);
-    }
-
-    #[test]
-    fn a_role_that_somebody_has_not_is_refused() {
-        let refused = play("wigwag", "pingpong.server").unwrap_err().to_string();
-        assert!(refused.contains("wigwag") && refused.contains("pingpong.server"), "{refused}");
     }
 }

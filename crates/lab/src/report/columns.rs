@@ -4,9 +4,9 @@
 //! goes through it.
 
 pub(crate) use crate::figures::numbers::{bytes, grouped, microseconds, rate, significant};
-use crate::figures::statistics;
-use crate::results::{Interval, Row, Run, Spread, Verdict};
-use crate::run::series::is_lower_bound;
+use crate::figures::statistics::Spread;
+use crate::results::reasons::is_lower_bound;
+use crate::results::{Interval, Row, Run, Verdict};
 use crate::workload::counter::{FLAT_BYTES, ONE_BY_ONE, SLOW, SPAWN};
 
 /// A row whose numbers may be shown.
@@ -336,8 +336,7 @@ pub(crate) fn memory_of_sides(row: &Row) -> Option<(u64, u64)> {
 /// The middle of a figure that rounds have, with the least and the most.
 fn over_rounds(row: &Row, of: fn(&Run) -> Option<f64>, word: fn(f64) -> String) -> Option<Figure> {
     let rounds: Vec<f64> = row.runs.iter().filter_map(of).collect();
-    let statistics::Spread { median, min, max } = statistics::Spread::of(&rounds)?;
-    Some(spread_of(Spread { median, min, max }, word))
+    Some(spread_of(Spread::of(&rounds)?, word))
 }
 
 /// Where the lab's own side was the limit, a rate is no more than a lower bound.

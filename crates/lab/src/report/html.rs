@@ -7,8 +7,8 @@
 
 use crate::report::layout::{Kind, Layout, Table};
 use crate::report::quote::html;
+use crate::results::reasons::{has_escaped, is_found_out};
 use crate::results::{Results, Row, Verdict};
-use crate::run::series::{has_escaped, is_found_out};
 
 pub(crate) mod palette;
 mod style;

@@ -7,8 +7,8 @@
 use crate::report::columns::{Column, Room, earned, verdict_word};
 use crate::report::layout::{Layout, Table};
 use crate::report::quote::{short, terminal};
+use crate::results::reasons::is_found_out;
 use crate::results::{Results, Row, Verdict};
-use crate::run::series::is_found_out;
 
 /// Letters of a name: the longest pair of a mixed cell among the peers of the lab fits.
 const NAME_LETTERS_MAX: usize = 36;

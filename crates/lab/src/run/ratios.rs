@@ -1,8 +1,8 @@
 //! What only becomes clear when all rows are there: ratios, and whom to trust.
 
-use crate::figures::statistics::{self, median_interval};
-use crate::results::{Interval, Row, Spread, Verdict};
-use crate::run::series::is_innocent;
+use crate::figures::statistics::{Spread, median_interval};
+use crate::results::reasons::is_innocent;
+use crate::results::{Interval, Row, Verdict};
 use crate::workload::relayed;
 
 /// The limit's name.
@@ -114,8 +114,7 @@ fn kept(row: &Row, rows: &[Row]) -> Option<Spread> {
         other.workload == row.workload && other.participant == row.participant && other.cell == cell
     };
     let without = rows.iter().find(same).filter(|row| is_measured(row))?;
-    let statistics::Spread { median, min, max } = statistics::Spread::of(&paired(row, without))?;
-    Some(Spread { median, min, max })
+    Spread::of(&paired(row, without))
 }
 
 fn ratio(ours: &Row, theirs: &Row) -> Option<Interval> {

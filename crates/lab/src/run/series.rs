@@ -2,10 +2,11 @@
 
 use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
-use crate::figures::statistics;
+use crate::figures::statistics::{SAMPLES_BEYOND_MIN, Spread};
 use crate::process::timeline::Timeline;
 use crate::relay::Relayed;
-use crate::results::{Cuts, Percentiles, Row, Run, Spread, Verdict};
+use crate::results::reasons::{INNOCENT, is_against};
+use crate::results::{Cuts, Percentiles, Row, Run, Verdict};
 use crate::trial::Outcome;
 use crate::workload::account::latency::Histogram;
 use crate::workload::beyond::Starts;
@@ -13,39 +14,6 @@ use crate::workload::{Entry, Judged};
 
 /// Reasons that a row gives; the same thing happens in every round as a rule.
 const REASONS_MAX: usize = 8;
-
-/// How reasons begin that say nothing against the participant: the machine was not quiet, the lab's
-/// own side was the limit.
-pub const INNOCENT: [&str; 3] = ["no quiet window", "at least this", "the wire was not counted"];
-
-/// Whether something is said against a participant.
-pub fn is_found_out(row: &Row) -> bool {
-    match row.verdict {
-        Verdict::Void => true,
-        Verdict::Flagged => is_against(&row.reasons),
-        Verdict::Valid | Verdict::NotInstalled | Verdict::Absent => false,
-    }
-}
-
-/// Whether a participant that must be found out got a number and nothing said against it. This is
-/// what the command, the tables and the page go by.
-pub fn has_escaped(row: &Row) -> bool {
-    row.known_bad && row.verdict != Verdict::NotInstalled && !is_found_out(row)
-}
-
-/// Whether the lab's own side was the limit, so that a rate is a lower bound.
-pub fn is_lower_bound(row: &Row) -> bool {
-    row.verdict == Verdict::Flagged && row.reasons.iter().any(|it| it.starts_with(INNOCENT[1]))
-}
-
-/// Whether one of the reasons says something against the participant.
-pub(crate) fn is_against(reasons: &[String]) -> bool {
-    reasons.iter().any(|reason| !is_innocent(reason))
-}
-
-pub(crate) fn is_innocent(reason: &str) -> bool {
-    INNOCENT.iter().any(|begin| reason.starts_with(begin))
-}
 
 /// A row to be.
 pub struct Series<'a> {
@@ -106,7 +74,7 @@ impl<'a> Series<'a> {
     /// Messages a second in the middle of its rounds; `None` when it has no number.
     pub fn median_rate(&self) -> Option<f64> {
         let rates: Vec<f64> = self.runs.iter().map(Run::rate).collect();
-        spread(&rates).filter(|_| !self.is_void()).map(|rate| rate.median)
+        Spread::of(&rates).filter(|_| !self.is_void()).map(|rate| rate.median)
     }
 
     /// Why it is void.
@@ -252,20 +220,22 @@ impl<'a> Series<'a> {
             },
             witness: self.entry.cell.witness(),
             verified: self.verified,
-            rate: spread(&counts(Run::rate)),
-            cpu_s_per_million: spread(&counts(|run| run.cpu_seconds * 1e6 / run.messages as f64)),
+            rate: Spread::of(&counts(Run::rate)),
+            cpu_s_per_million: Spread::of(&counts(|run| {
+                run.cpu_seconds * 1e6 / run.messages as f64
+            })),
             rtt_us: percentiles(&self.times, self.messages),
             rate_ordered: (measured && self.rate > 0).then_some(self.rate),
             latency_us: self.latency.to_document(),
             peak_rss_bytes: self.runs.iter().map(|run| run.peak_rss_bytes).max(),
             threads: measured.then_some(self.threads),
-            switches_per_thousand: spread(&self.switches)
+            switches_per_thousand: Spread::of(&self.switches)
                 .filter(|_| measured)
                 .map(|spread| spread.median),
             ratio_to_raw: None,
             ratio_to_best_peer: None,
             kept: None,
-            cuts: self.relayed.map(|relayed| Cuts::of(relayed, spread(&self.resumed_ms))),
+            cuts: self.relayed.map(|relayed| Cuts::of(relayed, Spread::of(&self.resumed_ms))),
             source_lines: participant.source_lines(),
             reasons: if void { self.void } else { self.flags },
             runs: self.runs,
@@ -299,18 +269,13 @@ fn note(reasons: &mut Vec<String>, reason: String) {
     }
 }
 
-fn spread(rounds: &[f64]) -> Option<Spread> {
-    let statistics::Spread { median, min, max } = statistics::Spread::of(rounds)?;
-    Some(Spread { median, min, max })
-}
-
 /// The middle of the rounds' percentiles, as far as the samples of a round bear them.
 fn percentiles(times: &[crate::workload::account::Times], samples: u64) -> Option<Percentiles> {
     let middle = |of: fn(&crate::workload::account::Times) -> f64| {
         let values: Vec<f64> = times.iter().map(of).collect();
-        spread(&values)
+        Spread::of(&values)
     };
-    let beyond = |share: u64| samples / share >= statistics::SAMPLES_BEYOND_MIN as u64;
+    let beyond = |share: u64| samples / share >= SAMPLES_BEYOND_MIN as u64;
     Some(Percentiles {
         p50: middle(|times| times.p50)?.median,
         p90: middle(|times| times.p90).filter(|_| beyond(10)).map(|spread| spread.median),

@@ -1,11 +1,12 @@
 //! Senders and one counting actor within a process; its total must be exact. What else a program
 //! does with its actors is judged beside it.
 
-use crate::participants::Role;
+use crate::contract::role::Role;
 use crate::trial::{Cast, MEMORY_MAX_MANY, Outcome};
 use crate::workload::account::payloads::{Payloads, step};
 use crate::workload::account::{Counted, Seen, verify};
-use crate::workload::{Cell, Entry, Judged, Order, account, inside};
+use crate::workload::entry::parse_account;
+use crate::workload::{Cell, Entry, Judged, Order, inside};
 
 /// What every message adds.
 const AMOUNT: u64 = 100;
@@ -67,7 +68,7 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
 }
 
 fn counted(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let counted: Counted = account("counter", &outcome.worker)?;
+    let counted: Counted = parse_account("counter", &outcome.worker)?;
     let senders = senders(entry);
     let each = order.messages / u64::from(senders);
     let expected: Vec<Seen> =

@@ -3,12 +3,13 @@
 
 use serde::Deserialize;
 
+use crate::contract::role::Role;
 use crate::figures::digest::Verified;
-use crate::participants::Role;
-use crate::run::series::INNOCENT;
+use crate::results::reasons::INNOCENT;
 use crate::trial::{Cast, Launch, MEMORY_MAX, Outcome};
 use crate::workload::account::{Seen, Times, verify_unordered};
-use crate::workload::{Cell, Entry, Judged, Order, account};
+use crate::workload::entry::parse_account;
+use crate::workload::{Cell, Entry, Judged, Order};
 
 /// Connections, all open and at work together.
 pub const CONNECTIONS: u64 = 100;
@@ -109,8 +110,8 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
     let mut judged = match entry.cell {
         Cell::HttpClient => {
-            let mut judged = of_client(order, &account("witness", &outcome.server)?);
-            let client: Client = account("client", &outcome.worker)?;
+            let mut judged = of_client(order, &parse_account("witness", &outcome.server)?);
+            let client: Client = parse_account("client", &outcome.worker)?;
             judged.demand(client.replies == order.messages && client.wrong == 0, || {
                 format!(
                     "its client tells of {} replies, {} of them wrong, where {} were ordered",
@@ -121,8 +122,8 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
         }
         _ => of_server(
             order,
-            account("witness", &outcome.worker)?,
-            account("witness", &outcome.afterword)?,
+            parse_account("witness", &outcome.worker)?,
+            parse_account("witness", &outcome.afterword)?,
         ),
     };
     let busy = outcome.witness_cpu_seconds / outcome.seconds.max(1e-9);

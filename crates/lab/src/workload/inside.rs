@@ -8,12 +8,13 @@
 use crate::trial::Outcome;
 use crate::workload::account::payloads::{Payloads, step};
 use crate::workload::account::{Alive, Drove, Round, Seen, Served, verify};
-use crate::workload::{Entry, Judged, Order, account};
+use crate::workload::entry::parse_account;
+use crate::workload::{Entry, Judged, Order};
 
 /// One asker, one ask in flight.
 pub(super) fn asked(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let served: Served = account("actor", &outcome.worker)?;
-    let drove: Drove = account("asker", &outcome.worker)?;
+    let served: Served = parse_account("actor", &outcome.worker)?;
+    let drove: Drove = parse_account("asker", &outcome.worker)?;
     let mut payloads = Payloads::new(order.seed, 0);
     let (mut asked, mut answers, mut answer) = (0_u64, 0_u64, 0_u64);
     for number in 0..order.messages {
@@ -38,7 +39,7 @@ pub(super) fn asked(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
 
 /// A number that every actor changes in its own way.
 pub(super) fn went_round(actors: u32, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let round: Round = account("ring", &outcome.worker)?;
+    let round: Round = parse_account("ring", &outcome.worker)?;
     let keys: Vec<u32> = (0..actors).map(|actor| Payloads::new(order.seed, actor).draw()).collect();
     let mut expected = vec![Seen::default(); keys.len()];
     let mut value = order.seed;
@@ -62,7 +63,7 @@ pub(super) fn went_round(actors: u32, order: Order, outcome: &Outcome) -> Result
 
 /// Each actor was told once, when all had been spawned, and told of itself.
 pub(super) fn were_there(order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let alive: Alive = account("actors", &outcome.worker)?;
+    let alive: Alive = parse_account("actors", &outcome.worker)?;
     let expected = Seen::expected(order.seed, 0, order.messages);
     let seen = Seen { count: alive.alive, sum: alive.sum, reordered: 0 };
     let mut payloads = Payloads::new(order.seed, 0);

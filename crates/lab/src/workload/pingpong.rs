@@ -7,12 +7,13 @@
 
 use serde::Deserialize;
 
+use crate::contract::role::Role;
 use crate::figures::digest::Verified;
-use crate::participants::Role;
-use crate::run::series::INNOCENT;
+use crate::results::reasons::INNOCENT;
 use crate::trial::{Cast, Launch, MEMORY_MAX, Outcome};
 use crate::workload::account::{Seen, Times, verify_unordered};
-use crate::workload::{Cell, Entry, Judged, Order, account, launch, trips};
+use crate::workload::entry::{launch, parse_account};
+use crate::workload::{Cell, Entry, Judged, Order, trips};
 
 /// Connections, all open and at work together.
 pub const CONNECTIONS: u64 = 100;
@@ -115,14 +116,14 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let client: Client = account("client", &outcome.worker)?;
+    let client: Client = parse_account("client", &outcome.worker)?;
     let mut judged = if entry.cell == Cell::Client {
-        let witness = account("witness", &outcome.server)?;
+        let witness = parse_account("witness", &outcome.server)?;
         let mut judged = witnessed_by_server(entry, order, &witness);
         judge_claims(&mut judged, order, &client);
         judged
     } else {
-        let server: Server = account("server", &outcome.server)?;
+        let server: Server = parse_account("server", &outcome.server)?;
         let mut judged = witnessed_by_client(order, &client);
         judged.demand(server.requests == order.messages, || {
             format!("its server counts {} requests of {}", server.requests, order.messages)
@@ -130,7 +131,7 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
         let sent = client.bytes_sent.unwrap_or(order.messages * TOKEN);
         judge_bytes(&mut judged, "server", server.bytes_read, sent);
         // Among pairs the server may be the lab's own, which knows more than others tell.
-        if let Ok(witness) = account::<Witnessed>("witness", &outcome.server) {
+        if let Ok(witness) = parse_account::<Witnessed>("witness", &outcome.server) {
             let seen = witnessed_by_server(entry, order, &witness);
             judged.void.extend(seen.void);
             judged.flags.extend(seen.flags);

@@ -6,7 +6,8 @@
 
 use std::time::Duration;
 
-use crate::participants::{Participant, Role};
+use crate::contract::role::Role;
+use crate::participants::Participant;
 use crate::relay::Plan;
 use crate::trial::Outcome;
 use crate::trial::relaying::Launch;

@@ -1,9 +1,10 @@
 //! Two processes and the participant's own wire: one way, or with replies.
 
-use crate::participants::Role;
+use crate::contract::role::Role;
 use crate::trial::{Cast, Outcome};
 use crate::workload::account::{Drove, Seen, Served, verify};
-use crate::workload::{Cell, Entry, Judged, Order, account, paced, relayed, trips};
+use crate::workload::entry::parse_account;
+use crate::workload::{Cell, Entry, Judged, Order, paced, relayed, trips};
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -44,8 +45,8 @@ fn window(cell: Cell) -> u64 {
 }
 
 pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let served: Served = account("server", &outcome.server)?;
-    let drove: Drove = account("client", &outcome.worker)?;
+    let served: Served = parse_account("server", &outcome.server)?;
+    let drove: Drove = parse_account("client", &outcome.worker)?;
     let many = streams(entry.cell);
     let expected = Seen::expected(order.seed, 0, order.messages);
     let each = order.messages / u64::from(many);

@@ -14,8 +14,9 @@ use serde_json::json;
 use super::paced;
 use super::replies::{joined, naive_ask};
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
-use crate::figures::curve::Curve;
+use crate::contract::{
+    Draws, Orders, Tally, percentiles, ready_and_go, ready_until_input_ends, say, senders,
+};
 
 pub(super) const REQUEST: usize = 12;
 pub(super) const REPLY: usize = 8;
@@ -151,18 +152,6 @@ fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<serde_json::Va
         "sum": sum.to_string(),
         "rtt_us": percentiles(&mut times),
     }))
-}
-
-/// The percentiles that the contract wants.
-pub(crate) fn percentiles(times: &mut [f64]) -> serde_json::Value {
-    times.sort_by(f64::total_cmp);
-    let rank = |share: f64| {
-        let at = (times.len() as f64 * share).ceil() as usize;
-        times.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
-    };
-    let (p50, p90, p99, max) = (rank(0.5), rank(0.9), rank(0.99), rank(1.0));
-    let curve = Curve::of(times.len() as u64, rank);
-    json!({ "p50": p50, "p90": p90, "p99": p99, "max": max, "curve": curve })
 }
 
 pub(super) fn pack(number: u64, payload: u32) -> [u8; REQUEST] {

@@ -11,8 +11,9 @@ use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, Unsent};
 
 use super::{paced, spread};
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
-use crate::participants::raw::remote::percentiles;
+use crate::contract::{
+    Draws, Orders, Tally, percentiles, ready_and_go, ready_until_input_ends, say, senders,
+};
 
 #[derive(Default)]
 pub(super) struct Ledger {

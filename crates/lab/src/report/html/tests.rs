@@ -1,5 +1,6 @@
 use super::*;
-use crate::results::{Interval, Spread};
+use crate::figures::statistics::Spread;
+use crate::results::Interval;
 
 fn rich() -> Results {
     serde_json::from_str(include_str!("../../../tests/fixtures/lab-1.json")).unwrap()

@@ -1,5 +1,5 @@
 use super::*;
-use crate::results::Spread;
+use crate::figures::statistics::Spread;
 
 fn rich() -> Results {
     serde_json::from_str(include_str!("../../../tests/fixtures/lab-1.json")).unwrap()

@@ -3,6 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::participants::Participant;
 use crate::process::tree::Cost;
+use crate::results::reasons::{has_escaped, is_found_out};
 use crate::workload::Cell;
 
 /// The row of rounds in which others took `foreign` of the machine.

@@ -4,8 +4,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::contract::role::Payload;
+use crate::participants::Participant;
 use crate::participants::embedded::Embedded;
-use crate::participants::{Participant, Payload};
 use crate::process::tree::Cost;
 
 const EACH: u64 = 40;
