@@ -30,6 +30,11 @@ const NEEDS: &[Need] = &[
         why: "sets up a network of its own for each pair of the lab",
     },
     Need {
+        program: "iperf3",
+        package: "iperf3",
+        why: "what loopback itself can carry, as the limit to measure against",
+    },
+    Need {
         program: "nanocat",
         package: "nanomsg-utils",
         why: "a live nanomsg peer for the SP sockets",

@@ -14,8 +14,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::figures::curve::Curve;
-
 /// Why a program ends without its account.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
@@ -162,16 +160,4 @@ impl Tally {
 /// The account of a receiver.
 pub(crate) fn senders(tallies: &[Tally]) -> Value {
     tallies.iter().map(|tally| tally.to_json()).collect()
-}
-
-/// The percentiles that the contract wants.
-pub(crate) fn percentiles(times: &mut [f64]) -> Value {
-    times.sort_by(f64::total_cmp);
-    let rank = |share: f64| {
-        let at = (times.len() as f64 * share).ceil() as usize;
-        times.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
-    };
-    let (p50, p90, p99, max) = (rank(0.5), rank(0.9), rank(0.99), rank(1.0));
-    let curve = Curve::of(times.len() as u64, rank);
-    json!({ "p50": p50, "p90": p90, "p99": p99, "max": max, "curve": curve })
 }

@@ -9,7 +9,6 @@ mod faults;
 mod answer;
 mod check;
 mod asked;
-mod times;
 mod lane;
 mod visit;
 mod probes;
@@ -22,11 +21,11 @@ use crate::contract::Failure;
 use crate::contract::poll::Poll;
 use crate::contract::{Draws, Orders, ready_and_go, say};
 use crate::figures::statistics::SplitMix64;
+use crate::figures::times::Times;
 use asked::Shapes;
 use check::Check;
 use faults::Faults;
 use lane::{Desk, Lane};
-use times::Times;
 use visit::{Step, Visit};
 
 /// The visit's place among the connections.

@@ -14,9 +14,8 @@ use serde_json::json;
 use super::paced;
 use super::replies::{joined, naive_ask};
 use crate::contract::Failure;
-use crate::contract::{
-    Draws, Orders, Tally, percentiles, ready_and_go, ready_until_input_ends, say, senders,
-};
+use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::figures::times::Times;
 
 pub(super) const REQUEST: usize = 12;
 pub(super) const REPLY: usize = 8;
@@ -135,13 +134,13 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Fai
 fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
     let mut draws = Draws::of(orders.seed, 0);
     let (mut wrong, mut sum, mut reply) = (0_u64, 0_u64, [0; REPLY]);
-    let mut times = Vec::with_capacity(orders.messages as usize);
+    let mut times = Times::new();
     for number in 0..orders.messages {
         let payload = draws.next();
         let begun = Instant::now();
         stream.write_all(&pack(number, payload))?;
         stream.read_exact(&mut reply)?;
-        times.push(begun.elapsed().as_nanos() as f64 / 1e3);
+        times.take(begun.elapsed());
         let reply = u64::from_le_bytes(reply);
         wrong += u64::from(reply != number + u64::from(payload));
         sum = sum.wrapping_add(reply);
@@ -150,7 +149,7 @@ fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<serde_json::Va
         "replies": orders.messages,
         "wrong": wrong,
         "sum": sum.to_string(),
-        "rtt_us": percentiles(&mut times),
+        "rtt_us": times.to_json(),
     }))
 }
 

@@ -11,9 +11,8 @@ use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, Unsent};
 
 use super::{paced, spread};
 use crate::contract::Failure;
-use crate::contract::{
-    Draws, Orders, Tally, percentiles, ready_and_go, ready_until_input_ends, say, senders,
-};
+use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::figures::times::Times;
 
 #[derive(Default)]
 pub(super) struct Ledger {
@@ -259,12 +258,12 @@ fn ask_on(
 
 async fn round_trips(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
     let (mut wrong, mut sum) = (0_u64, 0_u64);
-    let mut times = Vec::with_capacity(messages as usize);
+    let mut times = Times::new();
     for number in 0..messages {
         let payload = draws.next();
         let begun = Instant::now();
         let reply = ledger.add(number, payload).ask().await?;
-        times.push(begun.elapsed().as_nanos() as f64 / 1e3);
+        times.take(begun.elapsed());
         wrong += u64::from(reply != number + u64::from(payload));
         sum = sum.wrapping_add(reply);
     }
@@ -272,6 +271,6 @@ async fn round_trips(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Resu
         "replies": messages,
         "wrong": wrong,
         "sum": sum.to_string(),
-        "rtt_us": percentiles(&mut times),
+        "rtt_us": times.to_json(),
     }))
 }

@@ -13,9 +13,9 @@ use super::answer::{self, Framing};
 use super::asked::{Shapes, unknown, written};
 use super::check::{Check, Due};
 use super::faults::{Faults, How, shown};
-use super::times::Times;
 use crate::contract::Draws;
 use crate::figures::statistics::SplitMix64;
+use crate::figures::times::Times;
 
 /// One request in so many is of each of the three unusual kinds.
 const UNUSUAL_ONE_IN: u64 = 128;
@@ -194,7 +194,7 @@ impl Lane {
                 desk.wrong += 1;
             }
             if how == How::Plain {
-                desk.times.add(now.duration_since(self.asked));
+                desk.times.take(now.duration_since(self.asked));
             }
             self.over |= answer.closes;
         }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use super::faults::How;
 use super::lane::{Desk, Lane};
-use super::times::Times;
 use super::visit::{Step, Visit};
 use crate::contract::Draws;
+use crate::figures::times::Times;
 
 /// Between two pieces of a request: long enough to be read by itself.
 const PIECE_GAP: Duration = Duration::from_millis(10);
@@ -60,7 +60,7 @@ pub(super) fn time_alone(port: u16, draw: u32, desk: &mut Desk) -> io::Result<f6
     desk.times = Times::new();
     lane.ask_as(How::Plain, desk, Instant::now());
     finish(&mut lane, desk);
-    Ok(desk.times.median_us())
+    Ok(desk.times.at(0.5) as f64 / 1e3)
 }
 
 fn ask(port: u16, how: How, draws: Draws, desk: &mut Desk) -> io::Result<()> {
