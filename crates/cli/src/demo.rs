@@ -1,21 +1,20 @@
-//! `wigwag demo`: the remote workload, its limits, and the verdict first.
+//! `wigwag demo`: a preset of the lab, the verdict first.
 
-use std::io::IsTerminal;
-use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use clap::Args;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use tokio::runtime::Builder;
-use wigwag::Node;
-use wigwag_lab::cells::Failure;
-use wigwag_lab::demo::{CELLS, Demo as Run, ROUNDS};
+use wigwag::{Actor, Node};
+use wigwag_lab::demo::actors::{Counter, Sum};
+use wigwag_lab::demo::{ROUNDS, Rate, Report, options};
 use wigwag_lab::digest::Verified;
-use wigwag_lab::report::{Rate, Report};
-use wigwag_lab::service::{self, Service};
+use wigwag_lab::run::run;
 
 use crate::exit::{Code, Failed};
+use crate::lab::{progress, raise_on_interrupt};
 use crate::print;
 
 #[derive(Args)]
@@ -29,86 +28,38 @@ pub(crate) struct Demo {
     /// Rounds to measure
     #[arg(long, default_value_t = ROUNDS, value_name = "N")]
     rounds: usize,
-    /// The second process of the demo
-    #[arg(long, hide = true)]
-    service: bool,
 }
 
 impl Demo {
     pub(crate) fn run(self) -> Result<Code, Failed> {
-        // One thread a process: the actor runs on its connection's worker, and nothing crosses
-        // cores but the bytes.
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
-            if self.service {
-                service::serve().await?;
-                return Ok(Code::Ok);
-            }
-            if self.serve {
-                return serve().await;
-            }
-            self.measure().await
-        })
-    }
-
-    async fn measure(self) -> Result<Code, Failed> {
-        let internal = |error: Failure| Failed::new(Code::Internal, error);
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["demo", "--service"]);
-        let service = Service::start(command)?;
-        let stop = Arc::new(AtomicBool::new(false));
-        tokio::spawn(raise_on_interrupt(stop.clone()));
-        let bar = self.progress();
-        bar.set_message("warming up");
-        let mut run = Run::new(service, stop).await.map_err(internal)?;
-        let mut failure = None;
-        for _ in 0..self.rounds.max(1) {
-            let round = run.round(|cell| {
-                bar.set_message(cell.name());
-                bar.inc(1);
-            });
-            if let Err(error) = round.await {
-                failure = Some(error);
-                break;
-            }
-            if run.is_stopped() {
-                break;
-            }
+        if self.serve {
+            return Builder::new_current_thread().enable_all().build()?.block_on(serve());
         }
+        let seed = u64::from(std::process::id());
+        let options = options(&std::env::current_exe()?, self.rounds.max(1), seed);
+        let stop = Arc::new(AtomicBool::new(false));
+        raise_on_interrupt(stop.clone())?;
+        let bar = if self.json { ProgressBar::hidden() } else { progress() };
+        let results = run(&options, &stop, &mut |step| {
+            bar.set_length(step.of as u64);
+            bar.set_position(step.done as u64);
+            bar.set_message(step.title.clone());
+        });
         bar.finish_and_clear();
-        let report = run.report();
+        let report = Report::of(&results);
         if self.json {
             let document = serde_json::to_string_pretty(&report);
-            print::line(&document.map_err(|error| internal(error.into()))?);
+            print::line(&document.map_err(|error| Failed::new(Code::Internal, error))?);
         } else {
             tell(&report);
         }
-        match failure {
-            Some(error) => Err(internal(error)),
-            None => Ok(verdict(&report)),
-        }
-    }
-
-    fn progress(&self) -> ProgressBar {
-        if self.json || !std::io::stderr().is_terminal() {
-            return ProgressBar::hidden();
-        }
-        let bar = ProgressBar::new((self.rounds * CELLS.len()) as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {msg}") {
-            bar.set_style(style);
-        }
-        bar
-    }
-}
-
-async fn raise_on_interrupt(stop: Arc<AtomicBool>) {
-    if tokio::signal::ctrl_c().await.is_ok() {
-        stop.store(true, Ordering::Relaxed);
+        report.void.iter().for_each(|why| print::error(&format!("void: {why}")));
+        Ok(verdict(&report))
     }
 }
 
 fn verdict(report: &Report) -> Code {
-    if !report.verified.is_clean() || !report.raw_verified.is_clean() {
+    if !report.verified.is_clean() || !report.raw_verified.is_clean() || !report.void.is_empty() {
         Code::VerificationFailed
     } else if report.interrupted {
         Code::Interrupted
@@ -120,13 +71,14 @@ fn verdict(report: &Report) -> Code {
 /// Two actors until Ctrl-C, and two lines that call them.
 async fn serve() -> Result<Code, Failed> {
     let node = Node::new();
-    service::export(&node)?;
+    node.export("counter", &Counter::default().spawn())?;
+    node.export("sum", &Sum.spawn())?;
     let bound = node.listen("tcp://127.0.0.1:0").await?;
     print::line(&format!("counter and sum are up at {bound} until Ctrl-C. Try:"));
     print::line(&format!("wigwag ask {bound}/sum add 2 3"));
     print::line(&format!("wigwag describe {bound}/counter"));
     tokio::signal::ctrl_c().await?;
-    node.close(std::time::Duration::from_secs(1)).await;
+    node.close(Duration::from_secs(1)).await;
     Ok(Code::Ok)
 }
 
@@ -152,9 +104,9 @@ fn tell(report: &Report) {
         "", "M/s", "raw M/s", "ratio (min–max)", "CPU ns, raw"
     ));
     let rows = [
-        ("tell, two tasks", &report.tell),
+        ("tell, one task", &report.tell),
         ("tell, plain thread", &report.tell_from_thread),
-        ("ask, 32k in flight", &report.ask),
+        ("ask, 16k in flight", &report.ask),
     ];
     for (name, rate) in rows {
         if let Some(rate) = rate {
@@ -177,12 +129,12 @@ fn tell(report: &Report) {
     }
     if let Some(local) = &report.local_tell {
         print::line(&format!(
-            "local tell          {:.1} ns, kanal {:.1} ns; ratio {:.2} ({:.2}–{:.2}), lower is better",
+            "local tell          {:.1} ns, raw {:.1} ns; ratio {:.2} ({:.2}–{:.2}), lower is better",
             local.ns_per_message.median,
-            local.kanal_ns_per_message.median,
-            local.ratio_to_kanal.median,
-            local.ratio_to_kanal.min,
-            local.ratio_to_kanal.max
+            local.raw_ns_per_message.median,
+            local.ratio_to_raw.median,
+            local.ratio_to_raw.min,
+            local.ratio_to_raw.max
         ));
     }
 }
@@ -217,6 +169,7 @@ mod tests {
             ask: None,
             rtt: None,
             local_tell: None,
+            void: Vec::new(),
         }
     }
 

@@ -13,6 +13,8 @@ use clap::{Args, Subcommand};
 
 use crate::exit::{Code, Failed};
 
+pub(crate) use measure::{progress, raise_on_interrupt};
+
 #[derive(Args)]
 pub(crate) struct Lab {
     /// Where the peers' folders lie [default: lab/peers here or further up]
@@ -58,7 +60,7 @@ pub(crate) struct Participant {
 
 impl Participant {
     pub(crate) fn run(self) -> Result<Code, Failed> {
-        let played = wigwag_lab::bench::embedded::play(&self.name, &self.role);
+        let played = wigwag_lab::participants::play::play(&self.name, &self.role);
         played.map_err(|error| Failed::new(Code::Internal, error))?;
         Ok(Code::Ok)
     }

@@ -1,195 +1,274 @@
-//! The demo: the remote workload beside its limits, round by round in shuffled order.
+//! The demo: a preset of the lab's own harness, and what it came to as one small document.
+//!
+//! Five cells of raw and wigwag, in short windows. They are interleaved, verified and judged as in
+//! every other run of the lab.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+pub mod actors;
 
-use crate::cells::{ASKS, CAPACITY, Driver, Failure, IN_FLIGHT, Measured, ROUND_TRIPS};
-use crate::digest::Verified;
-use crate::report::{Pair, Report, SCHEMA, total};
-use crate::service::Service;
-use crate::statistics::SplitMix64;
+use std::path::Path;
 
-/// Rounds of a run.
+use serde::{Deserialize, Serialize};
+
+use crate::figures::digest::Verified;
+use crate::figures::statistics::{Percentiles, Spread};
+use crate::participants::Participant;
+use crate::results::{Results, Row, Run, Verdict};
+use crate::run::{Effort, Options};
+use crate::workload::Workload;
+
+/// Rounds of a run, by default.
 pub const ROUNDS: usize = 5;
 
-/// The least size of a raw message, and of a raw request: its payload must hold what is verified.
-const RAW_MIN: [usize; 2] = [8, 16];
-/// Payload that a raw message may carry at most.
-const RAW_PAYLOAD_MAX: usize = 16;
-/// Bytes of an ask's arguments: an array of two full-width numbers.
-const ASK_PAYLOAD: usize = 19;
+/// The name and version of the document's form. Version 2 has the lab's own figures: bytes on the
+/// wire are one number, with all headers, and local tells stand beside raw.
+pub const SCHEMA: &str = "wigwag-demo/2";
 
-/// A cell of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cell {
-    /// Tells from two tasks.
-    Tell,
-    /// Their limit.
-    RawTell,
-    /// Tells from a thread.
-    TellFromThread,
-    /// Asks in flight.
-    Ask,
-    /// Their limit.
-    RawAsk,
-    /// Asks one at a time.
-    RoundTrip,
-    /// Their limit.
-    RawRoundTrip,
-    /// Tells within the process.
-    Local,
-    /// A channel beside them.
-    Channel,
-}
+/// Participants: the limit, and the one that is shown.
+const PARTICIPANTS: [&str; 2] = ["raw", "wigwag"];
 
-/// Every cell of a round.
-pub const CELLS: [Cell; 9] = [
-    Cell::Tell,
-    Cell::RawTell,
-    Cell::TellFromThread,
-    Cell::Ask,
-    Cell::RawAsk,
-    Cell::RoundTrip,
-    Cell::RawRoundTrip,
-    Cell::Local,
-    Cell::Channel,
-];
+/// Tells from one task.
+const TELL: &str = "tell";
+/// Tells from a plain loop on a thread.
+const THREAD: &str = "tell, thread";
+/// Asks, many in flight.
+const ASK: &str = "ask";
+/// Asks, one at a time.
+const ROUND_TRIP: &str = "rtt";
+/// Tells from one task within the process.
+const LOCAL: &str = "1 sender";
+/// Cells, as the lab's tables name them.
+const CELLS: [&str; 5] = [TELL, THREAD, ASK, ROUND_TRIP, LOCAL];
 
-impl Cell {
-    /// What a person calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cell::Tell => "tell",
-            Cell::RawTell => "tell, raw",
-            Cell::TellFromThread => "tell from a thread",
-            Cell::Ask => "ask",
-            Cell::RawAsk => "ask, raw",
-            Cell::RoundTrip => "round trip",
-            Cell::RawRoundTrip => "round trip, raw",
-            Cell::Local => "local tell",
-            Cell::Channel => "local channel",
-        }
+/// What the demo runs; `program` is the one that has the embedded participants.
+pub fn options(program: &Path, rounds: usize, seed: u64) -> Options {
+    let mut participants = Participant::embedded(program);
+    participants.retain(|participant| PARTICIPANTS.contains(&participant.name()));
+    Options {
+        workloads: vec![Workload::Remote, Workload::Counter],
+        participants,
+        cells: CELLS.map(str::to_owned).to_vec(),
+        program: program.to_owned(),
+        rounds,
+        effort: Effort::Demo,
+        seed,
     }
 }
 
-/// A run under way.
-pub struct Demo {
-    driver: Driver,
-    shuffle: SplitMix64,
-    pairs: Pairs,
-    sizes: Sizes,
-    rounds: usize,
-    /// What became of the messages before the first round; they count as well.
-    warm_up: Verified,
+/// Which direction is good, beside every ratio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// A rate.
+    Higher,
+    /// A time.
+    Lower,
 }
 
-#[derive(Default)]
-struct Pairs {
-    tell: Pair,
-    from_thread: Pair,
-    ask: Pair,
-    round_trip: Pair,
-    local: Pair,
+/// Everything that a run of the demo found.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Over all cells of wigwag, trials before the first round included. It stands first because no
+    /// figure counts without it.
+    pub verified: Verified,
+    /// Over all cells of raw.
+    pub raw_verified: Verified,
+    /// True when Ctrl-C ended the run early.
+    pub interrupted: bool,
+    /// Complete rounds.
+    pub rounds: usize,
+    /// Tells from one task.
+    pub tell: Option<Rate>,
+    /// Tells from a plain loop on a thread.
+    pub tell_from_thread: Option<Rate>,
+    /// Asks, many in flight.
+    pub ask: Option<Rate>,
+    /// Asks, one at a time.
+    pub rtt: Option<RoundTrip>,
+    /// Tells within one process.
+    pub local_tell: Option<Local>,
+    /// Why a cell has no figure: its place, and what went wrong.
+    #[serde(skip)]
+    pub void: Vec<String>,
 }
 
-/// What the raw limit moves: as much as wigwag put on the wire, measured before the first round.
-#[derive(Clone, Copy, Default)]
-struct Sizes {
-    tell: usize,
-    ask: [usize; 2],
-    round_trip: [usize; 2],
+/// A rate and its limit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Rate {
+    /// Messages a second.
+    pub per_second: Spread,
+    /// Messages a second of raw.
+    pub raw_per_second: Spread,
+    /// Ours ÷ raw, round by round.
+    pub ratio_to_raw: Spread,
+    /// Higher.
+    pub better: Better,
+    /// Processor time of all processes for a message, in nanoseconds.
+    pub cpu_ns_per_message: Spread,
+    /// The same of raw.
+    pub raw_cpu_ns_per_message: Spread,
+    /// Bytes on the wire for a message, both ways, headers of TCP and acknowledgements included;
+    /// `None` where the lab could not give the programs a network of their own.
+    pub wire_bytes_per_message: Option<f64>,
+    /// The same of raw.
+    pub raw_bytes_per_message: Option<f64>,
 }
 
-impl Demo {
-    /// Connects, warms up, and learns how many bytes a message takes on the wire.
-    pub async fn new(service: Service, stop: Arc<AtomicBool>) -> Result<Demo, Failure> {
-        let mut driver = Driver::new(service, stop).await?;
-        let per_message = |cell: &Measured, way: usize| {
-            let messages = cell.verified.received.max(1) as f64;
-            (cell.bytes[way] as f64 / messages).round() as usize
+/// Round trips and their limit.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RoundTrip {
+    /// Nanoseconds: the middle of the rounds.
+    pub ns: Percentiles,
+    /// The same of raw.
+    pub raw_ns: Percentiles,
+    /// The time of our round trips ÷ that of raw's, round by round.
+    pub ratio_to_raw: Spread,
+    /// Lower.
+    pub better: Better,
+    /// Processor time of both processes for an ask, in nanoseconds.
+    pub cpu_ns_per_message: Spread,
+}
+
+/// Tells within one process and their limit: two threads that hand chunks of messages to each other.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Local {
+    /// Nanoseconds for a message.
+    pub ns_per_message: Spread,
+    /// The same of raw.
+    pub raw_ns_per_message: Spread,
+    /// Our time ÷ raw's, round by round.
+    pub ratio_to_raw: Spread,
+    /// Lower.
+    pub better: Better,
+    /// Calls that the actor's mailbox holds.
+    pub capacity: usize,
+}
+
+impl Report {
+    /// What a run of [`options`] came to.
+    pub fn of(results: &Results) -> Report {
+        let verified = |participant: &str| {
+            let rows = results.rows.iter().filter(|row| row.participant == participant);
+            rows.fold(Verified::default(), |sum, row| sum + row.verified)
         };
-        let tell = driver.tell().await?;
-        let ask = driver.ask().await?;
-        let round_trip = driver.round_trip().await?;
-        let warm_up = total([&tell, &ask, &round_trip].into_iter());
-        let raw_request = |cell: &Measured| {
-            let whole = per_message(cell, 0);
-            let headers = whole.saturating_sub(ASK_PAYLOAD);
-            [(headers + RAW_PAYLOAD_MAX).max(RAW_MIN[1]), per_message(cell, 1).max(RAW_MIN[0])]
-        };
-        let sizes = Sizes {
-            tell: per_message(&tell, 0).max(RAW_MIN[0]),
-            ask: raw_request(&ask),
-            round_trip: raw_request(&round_trip),
-        };
-        let shuffle = SplitMix64::new(u64::from(std::process::id()));
-        Ok(Demo { driver, shuffle, pairs: Pairs::default(), sizes, rounds: 0, warm_up })
-    }
-
-    /// True when somebody has asked it to stop.
-    pub fn is_stopped(&self) -> bool {
-        self.driver.stop.load(Ordering::Relaxed)
-    }
-
-    /// One round: every cell once, in an order of its own. `tell` hears of each before it begins.
-    pub async fn round(&mut self, mut tell: impl FnMut(Cell)) -> Result<(), Failure> {
-        let mut cells = CELLS;
-        self.shuffle.shuffle(&mut cells);
-        for cell in cells {
-            if self.is_stopped() {
-                return Ok(());
-            }
-            tell(cell);
-            self.measure(cell).await?;
-        }
-        self.rounds += 1;
-        Ok(())
-    }
-
-    async fn measure(&mut self, cell: Cell) -> Result<(), Failure> {
-        let (driver, pairs, sizes) = (&mut self.driver, &mut self.pairs, self.sizes);
-        match cell {
-            Cell::Tell => pairs.tell.ours.push(driver.tell().await?),
-            Cell::RawTell => {
-                let limit = driver.raw_tell(sizes.tell).await?;
-                pairs.tell.limit.push(limit.clone());
-                pairs.from_thread.limit.push(limit);
-            }
-            Cell::TellFromThread => {
-                pairs.from_thread.ours.push(driver.tell_from_thread().await?);
-            }
-            Cell::Ask => pairs.ask.ours.push(driver.ask().await?),
-            Cell::RawAsk => {
-                let limit = driver.raw_ask(sizes.ask, ASKS, IN_FLIGHT as u64).await?;
-                pairs.ask.limit.push(limit);
-            }
-            Cell::RoundTrip => pairs.round_trip.ours.push(driver.round_trip().await?),
-            Cell::RawRoundTrip => {
-                let limit = driver.raw_ask(sizes.round_trip, ROUND_TRIPS, 1).await?;
-                pairs.round_trip.limit.push(limit);
-            }
-            Cell::Local => pairs.local.ours.push(driver.local_tell().await?),
-            Cell::Channel => pairs.local.limit.push(driver.local_channel().await?),
-        }
-        Ok(())
-    }
-
-    /// What was found so far.
-    pub fn report(&self) -> Report {
-        let pairs = &self.pairs;
-        let all = [&pairs.tell, &pairs.from_thread, &pairs.ask, &pairs.round_trip, &pairs.local];
-        let limits = [&pairs.tell, &pairs.ask, &pairs.round_trip, &pairs.local];
+        let [raw, wigwag] = PARTICIPANTS;
+        let pair = |cell: &str| Pair::of(&results.rows, cell);
+        let void = results.rows.iter().filter(|row| row.verdict == Verdict::Void);
         Report {
             schema: SCHEMA.to_owned(),
-            verified: total(all.iter().flat_map(|pair| &pair.ours)) + self.warm_up,
-            raw_verified: total(limits.iter().flat_map(|pair| &pair.limit)),
-            interrupted: self.is_stopped(),
-            rounds: self.rounds,
-            tell: pairs.tell.rate([self.sizes.tell, 0]),
-            tell_from_thread: pairs.from_thread.rate([self.sizes.tell, 0]),
-            ask: pairs.ask.rate(self.sizes.ask),
-            rtt: pairs.round_trip.round_trip(),
-            local_tell: pairs.local.local(CAPACITY),
+            verified: verified(wigwag),
+            raw_verified: verified(raw),
+            interrupted: results.interrupted,
+            rounds: complete_rounds(&results.rows),
+            tell: pair(TELL).and_then(|pair| pair.rate()),
+            tell_from_thread: pair(THREAD).and_then(|pair| pair.rate()),
+            ask: pair(ASK).and_then(|pair| pair.rate()),
+            rtt: pair(ROUND_TRIP).and_then(|pair| pair.round_trip()),
+            local_tell: pair(LOCAL).and_then(|pair| pair.local()),
+            void: void.map(|row| format!("{}: {}", row.place(), row.reasons.join("; "))).collect(),
         }
     }
 }
+
+/// Rounds in which every cell of every participant was measured.
+fn complete_rounds(rows: &[Row]) -> usize {
+    let wanted = CELLS.len() * PARTICIPANTS.len();
+    let fewest = rows.iter().map(|row| row.runs.len()).min().unwrap_or(0);
+    if rows.len() < wanted { 0 } else { fewest }
+}
+
+/// The rows of one cell.
+struct Pair<'a> {
+    ours: &'a Row,
+    raw: &'a Row,
+    /// Runs of the rounds that both have.
+    runs: Vec<(&'a Run, &'a Run)>,
+}
+
+impl<'a> Pair<'a> {
+    fn of(rows: &'a [Row], cell: &str) -> Option<Pair<'a>> {
+        let row = |name: &str| rows.iter().find(|row| row.cell == cell && row.participant == name);
+        let [raw, wigwag] = PARTICIPANTS;
+        let (ours, raw) = (row(wigwag)?, row(raw)?);
+        let same = |run: &Run| raw.runs.iter().find(|other| other.round == run.round);
+        let runs = ours.runs.iter().filter_map(|run| Some((run, same(run)?))).collect();
+        Some(Pair { ours, raw, runs })
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        let (ours, raw) = self.each(Run::rate);
+        let (cpu, raw_cpu) = self.each(cpu_ns);
+        Some(Rate {
+            per_second: Spread::of(&ours)?,
+            raw_per_second: Spread::of(&raw)?,
+            ratio_to_raw: Spread::of_ratios(&ours, &raw)?,
+            better: Better::Higher,
+            cpu_ns_per_message: Spread::of(&cpu)?,
+            raw_cpu_ns_per_message: Spread::of(&raw_cpu)?,
+            wire_bytes_per_message: wire_bytes(self.ours),
+            raw_bytes_per_message: wire_bytes(self.raw),
+        })
+    }
+
+    fn round_trip(&self) -> Option<RoundTrip> {
+        let (ours, raw) = self.each(ns);
+        Some(RoundTrip {
+            ns: percentiles(self.ours)?,
+            raw_ns: percentiles(self.raw)?,
+            ratio_to_raw: Spread::of_ratios(&ours, &raw)?,
+            better: Better::Lower,
+            cpu_ns_per_message: Spread::of(&self.each(cpu_ns).0)?,
+        })
+    }
+
+    fn local(&self) -> Option<Local> {
+        let (ours, raw) = self.each(ns);
+        Some(Local {
+            ns_per_message: Spread::of(&ours)?,
+            raw_ns_per_message: Spread::of(&raw)?,
+            ratio_to_raw: Spread::of_ratios(&ours, &raw)?,
+            better: Better::Lower,
+            capacity: wigwag::ActorOptions::default().mailbox_calls,
+        })
+    }
+
+    /// A figure of every round, ours and raw's.
+    fn each(&self, figure: fn(&Run) -> f64) -> (Vec<f64>, Vec<f64>) {
+        self.runs.iter().map(|(ours, raw)| (figure(ours), figure(raw))).unzip()
+    }
+}
+
+/// Nanoseconds by the clock for a message.
+fn ns(run: &Run) -> f64 {
+    1e9 / run.rate()
+}
+
+/// Nanoseconds of processor time for a message.
+fn cpu_ns(run: &Run) -> f64 {
+    run.cpu_seconds * 1e9 / run.messages.max(1) as f64
+}
+
+/// Bytes on the wire for a message, over all rounds; `None` if they were not counted in each.
+fn wire_bytes(row: &Row) -> Option<f64> {
+    let bytes: Option<u64> = row.runs.iter().map(|run| run.wire_bytes).sum();
+    let messages: u64 = row.runs.iter().map(|run| run.messages).sum();
+    Some(bytes? as f64 / messages.max(1) as f64)
+}
+
+/// The round trips of a row in whole nanoseconds.
+fn percentiles(row: &Row) -> Option<Percentiles> {
+    let found = row.rtt_us.as_ref()?;
+    let ns = |microseconds: f64| (microseconds * 1e3).round() as u64;
+    Some(Percentiles {
+        samples: found.samples as usize,
+        p50: ns(found.p50),
+        p90: found.p90.map(ns),
+        p99: found.p99.map(ns),
+        p999: found.curve.at(0.999).map(ns),
+        max: ns(found.max),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -14,8 +14,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use wigwag_lab::bench::html;
-use wigwag_lab::bench::results::{Results, Verdict};
+use wigwag_lab::report::html;
+use wigwag_lab::results::{Results, Verdict};
 
 /// A browser that takes longer for one page is not going to end.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use wigwag_lab::bench::results::{Results, Row};
+use wigwag_lab::results::{Results, Row};
 
 use crate::condition::{self, Comparison};
 

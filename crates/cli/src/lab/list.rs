@@ -1,7 +1,8 @@
 //! `wigwag lab list`: what there is, and what would have to be installed.
 
-use wigwag_lab::bench::participant::{Participant, ROLES};
-use wigwag_lab::bench::workload::WORKLOADS;
+use wigwag_lab::contract::role::ROLES;
+use wigwag_lab::participants::Participant;
+use wigwag_lab::workload::WORKLOADS;
 
 use crate::exit::{Code, Failed};
 use crate::lab::roster::Roster;

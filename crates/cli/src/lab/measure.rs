@@ -11,12 +11,12 @@ use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
-use wigwag_lab::bench::html;
-use wigwag_lab::bench::participant::Participant;
-use wigwag_lab::bench::results::{Results, Verdict};
-use wigwag_lab::bench::run::{Options, ROUNDS, ROUNDS_QUICK, run};
-use wigwag_lab::bench::series::has_escaped;
-use wigwag_lab::bench::text;
+use wigwag_lab::participants::Participant;
+use wigwag_lab::report::html;
+use wigwag_lab::report::text;
+use wigwag_lab::results::reasons::has_escaped;
+use wigwag_lab::results::{Results, Verdict};
+use wigwag_lab::run::{Effort, Options, ROUNDS, ROUNDS_QUICK, run};
 
 use crate::exit::{Code, Failed};
 use crate::lab::gate::Gate;
@@ -66,7 +66,7 @@ impl Measure {
                 (None, true) => ROUNDS_QUICK,
                 (None, false) => ROUNDS,
             },
-            quick: self.quick,
+            effort: if self.quick { Effort::Quick } else { Effort::Full },
             seed: self.seed,
         };
         are_cells(&self.cells, &options.cell_names())?;
@@ -122,7 +122,7 @@ impl Measure {
             }
         }
         for row in &results.rows {
-            let place = format!("{}/{}/{}", row.workload, row.cell, row.participant);
+            let place = row.place();
             match (row.verdict, row.known_bad) {
                 (Verdict::Void, false) => {
                     print::error(&format!("void: {place}: {}", row.reasons.join("; ")));
@@ -144,7 +144,7 @@ pub(super) fn write(path: &Path, text: &str) -> Result<(), Failed> {
     fs::write(path, text).map_err(failed)
 }
 
-fn progress() -> ProgressBar {
+pub(crate) fn progress() -> ProgressBar {
     if !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
@@ -156,7 +156,7 @@ fn progress() -> ProgressBar {
 }
 
 /// Ctrl-C, or an end that somebody else wishes, keeps what was measured.
-fn raise_on_interrupt(stop: Arc<AtomicBool>) -> Result<(), Failed> {
+pub(crate) fn raise_on_interrupt(stop: Arc<AtomicBool>) -> Result<(), Failed> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let (mut interrupt, mut terminate) = {
         let _inside = runtime.enter();

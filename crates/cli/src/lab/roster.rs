@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use wigwag_lab::bench::participant::Participant;
-use wigwag_lab::bench::peer::{Peer, near};
-use wigwag_lab::bench::workload::{WORKLOADS, Workload};
+use wigwag_lab::participants::Participant;
+use wigwag_lab::participants::peer::{Peer, near};
+use wigwag_lab::workload::{WORKLOADS, Workload};
 
 use crate::exit::{Code, Failed};
 use crate::print;

@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use clap::Args;
-use wigwag_lab::bench::participant::Participant;
+use wigwag_lab::participants::Participant;
 
 use crate::exit::{Code, Failed};
 use crate::lab::roster::{Roster, usage};

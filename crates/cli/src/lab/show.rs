@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use wigwag_lab::bench::compare::compare;
-use wigwag_lab::bench::html;
-use wigwag_lab::bench::results::{Results, SCHEMA};
+use wigwag_lab::report::compare::compare;
+use wigwag_lab::report::html;
+use wigwag_lab::results::{Results, SCHEMA};
 
 use crate::exit::{Code, Failed};
 use crate::lab::measure::write;

@@ -15,7 +15,11 @@ const SCHEMA: &str = include_str!("../../../../docs/schema/bench-1.json");
 fn document(said: &Said) -> Value {
     let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
     let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
-    assert_eq!(wigwag_lab::bench::schema::faults_against(&schema, &document), [""; 0], "{said:?}");
+    assert_eq!(
+        wigwag_lab::results::schema::faults_against(&schema, &document),
+        [""; 0],
+        "{said:?}"
+    );
     document
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 use wigwag::{Actor, Node, Owed, SessionChange, SessionEvents};
-use wigwag_lab::actors::Sum;
+use wigwag_lab::demo::actors::Sum;
 
 use crate::process::run;
 use crate::running::Running;

@@ -51,7 +51,7 @@ fn the_end_is_one_document_for_a_program() {
     assert!(!ended.err.contains("passed on"), "it is said once: {ended:?}");
     let document: Value = serde_json::from_str(&ended.out).expect("one document and no more");
     let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
-    assert_eq!(wigwag_lab::bench::schema::faults_against(&schema, &document), [""; 0]);
+    assert_eq!(wigwag_lab::results::schema::faults_against(&schema, &document), [""; 0]);
     assert_eq!((&document["forwarded"], &document["dropped"]), (&3.into(), &0.into()));
     assert_eq!(document["interrupted"], true);
     for (end, protocol) in ["PULL", "PUSH"].into_iter().enumerate() {

@@ -15,7 +15,7 @@ pub(crate) fn document(line: &str) -> Value {
     let document: Value =
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
     let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
-    assert_eq!(wigwag_lab::bench::schema::faults_against(&schema, &document), [""; 0], "{line}");
+    assert_eq!(wigwag_lab::results::schema::faults_against(&schema, &document), [""; 0], "{line}");
     document
 }
 

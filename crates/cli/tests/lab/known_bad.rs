@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use wigwag_lab::bench::embedded::ALL;
-use wigwag_lab::bench::results::{Row, Verdict};
-use wigwag_lab::bench::series::is_found_out;
-use wigwag_lab::bench::tree::Machine;
+use wigwag_lab::participants::embedded::ALL;
+use wigwag_lab::process::tree::Machine;
+use wigwag_lab::results::reasons::is_found_out;
+use wigwag_lab::results::{Row, Verdict};
 
 use crate::process::{Said, run};
 
@@ -70,7 +70,7 @@ impl Drop for Peers {
 
 fn rows(said: &Said) -> Vec<Row> {
     let document: Value = serde_json::from_str(&said.out).expect("the document is JSON");
-    assert_eq!(wigwag_lab::bench::schema::faults(&document), [""; 0]);
+    assert_eq!(wigwag_lab::results::schema::faults(&document), [""; 0]);
     serde_json::from_value(document["rows"].clone()).expect("rows")
 }
 

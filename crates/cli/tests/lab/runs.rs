@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
-use wigwag_lab::bench::run::CALIBRATIONS;
+use wigwag_lab::run::CALIBRATIONS;
 
 use crate::process::{
     catches_interrupts, children_of, eventually, eventually_within, finish, is_gone, run, signal,
@@ -59,7 +59,7 @@ pub(crate) fn roles(embedded: &str, roles: &[&str]) -> String {
 pub(crate) fn rows(document: &str) -> Vec<Value> {
     let document: Value = serde_json::from_str(document).expect("the document is JSON");
     assert_eq!(document["schema"], "wigwag.lab/1");
-    assert_eq!(wigwag_lab::bench::schema::faults(&document), [""; 0]);
+    assert_eq!(wigwag_lab::results::schema::faults(&document), [""; 0]);
     document["rows"].as_array().expect("a document has rows").clone()
 }
 

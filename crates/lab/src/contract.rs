@@ -1,0 +1,163 @@
+//! The contract from a program's side: orders in the environment, READY, GO, one account.
+//!
+//! Nothing here is shared with the lab's own checks: the payloads are written a second time.
+
+pub mod role;
+pub(crate) mod pace;
+pub(crate) mod poll;
+
+use std::error::Error;
+use std::io::{self, BufRead, Read, Write};
+use std::process;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// Why a program ends without its account.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// What was ordered; nothing is 0.
+#[derive(Clone)]
+pub(crate) struct Orders {
+    pub(crate) port: u16,
+    pub(crate) connections: usize,
+    pub(crate) messages: u64,
+    pub(crate) senders: u32,
+    pub(crate) actors: usize,
+    /// Draws that a slow actor makes from each payload.
+    pub(crate) work: u32,
+    pub(crate) amount: u64,
+    pub(crate) seed: u32,
+    pub(crate) window: usize,
+    /// Messages a second.
+    pub(crate) rate: u64,
+    pub(crate) cell: String,
+    /// Requests are `Ping` and replies `Pong`.
+    pub(crate) fixed: bool,
+    /// Takes its time when the clock has stopped.
+    pub(crate) lingers: bool,
+    /// So long is waited for an answer: a stall of the server's runtime fits, and a quick run still
+    /// ends in time.
+    pub(crate) answer_max: Duration,
+}
+
+impl Orders {
+    pub(crate) fn read() -> Orders {
+        let text = |name: &str| std::env::var(name).unwrap_or_default();
+        let number = |name: &str| text(name).parse::<u64>().unwrap_or(0);
+        Orders {
+            port: number("PORT") as u16,
+            connections: number("CONNECTIONS") as usize,
+            messages: number("MESSAGES"),
+            senders: (number("SENDERS") as u32).max(1),
+            actors: (number("ACTORS") as usize).max(1),
+            work: number("WORK") as u32,
+            amount: number("AMOUNT"),
+            seed: number("SEED") as u32,
+            window: (number("WINDOW") as usize).max(1),
+            rate: number("RATE"),
+            cell: text("CELL"),
+            fixed: text("PAYLOAD") == "fixed",
+            lingers: number("LINGER") != 0,
+            answer_max: match number("ANSWER_MS") {
+                0 => Duration::from_secs(3),
+                given => Duration::from_millis(given),
+            },
+        }
+    }
+}
+
+/// A line on standard output, at once.
+pub(crate) fn say(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush())
+}
+
+/// READY, then waits for GO.
+pub(crate) fn ready_and_go() -> Result<(), Failure> {
+    say("READY")?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    match line.trim() {
+        "GO" => Ok(()),
+        other => Err(format!("{other:?} where GO was due").into()),
+    }
+}
+
+/// The account, then waits for the end of the input: so long the program's memory can be read.
+pub(crate) fn say_and_stay(line: &str) -> io::Result<()> {
+    say(line)?;
+    io::stdin().lock().read_to_end(&mut Vec::new())?;
+    Ok(())
+}
+
+/// READY with a port; from now on the process ends when its standard input does.
+pub(crate) fn ready_until_input_ends(port: u16) -> io::Result<()> {
+    thread::spawn(|| {
+        // An error means as well that nobody is there any more.
+        let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+        process::exit(0);
+    });
+    say(&format!("READY {port}"))
+}
+
+/// The payloads of a sender.
+pub(crate) struct Draws(u32);
+
+impl Draws {
+    pub(crate) fn of(seed: u32, sender: u32) -> Draws {
+        let x = seed ^ (sender + 1).wrapping_mul(2_654_435_761);
+        Draws(if x == 0 { 1 } else { x })
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self) -> u32 {
+        self.0 = step(self.0);
+        self.0
+    }
+}
+
+/// One draw.
+#[inline]
+pub(crate) fn step(mut x: u32) -> u32 {
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    x
+}
+
+/// What a slow actor does with each payload.
+#[inline]
+pub(crate) fn work(draws: u32, payload: u32) -> u64 {
+    u64::from((0..draws).fold(payload, |x, _| step(x)))
+}
+
+/// What a receiver keeps of one sender.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Tally {
+    count: u64,
+    sum: u64,
+    reordered: u64,
+    next: u64,
+}
+
+impl Tally {
+    #[inline]
+    pub(crate) fn take(&mut self, number: u64, payload: u32) {
+        self.count += 1;
+        self.sum += u64::from(payload);
+        self.reordered += u64::from(number != self.next);
+        self.next = number + 1;
+    }
+
+    pub(crate) fn to_json(self) -> Value {
+        let Tally { count, sum, reordered, .. } = self;
+        json!({ "count": count, "sum": sum.to_string(), "reordered": reordered })
+    }
+}
+
+/// The account of a receiver.
+pub(crate) fn senders(tallies: &[Tally]) -> Value {
+    tallies.iter().map(|tally| tally.to_json()).collect()
+}

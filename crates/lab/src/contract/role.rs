@@ -1,0 +1,98 @@
+//! Roles of programs, and the cells that they can be ordered to do.
+
+use serde::Deserialize;
+
+/// What a program does in a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Serves pingpong.
+    PingpongServer,
+    /// Drives pingpong.
+    PingpongClient,
+    /// Counts, senders and all.
+    Counter,
+    /// Serves the remote workload.
+    RemoteServer,
+    /// Drives it.
+    RemoteClient,
+    /// Serves http.
+    HttpServer,
+    /// Drives http.
+    HttpClient,
+}
+
+/// Every role.
+pub const ROLES: [Role; 7] = [
+    Role::PingpongServer,
+    Role::PingpongClient,
+    Role::Counter,
+    Role::RemoteServer,
+    Role::RemoteClient,
+    Role::HttpServer,
+    Role::HttpClient,
+];
+
+impl Role {
+    /// As `peer.toml` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::PingpongServer => "pingpong.server",
+            Role::PingpongClient => "pingpong.client",
+            Role::Counter => "counter",
+            Role::RemoteServer => "remote.server",
+            Role::RemoteClient => "remote.client",
+            Role::HttpServer => "http.server",
+            Role::HttpClient => "http.client",
+        }
+    }
+
+    /// The role of that name.
+    pub fn named(name: &str) -> Option<Role> {
+        ROLES.into_iter().find(|role| role.name() == name)
+    }
+}
+
+/// What a client of remote can be ordered to do: the values of `CELL`.
+pub const REMOTE_CELLS: [&str; 12] = [
+    "tell",
+    "naive",
+    "ask",
+    "rtt",
+    "naive-ask",
+    "paced",
+    "senders",
+    "actors",
+    "links",
+    "unkept",
+    "messagepack",
+    "thread",
+];
+
+/// What it does if nobody says otherwise.
+pub const REMOTE_CELLS_AT_LEAST: [&str; 4] = ["tell", "naive", "ask", "rtt"];
+
+/// What a program for counter can be ordered to do: the values of `CELL`.
+pub const COUNTER_CELLS: [&str; 6] = ["count", "slow", "ask", "bounce", "ring", "spawn"];
+
+/// What it does if nobody says otherwise.
+pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];
+
+/// What a participant of pingpong sends and answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Payload {
+    /// Tokens and their inversion: a reply that was not made from its request is seen.
+    #[default]
+    Tokens,
+    /// `Ping` and `Pong`, always the same, as the comparison of 2016 had it.
+    Fixed,
+    /// Tokens, or `Ping` and `Pong` where `PAYLOAD=fixed` is ordered.
+    Both,
+}
+
+impl Payload {
+    /// Whether the two can speak with each other.
+    pub fn agrees(self, other: Payload) -> bool {
+        self == other || self == Payload::Both || other == Payload::Both
+    }
+}

@@ -1,0 +1,149 @@
+//! Who takes part: programs that lie within the lab's own, and those of the peers' folders.
+
+pub mod peer;
+pub mod embedded;
+pub mod play;
+mod raw;
+mod wigwag;
+mod broken;
+mod http;
+mod relay;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::contract::role::{Payload, Role};
+use crate::participants::peer::Peer;
+
+/// A participant.
+#[derive(Clone, Debug)]
+pub enum Participant {
+    /// Its programs are this one, called with a hidden command.
+    Embedded {
+        /// Who.
+        it: embedded::Embedded,
+        /// The program that has the hidden command.
+        program: PathBuf,
+    },
+    /// Its programs lie in a folder.
+    Peer(Peer),
+}
+
+impl Participant {
+    /// Everybody embedded, known-bad ones last.
+    pub fn embedded(program: &Path) -> Vec<Participant> {
+        let all = embedded::all();
+        all.map(|it| Participant::Embedded { it, program: program.to_owned() }).collect()
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Participant::Embedded { it, .. } => it.name,
+            Participant::Peer(peer) => &peer.name,
+        }
+    }
+
+    /// It must come out void or flagged.
+    pub fn is_known_bad(&self) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.known_bad,
+            Participant::Peer(peer) => peer.known_bad,
+        }
+    }
+
+    /// It promises order.
+    pub fn is_ordered(&self) -> bool {
+        match self {
+            Participant::Embedded { .. } => true,
+            Participant::Peer(peer) => peer.ordered,
+        }
+    }
+
+    /// Its sessions of remote outlive their connections.
+    pub fn resumes(&self) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.resumes,
+            Participant::Peer(peer) => peer.resumes,
+        }
+    }
+
+    /// What it sends and answers in pingpong.
+    pub fn payload(&self) -> Payload {
+        match self {
+            Participant::Embedded { it, .. } => it.payload,
+            Participant::Peer(peer) => peer.payload,
+        }
+    }
+
+    /// It has a program for the role, installed or not.
+    pub fn fills(&self, role: Role) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.roles.contains(&role),
+            Participant::Peer(peer) => peer.roles.contains_key(&role),
+        }
+    }
+
+    /// Of remote it can be ordered to do `cell`.
+    pub fn does(&self, cell: &str) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.cells.contains(&cell),
+            Participant::Peer(peer) => peer.cells.iter().any(|it| it == cell),
+        }
+    }
+
+    /// Of counter it can be ordered to do `cell`.
+    pub fn counts(&self, cell: &str) -> bool {
+        match self {
+            Participant::Embedded { it, .. } => it.inside.contains(&cell),
+            Participant::Peer(peer) => peer.inside.iter().any(|it| it == cell),
+        }
+    }
+
+    /// Why it has no such thing as `cell` of counter, if it does the others.
+    pub fn lacks(&self, cell: &str) -> String {
+        let said = match self {
+            Participant::Embedded { it, .. } => {
+                it.lacks.iter().find(|(name, _)| *name == cell).map(|(_, why)| *why)
+            }
+            Participant::Peer(peer) => peer.lacks.get(cell).map(String::as_str),
+        };
+        said.map_or_else(|| format!("its programs know no CELL={cell}"), str::to_owned)
+    }
+
+    /// What starts its program for the role.
+    pub fn command(&self, role: Role) -> Option<Command> {
+        match self {
+            Participant::Embedded { it, program } => {
+                let mut command = Command::new(program);
+                command.args(["lab-participant", it.name, role.name()]);
+                it.roles.contains(&role).then_some(command)
+            }
+            Participant::Peer(peer) => peer.command(role),
+        }
+    }
+
+    /// Why it cannot run, with what mends that.
+    pub fn missing(&self) -> Option<String> {
+        match self {
+            Participant::Embedded { .. } => None,
+            Participant::Peer(peer) => peer.missing(),
+        }
+    }
+
+    /// What it says of its version.
+    pub fn version(&self) -> Option<String> {
+        match self {
+            Participant::Embedded { .. } => Some(env!("CARGO_PKG_VERSION").to_owned()),
+            Participant::Peer(peer) => peer.version(),
+        }
+    }
+
+    /// Lines of its programs.
+    pub fn source_lines(&self) -> Option<u64> {
+        match self {
+            Participant::Embedded { it, .. } => it.source_lines,
+            Participant::Peer(peer) => peer.source_lines(),
+        }
+    }
+}

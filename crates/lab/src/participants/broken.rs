@@ -1,0 +1,156 @@
+//! Participants of counter and remote that must be found out. Each has one fault, and none of them
+//! shares a line with what finds it.
+
+pub(super) mod counter;
+pub(super) mod inside;
+pub(super) mod pingpong;
+pub(super) mod due;
+
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::process::{Command, Stdio};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+
+use crate::contract::Failure;
+use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+
+/// One message in so many is treated badly.
+const ONE_IN: u64 = 1_000;
+
+/// Number and payload.
+type Message = (u64, u32);
+
+/// Sends what a sender with the fault `name` sends of `count` messages.
+fn faulty(
+    name: &str,
+    count: u64,
+    mut draws: Draws,
+    mut send: impl FnMut(Message) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let mut held = None;
+    let mut before = (0, 0);
+    for number in 0..count {
+        let message = (number, draws.next());
+        let bad = number % ONE_IN == ONE_IN - 1;
+        match name {
+            "broken-drop" if bad => {}
+            "broken-double" if bad => {
+                send(message)?;
+                send(message)?;
+            }
+            // As many as were ordered, but one of them twice and another never.
+            "broken-mask" if bad => send((number, before.1))?,
+            "broken-wrong" if bad => send((number, message.1 ^ 1))?,
+            "broken-reorder" if bad && number + 1 < count => held = Some(message),
+            _ => send(message)?,
+        }
+        if !bad && let Some(late) = held.take() {
+            send(late)?;
+        }
+        before = message;
+    }
+    Ok(())
+}
+
+pub(super) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
+    match name {
+        "broken-mute" => loop {
+            thread::sleep(Duration::from_secs(1));
+        },
+        "broken-rubbish" => say("Hello, I am up and running!")?,
+        _ => {}
+    }
+    ready_and_go()?;
+    match name {
+        "broken-crash" => return Err("something went very wrong".into()),
+        "broken-hang" => loop {
+            thread::sleep(Duration::from_secs(1));
+        },
+        "broken-fork" => {
+            let mut left = Command::new("sleep");
+            left.arg("60").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            left.spawn()?;
+        }
+        _ => {}
+    }
+    let each = orders.messages / u64::from(orders.senders);
+    // The one that claims more does a tenth of it.
+    let does = if name == "broken-claim" { each / 10 } else { each };
+    let (tell, told) = sync_channel::<(usize, Message)>(1_024);
+    for sender in 0..orders.senders {
+        let (tell, name) = (tell.clone(), name.to_owned());
+        let draws = Draws::of(orders.seed, sender);
+        thread::spawn(move || {
+            // Refused only when the counter has ended, and then nobody wants to know.
+            let _ =
+                faulty(&name, does, draws, |message| Ok(tell.send((sender as usize, message))?));
+        });
+    }
+    drop(tell);
+    let (mut total, mut tallies) = (0, vec![Tally::default(); orders.senders as usize]);
+    for (sender, (number, payload)) in told {
+        total += orders.amount;
+        tallies[sender].take(number, payload);
+    }
+    let mut account = json!({ "total": total, "senders": senders(&tallies) });
+    if name == "broken-claim" {
+        account["total"] = (orders.messages * orders.amount).into();
+        for sender in account["senders"].as_array_mut().into_iter().flatten() {
+            sender["count"] = each.into();
+        }
+    }
+    Ok(say(&account.to_string())?)
+}
+
+pub(super) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    ready_until_input_ends(listener.local_addr()?.port())?;
+    let (stream, _) = listener.accept()?;
+    let mut stream = BufReader::new(stream);
+    let (mut tally, mut message) = (Tally::default(), [0; 12]);
+    while stream.read_exact(&mut message).is_ok() {
+        let [a, b, c, d, e, f, g, h, payload @ ..] = message;
+        let number = u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        tally.take(number, u32::from_le_bytes(payload));
+    }
+    if name == "broken-seed" {
+        // It was told the seed, and makes up what it should have received.
+        let [_, _, _, _, _, _, _, _, seed @ ..] = message;
+        let mut draws = Draws::of(u32::from_le_bytes(seed), 0);
+        tally = Tally::default();
+        (0..orders.messages).for_each(|number| tally.take(number, draws.next()));
+    }
+    let mut account = json!({ "senders": senders(&[tally]) });
+    if name == "broken-unread" {
+        // It was told how many there would be, and so it says.
+        account["senders"][0]["count"] = orders.messages.into();
+    }
+    say(&account.to_string())?;
+    loop {
+        thread::park();
+    }
+}
+
+pub(super) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
+    let stream = TcpStream::connect(("127.0.0.1", orders.port))?;
+    ready_and_go()?;
+    let mut writer = BufWriter::new(&stream);
+    let draws = Draws::of(orders.seed, 0);
+    // Counted when it is sent, and never sent.
+    let does = if name == "broken-unread" { 1 } else { orders.messages };
+    let mut send = |(number, payload): Message| {
+        writer.write_all(&number.to_le_bytes())?;
+        Ok(writer.write_all(&payload.to_le_bytes())?)
+    };
+    match name {
+        "broken-seed" => send((0, orders.seed))?,
+        _ => faulty(name, does, draws, send)?,
+    }
+    writer.flush()?;
+    stream.shutdown(Shutdown::Write)?;
+    Ok(say(&json!({ "sent": orders.messages }).to_string())?)
+}

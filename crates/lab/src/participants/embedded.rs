@@ -1,0 +1,217 @@
+//! Participants that lie within the lab's own program and obey the same contract as any other: the
+//! limit, wigwag itself, and those that must be found out.
+
+use crate::contract::role::{
+    COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, Role,
+};
+
+/// A participant within the lab's own program.
+#[derive(Clone, Copy, Debug)]
+pub struct Embedded {
+    /// As in the tables.
+    pub name: &'static str,
+    /// It must come out void or flagged.
+    pub known_bad: bool,
+    /// What it can do.
+    pub roles: &'static [Role],
+    /// What it sends and answers in pingpong.
+    pub payload: Payload,
+    /// What of remote it can be ordered to do.
+    pub cells: &'static [&'static str],
+    /// What of counter it can be ordered to do.
+    pub inside: &'static [&'static str],
+    /// Its sessions outlive their connections.
+    pub resumes: bool,
+    /// Why it does not do the others, by cell.
+    pub lacks: &'static [(&'static str, &'static str)],
+    /// Lines of its programs.
+    pub source_lines: Option<u64>,
+}
+
+const COUNTER: &[Role] = &[Role::Counter];
+const COUNTER_AND_REMOTE: &[Role] = &[Role::Counter, Role::RemoteServer, Role::RemoteClient];
+const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
+const COUNTER_AND_SERVER: &[Role] = &[Role::Counter, Role::PingpongServer];
+const SERVER: &[Role] = &[Role::PingpongServer];
+const CLIENT: &[Role] = &[Role::PingpongClient];
+const HTTP_SERVER: &[Role] = &[Role::HttpServer];
+const HTTP_CLIENT: &[Role] = &[Role::HttpClient];
+
+/// Lines of the limit's server; the lab's own client is mostly checks, which no limit needs.
+const HTTP_RAW_LINES: u64 =
+    lines(include_str!("http/raw.rs")) + lines(include_str!("http/date.rs"));
+
+/// Everybody but those of http alone.
+pub const ALL: [Embedded; 40] = [
+    Embedded {
+        name: "raw",
+        known_bad: false,
+        roles: &crate::contract::role::ROLES,
+        payload: Payload::Both,
+        // It keeps nothing, knows no codec and has no tasks: of these three its tell is the limit.
+        cells: &[
+            "tell",
+            "unkept",
+            "messagepack",
+            "thread",
+            "naive",
+            "ask",
+            "rtt",
+            "naive-ask",
+            "paced",
+        ],
+        inside: &["count", "slow", "ask", "bounce"],
+        resumes: false,
+        lacks: &[
+            ("ring", "a ring has no limit but the hand-over, which is the one of bounce"),
+            ("spawn", "what a million actors cost at least nobody knows: there is no limit"),
+        ],
+        source_lines: Some(
+            lines(include_str!("raw/counter.rs"))
+                + lines(include_str!("raw/inside.rs"))
+                + lines(include_str!("raw/remote.rs"))
+                + lines(include_str!("raw/replies.rs"))
+                + lines(include_str!("raw/paced.rs"))
+                + lines(include_str!("raw/pingpong.rs"))
+                + lines(include_str!("raw/pingpong_client.rs"))
+                + HTTP_RAW_LINES,
+        ),
+    },
+    Embedded {
+        name: "wigwag",
+        known_bad: false,
+        roles: COUNTER_AND_REMOTE,
+        payload: Payload::Tokens,
+        cells: &REMOTE_CELLS,
+        inside: &COUNTER_CELLS,
+        resumes: true,
+        lacks: &[],
+        source_lines: Some(
+            lines(include_str!("wigwag/counter.rs"))
+                + lines(include_str!("wigwag/slow.rs"))
+                + lines(include_str!("wigwag/inside.rs"))
+                + lines(include_str!("wigwag/remote.rs"))
+                + lines(include_str!("wigwag/spread.rs"))
+                + lines(include_str!("wigwag/paced.rs")),
+        ),
+    },
+    broken("broken-drop", COUNTER_AND_REMOTE),
+    broken("broken-double", COUNTER_AND_REMOTE),
+    broken("broken-mask", COUNTER_AND_REMOTE),
+    broken("broken-wrong", COUNTER_AND_REMOTE),
+    broken("broken-reorder", COUNTER_AND_REMOTE),
+    broken("broken-claim", COUNTER),
+    broken("broken-unread", REMOTE),
+    broken("broken-seed", REMOTE),
+    Embedded { cells: &["paced"], ..broken("broken-due", REMOTE) },
+    broken("broken-mute", COUNTER),
+    broken("broken-rubbish", COUNTER),
+    broken("broken-crash", COUNTER),
+    broken("broken-hang", COUNTER),
+    broken("broken-fork", COUNTER),
+    broken("broken-early", COUNTER),
+    broken("broken-leak", COUNTER),
+    broken("broken-hide", COUNTER),
+    broken("broken-restart", COUNTER_AND_SERVER),
+    Embedded { inside: &["slow"], ..broken("broken-hoard", COUNTER) },
+    Embedded { inside: &["ask"], ..broken("broken-guess", COUNTER) },
+    Embedded { inside: &["ring"], ..broken("broken-skip", COUNTER) },
+    Embedded { inside: &["spawn"], ..broken("broken-shared", COUNTER) },
+    broken("broken-one-byte", SERVER),
+    broken("broken-eager", SERVER),
+    broken("broken-reply", SERVER),
+    broken("broken-deaf", SERVER),
+    broken("broken-silent", SERVER),
+    broken("broken-twice", SERVER),
+    broken("broken-cache", SERVER),
+    broken("broken-pool", SERVER),
+    broken("broken-nagle", SERVER),
+    broken("broken-stall", SERVER),
+    broken("broken-quarter", CLIENT),
+    broken("broken-blind", CLIENT),
+    broken("broken-pipeline", CLIENT),
+    broken("broken-few", CLIENT),
+    broken("broken-half", CLIENT),
+    broken("broken-nibble", CLIENT),
+];
+
+/// Everybody who is not in other workloads too.
+const HTTP: [Embedded; 19] = [
+    Embedded {
+        name: "reference",
+        known_bad: false,
+        roles: HTTP_SERVER,
+        payload: Payload::Tokens,
+        cells: &[],
+        inside: &[],
+        resumes: false,
+        lacks: &[],
+        source_lines: Some(
+            lines(include_str!("http/server.rs"))
+                + lines(include_str!("http/server/request.rs"))
+                + lines(include_str!("http/date.rs")),
+        ),
+    },
+    broken("broken-quotes", HTTP_SERVER),
+    broken("broken-type", HTTP_SERVER),
+    broken("broken-length", HTTP_SERVER),
+    broken("broken-longer", HTTP_SERVER),
+    broken("broken-digit", HTTP_SERVER),
+    broken("broken-path", HTTP_SERVER),
+    broken("broken-sloppy", HTTP_SERVER),
+    broken("broken-hasty", HTTP_SERVER),
+    broken("broken-stale", HTTP_SERVER),
+    broken("broken-frozen", HTTP_SERVER),
+    broken("broken-canned", HTTP_SERVER),
+    broken("broken-busy", HTTP_SERVER),
+    broken("broken-close", HTTP_SERVER),
+    broken("broken-open", HTTP_SERVER),
+    broken("broken-forget", HTTP_SERVER),
+    broken("broken-halves", HTTP_SERVER),
+    broken("broken-ahead", HTTP_CLIENT),
+    broken("broken-boast", HTTP_CLIENT),
+];
+
+/// Everybody.
+pub fn all() -> impl Iterator<Item = Embedded> {
+    ALL.into_iter().chain(HTTP)
+}
+
+const fn broken(name: &'static str, roles: &'static [Role]) -> Embedded {
+    Embedded {
+        name,
+        known_bad: true,
+        roles,
+        payload: Payload::Tokens,
+        cells: &REMOTE_CELLS_AT_LEAST,
+        inside: &COUNTER_CELLS_AT_LEAST,
+        resumes: false,
+        lacks: &[],
+        source_lines: None,
+    }
+}
+
+/// Lines that hold more than white space.
+const fn lines(text: &str) -> u64 {
+    let (bytes, mut at, mut count, mut blank) = (text.as_bytes(), 0, 0, true);
+    while at < bytes.len() {
+        if bytes[at] == b'\n' {
+            count += !blank as u64;
+            blank = true;
+        } else if !bytes[at].is_ascii_whitespace() {
+            blank = false;
+        }
+        at += 1;
+    }
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_white_space_do_not_count() {
+        assert_eq!(lines("a\n\n  \n b\n"), 2);
+    }
+}

@@ -1,0 +1,242 @@
+//! One connection of the generator: a request, its answer, the next request.
+//!
+//! Now and then the request is another one than usual: for a path that is not there, in two
+//! packets, or two at once. A server that does not read what it is asked gives itself away there,
+//! while the clock runs.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use super::answer::{self, Framing};
+use super::asked::{Shapes, unknown, written};
+use super::check::{Check, Due};
+use super::faults::{Faults, How, shown};
+use crate::contract::Draws;
+use crate::figures::statistics::SplitMix64;
+use crate::figures::times::Times;
+
+/// One request in so many is of each of the three unusual kinds.
+const UNUSUAL_ONE_IN: u64 = 128;
+
+/// What all connections share.
+pub(super) struct Desk {
+    pub(super) check: Check,
+    pub(super) faults: Faults,
+    pub(super) times: Times,
+    pub(super) shapes: Shapes,
+    pub(super) random: SplitMix64,
+    /// So long is waited for an answer.
+    pub(super) answer_max: Duration,
+    /// Unusual requests are mixed in.
+    pub(super) mixes: bool,
+    pub(super) replies: u64,
+    pub(super) wrong: u64,
+}
+
+impl Desk {
+    /// A connection that cannot be had is the server's fault too.
+    pub(super) fn note_failed<T>(&mut self, result: std::io::Result<T>) -> Option<T> {
+        let failed = |error: std::io::Error| {
+            self.faults.note(How::Plain, "a connection that failed", || error.to_string());
+        };
+        result.map_err(failed).ok()
+    }
+}
+
+/// A connection and what is due on it.
+pub(super) struct Lane {
+    pub(super) stream: TcpStream,
+    draws: Draws,
+    /// Requests that were not asked yet.
+    left: u64,
+    due: VecDeque<(Due, How)>,
+    /// The first bytes of an answer whose rest has not come.
+    got: Vec<u8>,
+    /// The second packet of a request in pieces.
+    rest: Vec<u8>,
+    asked: Instant,
+    /// All is done, or nothing more can be.
+    pub(super) over: bool,
+}
+
+impl Lane {
+    pub(super) fn open(port: u16, draws: Draws, left: u64) -> std::io::Result<Lane> {
+        let stream = TcpStream::connect(("127.0.0.1", port))?;
+        stream.set_nodelay(true)?;
+        let (due, got, rest) = (VecDeque::with_capacity(2), Vec::new(), Vec::new());
+        Ok(Lane { stream, draws, left, due, got, rest, asked: Instant::now(), over: left == 0 })
+    }
+
+    /// The first request, unless the server has answered it already.
+    pub(super) fn begin(&mut self, desk: &mut Desk, now: Instant) -> std::io::Result<()> {
+        self.stream.set_nonblocking(true)?;
+        let mut early = [0; 512];
+        if let Ok(read @ 1..) = self.stream.read(&mut early) {
+            desk.faults
+                .note(How::Plain, "bytes before anything was asked", || shown(&early[..read]));
+            self.over = true;
+        } else {
+            self.ask(desk, now);
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, desk: &mut Desk, now: Instant) {
+        let how = match desk.random.draw() % UNUSUAL_ONE_IN {
+            0 if desk.mixes => How::Unknown,
+            1 if desk.mixes => How::Pieces,
+            2 if desk.mixes && self.left >= 2 => How::Pair,
+            _ => How::Plain,
+        };
+        self.ask_as(how, desk, now);
+    }
+
+    /// The next request, of a certain kind; of a pair, the next two.
+    pub(super) fn ask_as(&mut self, how: How, desk: &mut Desk, now: Instant) {
+        self.asked = now;
+        self.left -= 1;
+        let token = written(self.draws.next());
+        let choice = desk.random.draw();
+        if how == How::Plain {
+            self.due.push_back((Due::Document { token }, how));
+            return send(&self.stream, desk.shapes.document(choice, token));
+        }
+        if how == How::Unknown {
+            self.due.push_back((Due::NotFound, how));
+            return send(&self.stream, &unknown(token, &mut desk.random));
+        }
+        let mut bytes = desk.shapes.document(choice, token).to_vec();
+        self.due.push_back((Due::Document { token }, how));
+        if how == How::Pieces {
+            let cut = 1 + (desk.random.draw() % (bytes.len() as u64 - 1)) as usize;
+            self.rest = bytes.split_off(cut);
+        }
+        if how == How::Pair && self.left > 0 {
+            self.left -= 1;
+            let token = written(self.draws.next());
+            bytes.extend_from_slice(desk.shapes.document(choice >> 32, token));
+            self.due.push_back((Due::Document { token }, how));
+        }
+        send(&self.stream, &bytes);
+    }
+
+    /// The second packet, when the first one has certainly been a packet of its own.
+    pub(super) fn send_rest(&mut self) {
+        send(&self.stream, &self.rest);
+        self.rest.clear();
+    }
+
+    /// A second packet waits.
+    pub(super) fn is_torn(&self) -> bool {
+        !self.rest.is_empty() && !self.over
+    }
+
+    /// Reads what is there, holds it against what is due and asks on. False when nothing was there.
+    pub(super) fn take(&mut self, inbox: &mut [u8], desk: &mut Desk, now: Instant) -> bool {
+        let how = self.due.front().map_or(How::Plain, |(_, how)| *how);
+        let read = match self.stream.read(inbox) {
+            Ok(0) => return self.fail(desk, how, "an early end of the connection"),
+            Ok(read) => read,
+            Err(error) if is_nothing(&error) => return false,
+            Err(_) => return self.fail(desk, how, "a reset of the connection"),
+        };
+        let mut got = std::mem::take(&mut self.got);
+        let bytes = if got.is_empty() {
+            &inbox[..read]
+        } else {
+            got.extend_from_slice(&inbox[..read]);
+            &got
+        };
+        if !self.rest.is_empty() {
+            desk.faults.note(how, "an answer before the request was whole", || shown(bytes));
+            self.over = true;
+            return true;
+        }
+        let used = self.hold(bytes, desk, now);
+        let more = &bytes[used..];
+        if self.due.is_empty() && !more.is_empty() && !self.over {
+            // Who sends what nobody asked for will not answer what is asked: it ends here.
+            desk.faults.note(how, "bytes that nobody had asked for", || shown(more));
+            self.over = true;
+        }
+        if !self.over && self.due.is_empty() {
+            match self.left {
+                0 => self.over = true,
+                _ => self.ask(desk, now),
+            }
+        } else if !self.over {
+            self.got = more.to_vec();
+        }
+        true
+    }
+
+    /// Every answer that is whole; says how many bytes they had.
+    fn hold(&mut self, bytes: &[u8], desk: &mut Desk, now: Instant) -> usize {
+        let mut used = 0;
+        while let Some((due, how)) = self.due.front().copied() {
+            let answer = match answer::read(&bytes[used..], Framing::Kept) {
+                Ok(None) => break,
+                Ok(Some(answer)) => answer,
+                Err(wrong) => {
+                    desk.replies += 1;
+                    desk.wrong += 1;
+                    desk.faults.take(how, wrong);
+                    self.over = true;
+                    break;
+                }
+            };
+            used += answer.bytes;
+            self.due.pop_front();
+            desk.replies += 1;
+            if !desk.check.hold(&answer, due, how, &mut desk.faults) {
+                desk.wrong += 1;
+            }
+            if how == How::Plain {
+                desk.times.take(now.duration_since(self.asked));
+            }
+            self.over |= answer.closes;
+        }
+        used
+    }
+
+    /// Ends here when an answer is waited for in vain.
+    pub(super) fn give_up(&mut self, desk: &mut Desk, now: Instant) {
+        if !self.over && now.duration_since(self.asked) > desk.answer_max {
+            let how = self.due.front().map_or(How::Plain, |(_, how)| *how);
+            self.fail(desk, how, "no whole answer in time");
+        }
+    }
+
+    /// Bytes that came when all was done.
+    pub(super) fn afterwards(&mut self, inbox: &mut [u8], desk: &mut Desk) {
+        if self.left == 0
+            && self.due.is_empty()
+            && let Ok(read @ 1..) = self.stream.read(inbox)
+        {
+            let late = &inbox[..read];
+            desk.faults.note(How::Plain, "bytes that nobody had asked for", || shown(late));
+        }
+    }
+
+    fn fail(&mut self, desk: &mut Desk, how: How, what: &'static str) -> bool {
+        let got = &self.got;
+        desk.faults.note(how, what, || match got.len() {
+            0 => "nothing of an answer".to_owned(),
+            some => format!("{some} bytes of an answer, {}", shown(got)),
+        });
+        self.over = true;
+        true
+    }
+}
+
+/// Nothing has come so far.
+pub(super) fn is_nothing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+/// A small request always has room; on a connection that is gone, the next read says so.
+pub(super) fn send(mut stream: &TcpStream, bytes: &[u8]) {
+    let _ = stream.write_all(bytes);
+}

@@ -1,0 +1,450 @@
+//! Participants by folder: `lab/peers/<name>/peer.toml`, as the contract has it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+
+use crate::contract::role::{
+    COUNTER_CELLS, COUNTER_CELLS_AT_LEAST, Payload, REMOTE_CELLS, REMOTE_CELLS_AT_LEAST, ROLES,
+    Role,
+};
+
+/// How long a program may take to say its version: a virtual machine starts within this.
+const VERSION_MAX: Duration = Duration::from_secs(10);
+
+/// A peer whose folder was read.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// As in the tables.
+    pub name: String,
+    /// What it is written in.
+    pub language: String,
+    /// Its licence.
+    pub license: String,
+    /// Where it lies.
+    pub folder: PathBuf,
+    /// What installs it, in order.
+    pub setup: Vec<Vec<String>>,
+    /// It promises order.
+    pub ordered: bool,
+    /// Its sessions of remote outlive their connections.
+    pub resumes: bool,
+    /// It must come out void or flagged.
+    pub known_bad: bool,
+    /// What it sends and answers in pingpong.
+    pub payload: Payload,
+    /// What of remote it can be ordered to do.
+    pub cells: Vec<String>,
+    /// What of counter it can be ordered to do.
+    pub inside: Vec<String>,
+    /// Why it cannot do the others, by cell.
+    pub lacks: BTreeMap<String, String>,
+    /// The command of each role.
+    pub roles: BTreeMap<Role, Vec<String>>,
+    installed: Option<PathBuf>,
+    version: Vec<String>,
+    sources: Vec<String>,
+}
+
+/// The file as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    name: String,
+    language: String,
+    license: String,
+    #[serde(default)]
+    version: Vec<String>,
+    #[serde(default)]
+    setup: Vec<Vec<String>>,
+    installed: Option<PathBuf>,
+    #[serde(default)]
+    sources: Vec<String>,
+    #[serde(default = "yes")]
+    ordered: bool,
+    #[serde(default)]
+    resumes: bool,
+    #[serde(default)]
+    known_bad: bool,
+    #[serde(default)]
+    payload: Payload,
+    #[serde(default = "cells_at_least")]
+    cells: Vec<String>,
+    #[serde(default = "inside_at_least")]
+    inside: Vec<String>,
+    #[serde(default)]
+    lacks: BTreeMap<String, String>,
+    role: BTreeMap<String, Vec<String>>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn cells_at_least() -> Vec<String> {
+    REMOTE_CELLS_AT_LEAST.map(str::to_owned).to_vec()
+}
+
+fn inside_at_least() -> Vec<String> {
+    COUNTER_CELLS_AT_LEAST.map(str::to_owned).to_vec()
+}
+
+/// A folder that cannot be read as a peer.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum PeerError {
+    /// The file cannot be read.
+    Unreadable(PathBuf, std::io::Error),
+    /// It is no such file.
+    BadFile(PathBuf, toml::de::Error),
+    /// A role that there is not.
+    NoSuchRole {
+        /// Where.
+        file: PathBuf,
+        /// What stands there.
+        role: String,
+    },
+    /// A cell that there is not.
+    NoSuchCell {
+        /// Where.
+        file: PathBuf,
+        /// What stands there.
+        cell: String,
+        /// Of which workload.
+        workload: &'static str,
+        /// What may stand there.
+        cells: &'static [&'static str],
+    },
+    /// A command without a word.
+    EmptyCommand {
+        /// Where.
+        file: PathBuf,
+        /// Of which line.
+        of: String,
+    },
+}
+
+impl fmt::Display for PeerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PeerError::Unreadable(file, error) => write!(f, "{}: {error}", file.display()),
+            PeerError::BadFile(file, error) => write!(f, "{}: {error}", file.display()),
+            PeerError::NoSuchRole { file, role } => {
+                let names: Vec<&str> = ROLES.iter().map(|role| role.name()).collect();
+                let file = file.display();
+                write!(f, "{file}: there is no role {role:?}; roles are {}", names.join(", "))
+            }
+            PeerError::NoSuchCell { file, cell, workload, cells } => {
+                let (file, names) = (file.display(), cells.join(", "));
+                write!(f, "{file}: {workload} has no cell {cell:?}; cells are {names}")
+            }
+            PeerError::EmptyCommand { file, of } => {
+                write!(f, "{}: the command of {of} is empty", file.display())
+            }
+        }
+    }
+}
+
+impl std::error::Error for PeerError {}
+
+impl Peer {
+    /// Every folder of `peers` that has a `peer.toml`, by name; a bad one does not hide the others.
+    pub fn all(peers: &Path) -> (Vec<Peer>, Vec<PeerError>) {
+        let entries = fs::read_dir(peers).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        folders.retain(|folder| folder.join("peer.toml").is_file());
+        folders.sort();
+        let (mut good, mut bad) = (Vec::new(), Vec::new());
+        for folder in folders {
+            match Peer::read(&folder) {
+                Ok(peer) => good.push(peer),
+                Err(error) => bad.push(error),
+            }
+        }
+        (good, bad)
+    }
+
+    /// The peer that lies in `folder`.
+    pub fn read(folder: &Path) -> Result<Peer, PeerError> {
+        let path = folder.join("peer.toml");
+        let text = fs::read_to_string(&path);
+        let text = text.map_err(|error| PeerError::Unreadable(path.clone(), error))?;
+        let file: File =
+            toml::from_str(&text).map_err(|error| PeerError::BadFile(path.clone(), error))?;
+        let mut roles = BTreeMap::new();
+        for (name, command) in file.role {
+            let Some(role) = Role::named(&name) else {
+                return Err(PeerError::NoSuchRole { file: path, role: name });
+            };
+            if command.is_empty() {
+                return Err(PeerError::EmptyCommand { file: path, of: name });
+            }
+            roles.insert(role, command);
+        }
+        if file.setup.iter().any(Vec::is_empty) {
+            return Err(PeerError::EmptyCommand { file: path, of: "setup".to_owned() });
+        }
+        let in_counter = file.inside.iter().chain(file.lacks.keys());
+        let refused = no_such_cell("remote", &REMOTE_CELLS, &path, file.cells.iter())
+            .or_else(|| no_such_cell("counter", &COUNTER_CELLS, &path, in_counter));
+        if let Some(refused) = refused {
+            return Err(refused);
+        }
+        // Commands are run in the folder, so it must be known from anywhere.
+        let folder = fs::canonicalize(folder);
+        Ok(Peer {
+            folder: folder.map_err(|error| PeerError::Unreadable(path, error))?,
+            name: file.name,
+            language: file.language,
+            license: file.license,
+            setup: file.setup,
+            ordered: file.ordered,
+            resumes: file.resumes,
+            known_bad: file.known_bad,
+            payload: file.payload,
+            cells: file.cells,
+            inside: file.inside,
+            lacks: file.lacks,
+            roles,
+            installed: file.installed,
+            version: file.version,
+            sources: file.sources,
+        })
+    }
+
+    /// The command of a role.
+    pub fn command(&self, role: Role) -> Option<Command> {
+        self.words(self.roles.get(&role)?)
+    }
+
+    /// The lines that set it up.
+    pub fn setup(&self) -> impl Iterator<Item = (String, Command)> {
+        self.setup.iter().filter_map(|words| Some((words.join(" "), self.words(words)?)))
+    }
+
+    /// Why it cannot run, with the line that mends it.
+    pub fn missing(&self) -> Option<String> {
+        let mend = match self.setup.first() {
+            Some(words) => format!("wigwag lab setup {} (runs: {})", self.name, words.join(" ")),
+            None => format!("see {}", self.folder.join("peer.toml").display()),
+        };
+        if let Some(file) = &self.installed
+            && !self.folder.join(file).exists()
+        {
+            return Some(format!("{} is not there: {mend}", file.display()));
+        }
+        if let Some(source) = self.newer_source() {
+            let file = self.installed.as_deref().unwrap_or(Path::new("it"));
+            return Some(format!("{} is older than {source}: {mend}", file.display()));
+        }
+        let programs = self.roles.values().filter_map(|words| words.first());
+        let missing = programs.into_iter().find(|program| !self.finds(program))?;
+        Some(format!("the command {missing} is not there: {mend}"))
+    }
+
+    /// A source that was changed after the peer was set up: what runs would be something else.
+    fn newer_source(&self) -> Option<&str> {
+        let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+        let installed = self.installed.as_ref()?;
+        if self.sources.iter().any(|source| Path::new(source) == installed) {
+            // It runs as it was written.
+            return None;
+        }
+        // A folder does not say when what is in it was made.
+        let made = Some(self.folder.join(installed)).filter(|path| path.is_file());
+        let made = changed(&made?)?;
+        let is_newer =
+            |file: &&String| changed(&self.folder.join(file)).is_some_and(|at| at > made);
+        self.sources.iter().find(is_newer).map(String::as_str)
+    }
+
+    /// What it says of its version: the first line that its command prints.
+    pub fn version(&self) -> Option<String> {
+        let mut command = self.words(&self.version)?;
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().ok()?;
+        let begun = Instant::now();
+        while child.try_wait().ok()?.is_none() {
+            if begun.elapsed() > VERSION_MAX {
+                // It has nothing to say; the row goes without.
+                let _ = child.kill();
+                let _ = child.wait();
+                return None;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        let output = child.wait_with_output().ok()?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        said.lines().find(|line| !line.trim().is_empty()).map(str::to_owned)
+    }
+
+    /// Lines of its sources that hold more than white space.
+    pub fn source_lines(&self) -> Option<u64> {
+        let lines = |file: &String| {
+            let text = fs::read_to_string(self.folder.join(file)).ok()?;
+            Some(text.lines().filter(|line| !line.trim().is_empty()).count() as u64)
+        };
+        let counts: Option<Vec<u64>> = self.sources.iter().map(lines).collect();
+        counts.filter(|counts| !counts.is_empty()).map(|counts| counts.iter().sum())
+    }
+
+    fn words(&self, words: &[String]) -> Option<Command> {
+        let (program, arguments) = words.split_first()?;
+        let beside = self.folder.join(program);
+        // `build/go` lies in the folder, `go` anywhere on the path.
+        let mut command = match program.contains('/') && beside.exists() {
+            true => Command::new(beside),
+            false => Command::new(program),
+        };
+        command.args(arguments).current_dir(&self.folder);
+        Some(command)
+    }
+
+    fn finds(&self, program: &str) -> bool {
+        if program.contains('/') {
+            return self.folder.join(program).exists();
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    }
+}
+
+/// What is said of the first of `named` that is no cell of `workload`.
+fn no_such_cell<'a>(
+    workload: &'static str,
+    cells: &'static [&'static str],
+    file: &Path,
+    mut named: impl Iterator<Item = &'a String>,
+) -> Option<PeerError> {
+    let cell = named.find(|it| !cells.contains(&it.as_str()))?.clone();
+    Some(PeerError::NoSuchCell { file: file.to_owned(), cell, workload, cells })
+}
+
+/// Names that somebody may have meant by `name`: those that a few typing errors away, nearest first.
+pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let most = 1 + name.chars().count() / 3;
+    let mut near: Vec<(usize, &str)> =
+        names.into_iter().map(|other| (distance(name, other), other)).collect();
+    near.retain(|(distance, other)| *distance <= most || other.starts_with(name));
+    near.sort_unstable();
+    near.into_iter().map(|(_, other)| other).take(3).collect()
+}
+
+/// Letters to insert, take out or change until one word is the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (line, letter) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
+        for (column, other) in b.iter().enumerate() {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = changed.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn a_name_with_a_typing_error_is_recognised() {
+        let names = ["counter", "remote", "pingpong"];
+        assert_eq!(near("conter", names), ["counter"]);
+        assert_eq!(near("ping", names), ["pingpong"]);
+        assert_eq!(near("zzz", names), [""; 0]);
+        assert_eq!((distance("kitten", "sitting"), distance("", "abc")), (3, 3));
+    }
+
+    fn folder(test: &str, text: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("wigwag-{test}-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("peer.toml"), text).unwrap();
+        folder
+    }
+
+    #[test]
+    fn a_peer_that_is_not_set_up_says_what_mends_that() {
+        let folder = folder(
+            "missing",
+            r#"
+            name = "go"
+            language = "Go"
+            license = "BSD-3-Clause"
+            setup = [["go", "build"]]
+            installed = "build/go"
+            sources = ["peer.toml"]
+            [role]
+            counter = ["build/go", "counter"]
+            "#,
+        );
+        let peer = Peer::read(&folder).unwrap();
+        let missing = peer.missing().unwrap();
+        assert_eq!(missing, "build/go is not there: wigwag lab setup go (runs: go build)");
+        assert!(peer.ordered && !peer.known_bad);
+        assert_eq!(peer.cells, REMOTE_CELLS_AT_LEAST);
+        assert_eq!(peer.source_lines(), Some(8));
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_peer_whose_sources_were_changed_must_be_set_up_again() {
+        let folder = folder(
+            "stale",
+            r#"
+            name = "go"
+            language = "Go"
+            license = "BSD-3-Clause"
+            setup = [["go", "build"]]
+            installed = "program"
+            sources = ["main.go"]
+            [role]
+            counter = ["./program", "counter"]
+            "#,
+        );
+        for file in ["main.go", "program"] {
+            fs::write(folder.join(file), "").unwrap();
+        }
+        let peer = Peer::read(&folder).unwrap();
+        let set = |file: &str, seconds| {
+            let file = fs::File::options().write(true).open(folder.join(file)).unwrap();
+            file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+        };
+        set("main.go", 1_000);
+        set("program", 1_001);
+        assert_eq!(peer.missing(), None);
+        set("main.go", 1_002);
+        let missing = peer.missing().unwrap();
+        let due = "program is older than main.go: wigwag lab setup go (runs: go build)";
+        assert_eq!(missing, due);
+        fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_bad_file_is_named_with_what_is_wrong() {
+        let folder = folder(
+            "bad",
+            "name = \"x\"\nlanguage = \"C\"\nlicense = \"MIT\"\n[role]\nconter = [\"a\"]\n",
+        );
+        let error = Peer::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("no role \"conter\"") && error.contains("counter"), "{error}");
+        let cells = "cells = [\"tell\", \"shout\"]\n[role]\n";
+        let text = format!("name = \"x\"\nlanguage = \"C\"\nlicense = \"MIT\"\n{cells}");
+        fs::write(folder.join("peer.toml"), text).unwrap();
+        let error = Peer::read(&folder).unwrap_err().to_string();
+        assert!(error.contains("no cell \"shout\"") && error.contains("naive-ask"), "{error}");
+        fs::write(folder.join("peer.toml"), "name = 3").unwrap();
+        assert!(matches!(Peer::read(&folder), Err(PeerError::BadFile(..))));
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

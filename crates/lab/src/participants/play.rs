@@ -1,0 +1,74 @@
+//! The hidden command: plays a role of an embedded participant.
+
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+use crate::contract::role::Role;
+use crate::contract::{Failure, Orders};
+use crate::participants::embedded::all;
+use crate::participants::{broken, http, raw, relay, wigwag};
+use crate::trial::relaying;
+
+/// Plays a role: what the hidden command does.
+pub fn play(name: &str, role: &str) -> Result<(), Failure> {
+    if (name, role) == (relaying::NAME, relaying::ROLE) {
+        return relay::play();
+    }
+    let nobody = || format!("no participant {name:?} has the role {role:?}");
+    let role = Role::named(role).ok_or_else(nobody)?;
+    let known = all().any(|it| it.name == name && it.roles.contains(&role));
+    if !known {
+        return Err(nobody().into());
+    }
+    end_with_parent()?;
+    let orders = Orders::read();
+    match (name, role) {
+        ("raw", Role::HttpServer) => http::raw::serve(),
+        ("raw", Role::HttpClient) => http::client::drive(&orders),
+        ("reference", Role::HttpServer) => http::server::serve(&orders),
+        (_, Role::HttpServer) => http::broken::serve(name),
+        (_, Role::HttpClient) => http::broken::drive(name, &orders),
+        ("raw", Role::Counter) => raw::inside::play(&orders),
+        ("raw", Role::RemoteServer) => raw::remote::serve(&orders),
+        ("raw", Role::RemoteClient) => raw::remote::drive(&orders),
+        ("raw", Role::PingpongServer) => raw::pingpong::serve(&orders),
+        ("raw", Role::PingpongClient) => raw::pingpong_client::drive(&orders),
+        ("wigwag", Role::Counter) => wigwag::inside::play(&orders),
+        ("wigwag", Role::RemoteServer) => wigwag::remote::serve(&orders),
+        ("wigwag", _) => wigwag::remote::drive(&orders),
+        ("broken-due", Role::RemoteServer) => broken::due::serve(&orders),
+        ("broken-due", Role::RemoteClient) => broken::due::drive(&orders),
+        (_, Role::PingpongServer) => broken::pingpong::serve(name, &orders),
+        (_, Role::PingpongClient) => broken::pingpong::drive(name, &orders),
+        ("broken-early" | "broken-leak" | "broken-hide" | "broken-restart", Role::Counter) => {
+            broken::counter::count(name, &orders)
+        }
+        ("broken-hoard" | "broken-guess" | "broken-skip" | "broken-shared", Role::Counter) => {
+            broken::inside::play(name, &orders)
+        }
+        (_, Role::Counter) => broken::count(name, &orders),
+        (_, Role::RemoteServer) => broken::serve(name, &orders),
+        (_, Role::RemoteClient) => broken::drive(name, &orders),
+    }
+}
+
+/// Has the kernel end this process when the lab's does, however that ends.
+fn end_with_parent() -> Result<(), Failure> {
+    let parent = getppid();
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    match getppid() == parent {
+        true => Ok(()),
+        // It ended in between, and its end sends no signal any more.
+        false => Err("the lab has ended".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_that_somebody_has_not_is_refused() {
+        let refused = play("wigwag", "pingpong.server").unwrap_err().to_string();
+        assert!(refused.contains("wigwag") && refused.contains("pingpong.server"), "{refused}");
+    }
+}

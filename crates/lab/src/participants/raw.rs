@@ -1,0 +1,9 @@
+//! The limit: the least code that does what a cell orders.
+
+pub(super) mod counter;
+pub(super) mod inside;
+pub(super) mod remote;
+pub(super) mod replies;
+pub(super) mod paced;
+pub(super) mod pingpong;
+pub(super) mod pingpong_client;

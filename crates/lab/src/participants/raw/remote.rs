@@ -1,0 +1,166 @@
+//! The limit of the remote workload: one blocking socket, 64 KiB and more a system call.
+//!
+//! The first byte says whether replies are wanted; then come messages of 12 bytes, number and
+//! payload. A reply is 8 bytes. The end of the stream asks for the account.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::Instant;
+
+use serde_json::json;
+
+use super::paced;
+use super::replies::{joined, naive_ask};
+use crate::contract::Failure;
+use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::figures::times::Times;
+
+pub(super) const REQUEST: usize = 12;
+pub(super) const REPLY: usize = 8;
+/// Messages of a system call.
+pub(super) const BATCH: usize = 8_192;
+
+pub(crate) fn serve(_: &Orders) -> Result<(), Failure> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    ready_until_input_ends(listener.local_addr()?.port())?;
+    let (mut stream, _) = listener.accept()?;
+    stream.set_nodelay(true)?;
+    let mut wants_replies = [0];
+    stream.read_exact(&mut wants_replies)?;
+    let (mut tally, mut inbox, mut end) = (Tally::default(), vec![0; BATCH * REQUEST], 0);
+    let mut outbox = Vec::with_capacity(BATCH * REPLY);
+    loop {
+        let read = stream.read(&mut inbox[end..])?;
+        if read == 0 {
+            break;
+        }
+        end += read;
+        let whole = end / REQUEST * REQUEST;
+        for message in inbox[..whole].as_chunks::<REQUEST>().0 {
+            let (number, payload) = unpack(message);
+            tally.take(number, payload);
+            if wants_replies[0] != 0 {
+                outbox.extend((number + u64::from(payload)).to_le_bytes());
+            }
+        }
+        inbox.copy_within(whole..end, 0);
+        end -= whole;
+        stream.write_all(&outbox)?;
+        outbox.clear();
+    }
+    say(&json!({ "senders": senders(&[tally]) }).to_string())?;
+    loop {
+        thread::park();
+    }
+}
+
+pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
+    let mut stream = TcpStream::connect(("127.0.0.1", orders.port))?;
+    stream.set_nodelay(true)?;
+    ready_and_go()?;
+    let asks = matches!(orders.cell.as_str(), "ask" | "rtt" | "naive-ask" | "paced");
+    stream.write_all(&[u8::from(asks)])?;
+    let account = match orders.cell.as_str() {
+        "rtt" => round_trips(&mut stream, orders)?,
+        "ask" => ask(&stream, orders)?,
+        "naive-ask" => naive_ask(&stream, orders)?,
+        "paced" => paced::drive(&stream, orders)?,
+        _ => {
+            tell(stream.try_clone()?, orders, None)?;
+            json!({ "sent": orders.messages })
+        }
+    };
+    stream.shutdown(Shutdown::Write)?;
+    Ok(say(&account.to_string())?)
+}
+
+/// Writes all messages; with `room`, a batch only when it may be on its way.
+pub(super) fn tell(
+    mut stream: TcpStream,
+    orders: &Orders,
+    room: Option<SyncSender<u64>>,
+) -> Result<(), Failure> {
+    let mut draws = Draws::of(orders.seed, 0);
+    let mut batch = Vec::with_capacity(BATCH * REQUEST);
+    let size = match room {
+        Some(_) => BATCH.min(orders.window / 2).max(1) as u64,
+        None => BATCH as u64,
+    };
+    let mut number = 0;
+    while number < orders.messages {
+        let end = orders.messages.min(number + size);
+        batch.clear();
+        for number in number..end {
+            batch.extend(pack(number, draws.next()));
+        }
+        if let Some(room) = &room {
+            room.send(end - number)?;
+        }
+        stream.write_all(&batch)?;
+        number = end;
+    }
+    Ok(())
+}
+
+/// One thread writes, this one reads: the window is so many batches, two at the least, and neither
+/// side can wait for the other's room.
+fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
+    // One batch is being read, the others wait here.
+    let (room, batches) = sync_channel((orders.window / BATCH).max(2) - 1);
+    let writing = stream.try_clone()?;
+    thread::scope(|scope| {
+        let writer =
+            scope.spawn(move || tell(writing, orders, Some(room)).map_err(|e| e.to_string()));
+        let mut due = Draws::of(orders.seed, 0);
+        let (mut replies, mut wrong, mut sum) = (0_u64, 0_u64, 0_u64);
+        let mut inbox = vec![0; BATCH * REPLY];
+        for batch in batches {
+            let inbox = &mut inbox[..batch as usize * REPLY];
+            stream.read_exact(inbox)?;
+            for reply in inbox.as_chunks::<REPLY>().0 {
+                let reply = u64::from_le_bytes(*reply);
+                wrong += u64::from(reply != replies + u64::from(due.next()));
+                replies += 1;
+                sum = sum.wrapping_add(reply);
+            }
+        }
+        joined(writer.join())?;
+        Ok(json!({ "replies": replies, "wrong": wrong, "sum": sum.to_string() }))
+    })
+}
+
+fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
+    let mut draws = Draws::of(orders.seed, 0);
+    let (mut wrong, mut sum, mut reply) = (0_u64, 0_u64, [0; REPLY]);
+    let mut times = Times::new();
+    for number in 0..orders.messages {
+        let payload = draws.next();
+        let begun = Instant::now();
+        stream.write_all(&pack(number, payload))?;
+        stream.read_exact(&mut reply)?;
+        times.take(begun.elapsed());
+        let reply = u64::from_le_bytes(reply);
+        wrong += u64::from(reply != number + u64::from(payload));
+        sum = sum.wrapping_add(reply);
+    }
+    Ok(json!({
+        "replies": orders.messages,
+        "wrong": wrong,
+        "sum": sum.to_string(),
+        "rtt_us": times.to_json(),
+    }))
+}
+
+pub(super) fn pack(number: u64, payload: u32) -> [u8; REQUEST] {
+    let mut message = [0; REQUEST];
+    message[..8].copy_from_slice(&number.to_le_bytes());
+    message[8..].copy_from_slice(&payload.to_le_bytes());
+    message
+}
+
+fn unpack(message: &[u8; REQUEST]) -> (u64, u32) {
+    let [a, b, c, d, e, f, g, h, rest @ ..] = *message;
+    (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u32::from_le_bytes(rest))
+}

@@ -1,0 +1,8 @@
+//! wigwag, as its documentation tells a user to write it.
+
+pub(super) mod counter;
+pub(super) mod slow;
+pub(super) mod inside;
+pub(super) mod remote;
+pub(super) mod spread;
+pub(super) mod paced;

@@ -1,0 +1,57 @@
+//! The counter as wigwag's documentation tells a user to write it.
+
+use serde_json::json;
+use tokio::runtime::Builder;
+use wigwag::Actor;
+
+use crate::contract::Failure;
+use crate::contract::{Draws, Orders, Tally, ready_and_go, say, senders};
+
+pub(super) struct Counter {
+    total: u64,
+    tallies: Vec<Tally>,
+}
+
+#[wigwag::actor]
+impl Counter {
+    #[inline]
+    pub fn count(&mut self, amount: u64, sender: u32, number: u64, payload: u32) {
+        self.total += amount;
+        if let Some(tally) = self.tallies.get_mut(sender as usize) {
+            tally.take(number, payload);
+        }
+    }
+
+    /// The account, and begins anew.
+    pub fn get_and_reset(&mut self) -> String {
+        let tallies = std::mem::take(&mut self.tallies);
+        let total = std::mem::take(&mut self.total);
+        json!({ "total": total, "senders": senders(&tallies) }).to_string()
+    }
+}
+
+pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
+    let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    runtime.block_on(async {
+        let tallies = vec![Tally::default(); orders.senders as usize];
+        let counter = Counter { total: 0, tallies }.spawn();
+        ready_and_go()?;
+        let each = orders.messages / u64::from(orders.senders);
+        let amount = orders.amount;
+        let senders: Vec<_> = (0..orders.senders)
+            .map(|sender| {
+                let (counter, mut draws) = (counter.clone(), Draws::of(orders.seed, sender));
+                wigwag::spawn(async move {
+                    for number in 0..each {
+                        counter.count(amount, sender, number, draws.next()).tell().await?;
+                    }
+                    Ok::<(), Failure>(())
+                })
+            })
+            .collect();
+        for sender in senders {
+            sender.await??;
+        }
+        Ok(say(&counter.get_and_reset().ask().await?)?)
+    })
+}

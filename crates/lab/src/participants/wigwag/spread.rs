@@ -1,0 +1,157 @@
+//! Tells of the remote workload that come from many senders, go to many actors, or go over many
+//! sessions.
+
+use serde_json::{Value, json};
+use wigwag::{Actor, Node};
+
+use crate::contract::Failure;
+use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+
+/// Takes note of one sequence, or of as many as send to it.
+pub(super) struct Spread {
+    tallies: Vec<Tally>,
+}
+
+#[wigwag::actor]
+impl Spread {
+    #[inline]
+    pub fn note(&mut self, sender: u32, number: u64, payload: u32) {
+        if let Some(tally) = self.tallies.get_mut(sender as usize) {
+            tally.take(number, payload);
+        }
+    }
+
+    /// What it has seen, as JSON.
+    pub fn tallies(&self) -> String {
+        senders(&self.tallies).to_string()
+    }
+}
+
+/// Prints the account of all of them.
+pub(super) struct Clerk {
+    ledgers: Vec<SpreadRef>,
+}
+
+#[wigwag::actor]
+impl Clerk {
+    /// True when that could be done.
+    pub async fn finish(&mut self) -> bool {
+        let mut all = Vec::new();
+        for ledger in &self.ledgers {
+            let Ok(tallies) = ledger.tallies().ask().await else { return false };
+            let Ok(Value::Array(tallies)) = serde_json::from_str(&tallies) else { return false };
+            all.extend(tallies);
+        }
+        say(&json!({ "senders": all }).to_string()).is_ok()
+    }
+}
+
+pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
+    let node = Node::new();
+    let ledger = |sequences: u32| {
+        Spread { tallies: (0..sequences).map(|_| Tally::default()).collect() }.spawn()
+    };
+    let ledgers: Vec<SpreadRef> = match orders.cell.as_str() {
+        "actors" => (0..orders.senders).map(|_| ledger(1)).collect(),
+        _ => vec![ledger(orders.senders)],
+    };
+    for (at, ledger) in ledgers.iter().enumerate() {
+        node.export(&format!("ledger{at}"), ledger)?;
+    }
+    node.export("clerk", &Clerk { ledgers }.spawn())?;
+    let bound = node.listen("tcp://127.0.0.1:0").await?.to_string();
+    let port = bound.rsplit(':').next().and_then(|port| port.parse().ok());
+    ready_until_input_ends(port.ok_or("a bound address has a port")?)?;
+    std::future::pending::<Result<(), Failure>>().await
+}
+
+pub(crate) async fn drive(orders: &Orders) -> Result<(), Failure> {
+    let address = format!("tcp://127.0.0.1:{}", orders.port);
+    let node = Node::new();
+    let clerk = node.actor::<Clerk>(&format!("{address}/clerk")).await?;
+    let each = orders.messages / u64::from(orders.senders);
+    let draws = (0..orders.senders).map(|sender| Draws::of(orders.seed, sender));
+    let mut nodes = vec![node];
+    match orders.cell.as_str() {
+        "actors" => {
+            let mut ledgers = Vec::new();
+            for at in 0..orders.senders {
+                ledgers.push(nodes[0].actor::<Spread>(&format!("{address}/ledger{at}")).await?);
+            }
+            let draws = draws.collect();
+            ready_and_go()?;
+            wigwag::spawn(in_turn(ledgers, draws, each)).await??;
+        }
+        cell => {
+            let mut senders = Vec::new();
+            for (sender, draws) in (0..).zip(draws) {
+                if cell == "links" {
+                    nodes.push(Node::new());
+                }
+                let node = &nodes[nodes.len() - 1];
+                let ledger = node.actor::<Spread>(&format!("{address}/ledger0")).await?;
+                senders.push((ledger, sender, draws));
+            }
+            ready_and_go()?;
+            let sending = senders
+                .into_iter()
+                .map(|(ledger, sender, draws)| wigwag::spawn(alone(ledger, sender, draws, each)));
+            let sending: Vec<_> = sending.collect();
+            for one in sending {
+                one.await??;
+            }
+        }
+    }
+    if !clerk.finish().ask().await? {
+        return Err("the server could not print its account".into());
+    }
+    say(&json!({ "sent": orders.messages }).to_string())?;
+    for node in nodes {
+        node.close(std::time::Duration::from_secs(1)).await;
+    }
+    Ok(())
+}
+
+async fn tell(ledger: &SpreadRef, sender: u32, number: u64, payload: u32) -> Result<(), Failure> {
+    if let Err(refused) = ledger.note(sender, number, payload).try_tell() {
+        ledger.call::<()>(refused.message).tell().await?;
+    }
+    Ok(())
+}
+
+/// One sender of many.
+async fn alone(
+    ledger: SpreadRef,
+    sender: u32,
+    mut draws: Draws,
+    messages: u64,
+) -> Result<(), Failure> {
+    for number in 0..messages {
+        tell(&ledger, sender, number, draws.next()).await?;
+    }
+    settle(&ledger).await
+}
+
+/// Waits until what was told has been handled: the clerk asks from the ledger's own process, and may
+/// come before what lies in the session's queue.
+async fn settle(ledger: &SpreadRef) -> Result<(), Failure> {
+    ledger.tallies().ask().await?;
+    Ok(())
+}
+
+/// One sender who tells many actors, one after the other.
+async fn in_turn(
+    ledgers: Vec<SpreadRef>,
+    mut draws: Vec<Draws>,
+    messages: u64,
+) -> Result<(), Failure> {
+    for number in 0..messages {
+        for (ledger, draws) in ledgers.iter().zip(&mut draws) {
+            tell(ledger, 0, number, draws.next()).await?;
+        }
+    }
+    for ledger in &ledgers {
+        settle(ledger).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,430 @@
+//! A participant's program: started, spoken to, and ended for certain.
+//!
+//! Each runs in a process group of its own, so that it can be ended with everything it started,
+//! and a Ctrl-C at the terminal reaches the lab alone. Its standard input stays open as long as the
+//! lab lives: however the lab ends, a program that keeps the contract ends as well.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_process_group, waitid,
+};
+
+use crate::process::tree::{marked, spent_by, survivors};
+
+/// Lines of standard error that are kept: enough for the end of a stack trace.
+const STDERR_LINES: usize = 20;
+/// A longer line is no account.
+const LINE_BYTES_MAX: u64 = 1 << 20;
+/// How long a program whose output has ended is waited for, to say how it ended.
+const EARLY_END_MAX: Duration = Duration::from_secs(5);
+/// How often an end is looked for.
+const END_STEP: Duration = Duration::from_millis(2);
+
+/// Its value is another one for every program, and everything that a program starts inherits it: so
+/// even a process that left the group, and whose parent has gone, is known.
+pub const MARK: &str = "WIGWAG_LAB_PROGRAM";
+
+/// Programs that this process has started.
+static STARTED: AtomicU64 = AtomicU64::new(0);
+
+/// What a program did that is not in the contract. The text goes into the reason of its verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The system could not start it.
+    CannotStart(String),
+    /// No READY in time.
+    NotReady(Duration),
+    /// READY without the port that it was asked for.
+    NoPort(String),
+    /// A line that is not in the contract.
+    Rubbish(String),
+    /// It ended before its work was done.
+    Ended(String),
+    /// No account in time.
+    NoAccount(Duration),
+    /// Nothing went over the wire any more.
+    NoProgress(Duration),
+    /// It held more memory than it may; in MiB, and what it may.
+    TooMuchMemory(u64, u64),
+    /// A line where the account should be that is none.
+    BadAccount(String),
+    /// It went on after its account.
+    StillRunning(Duration),
+    /// It did not end on SIGTERM.
+    IgnoredSigterm(Duration),
+    /// It ended with another exit code than 0.
+    BadExit(String),
+    /// Processes that outlived it.
+    LeftBehind(usize),
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::CannotStart(why) => write!(f, "could not be started: {why}"),
+            Fault::NotReady(time) => write!(f, "was not READY within {time:?}"),
+            Fault::NoPort(line) => write!(f, "said {line:?} where READY and a port were due"),
+            Fault::Rubbish(line) => write!(f, "printed {line:?}, which is not in the contract"),
+            Fault::Ended(how) => write!(f, "ended before its work was done: {how}"),
+            Fault::NoAccount(time) => write!(f, "went on for {time:?} without an account"),
+            Fault::NoProgress(time) => write!(f, "sent nothing for {time:?} and had not finished"),
+            Fault::TooMuchMemory(held, most) => {
+                write!(f, "is out of memory: it held {held} MiB of {most}")
+            }
+            Fault::BadAccount(why) => write!(f, "gave an account that is none: {why}"),
+            Fault::StillRunning(time) => write!(f, "still ran {time:?} after its account"),
+            Fault::IgnoredSigterm(time) => write!(f, "still ran {time:?} after SIGTERM"),
+            Fault::BadExit(how) => write!(f, "ended badly: {how}"),
+            Fault::LeftBehind(count) => write!(f, "left {count} processes behind"),
+        }
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// What a program's standard output brings.
+enum Said {
+    Line(String, Instant),
+    End,
+}
+
+/// A program that runs. Dropping it ends it and everything it started.
+pub struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    said: Receiver<Said>,
+    complaints: Arc<Mutex<VecDeque<String>>>,
+    ended: Option<ExitStatus>,
+    cpu_seconds: Option<f64>,
+    mark: String,
+}
+
+impl Program {
+    /// Starts `command` with `orders` in its environment.
+    pub fn start(mut command: Command, orders: &[(&str, String)]) -> Result<Program, Fault> {
+        use std::os::unix::process::CommandExt;
+        command.envs(orders.iter().map(|(name, value)| (name, value)));
+        // Only different ones are needed: no order between threads.
+        let number = STARTED.fetch_add(1, Ordering::Relaxed);
+        let mark = format!("{}-{number}", std::process::id());
+        command.env(MARK, &mark).process_group(0);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| {
+            Fault::CannotStart(format!("{}: {error}", command.get_program().display()))
+        })?;
+        let input = child.stdin.take();
+        let (tell, said) = mpsc::channel();
+        if let Some(output) = child.stdout.take() {
+            thread::spawn(move || {
+                let mut output = BufReader::new(output);
+                while let Some(line) = line_of(&mut output) {
+                    if tell.send(Said::Line(line, Instant::now())).is_err() {
+                        return;
+                    }
+                }
+                // Nobody waits any more only when the program is being ended.
+                let _ = tell.send(Said::End);
+            });
+        }
+        let complaints = Arc::<Mutex<VecDeque<String>>>::default();
+        if let Some(output) = child.stderr.take() {
+            let kept = complaints.clone();
+            thread::spawn(move || keep_last_lines(output, &kept));
+        }
+        Ok(Program { child, input, said, complaints, ended: None, cpu_seconds: None, mark })
+    }
+
+    /// Its process, which leads its group.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The value of [`MARK`] for it and all that it starts.
+    pub fn mark(&self) -> &str {
+        &self.mark
+    }
+
+    /// Processor time of its whole life, once it has ended.
+    pub fn cpu_seconds(&self) -> Option<f64> {
+        self.cpu_seconds
+    }
+
+    /// Waits for READY; `listens` wants a port with it.
+    pub fn ready(&mut self, within: Duration, listens: bool) -> Result<Option<u16>, Fault> {
+        let line = match self.said.recv_timeout(within) {
+            Ok(Said::Line(line, _)) => line,
+            Ok(Said::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.early_end()),
+            Err(RecvTimeoutError::Timeout) => return Err(Fault::NotReady(within)),
+        };
+        match line.strip_prefix("READY").map(str::trim) {
+            None => Err(Fault::Rubbish(shortened(&line))),
+            Some(port) if listens => match port.parse() {
+                Ok(port) => Ok(Some(port)),
+                Err(_) => Err(Fault::NoPort(shortened(&line))),
+            },
+            Some("") => Ok(None),
+            Some(_) => Err(Fault::Rubbish(shortened(&line))),
+        }
+    }
+
+    /// Lets it begin. The input stays open: its end is an order to end.
+    pub fn go(&mut self) -> Result<Instant, Fault> {
+        let began = Instant::now();
+        self.tell("GO").map(|()| began)
+    }
+
+    /// Writes a line to its input.
+    pub fn tell(&mut self, line: &str) -> Result<(), Fault> {
+        let written = self.input.as_mut().map(|input| writeln!(input, "{line}"));
+        match written {
+            Some(Ok(())) => Ok(()),
+            _ => Err(self.early_end()),
+        }
+    }
+
+    /// The account, if it comes within `wait`, and when it was read; `None` if not yet.
+    pub fn account(&mut self, wait: Duration) -> Result<Option<(String, Instant)>, Fault> {
+        match self.said.recv_timeout(wait) {
+            Ok(Said::Line(line, at)) if line.starts_with('{') => Ok(Some((line, at))),
+            Ok(Said::Line(line, _)) => Err(Fault::Rubbish(shortened(&line))),
+            Ok(Said::End) | Err(RecvTimeoutError::Disconnected) => Err(self.early_end()),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+        }
+    }
+
+    /// A program with work to do has given its account: it must end by itself now, and say no more.
+    pub fn ends_by_itself(&mut self, within: Duration) -> Result<(), Fault> {
+        // One whose memory was to be read has waited for this.
+        drop(self.input.take());
+        match self.wait(within) {
+            Some(status) if status.success() => {}
+            Some(status) => return Err(Fault::BadExit(self.how(status))),
+            None => return Err(Fault::StillRunning(within)),
+        }
+        self.said_no_more().and_then(|()| self.left_nothing())
+    }
+
+    /// A server is done: it must end when it is told to.
+    pub fn ends_when_told(&mut self, within: Duration) -> Result<(), Fault> {
+        self.signal(Signal::TERM);
+        let status = self.wait(within).ok_or(Fault::IgnoredSigterm(within))?;
+        use std::os::unix::process::ExitStatusExt;
+        // A program without a handler ends by the signal; some runtimes say 128 + 15 themselves.
+        let told = status.success() || status.signal() == Some(15) || status.code() == Some(143);
+        if !told {
+            return Err(Fault::BadExit(self.how(status)));
+        }
+        self.said_no_more().and_then(|()| self.left_nothing())
+    }
+
+    /// The last lines of its standard error.
+    pub fn complaints(&self) -> String {
+        let lines = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.iter().map(String::as_str).collect::<Vec<_>>().join("\n")
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = i32::try_from(self.pid()).ok().and_then(Pid::from_raw) {
+            // Gone already is as good.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+
+    fn wait(&mut self, most: Duration) -> Option<ExitStatus> {
+        let begun = Instant::now();
+        while self.ended.is_none() && begun.elapsed() < most {
+            if self.is_over() {
+                // Once it is waited for, nothing tells any more what it has cost.
+                self.cpu_seconds = spent_by(self.pid());
+            }
+            match self.child.try_wait() {
+                Ok(None) => thread::sleep(END_STEP),
+                Ok(status) => self.ended = status,
+                Err(_) => return None,
+            }
+        }
+        self.ended
+    }
+
+    fn is_over(&self) -> bool {
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        pid.is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_))))
+    }
+
+    fn early_end(&mut self) -> Fault {
+        match self.wait(EARLY_END_MAX) {
+            Some(status) => Fault::Ended(self.how(status)),
+            None => Fault::Ended("it closed its standard output".to_owned()),
+        }
+    }
+
+    /// How it ended, with the last thing that it said about it.
+    fn how(&self, status: ExitStatus) -> String {
+        // Its standard error is read by a thread of its own, a moment later perhaps.
+        thread::sleep(Duration::from_millis(20));
+        let complaints = self.complaints();
+        match complaints.lines().last() {
+            Some(last) => format!("{status}, {}", shortened(last)),
+            None => status.to_string(),
+        }
+    }
+
+    fn said_no_more(&mut self) -> Result<(), Fault> {
+        match self.said.recv_timeout(Duration::from_millis(100)) {
+            Ok(Said::Line(line, _)) => Err(Fault::Rubbish(shortened(&line))),
+            // An output that stays open belongs to somebody who was left behind.
+            Ok(Said::End) | Err(_) => Ok(()),
+        }
+    }
+
+    fn left_nothing(&mut self) -> Result<(), Fault> {
+        match self.end_survivors() {
+            0 => Ok(()),
+            left => Err(Fault::LeftBehind(left)),
+        }
+    }
+
+    /// Ends whatever it has started and not ended itself, and says how many there were.
+    fn end_survivors(&self) -> usize {
+        let mut left = survivors(self.pid());
+        left.extend(marked(MARK, &self.mark).into_iter().filter(|pid| *pid != self.pid()));
+        left.sort_unstable();
+        left.dedup();
+        for pid in &left {
+            if let Some(pid) = i32::try_from(*pid).ok().and_then(Pid::from_raw) {
+                // Gone already is as good.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        left.len()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        if self.ended.is_none() {
+            self.signal(Signal::TERM);
+            if self.wait(Duration::from_millis(200)).is_none() {
+                self.signal(Signal::KILL);
+                // The group has it already, unless it has left it.
+                let _ = self.child.kill();
+                self.ended = self.child.wait().ok();
+            }
+        }
+        self.end_survivors();
+    }
+}
+
+/// The next line, without its end; `None` at the end. What is no UTF-8 is shown as it can be.
+fn line_of(output: &mut impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    let read = output.take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+    if !read.is_ok_and(|read| read > 0) {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&line).trim_end().to_owned())
+}
+
+fn keep_last_lines(output: impl Read, kept: &Mutex<VecDeque<String>>) {
+    let mut output = BufReader::new(output);
+    while let Some(line) = line_of(&mut output) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() == STDERR_LINES {
+            kept.pop_front();
+        }
+        kept.push_back(line);
+    }
+}
+
+/// A line as it fits into a reason.
+fn shortened(line: &str) -> String {
+    const CHARS_MAX: usize = 120;
+    match line.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Program {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        Program::start(command, &[("PORT", "0".to_owned())]).unwrap()
+    }
+
+    const SOON: Duration = Duration::from_secs(10);
+
+    #[test]
+    fn a_program_that_keeps_the_contract_is_heard_and_ends() {
+        let mut program = shell(r#"echo READY; read go; echo "{\"said\": \"$go\"}""#);
+        assert_eq!(program.ready(SOON, false), Ok(None));
+        program.go().unwrap();
+        let (account, _) = program.account(SOON).unwrap().unwrap();
+        assert_eq!(account, r#"{"said": "GO"}"#);
+        assert_eq!(program.ends_by_itself(SOON), Ok(()));
+    }
+
+    #[test]
+    fn a_server_tells_its_port_and_ends_when_told() {
+        let mut program = shell("echo READY 123; read end");
+        assert_eq!(program.ready(SOON, true), Ok(Some(123)));
+        assert_eq!(program.ends_when_told(SOON), Ok(()));
+    }
+
+    #[test]
+    fn what_is_not_in_the_contract_is_named() {
+        let ready = |script: &str| shell(script).ready(Duration::from_millis(500), false);
+        assert_eq!(ready("echo hello; read x"), Err(Fault::Rubbish("hello".to_owned())));
+        assert_eq!(ready("sleep 20"), Err(Fault::NotReady(Duration::from_millis(500))));
+        assert!(
+            matches!(ready("echo why >&2; exit 3"), Err(Fault::Ended(how)) if how.contains("why"))
+        );
+        assert!(matches!(shell("echo READY; read x").ready(SOON, true), Err(Fault::NoPort(_))));
+    }
+
+    #[test]
+    fn a_process_left_behind_is_found_and_ended() {
+        let mut program =
+            shell("echo READY; read go; sleep 30 </dev/null >/dev/null 2>&1 & exit 0");
+        program.ready(SOON, false).unwrap();
+        program.go().unwrap();
+        let pid = program.pid();
+        assert_eq!(program.ends_by_itself(SOON), Err(Fault::LeftBehind(1)));
+        drop(program);
+        assert_eq!(survivors(pid), [0_u32; 0]);
+    }
+
+    /// In a session of its own, and its parent has gone: neither group nor descent tells of it.
+    #[test]
+    fn a_process_that_stole_away_is_found_too() {
+        let stolen = "(setsid sleep 31 </dev/null >/dev/null 2>&1 &)";
+        let mut program = shell(&format!("echo READY; read go; {stolen}; sleep 0.2"));
+        program.ready(SOON, false).unwrap();
+        program.go().unwrap();
+        assert_eq!(program.ends_by_itself(SOON), Err(Fault::LeftBehind(1)));
+    }
+
+    #[test]
+    fn a_program_that_ignores_sigterm_is_ended_all_the_same() {
+        let mut program = shell("trap '' TERM; echo READY; while :; do sleep 1; done");
+        program.ready(SOON, false).unwrap();
+        let pid = program.pid();
+        drop(program);
+        assert_eq!(survivors(pid), [0_u32; 0]);
+    }
+}

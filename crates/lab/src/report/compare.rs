@@ -1,0 +1,208 @@
+//! Two runs side by side: what became faster, what slower, and what cannot be told apart.
+//!
+//! Only the ratio to `raw` is compared, because the limit was taken in the same rounds and moves
+//! with the machine. Even so a verdict is given only for runs in like environments: a ratio that
+//! holds on two cores need not hold on sixty. Who wants to look across all the same is told first
+//! what differs and then gets the ratios, without a verdict.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Display};
+
+use crate::report::columns::{bytes, earned, interval, significant, verdict_word};
+use crate::report::layout::is_raw;
+use crate::report::quote::terminal;
+use crate::results::{Environment, Interval, Results, Row};
+
+/// The part by which the memory of two machines may differ and still be the same: a kernel that
+/// reserves some pages more reports less.
+const MEMORY_SHARE_MAX: f64 = 0.01;
+
+/// Two runs that no verdict can be given over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unlike {
+    /// What differs; never empty.
+    pub differences: Vec<Difference>,
+}
+
+/// One thing that differs between two environments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// Its name.
+    pub what: &'static str,
+    /// In the old run.
+    pub old: String,
+    /// In the new one.
+    pub new: String,
+}
+
+impl Display for Difference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {} → {}", self.what, terminal(&self.old), terminal(&self.new))
+    }
+}
+
+impl Display for Unlike {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "the runs are not from like environments")?;
+        self.differences.iter().try_for_each(|difference| write!(out, "\n  {difference}"))
+    }
+}
+
+impl std::error::Error for Unlike {}
+
+/// Sets `new` beside `old`, a line for each row. [`Unlike`] when the environments differ, unless
+/// `across` says that this is known: then the differences stand first and no verdict follows.
+pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unlike> {
+    let differences = differences(old, new);
+    if !across && !differences.is_empty() {
+        return Err(Unlike { differences });
+    }
+    let mut text = String::new();
+    if across {
+        text.push_str("What differs between the two runs:\n");
+        match differences.is_empty() {
+            true => text.push_str("  nothing that the documents tell\n"),
+            false => differences.iter().for_each(|each| text.push_str(&format!("  {each}\n"))),
+        }
+        text.push_str("Ratios to raw, without a verdict:\n");
+    }
+    for (word, run) in [("old", old), ("new", new)] {
+        if run.interrupted {
+            text.push_str(&format!("The {word} run was interrupted; rows may be missing.\n"));
+        }
+    }
+    for key in keys(old, new) {
+        let (before, after) = (find(old, key), find(new, key));
+        text.push_str(&line(key, before, after, across));
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// What makes figures of the two runs incomparable. When they ran, what load they found and which
+/// wigwag it was may differ: the last is what one compares for.
+fn differences(old: &Results, new: &Results) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut check = |what, like: bool, old: String, new: String| {
+        if !like {
+            found.push(Difference { what, old, new });
+        }
+    };
+    let words = |what, old: &str, new: &str| (what, old == new, old.to_owned(), new.to_owned());
+    let (from, to) = (&old.environment, &new.environment);
+    let length = |quick: bool| if quick { "quick" } else { "full" };
+    let texts = [
+        words("schema", &old.schema, &new.schema),
+        words("length of the run", length(old.quick), length(new.quick)),
+        words("processor", &from.cpu, &to.cpu),
+        words("cores", &from.cores.to_string(), &to.cores.to_string()),
+        words("kernel", &from.kernel, &to.kernel),
+        words("congestion control", &from.congestion_control, &to.congestion_control),
+        words("open files", &from.open_files_max.to_string(), &to.open_files_max.to_string()),
+    ];
+    for (what, like, old, new) in texts {
+        check(what, like, old, new);
+    }
+    let (less, more) = (from.memory_bytes, to.memory_bytes);
+    let like = less.abs_diff(more) as f64 <= less.max(more) as f64 * MEMORY_SHARE_MAX;
+    check("memory", like, bytes(less), bytes(more));
+    let [before, after] = [from, to].map(remarks);
+    check("remarks", before == after, before, after);
+    found
+}
+
+/// Their order means nothing.
+fn remarks(environment: &Environment) -> String {
+    let sorted: BTreeSet<&str> = environment.remarks.iter().map(String::as_str).collect();
+    match sorted.is_empty() {
+        true => "none".to_owned(),
+        false => sorted.into_iter().collect::<Vec<_>>().join("; "),
+    }
+}
+
+/// Workload, cell, participant.
+type Key<'a> = (&'a str, &'a str, &'a str);
+
+fn key(row: &Row) -> Key<'_> {
+    (&row.workload, &row.cell, &row.participant)
+}
+
+/// Of both runs, each once, in the order of the new one; what only the old one has comes last.
+fn keys<'a>(old: &'a Results, new: &'a Results) -> Vec<Key<'a>> {
+    let mut seen = BTreeSet::new();
+    let all = new.rows.iter().chain(&old.rows).map(key);
+    all.filter(|key| seen.insert(*key)).collect()
+}
+
+fn find<'a>(run: &'a Results, wanted: Key<'_>) -> Option<&'a Row> {
+    run.rows.iter().find(|row| key(row) == wanted)
+}
+
+fn line(key: Key<'_>, old: Option<&Row>, new: Option<&Row>, across: bool) -> String {
+    let (workload, cell, participant) = key;
+    let name = terminal(&format!("{workload}/{cell}/{participant}"));
+    let (old, new) = match (old, new) {
+        (Some(old), Some(new)) => (old, new),
+        (None, Some(new)) => return aside("only in the new run", &name, &state(new)),
+        (Some(old), None) => return aside("only in the old run", &name, &state(old)),
+        (None, None) => return name,
+    };
+    if old.known_bad || new.known_bad {
+        return aside("known bad", &name, &format!("{} → {}", state(old), state(new)));
+    }
+    if is_raw(old) && is_raw(new) && earned(old).is_some() && earned(new).is_some() {
+        return aside("the limit", &name, "1 by definition");
+    }
+    let versions = versions(old, new);
+    let ratio = |row| earned(row).and_then(|earned| earned.ratio());
+    let (Some(before), Some(after)) = (ratio(old), ratio(new)) else {
+        let states = format!("{} → {}{versions}", state(old), state(new));
+        return aside("not comparable", &name, &states);
+    };
+    let head = if across { "" } else { judge(before, after) };
+    let change = significant(after.median / before.median);
+    let [from, to] = [before, after].map(|ratio| interval(ratio).line());
+    let figures = format!("{from} → {to}  × {change}{versions}");
+    if across { format!("  {name}  {figures}") } else { aside(head, &name, &figures) }
+}
+
+/// Intervals that touch could hold the same truth.
+fn judge(old: Interval, new: Interval) -> &'static str {
+    if new.low > old.high {
+        "faster"
+    } else if new.high < old.low {
+        "slower"
+    } else {
+        "not distinguishable"
+    }
+}
+
+/// The widest verdict is `not distinguishable`.
+fn aside(verdict: &str, name: &str, rest: &str) -> String {
+    format!("{verdict:<19}  {name}  {rest}")
+}
+
+/// The verdict of a row, with the reasons of one that has no number.
+fn state(row: &Row) -> String {
+    let (_, word) = verdict_word(row.verdict);
+    match (earned(row), row.reasons.is_empty()) {
+        (None, false) => format!("{word} ({})", terminal(&row.reasons.join("; "))),
+        (Some(earned), _) => match earned.ratio() {
+            Some(ratio) => format!("{word} {}", interval(ratio).line()),
+            None => format!("{word}, no ratio to raw"),
+        },
+        (None, true) => word.to_owned(),
+    }
+}
+
+/// A peer of another version is another program, and the reader must know.
+fn versions(old: &Row, new: &Row) -> String {
+    let word = |row: &Row| terminal(row.version.as_deref().unwrap_or("unknown"));
+    match old.version == new.version {
+        true => String::new(),
+        false => format!("  [version {} → {}]", word(old), word(new)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

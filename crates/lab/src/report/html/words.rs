@@ -1,0 +1,113 @@
+//! What the words on the page mean.
+//!
+//! A reader who was sent a page has not read the lab's contract: workloads and cells are told in a
+//! sentence each, and so are verdicts and the heads of columns. A workload or a cell that is not
+//! known here goes without.
+
+use crate::report::columns::Column;
+use crate::report::html::table;
+use crate::report::layout::OWN;
+use crate::report::quote::html;
+use crate::results::Verdict;
+use crate::workload::relayed::CUTS_NAME;
+
+/// What each workload asks.
+const WORKLOADS: &[(&str, &str)] = &[
+    ("pingpong", "Many TCP connections at once, each with one request of four bytes in flight."),
+    (
+        "counter",
+        "Actors within one process: senders side by side count into one, which is then asked for \
+         its total; one that is slow; asks, rings, and very many at once.",
+    ),
+    ("remote", "Two processes that speak the participant's own wire with each other."),
+    (
+        "http",
+        "One URL that answers with a small JSON document, connections kept open. A message is a \
+         request and its answer; times are round trips, one in flight on each connection.",
+    ),
+    ("sp", "The scalability protocols: latency and throughput over inproc, ipc and tcp."),
+];
+
+const PACED: &str = "Every message is answered, and sent when it is due, at a share of the rate \
+                     of `ask`. Latency begins when it is due, so a stall is in it.";
+
+const DELAYED: &str = "The same through the lab's relay, which adds so much each way. `kept` is what is \
+                       left of the rate through the relay alone.";
+
+/// What is measured in each cell.
+const CELLS: &[(&str, &str)] = &[
+    ("server", "Each participant's server, driven by the lab's own client."),
+    ("client", "Each participant's client, beside the lab's own server."),
+    (OWN, "Each participant's server with its own client."),
+    ("tell", "One way, as fast as the manual says one should."),
+    ("tell, MessagePack", "The same without the form in which numbers have their own width."),
+    ("tell, not kept", "The same over a session that ends when its connection is cut."),
+    ("tell, 16 senders", "The same from 16 tasks at once."),
+    ("tell, 1000 actors", "The same to a thousand actors in turn."),
+    ("tell, 100 links", "The same over a hundred connections at once."),
+    ("tell, relayed", "One way through the lab's relay, which adds no time of its own on purpose."),
+    ("tell, 1 ms", DELAYED),
+    ("tell, 10 ms", DELAYED),
+    (
+        "ask, relayed",
+        "Every message is answered, through the lab's relay; a million may be in flight.",
+    ),
+    ("ask, 1 ms", DELAYED),
+    ("ask, 10 ms", DELAYED),
+    (CUTS_NAME, "One way through the lab's relay, which resets the connection ten times."),
+    ("tell, thread", "The same from a plain thread, by calls that block while there is no room."),
+    ("naive", "One way in a plain loop without pacing, as a beginner writes it."),
+    ("naive ask", "The same, and every message is answered."),
+    ("paced 50 %", PACED),
+    ("paced 80 %", PACED),
+    ("paced 95 %", PACED),
+    ("ask", "Every message is answered; many are in flight."),
+    ("rtt", "Every message is answered; one is in flight."),
+    ("slow", "Two senders and an actor that is slower than they are: does the memory stay flat?"),
+    ("local ask", "One asks an actor of the same process; one ask is in flight."),
+    ("bounce", "Two actors hand a number to each other."),
+    ("ring", "A thousand actors hand a number round."),
+    ("spawn", "A million actors alive at once; then each is told once and tells of itself."),
+];
+
+/// What `workload` asks, if it is known.
+pub(crate) fn of_workload(workload: &str) -> Option<&'static str> {
+    meaning(WORKLOADS, workload)
+}
+
+/// What is measured in `cell`, if it is known.
+pub(crate) fn of_cell(cell: &str) -> Option<&'static str> {
+    meaning(CELLS, cell)
+}
+
+fn meaning(known: &[(&str, &'static str)], wanted: &str) -> Option<&'static str> {
+    known.iter().find(|(name, _)| *name == wanted).map(|(_, meaning)| *meaning)
+}
+
+/// The heads of the columns and the verdicts, for whoever cannot point at them.
+pub(crate) fn all() -> String {
+    let verdicts = [
+        (Verdict::Valid, "Every message was accounted for."),
+        (Verdict::Flagged, "Valid, with something that a reader must know."),
+        (
+            Verdict::Void,
+            "It lost, doubled, changed or faked messages, or did not do as ordered. It has no \
+             number anywhere.",
+        ),
+        (Verdict::NotInstalled, "It was not run; the reason says what mends that."),
+        (Verdict::Absent, "It has no such thing; the reason says why."),
+    ];
+    let mut text = "<h2 id=words>Words</h2>\n<dl>\n".to_owned();
+    for (verdict, meaning) in verdicts {
+        text.push_str(&format!("<dt>{}</dt><dd>{meaning}</dd>\n", table::verdict(verdict)));
+    }
+    for column in Column::all() {
+        let (title, meaning) = (html(column.title), html(column.meaning));
+        text.push_str(&format!("<dt>{title}</dt><dd>{meaning}</dd>\n"));
+    }
+    text.push_str(
+        "<dt>witness</dt><dd>full: a reference program of the lab stood on the other side. digest: \
+         the receiver's digest over payloads that only the sender knew.</dd>\n</dl>\n",
+    );
+    text
+}

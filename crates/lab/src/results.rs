@@ -1,0 +1,294 @@
+//! What a run of the lab came to: the JSON document, version 1.
+//!
+//! The verdict stands before the number: a row that is `Void` has no number at all.
+
+pub mod reasons;
+pub mod schema;
+pub mod environment;
+
+use serde::{Deserialize, Serialize};
+
+use crate::figures::curve::Curve;
+use crate::figures::digest::Verified;
+use crate::figures::statistics::Spread;
+use crate::relay::RelayedCut;
+
+/// The version of the document.
+pub const SCHEMA: &str = "wigwag.lab/1";
+
+/// One run of the lab.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Results {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// Where it ran.
+    pub environment: Environment,
+    /// Short windows and embedded participants only.
+    pub quick: bool,
+    /// Somebody stopped it; what was measured until then is here.
+    pub interrupted: bool,
+    /// What the lab itself took of one core, from the beginning to the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coordinator_cpu_share: Option<f64>,
+    /// One for each participant and cell, in the order of the tables.
+    pub rows: Vec<Row>,
+}
+
+/// What a figure depends on and a reader cannot see.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Environment {
+    /// When the run began, as RFC 3339 in UTC.
+    pub started: String,
+    /// The version of wigwag and the commit if it is known.
+    pub wigwag: String,
+    /// The processor's name.
+    pub cpu: String,
+    /// Processors that the run may use.
+    pub cores: usize,
+    /// The kernel's name and version.
+    pub kernel: String,
+    /// Bytes of memory.
+    pub memory_bytes: u64,
+    /// The TCP congestion control.
+    pub congestion_control: String,
+    /// Files that a process may open.
+    pub open_files_max: u64,
+    /// Which processors the programs were pinned to; the lab itself pins nobody.
+    #[serde(default)]
+    pub pinning: String,
+    /// The load of the last minute when the run began.
+    pub load: f64,
+    /// What may disturb a run: `nice` under autogroup, frequency scaling, a container's limits.
+    pub remarks: Vec<String>,
+}
+
+/// Whether a number was earned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Every message was accounted for.
+    Valid,
+    /// Valid, with something that a reader must know.
+    Flagged,
+    /// It lost, doubled, changed or faked messages, or did not do as ordered. It has no number.
+    Void,
+    /// It was not run, and the reason says what would mend that.
+    NotInstalled,
+    /// It has no such thing, and the reason says why.
+    Absent,
+}
+
+/// Who says that the messages were right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Witness {
+    /// A reference program of the lab stood on the other side.
+    Full,
+    /// The receiver's digest over payloads that only the sender knew.
+    Digest,
+}
+
+/// One participant in one cell.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// `pingpong`, `counter`, `remote`, `http`, `sp`.
+    pub workload: String,
+    /// What varies within the workload: `tell`, `ask`, `1 sender`, `go × c-epoll`.
+    pub cell: String,
+    /// Its name.
+    pub participant: String,
+    /// What it says of its own version.
+    pub version: Option<String>,
+    /// A participant that must come out void or flagged.
+    pub known_bad: bool,
+    /// Whether a number was earned.
+    pub verdict: Verdict,
+    /// Why it is not simply valid: one sentence each.
+    pub reasons: Vec<String>,
+    /// Who vouches for it.
+    pub witness: Witness,
+    /// What became of all messages of all rounds.
+    pub verified: Verified,
+    /// Messages or round trips a second.
+    pub rate: Option<Spread>,
+    /// Processor seconds of the process tree for a million messages.
+    pub cpu_s_per_million: Option<Spread>,
+    /// Round trips in microseconds, where one is in flight on a connection: a closed loop, so no
+    /// latency under a load.
+    pub rtt_us: Option<Percentiles>,
+    /// Messages a second that were ordered, where the rate is not what is measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_ordered: Option<u64>,
+    /// Latency at that rate, from when each message was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_us: Option<Latency>,
+    /// The largest resident memory of the process tree.
+    pub peak_rss_bytes: Option<u64>,
+    /// The most threads that ran at once.
+    pub threads: Option<u64>,
+    /// Context switches for a thousand messages.
+    pub switches_per_thousand: Option<f64>,
+    /// Rate to that of `raw` in the same round: median and 95 % interval.
+    pub ratio_to_raw: Option<Interval>,
+    /// Rate to that of the best valid peer that is neither `raw` nor `wigwag`.
+    pub ratio_to_best_peer: Option<Interval>,
+    /// Rate through a relay with a delay, to that through one without, in the same round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Spread>,
+    /// What a relay that cuts connections saw.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cuts: Option<Cuts>,
+    /// Lines of its programs.
+    pub source_lines: Option<u64>,
+    /// Each round.
+    pub runs: Vec<Run>,
+}
+
+/// One round of a row.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// From 0; rows of one round ran close to each other.
+    pub round: usize,
+    /// What was measured; the clock ran so long.
+    pub seconds: f64,
+    /// Messages or round trips.
+    pub messages: u64,
+    /// Processor time of the process tree.
+    pub cpu_seconds: f64,
+    /// Processor time before GO, where a program gets ready; in no figure.
+    #[serde(default)]
+    pub cpu_seconds_before: f64,
+    /// Processor time between the account and the end; in no figure.
+    #[serde(default)]
+    pub cpu_seconds_after: f64,
+    /// Processor time of everything else, as a share of what there was.
+    pub foreign_cpu_share: f64,
+    /// Resident memory of the process tree.
+    pub peak_rss_bytes: u64,
+    /// By how much resident memory grew while the clock ran, where that is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grown_bytes: Option<u64>,
+    /// The processor time of each thread that took a hundredth of it or more, most first.
+    pub threads: Vec<ThreadShare>,
+    /// Ends of the stretches of `over_time`, in seconds since GO; in a row's last run alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<f64>,
+    /// What each program has cost, where there are two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sides: Vec<Side>,
+    /// Bytes on the wire, where the pair had a network of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wire_bytes: Option<u64>,
+    /// The rate of the last tenth of these bytes, to that of the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_tenth_to_first: Option<f64>,
+    /// Processor time of the lab's relay, where one stood between; in no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay_cpu_seconds: Option<f64>,
+}
+
+impl Row {
+    /// Workload, cell and participant, as conditions and errors name it.
+    pub fn place(&self) -> String {
+        format!("{}/{}/{}", self.workload, self.cell, self.participant)
+    }
+}
+
+impl Run {
+    /// Messages a second.
+    pub fn rate(&self) -> f64 {
+        self.messages as f64 / self.seconds
+    }
+}
+
+/// Connections that were cut: how long until the next one brought the server something, and how a
+/// run went.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cuts {
+    /// From a cut until the next connection brought the server its first bytes, over all rounds;
+    /// `None`: it never did.
+    pub resumed_ms: Option<Spread>,
+    /// The row's last run in steps of so many milliseconds.
+    pub step_ms: u64,
+    /// Bytes a second that went to the server in each step.
+    pub bytes_per_second: Vec<f64>,
+    /// The cuts of that run.
+    pub cuts: Vec<RelayedCut>,
+}
+
+/// One program of a pair.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Side {
+    /// Whose, and in which role.
+    pub program: String,
+    /// Processor time.
+    pub cpu_seconds: f64,
+    /// Resident memory at its highest.
+    pub peak_rss_bytes: u64,
+}
+
+/// What one thread took.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ThreadShare {
+    /// Its name.
+    pub name: String,
+    /// Seconds.
+    pub cpu_seconds: f64,
+    /// Whose it is: a place in the run's `sides`, where there are two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub side: Option<usize>,
+    /// The share of a processor that it took in each stretch of the run; in a row's last run alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub over_time: Vec<f64>,
+}
+
+/// A ratio and what it may be as well.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    /// The one in the middle.
+    pub median: f64,
+    /// The lower end of the 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// How long round trips took; a percentile that has too few samples is missing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Half were faster.
+    pub p50: f64,
+    /// Nine of ten were faster.
+    pub p90: Option<f64>,
+    /// 99 of a hundred were faster.
+    pub p99: Option<f64>,
+    /// The slowest.
+    pub max: f64,
+    /// Round trips taken.
+    pub samples: u64,
+    /// What lies between them and behind the last: the middle of the rounds, share by share.
+    #[serde(default, skip_serializing_if = "Curve::is_empty")]
+    pub curve: Curve,
+}
+
+/// How long replies took from when their requests were due, over all rounds; a percentile that has
+/// too few samples is missing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Latency {
+    /// Half were faster.
+    pub p50: f64,
+    /// Nine of ten were faster.
+    pub p90: Option<f64>,
+    /// 99 of a hundred were faster.
+    pub p99: Option<f64>,
+    /// 999 of a thousand were faster.
+    pub p999: Option<f64>,
+    /// The slowest.
+    pub max: f64,
+    /// Requests.
+    pub samples: u64,
+    /// Those that were sent later than 1 ms after they were due.
+    pub late: u64,
+    /// Upper ends in microseconds, ascending, and how many lie below each and above the one before.
+    pub bins: Vec<(f64, u64)>,
+}

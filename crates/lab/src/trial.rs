@@ -1,0 +1,409 @@
+//! One measurement: fresh processes, one GO, the accounts, and what it has cost.
+
+pub mod relaying;
+
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::process::program::{Fault, Program};
+use crate::process::stage::Stage;
+use crate::process::timeline::Timeline;
+use crate::process::tree::{Cost, Machine, Tree, own_seconds};
+use crate::relay::Relayed;
+use crate::results::Side;
+use crate::trial::relaying::Relaying;
+
+/// Processes are looked at so often.
+const SAMPLE_EVERY: Duration = Duration::from_millis(50);
+
+/// How long a program may take; the contract's, or shorter for a quick run.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadlines {
+    /// Until READY.
+    pub ready: Duration,
+    /// From GO to the last account.
+    pub work: Duration,
+    /// Without anything on the wire, where that is counted.
+    pub silence: Duration,
+    /// From the account, or from SIGTERM, to the end.
+    pub end: Duration,
+    /// What the lab's own clients grant a server for each answer.
+    pub answer: Duration,
+}
+
+/// Resident memory that each side may hold: what a small container has.
+pub const MEMORY_MAX: u64 = 1 << 30;
+
+/// What it may hold where a million actors live at once: 8 KiB each.
+pub const MEMORY_MAX_MANY: u64 = 8 << 30;
+
+/// What the contract grants.
+pub const CONTRACT: Deadlines = deadlines(20, 30, 5, 3_000);
+
+/// What a quick run grants, which knows its participants and must end soon. Its windows are a
+/// quarter of a second, and the lab's own programs, which wait for others, have the contract's time.
+pub const QUICK: Deadlines = deadlines(2, 4, 2, 1_500);
+
+const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines {
+    Deadlines {
+        ready: Duration::from_secs(ready),
+        work: Duration::from_secs(work),
+        silence: Duration::from_secs(30),
+        end: Duration::from_secs(end),
+        answer: Duration::from_millis(answer_ms),
+    }
+}
+
+/// A program to start.
+pub struct Launch {
+    /// Whose it is and what it does, for reasons: `go, its server`.
+    pub title: String,
+    /// How.
+    pub command: Command,
+    /// Its environment.
+    pub orders: Vec<(&'static str, String)>,
+    /// It belongs to the participant that is measured, not to the lab.
+    pub measured: bool,
+    /// The clock stops when its account has been read.
+    pub stops_clock: bool,
+    /// Accounts that it gives: a server may have none to give, the lab's own client a second one
+    /// when the clock has stopped.
+    pub accounts: usize,
+    /// Resident memory that it may hold, in bytes.
+    pub memory_max: u64,
+}
+
+/// What is started together. The worker is told the server's port.
+pub struct Cast {
+    /// It listens.
+    pub server: Option<Launch>,
+    /// It gets GO and ends by itself.
+    pub worker: Launch,
+    /// They have a network of their own, whose bytes are counted.
+    pub staged: bool,
+    /// It stands between them, and the worker is told its port instead of the server's.
+    pub relay: Option<relaying::Launch>,
+}
+
+/// What a trial came to.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// From GO to the account of the one who received.
+    pub seconds: f64,
+    /// The server's account.
+    pub server: String,
+    /// The worker's account.
+    pub worker: String,
+    /// Its second one, if it gives two.
+    pub afterword: String,
+    /// What the measured programs have cost.
+    pub cost: Cost,
+    /// Processor time of the measured programs before GO.
+    pub before_cpu_seconds: f64,
+    /// And after the clock stopped, until they had ended.
+    pub after_cpu_seconds: f64,
+    /// Measured processes that had left their group and whose parents had gone.
+    pub hidden: usize,
+    /// Processor time of the lab's own counterpart.
+    pub witness_cpu_seconds: f64,
+    /// Processor time of everything else, as a share of what there was.
+    pub foreign_cpu_share: f64,
+    /// What each measured program has cost.
+    pub sides: Vec<Side>,
+    /// What went over the wire, or why that was not counted; `None` where it is not asked for.
+    pub wire: Option<Result<Timeline, String>>,
+    /// What a relay between them says.
+    pub relay: Option<Relayed>,
+}
+
+/// Why there is no outcome.
+#[derive(Clone, Debug)]
+pub enum NoOutcome {
+    /// Somebody asked the run to stop.
+    Stopped,
+    /// A program broke the contract.
+    Broke {
+        /// Which one.
+        title: String,
+        /// How.
+        fault: Fault,
+        /// It is the lab's own, so the participant may be innocent.
+        ours: bool,
+    },
+}
+
+/// A program of a trial, and what is read of it.
+struct Player {
+    title: String,
+    program: Program,
+    tree: Tree,
+    measured: bool,
+    stops_clock: bool,
+    accounts: usize,
+    memory_max: u64,
+    account: Option<(String, Instant)>,
+    afterword: Option<String>,
+}
+
+impl Player {
+    fn start(
+        launch: Launch,
+        stage: Option<&Stage>,
+        deadlines: Deadlines,
+        listens: bool,
+    ) -> Result<(Self, u16), NoOutcome> {
+        let Launch { title, command, orders, measured, stops_clock, accounts, memory_max } = launch;
+        let broke = |fault| NoOutcome::Broke { title: title.clone(), fault, ours: !measured };
+        let command = match stage {
+            Some(stage) => stage.enter(&command),
+            None => command,
+        };
+        let mut program = Program::start(command, &orders).map_err(broke)?;
+        // Ours may be waiting for a participant that does not answer.
+        let within = if measured { deadlines.ready } else { CONTRACT.ready };
+        let port = program.ready(within, listens).map_err(broke)?;
+        let tree = Tree::marked(program.pid(), program.mark());
+        let (account, afterword) = (None, None);
+        let player = Player {
+            title,
+            program,
+            tree,
+            measured,
+            stops_clock,
+            accounts,
+            memory_max,
+            account,
+            afterword,
+        };
+        Ok((player, port.unwrap_or(0)))
+    }
+
+    /// Only what was waited for counts, so a process that nobody waited for is not in it.
+    fn spent_after_the_clock(&self) -> f64 {
+        let whole = self.program.cpu_seconds().unwrap_or(0.0);
+        (whole - self.tree.spent_before() - self.tree.spent()).max(0.0)
+    }
+
+    fn broke(&self, fault: Fault) -> NoOutcome {
+        NoOutcome::Broke { title: self.title.clone(), fault, ours: !self.measured }
+    }
+
+    fn fits_memory(&self) -> Result<(), NoOutcome> {
+        let held = self.tree.peak_rss_bytes();
+        if held <= self.memory_max || !self.measured {
+            return Ok(());
+        }
+        Err(self.broke(Fault::TooMuchMemory(held >> 20, self.memory_max >> 20)))
+    }
+
+    fn listen(&mut self, wait: Duration) -> Result<(), NoOutcome> {
+        if self.account.is_some() && !self.is_waited_for() {
+            return Ok(());
+        }
+        let said = self.program.account(wait).map_err(|fault| self.broke(fault))?;
+        let Some((line, at)) = said else { return Ok(()) };
+        match self.account {
+            _ if self.accounts == 0 => return Err(self.broke(Fault::Rubbish(line))),
+            None => self.account = Some((line, at)),
+            Some(_) => self.afterword = Some(line),
+        }
+        Ok(())
+    }
+
+    /// It has not given all its accounts.
+    fn is_waited_for(&self) -> bool {
+        let given = usize::from(self.account.is_some()) + usize::from(self.afterword.is_some());
+        given < self.accounts
+    }
+}
+
+/// Starts the cast, lets it work, and reads what came of it. Nothing runs any more afterwards.
+pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Outcome, NoOutcome> {
+    let Cast { server, mut worker, staged, relay: between } = cast;
+    let (stage, unstaged) = match staged.then(Stage::open).transpose() {
+        Ok(stage) => (stage, None),
+        Err(why) => (None, Some(why)),
+    };
+    let (mut players, mut relay) = (Vec::new(), None);
+    if let Some(server) = server {
+        let (player, mut port) = Player::start(server, stage.as_ref(), deadlines, true)?;
+        if let Some(between) = between {
+            let (relaying, instead) = Relaying::start(&between, stage.as_ref(), port)?;
+            (relay, port) = (Some(relaying), instead);
+        }
+        worker.orders.push(("PORT", port.to_string()));
+        players.push(player);
+    }
+    let (player, _) = Player::start(worker, stage.as_ref(), deadlines, false)?;
+    players.push(player);
+    let machine = Machine::now();
+    let own = own_seconds();
+    for player in &mut players {
+        player.tree.begin();
+    }
+    relay.as_mut().map_or(Ok(()), Relaying::go)?;
+    let mut wire = stage.as_ref().map(Wire::new);
+    let began = match players.last_mut() {
+        Some(worker) => worker.program.go().map_err(|fault| worker.broke(fault))?,
+        None => return Err(NoOutcome::Stopped),
+    };
+    work(&mut players, began, deadlines, wire.as_mut(), stop)?;
+    let mut outcome = read(&mut players, began);
+    outcome.wire = match (wire, unstaged) {
+        (Some(wire), _) => Some(Ok(wire.timeline)),
+        (None, why) => why.map(Err),
+    };
+    let relaying = relay.as_mut().map_or(0.0, Relaying::spent);
+    let spent = players.iter().map(|player| player.tree.spent()).sum::<f64>() + relaying;
+    let own = own_seconds() - own;
+    outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
+    outcome.relay = end(&mut players, relay, (began, deadlines), stop)?;
+    let measured = players.iter().filter(|it| it.measured);
+    outcome.after_cpu_seconds = measured.map(Player::spent_after_the_clock).sum();
+    let afterword = players.last_mut().and_then(|worker| worker.afterword.take());
+    outcome.afterword = afterword.unwrap_or_default();
+    let mut accounts = players.iter_mut().filter_map(|player| player.account.take());
+    // The worker stands last, behind the server if there is one.
+    outcome.worker = accounts.next_back().map(|(account, _)| account).unwrap_or_default();
+    outcome.server = accounts.next_back().map(|(account, _)| account).unwrap_or_default();
+    Ok(outcome)
+}
+
+/// The wire of a trial, which is looked at from its beginning.
+struct Wire<'a> {
+    stage: &'a Stage,
+    before: u64,
+    timeline: Timeline,
+}
+
+impl<'a> Wire<'a> {
+    fn new(stage: &'a Stage) -> Wire<'a> {
+        let before = stage.bytes().unwrap_or(0);
+        Wire { stage, before, timeline: Timeline::new(Instant::now()) }
+    }
+
+    fn look(&mut self) {
+        let bytes = self.stage.bytes().unwrap_or(self.before);
+        self.timeline.take(Instant::now(), bytes.saturating_sub(self.before));
+    }
+}
+
+/// Until every program that stops the clock has given its account.
+fn work(
+    players: &mut [Player],
+    began: Instant,
+    deadlines: Deadlines,
+    mut wire: Option<&mut Wire<'_>>,
+    stop: &AtomicBool,
+) -> Result<(), NoOutcome> {
+    let mut sampled = began;
+    loop {
+        let waiting = players.iter_mut().filter(|it| it.stops_clock && it.account.is_none());
+        let Some(player) = waiting.last() else {
+            wire.into_iter().for_each(Wire::look);
+            return Ok(());
+        };
+        if stop.load(Ordering::Relaxed) {
+            return Err(NoOutcome::Stopped);
+        }
+        if began.elapsed() > deadlines.work {
+            return Err(player.broke(Fault::NoAccount(deadlines.work)));
+        }
+        let silent = wire.as_ref().map(|wire| wire.timeline.silent_for(Instant::now()));
+        if silent.is_some_and(|silent| silent > deadlines.silence) {
+            return Err(player.broke(Fault::NoProgress(deadlines.silence)));
+        }
+        player.listen(SAMPLE_EVERY.saturating_sub(sampled.elapsed()))?;
+        if sampled.elapsed() >= SAMPLE_EVERY {
+            sampled = Instant::now();
+            wire.iter_mut().for_each(|wire| wire.look());
+            // One that is not waited for may have ended in the middle.
+            for player in players.iter_mut() {
+                player.listen(Duration::ZERO)?;
+                player.tree.sample();
+                player.fits_memory()?;
+            }
+        }
+    }
+}
+
+fn read(players: &mut [Player], began: Instant) -> Outcome {
+    let mut outcome = Outcome::default();
+    for player in players {
+        let mut cost = player.tree.end();
+        if player.measured {
+            let side = outcome.sides.len();
+            cost.threads.iter_mut().for_each(|thread| thread.side = Some(side));
+            outcome.sides.push(Side {
+                program: player.title.clone(),
+                cpu_seconds: cost.cpu_seconds,
+                peak_rss_bytes: cost.peak_rss_bytes,
+            });
+            outcome.before_cpu_seconds += player.tree.spent_before();
+            outcome.hidden += player.tree.hidden();
+            outcome.cost = std::mem::take(&mut outcome.cost).with(cost);
+        } else {
+            outcome.witness_cpu_seconds += cost.cpu_seconds;
+        }
+        if let (true, Some((_, at))) = (player.stops_clock, &player.account) {
+            outcome.seconds = outcome.seconds.max(at.duration_since(began).as_secs_f64());
+        }
+    }
+    outcome
+}
+
+/// The other accounts, and the end of everybody: first the worker, then what lies between, whose
+/// account is given back, then the server.
+fn end(
+    players: &mut [Player],
+    mut relay: Option<Relaying>,
+    (began, deadlines): (Instant, Deadlines),
+    stop: &AtomicBool,
+) -> Result<Option<Relayed>, NoOutcome> {
+    let listens = players.len() > 1;
+    let mut relayed = None;
+    for (index, player) in players.iter_mut().enumerate().rev() {
+        while player.is_waited_for() {
+            if stop.load(Ordering::Relaxed) {
+                return Err(NoOutcome::Stopped);
+            }
+            let within =
+                if player.measured { deadlines.work } else { deadlines.work.max(CONTRACT.work) };
+            if began.elapsed() > within {
+                return Err(player.broke(Fault::NoAccount(within)));
+            }
+            player.listen(SAMPLE_EVERY)?;
+        }
+        let ended = match listens && index == 0 {
+            true => player.program.ends_when_told(deadlines.end),
+            false => player.program.ends_by_itself(deadlines.end),
+        };
+        ended.map_err(|fault| player.broke(fault))?;
+        if let Some(relay) = relay.take() {
+            relayed = Some(relay.end(CONTRACT.end)?);
+        }
+    }
+    Ok(relayed)
+}
+
+impl Cost {
+    /// Both together.
+    pub fn with(mut self, other: Cost) -> Cost {
+        self.cpu_seconds += other.cpu_seconds;
+        self.peak_rss_bytes += other.peak_rss_bytes;
+        // Asked for only where there is one program.
+        self.grown_bytes = other.grown_bytes;
+        self.threads_max += other.threads_max;
+        self.switches += other.switches;
+        self.threads.extend(other.threads);
+        // Both were looked at as often, but may have ended on either side of a crumb.
+        if self.moments.is_empty() || other.moments.len() < self.moments.len() {
+            self.moments = other.moments;
+        }
+        let stretches = self.moments.len();
+        self.threads.iter_mut().for_each(|thread| thread.over_time.truncate(stretches));
+        self.threads.sort_by(|a, b| b.cpu_seconds.total_cmp(&a.cpu_seconds));
+        self
+    }
+}

@@ -1,0 +1,112 @@
+//! The relay of a trial from the lab's side: a program of its own between client and server.
+//!
+//! It belongs to nobody who is measured. What it takes of the processors is told beside the row, and
+//! is neither the participant's nor that of others who disturb the run.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use crate::process::program::{Fault, Program};
+use crate::process::stage::Stage;
+use crate::process::tree::Tree;
+use crate::relay::{Plan, Relayed};
+use crate::trial::{CONTRACT, NoOutcome};
+
+/// The name under which the lab's own program plays it.
+pub const NAME: &str = "relay";
+/// The role that it plays.
+pub const ROLE: &str = "remote.relay";
+/// What a plan is told as; the server's port is `PORT`, as for a client.
+pub const DELAY_US: &str = "DELAY_US";
+/// Bytes between two cuts.
+pub const CUT_BYTES: &str = "CUT_BYTES";
+/// Cuts at most.
+pub const CUTS: &str = "CUTS";
+/// The line after which it gives its account and ends.
+pub const END: &str = "END";
+
+/// A relay to start, when the server's port is known.
+pub struct Launch {
+    /// How.
+    pub command: Command,
+    /// What it is ordered to do; of the server nothing is known yet.
+    pub plan: Plan,
+}
+
+impl Launch {
+    /// By the program that has the lab's own counterparts.
+    pub fn new(program: &Path, plan: Plan) -> Launch {
+        let mut command = Command::new(program);
+        command.args(["lab-participant", NAME, ROLE]);
+        Launch { command, plan }
+    }
+}
+
+/// A relay that runs.
+pub(super) struct Relaying {
+    program: Program,
+    tree: Tree,
+}
+
+impl Relaying {
+    /// Starts it; gives the port that clients are told.
+    pub(super) fn start(
+        launch: &Launch,
+        stage: Option<&Stage>,
+        server: u16,
+    ) -> Result<(Relaying, u16), NoOutcome> {
+        let Launch { command, plan } = launch;
+        let command = match stage {
+            Some(stage) => stage.enter(command),
+            None => {
+                let mut plain = Command::new(command.get_program());
+                plain.args(command.get_args());
+                plain
+            }
+        };
+        let orders = [
+            ("PORT", server.to_string()),
+            (DELAY_US, plan.delay.as_micros().to_string()),
+            (CUT_BYTES, plan.cut_bytes.to_string()),
+            (CUTS, plan.cuts.to_string()),
+        ];
+        let mut program = Program::start(command, &orders).map_err(broke)?;
+        let port = program.ready(CONTRACT.ready, true).map_err(broke)?;
+        let tree = Tree::marked(program.pid(), program.mark());
+        Ok((Relaying { program, tree }, port.unwrap_or(0)))
+    }
+
+    /// Bytes and cuts count from now on.
+    pub(super) fn go(&mut self) -> Result<(), NoOutcome> {
+        self.tree.begin();
+        self.program.go().map(drop).map_err(broke)
+    }
+
+    /// Processor time since then.
+    pub(super) fn spent(&mut self) -> f64 {
+        self.tree.end().cpu_seconds
+    }
+
+    /// Its account; it ends with it.
+    pub(super) fn end(mut self, within: Duration) -> Result<Relayed, NoOutcome> {
+        self.program.tell(END).map_err(broke)?;
+        let begun = Instant::now();
+        let line = loop {
+            let left = within.saturating_sub(begun.elapsed());
+            match self.program.account(left).map_err(broke)? {
+                Some((line, _)) => break line,
+                None if left.is_zero() => return Err(broke(Fault::NoAccount(within))),
+                None => {}
+            }
+        };
+        let relayed = serde_json::from_str(&line);
+        let relayed = relayed.map_err(|error| broke(Fault::BadAccount(error.to_string())))?;
+        self.program.ends_by_itself(within).map_err(broke)?;
+        Ok(relayed)
+    }
+}
+
+fn broke(fault: Fault) -> NoOutcome {
+    NoOutcome::Broke { title: "the lab's relay".to_owned(), fault, ours: true }
+}

@@ -1,0 +1,20 @@
+//! What participants do, cell by cell: the programs that are started, their orders, and what their
+//! accounts are held against.
+//!
+//! A verdict looks at what came out, never at a name.
+
+pub mod account;
+pub mod cell;
+pub mod entry;
+pub mod counter;
+mod inside;
+pub mod remote;
+mod paced;
+pub(crate) mod relayed;
+pub mod pingpong;
+pub mod http;
+mod trips;
+pub mod beyond;
+
+pub use cell::{Cell, Over, Size, WORKLOADS, Workload};
+pub use entry::{Entry, Judged, Order};

@@ -1,0 +1,332 @@
+//! Workloads and their cells: what varies, and how many messages there are.
+
+use crate::contract::role::Role;
+use crate::participants::Participant;
+use crate::results::Witness;
+use crate::workload::{http, pingpong, relayed};
+
+/// A workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Workload {
+    /// Many connections, a token each way.
+    Pingpong,
+    /// Senders and one counting actor within a process.
+    Counter,
+    /// Two processes and the participant's own wire.
+    Remote,
+    /// A small document, many connections.
+    Http,
+}
+
+/// Every workload, in the order of the tables.
+pub const WORKLOADS: [Workload; 4] =
+    [Workload::Pingpong, Workload::Counter, Workload::Remote, Workload::Http];
+
+impl Workload {
+    /// As a person writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Workload::Pingpong => "pingpong",
+            Workload::Counter => "counter",
+            Workload::Remote => "remote",
+            Workload::Http => "http",
+        }
+    }
+
+    /// What happens in it.
+    pub fn about(self) -> &'static str {
+        match self {
+            Workload::Pingpong => {
+                "100 TCP connections, a 4-byte token each way, one in flight each"
+            }
+            Workload::Counter => {
+                "actors in one process: counts from senders, a slow one, asks, rings, a million"
+            }
+            Workload::Remote => {
+                "two processes: tells, naive loops, asks in flight, at fixed rates, delayed, cut"
+            }
+            Workload::Http => "GET / over 100 kept-alive connections, {\"id\": 1} each time",
+        }
+    }
+
+    /// Whether a run of so many workloads has one cell of it only. When remote is run quickly and
+    /// alone there is time for all of it.
+    pub fn is_brief(self, quick: bool, workloads: usize) -> bool {
+        quick && (self != Workload::Remote || workloads > 1)
+    }
+
+    /// The cells of a run; a brief one has one, and another for whoever has no part in that.
+    pub fn cells(self, brief: bool) -> Vec<Cell> {
+        match (self, brief) {
+            (Workload::Pingpong, true) => vec![Cell::Server, Cell::Client],
+            (Workload::Pingpong, false) => {
+                vec![Cell::Server, Cell::Client, Cell::Pair, Cell::Mixed]
+            }
+            (Workload::Counter, brief) => {
+                let all = [1, 2, 8].map(|senders| Cell::Count { senders });
+                let mut cells = if brief { all[..1].to_vec() } else { all.to_vec() };
+                cells.extend([Cell::Slow, Cell::LocalAsk]);
+                cells.extend([2, RING_ACTORS].map(|actors| Cell::Ring { actors }));
+                cells.push(Cell::Spawn);
+                cells
+            }
+            (Workload::Remote, true) => vec![Cell::Tell, Cell::Paced { percent: 80 }],
+            (Workload::Remote, false) => {
+                let mut cells = vec![Cell::Tell, Cell::Unkept, Cell::MessagePack];
+                cells.extend(SPREADS.map(|(over, many)| Cell::Spread { over, many }));
+                cells.extend([
+                    Cell::Thread,
+                    Cell::Naive,
+                    Cell::NaiveAsk,
+                    Cell::Ask,
+                    Cell::RoundTrip,
+                ]);
+                cells.extend(relayed::cells());
+                cells.extend([50, 80, 95].map(|percent| Cell::Paced { percent }));
+                cells
+            }
+            (Workload::Http, _) => vec![Cell::HttpServer, Cell::HttpClient],
+        }
+    }
+}
+
+/// A cell of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cell {
+    /// Pingpong: the participant serves, the lab drives.
+    Server,
+    /// Pingpong: the participant drives, the lab serves.
+    Client,
+    /// Pingpong: the participant on both sides.
+    Pair,
+    /// Pingpong: two participants.
+    Mixed,
+    /// Counter.
+    Count {
+        /// Side by side.
+        senders: u32,
+    },
+    /// Counter: an actor that is slower than its senders.
+    Slow,
+    /// Counter: asks within the process, one in flight.
+    LocalAsk,
+    /// Counter: a number that goes round.
+    Ring {
+        /// Of the ring; two hand it to each other.
+        actors: u32,
+    },
+    /// Counter: very many actors alive at once.
+    Spawn,
+    /// Remote: one way, as the manual says.
+    Tell,
+    /// Remote: one way, over a session that is given up when its connection is cut.
+    Unkept,
+    /// Remote: one way, every value marked as MessagePack has it.
+    MessagePack,
+    /// Remote: one way, from many or to many at once.
+    Spread {
+        /// Over what.
+        over: Over,
+        /// Of them.
+        many: u32,
+    },
+    /// Remote: one way, a plain loop.
+    Naive,
+    /// Remote: one way, from a plain thread that blocks when there is no room.
+    Thread,
+    /// Remote: replies, a plain loop.
+    NaiveAsk,
+    /// Remote: replies, many in flight.
+    Ask,
+    /// Remote: replies, one in flight.
+    RoundTrip,
+    /// Remote: replies, each ask at its time.
+    Paced {
+        /// Of the rate that was found for asks.
+        percent: u32,
+    },
+    /// Remote: through the lab's relay.
+    Relayed {
+        /// Replies, many in flight; otherwise one way.
+        asks: bool,
+        /// Each way.
+        delay_ms: u32,
+    },
+    /// Remote: one way, through the lab's relay, which resets the connection again and again.
+    Cuts,
+    /// Http: the participant serves, the lab drives.
+    HttpServer,
+    /// Http: the participant drives, the lab serves.
+    HttpClient,
+}
+
+/// What messages are spread over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Over {
+    /// Tasks that send to one actor through one connection.
+    Senders,
+    /// Actors that are told in turn, through one connection.
+    Actors,
+    /// Connections, each with a sender of its own, to one actor.
+    Links,
+}
+
+/// How far they are.
+const SPREADS: [(Over, u32); 3] = [(Over::Senders, 16), (Over::Actors, 1_000), (Over::Links, 100)];
+
+/// Actors of a ring that is more than two who hand a number to each other.
+const RING_ACTORS: u32 = 1_000;
+
+const REMOTE: &[Role] = &[Role::RemoteServer, Role::RemoteClient];
+
+/// How many messages a cell has.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    /// The first trial's; the next ones fill the window.
+    pub first: u64,
+    /// At most.
+    pub most: u64,
+    /// A multiple of this.
+    pub step: u64,
+    /// Always as many as `most`, however long it takes.
+    pub fixed: bool,
+    /// In the first round alone.
+    pub once: bool,
+}
+
+impl Cell {
+    /// The workload that it belongs to.
+    pub fn workload(self) -> Workload {
+        match self {
+            Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Workload::Pingpong,
+            Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => Workload::Counter,
+            Cell::Ring { .. } | Cell::Spawn => Workload::Counter,
+            Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => Workload::Remote,
+            Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => Workload::Remote,
+            Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => Workload::Remote,
+            Cell::Relayed { .. } | Cell::Cuts => Workload::Remote,
+            Cell::HttpServer | Cell::HttpClient => Workload::Http,
+        }
+    }
+
+    /// What a client of remote is ordered to do.
+    pub fn order(self) -> Option<&'static str> {
+        match self {
+            Cell::Tell | Cell::Relayed { asks: false, .. } | Cell::Cuts => Some("tell"),
+            Cell::Unkept => Some("unkept"),
+            Cell::MessagePack => Some("messagepack"),
+            Cell::Spread { over: Over::Senders, .. } => Some("senders"),
+            Cell::Spread { over: Over::Actors, .. } => Some("actors"),
+            Cell::Spread { over: Over::Links, .. } => Some("links"),
+            Cell::Thread => Some("thread"),
+            Cell::Naive => Some("naive"),
+            Cell::NaiveAsk => Some("naive-ask"),
+            Cell::Ask | Cell::Relayed { asks: true, .. } => Some("ask"),
+            Cell::RoundTrip => Some("rtt"),
+            Cell::Paced { .. } => Some("paced"),
+            _ => None,
+        }
+    }
+
+    /// What a program for counter is ordered to do.
+    pub fn order_inside(self) -> Option<&'static str> {
+        match self {
+            Cell::Count { .. } => Some("count"),
+            Cell::Slow => Some("slow"),
+            Cell::LocalAsk => Some("ask"),
+            Cell::Ring { actors: 2 } => Some("bounce"),
+            Cell::Ring { .. } => Some("ring"),
+            Cell::Spawn => Some("spawn"),
+            _ => None,
+        }
+    }
+
+    /// What it asks is how much memory grows, so the program waits until that was read.
+    pub fn asks_memory(self) -> bool {
+        matches!(self, Cell::Slow | Cell::Spawn)
+    }
+
+    /// Whether a participant has the programs for it, installed or not, and they know it.
+    pub fn suits(self, participant: &Participant) -> bool {
+        self.roles().iter().all(|role| participant.fills(*role))
+            && self.order().is_none_or(|order| participant.does(order))
+            && self.order_inside().is_none_or(|order| participant.counts(order))
+            && (self != Cell::Cuts || participant.resumes())
+    }
+
+    /// Why a participant has no such thing, which its row says; `None` when it has, or when nobody
+    /// would look for it.
+    pub fn absent(self, participant: &Participant) -> Option<String> {
+        if self == Cell::Cuts {
+            return relayed::why_no_cuts(participant);
+        }
+        let order = self.order_inside().filter(|order| !participant.counts(order))?;
+        let looked_for = participant.fills(Role::Counter) && !participant.is_known_bad();
+        looked_for.then(|| participant.lacks(order))
+    }
+
+    /// Roles that a participant must fill.
+    pub fn roles(self) -> &'static [Role] {
+        match self {
+            Cell::Server => &[Role::PingpongServer],
+            Cell::Client => &[Role::PingpongClient],
+            Cell::Pair | Cell::Mixed => &[Role::PingpongServer, Role::PingpongClient],
+            Cell::Count { .. } | Cell::Slow | Cell::LocalAsk => &[Role::Counter],
+            Cell::Ring { .. } | Cell::Spawn => &[Role::Counter],
+            Cell::Tell | Cell::Thread | Cell::Naive | Cell::NaiveAsk => REMOTE,
+            Cell::Unkept | Cell::MessagePack | Cell::Spread { .. } => REMOTE,
+            Cell::Ask | Cell::RoundTrip | Cell::Paced { .. } => REMOTE,
+            Cell::Relayed { .. } | Cell::Cuts => REMOTE,
+            Cell::HttpServer => &[Role::HttpServer],
+            Cell::HttpClient => &[Role::HttpClient],
+        }
+    }
+
+    /// Who vouches for its numbers.
+    pub fn witness(self) -> Witness {
+        match self.workload() {
+            Workload::Pingpong | Workload::Http => Witness::Full,
+            Workload::Counter | Workload::Remote => Witness::Digest,
+        }
+    }
+
+    /// How many messages it has.
+    pub fn size(self, quick: bool) -> Size {
+        let up_to = |first, most| Size { first, most, step: 1, fixed: false, once: false };
+        let always = |most| Size { fixed: true, ..up_to(most, most) };
+        let usual = |usual, in_a_quick_run| if quick { in_a_quick_run } else { usual };
+        match self {
+            Cell::Server | Cell::Client | Cell::Pair | Cell::Mixed => Size {
+                step: pingpong::CONNECTIONS,
+                ..up_to(50 * pingpong::CONNECTIONS, 10_000 * pingpong::CONNECTIONS)
+            },
+            Cell::Count { senders } => Size { step: senders.into(), ..up_to(24_000, 100_000_000) },
+            Cell::Slow => Size { once: true, step: 2, ..always(usual(30_000_000, 200_000)) },
+            Cell::LocalAsk | Cell::Ring { actors: 2 } => up_to(2_000, 50_000_000),
+            Cell::Ring { .. } => always(usual(1_000_000, 20_000)),
+            Cell::Spawn => always(usual(1_000_000, 20_000)),
+            Cell::Tell | Cell::Thread | Cell::Unkept | Cell::MessagePack => {
+                up_to(20_000, 100_000_000)
+            }
+            Cell::Relayed { asks: false, .. } => up_to(20_000, 100_000_000),
+            // Ten cuts take a second, which a quick run has once.
+            Cell::Cuts => Size { once: quick, ..up_to(20_000, 100_000_000) },
+            Cell::Spread { many, .. } => {
+                Size { step: many.into(), ..up_to(20 * u64::from(many), 100_000_000) }
+            }
+            Cell::Naive | Cell::NaiveAsk => {
+                let most = usual(20_000_000, 2_000_000);
+                Size { once: true, ..always(most) }
+            }
+            // Somebody who asks one at a time, a tenth of a millisecond each, must come to an end.
+            Cell::Ask | Cell::Paced { .. } | Cell::Relayed { .. } => {
+                up_to(if quick { 2_000 } else { 40_000 }, 50_000_000)
+            }
+            Cell::RoundTrip => up_to(1_000, 1_000_000),
+            Cell::HttpServer | Cell::HttpClient => Size {
+                step: http::CONNECTIONS,
+                ..up_to(50 * http::CONNECTIONS, 50_000 * http::CONNECTIONS)
+            },
+        }
+    }
+}

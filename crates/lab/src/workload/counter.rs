@@ -1,0 +1,105 @@
+//! Senders and one counting actor within a process; its total must be exact. What else a program
+//! does with its actors is judged beside it.
+
+use crate::contract::role::Role;
+use crate::trial::{Cast, MEMORY_MAX_MANY, Outcome};
+use crate::workload::account::payloads::{Payloads, step};
+use crate::workload::account::{Counted, Seen, verify};
+use crate::workload::entry::parse_account;
+use crate::workload::{Cell, Entry, Judged, Order, inside};
+
+/// What every message adds.
+const AMOUNT: u64 = 100;
+/// Senders of a slow actor: two keep its mailbox full.
+const SLOW_SENDERS: u32 = 2;
+/// Draws that a slow actor makes from each payload: a few tens of nanoseconds, where a tell takes
+/// ten or twenty.
+const WORK: u32 = 16;
+/// A slow actor's program may grow by so much and its memory still counts as flat: less than the
+/// messages of one second would take if they were kept.
+pub(crate) const FLAT_BYTES: u64 = 16 << 20;
+
+/// The cell of a slow actor, as the tables name it.
+pub(crate) const SLOW: &str = "slow";
+/// The cell of very many actors.
+pub(crate) const SPAWN: &str = "spawn";
+/// Cells in which one thing follows the other, so that the time of each is a figure.
+pub(crate) const ONE_BY_ONE: [&str; 4] = ["local ask", "bounce", "ring", SPAWN];
+
+pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
+    let mut worker = entry.launch(Role::Counter, true)?;
+    worker.orders = vec![
+        ("CELL", entry.cell.order_inside().unwrap_or_default().to_owned()),
+        ("SENDERS", senders(entry).to_string()),
+        ("MESSAGES", order.messages.to_string()),
+        ("AMOUNT", AMOUNT.to_string()),
+        ("SEED", order.seed.to_string()),
+    ];
+    match entry.cell {
+        Cell::Slow => worker.orders.push(("WORK", WORK.to_string())),
+        Cell::Ring { actors } => worker.orders.push(("ACTORS", actors.to_string())),
+        Cell::Spawn => worker.memory_max = MEMORY_MAX_MANY,
+        _ => {}
+    }
+    Some(Cast { server: None, worker, staged: false, relay: None })
+}
+
+pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
+    let mut judged = match entry.cell {
+        Cell::LocalAsk => inside::asked(entry, order, outcome)?,
+        Cell::Ring { actors } => inside::went_round(actors, order, outcome)?,
+        Cell::Spawn => inside::were_there(order, outcome)?,
+        _ => counted(entry, order, outcome)?,
+    };
+    if entry.cell.asks_memory() {
+        judged.demand(outcome.cost.grown_bytes.is_some(), || {
+            "it ended before its memory could be read: it did not wait for the end of its input"
+                .to_owned()
+        });
+    }
+    let grown = outcome.cost.grown_bytes.unwrap_or_default();
+    if entry.cell == Cell::Slow && grown > FLAT_BYTES {
+        judged.flags.push(format!(
+            "its memory did not stay flat while its actor was behind: it grew by {} MiB",
+            grown >> 20
+        ));
+    }
+    Ok(judged)
+}
+
+fn counted(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
+    let counted: Counted = parse_account("counter", &outcome.worker)?;
+    let senders = senders(entry);
+    let each = order.messages / u64::from(senders);
+    let expected: Vec<Seen> =
+        (0..senders).map(|sender| Seen::expected(order.seed, sender, each)).collect();
+    let verified = verify(&expected, &counted.senders);
+    let mut judged = Judged::of(verified, entry.participant.is_ordered());
+    let due = order.messages * AMOUNT;
+    judged.demand(counted.total == due, || {
+        format!("its total is {}, where {due} was due", counted.total)
+    });
+    if entry.cell == Cell::Slow {
+        let due = (0..senders).fold(0_u64, |sum, sender| sum.wrapping_add(work(order, sender)));
+        judged.demand(counted.worked == Some(due), || {
+            "its actor did not do its work on every message, so it was not slow".to_owned()
+        });
+    }
+    Ok(judged)
+}
+
+/// What a slow actor's work on the messages of one sender adds up to.
+fn work(order: Order, sender: u32) -> u64 {
+    let mut payloads = Payloads::new(order.seed, sender);
+    let worked = (0..order.messages / u64::from(SLOW_SENDERS))
+        .map(|_| u64::from((0..WORK).fold(payloads.draw(), |x, _| step(x))));
+    worked.fold(0, u64::wrapping_add)
+}
+
+fn senders(entry: &Entry<'_>) -> u32 {
+    match entry.cell {
+        Cell::Count { senders } => senders,
+        Cell::Slow => SLOW_SENDERS,
+        _ => 1,
+    }
+}

@@ -1,0 +1,209 @@
+//! A participant in a cell: the programs that are started, their orders, and what their accounts come
+//! to.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+
+use crate::contract::role::{Payload, Role};
+use crate::figures::digest::Verified;
+use crate::participants::Participant;
+use crate::trial::{Cast, Launch, MEMORY_MAX, Outcome};
+use crate::workload::account::Times;
+use crate::workload::account::latency::Histogram;
+use crate::workload::cell::{Cell, Over, Size, Workload};
+use crate::workload::{beyond, counter, http, pingpong, relayed, remote};
+
+/// A participant in a cell: a row to be.
+#[derive(Clone, Copy)]
+pub struct Entry<'a> {
+    /// Where.
+    pub cell: Cell,
+    /// Who.
+    pub participant: &'a Participant,
+    /// Who drives it, in a mixed cell.
+    pub partner: Option<&'a Participant>,
+    /// The program that has the lab's own counterparts.
+    pub program: &'a Path,
+}
+
+/// What a trial is given: how many, and from which seed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    /// In all.
+    pub messages: u64,
+    /// For the sender.
+    pub seed: u32,
+    /// A second, where they are sent at a fixed rate; otherwise 0.
+    pub rate: u64,
+    /// A relay cuts whenever so many bytes went to the server; 0: never.
+    pub cut_bytes: u64,
+    /// Nobody has seen the row's participant at work before: what takes long is looked at now.
+    pub is_first: bool,
+    /// What the lab's own client grants a server for each answer.
+    pub answer_max: Duration,
+}
+
+/// What the accounts of a trial come to.
+#[derive(Clone, Debug, Default)]
+pub struct Judged {
+    /// What became of the messages.
+    pub verified: Verified,
+    /// Why there is no number.
+    pub void: Vec<String>,
+    /// What a reader of the number must know.
+    pub flags: Vec<String>,
+    /// Single round trips.
+    pub times: Option<Times>,
+    /// What passed from when each was due.
+    pub latency: Option<Histogram>,
+}
+
+impl Entry<'_> {
+    /// The cell as the tables name it.
+    pub fn cell_name(&self) -> String {
+        match self.cell {
+            Cell::Server | Cell::HttpServer => "server".to_owned(),
+            Cell::Client | Cell::HttpClient => "client".to_owned(),
+            Cell::Pair | Cell::Mixed => {
+                let partner = self.partner.unwrap_or(self.participant);
+                format!("{} × {}", self.participant.name(), partner.name())
+            }
+            Cell::Count { senders: 1 } => "1 sender".to_owned(),
+            Cell::Count { senders } => format!("{senders} senders"),
+            Cell::Slow => counter::SLOW.to_owned(),
+            Cell::LocalAsk => "local ask".to_owned(),
+            Cell::Ring { actors: 2 } => "bounce".to_owned(),
+            Cell::Ring { .. } => "ring".to_owned(),
+            Cell::Spawn => counter::SPAWN.to_owned(),
+            Cell::Tell => "tell".to_owned(),
+            Cell::Unkept => "tell, not kept".to_owned(),
+            Cell::MessagePack => "tell, MessagePack".to_owned(),
+            Cell::Spread { over: Over::Senders, many } => format!("tell, {many} senders"),
+            Cell::Spread { over: Over::Actors, many } => format!("tell, {many} actors"),
+            Cell::Spread { over: Over::Links, many } => format!("tell, {many} links"),
+            Cell::Thread => "tell, thread".to_owned(),
+            Cell::Naive => "naive".to_owned(),
+            Cell::NaiveAsk => "naive ask".to_owned(),
+            Cell::Paced { percent } => format!("paced {percent} %"),
+            Cell::Ask => "ask".to_owned(),
+            Cell::Relayed { asks, delay_ms } => relayed::name(asks, delay_ms),
+            Cell::Cuts => relayed::CUTS_NAME.to_owned(),
+            Cell::RoundTrip => "rtt".to_owned(),
+        }
+    }
+
+    /// The programs of a trial; `None` when a role has no command.
+    pub fn cast(&self, order: Order) -> Option<Cast> {
+        match self.cell.workload() {
+            Workload::Pingpong => pingpong::cast(self, order),
+            Workload::Counter => counter::cast(self, order),
+            Workload::Remote => remote::cast(self, order),
+            Workload::Http => http::cast(self, order),
+        }
+    }
+
+    /// What the accounts come to.
+    pub fn judge(&self, order: Order, outcome: &Outcome) -> Judged {
+        let judged = match self.cell.workload() {
+            Workload::Pingpong => pingpong::judge(self, order, outcome),
+            Workload::Counter => counter::judge(self, order, outcome),
+            Workload::Remote => remote::judge(self, order, outcome),
+            Workload::Http => http::judge(self, order, outcome),
+        };
+        let mut judged = judged.unwrap_or_else(|unreadable| {
+            let sent = order.messages;
+            let verified = Verified { sent, lost: sent, ..Verified::default() };
+            Judged { verified, void: vec![unreadable], ..Judged::default() }
+        });
+        // To end a million actors may take what it takes.
+        if self.cell != Cell::Spawn {
+            judged.flags.extend(beyond::flags(outcome));
+        }
+        judged
+    }
+
+    /// How many messages it has. Where payloads are fixed the first trial is as long as it was in
+    /// 2016, so that what was wrong then can be held against what was said then.
+    pub fn size(&self, quick: bool) -> Size {
+        let size = self.cell.size(quick);
+        let as_then = self.is_fixed() && !quick && self.cell != Cell::Mixed;
+        if as_then { Size { first: size.most, ..size } } else { size }
+    }
+
+    /// Somebody in it must come out void or flagged.
+    pub fn is_known_bad(&self) -> bool {
+        self.participant.is_known_bad() || self.partner.is_some_and(Participant::is_known_bad)
+    }
+
+    /// Requests and replies of pingpong are always the same, because one of those in it knows
+    /// nothing else.
+    pub fn is_fixed(&self) -> bool {
+        let all = [Some(self.participant), self.partner];
+        all.into_iter().flatten().any(|it| it.payload() == Payload::Fixed)
+    }
+
+    pub(super) fn launch(&self, role: Role, stops_clock: bool) -> Option<Launch> {
+        launch(self.participant, role, stops_clock)
+    }
+}
+
+pub(super) fn launch(participant: &Participant, role: Role, stops_clock: bool) -> Option<Launch> {
+    Some(Launch {
+        title: format!("{} ({})", participant.name(), role.name()),
+        command: participant.command(role)?,
+        orders: Vec::new(),
+        measured: true,
+        stops_clock,
+        accounts: 1,
+        memory_max: MEMORY_MAX,
+    })
+}
+
+/// An account as what it should be, or the reason why it is none.
+pub(super) fn parse_account<T: DeserializeOwned>(whose: &str, line: &str) -> Result<T, String> {
+    serde_json::from_str(line)
+        .map_err(|error| format!("the account of its {whose} is none: {error}: {}", cut(line)))
+}
+
+fn cut(line: &str) -> &str {
+    let end = line.char_indices().nth(160).map_or(line.len(), |(end, _)| end);
+    &line[..end]
+}
+
+impl Judged {
+    /// Says in words what is wrong with `verified`. Order may be required, or only be told.
+    pub(super) fn of(verified: Verified, order_required: bool) -> Judged {
+        let mut judged = Judged { verified, ..Judged::default() };
+        let Verified { sent, received, lost, duplicated, reordered, corrupt } = verified;
+        if lost > 0 {
+            judged.void.push(format!("{lost} of {sent} messages were lost"));
+        }
+        if duplicated > 0 {
+            judged.void.push(format!("{duplicated} messages arrived that were not sent, or twice"));
+        }
+        if corrupt > 0 {
+            judged.void.push(
+                "as many messages arrived as were sent, but not the same: changed ones, or a \
+                 duplicate in the place of a lost one"
+                    .to_owned(),
+            );
+        }
+        if reordered > 0 {
+            let share = 100.0 * reordered as f64 / received.max(1) as f64;
+            let said = format!("{reordered} messages ({share:.2} %) came out of order");
+            match order_required {
+                true => judged.void.push(said),
+                false => judged.flags.push(said),
+            }
+        }
+        judged
+    }
+
+    pub(super) fn demand(&mut self, holds: bool, otherwise: impl FnOnce() -> String) {
+        if !holds {
+            self.void.push(otherwise());
+        }
+    }
+}

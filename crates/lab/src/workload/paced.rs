@@ -1,0 +1,87 @@
+//! Asks at a fixed rate, held against what the lab saw itself: its clock, and the bytes on the wire.
+//!
+//! Latency begins when an ask is due. A client that measures from when it sent it tells of a stall
+//! as one slow ask, for it has sent no other meanwhile; this is called coordinated omission. The
+//! lab does not see single asks, but it sees when the wire is silent. Whatever was due in a silence
+//! was answered behind it, so it is known how many must have waited, and how long.
+
+use crate::process::timeline::Silence;
+use crate::trial::Outcome;
+use crate::workload::account::Drove;
+use crate::workload::account::latency::Histogram;
+use crate::workload::{Judged, Order};
+
+/// Below this share of the rate it was not held.
+const HELD: f64 = 0.98;
+/// GO, the start of the client's loop and its account take so long, in seconds.
+const BESIDE_SECONDS: f64 = 0.005;
+/// If a larger share was sent late, the one who sends did not keep up.
+const LATE_SHARE_MAX: f64 = 0.01;
+/// An ask and its reply have so many bytes at least: its payload, which only the client knows.
+const ASK_BYTES_MIN: u64 = 4;
+/// Silences with fewer asks in them prove nothing.
+const ASKS_MIN: f64 = 50.0;
+
+/// Says what is wrong with what a client tells of its asks, and takes the times from it.
+pub(super) fn look(judged: &mut Judged, order: Order, outcome: &Outcome, drove: &Drove) {
+    let rate = order.rate.max(1) as f64;
+    let last_due = order.messages.saturating_sub(1) as f64 / rate;
+    let seconds = outcome.seconds;
+    judged.demand(seconds >= last_due, || {
+        format!(
+            "it had its replies after {seconds:.3} s, and its last ask was due at {last_due:.3} s"
+        )
+    });
+    let (late, bins) = (drove.late.unwrap_or(0), drove.latency_us.clone().unwrap_or_default());
+    let histogram = match Histogram::read(bins, late, order.messages) {
+        Ok(histogram) => histogram,
+        Err(why) => return judged.void.push(format!("what its client tells of latencies: {why}")),
+    };
+    if let Some(Ok(wire)) = &outcome.wire
+        && let Some(silence) = wire.longest_silence()
+        && let Some(hidden) = hidden(&silence, order, seconds, &histogram)
+    {
+        judged.void.push(hidden);
+    }
+    let held = last_due / (seconds - BESIDE_SECONDS).max(1e-9);
+    if held < HELD {
+        judged.flags.push(format!(
+            "the rate was not held: {:.1} % of {} asks a second",
+            100.0 * held,
+            order.rate
+        ));
+    }
+    if histogram.late_share() > LATE_SHARE_MAX {
+        judged.flags.push(format!(
+            "{:.1} % of its asks were sent more than 1 ms after they were due: its latency is in \
+             part that of the one who sends",
+            100.0 * histogram.late_share()
+        ));
+    }
+    judged.latency = Some(histogram);
+}
+
+/// How many must have waited through a silence, if the client tells of less than half of them.
+fn hidden(silence: &Silence, order: Order, seconds: f64, histogram: &Histogram) -> Option<String> {
+    let rate = order.rate as f64;
+    let last_due = order.messages.saturating_sub(1) as f64 / rate;
+    // Its loop began somewhere between GO and what is left before the end.
+    let from = silence.from.max(seconds - last_due);
+    let half = (silence.to - from) / 2.0;
+    // Those that were due in the first half of it waited through the second.
+    let due = (last_due.min(silence.to - half) - from) * rate;
+    let waited = due - (silence.bytes / ASK_BYTES_MIN) as f64;
+    let tells = histogram.at_least(half * 1e6) as f64;
+    (half > 0.0 && waited >= ASKS_MIN && tells < waited / 2.0).then(|| {
+        format!(
+            "its client did not measure from when its asks were due: nothing went over the wire \
+             for {:.0} ms, in which {waited:.0} asks must have waited {:.0} ms or longer, and it \
+             tells of {tells}",
+            (silence.to - silence.from) * 1e3,
+            half * 1e3
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

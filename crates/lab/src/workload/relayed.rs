@@ -1,0 +1,129 @@
+//! Cells of remote through the lab's relay: with a delay each way, and with cuts.
+//!
+//! A delay is held against the same participant through the same relay without one, because the
+//! relay itself takes time and processors. Asks have as many in flight as a round trip of 20 ms
+//! wants; for tells that is the participant's own matter, and the question.
+
+use std::time::Duration;
+
+use crate::contract::role::Role;
+use crate::participants::Participant;
+use crate::relay::Plan;
+use crate::trial::Outcome;
+use crate::trial::relaying::Launch;
+use crate::workload::{Cell, Entry, Judged, Order};
+
+/// Each way; 0 is what the others are held against.
+const DELAYS_MS: [u32; 3] = [0, 1, 10];
+/// Cuts of a run.
+pub(crate) const CUTS: usize = 10;
+/// As the tables name the cell with cuts.
+pub(crate) const CUTS_NAME: &str = "tell, ten cuts";
+/// Its windows are so many times longer than others: between two cuts lie 100 ms at the least.
+const LONGER: u32 = 2;
+/// And in a quick run, where others are a quarter of a second.
+const LONGER_QUICK: u32 = 6;
+/// A quick run's window would be spent on the first few round trips of such a delay.
+const FAR_MS: u32 = 10;
+/// So it is so many times longer.
+const FAR_LONGER_QUICK: u32 = 3;
+
+/// Tells and asks at each delay, then the cuts.
+pub(super) fn cells() -> impl Iterator<Item = Cell> {
+    let with = |asks| DELAYS_MS.map(|delay_ms| Cell::Relayed { asks, delay_ms });
+    with(false).into_iter().chain(with(true)).chain([Cell::Cuts])
+}
+
+/// As the tables name a cell with a delay.
+pub(super) fn name(asks: bool, delay_ms: u32) -> String {
+    let what = if asks { "ask" } else { "tell" };
+    match delay_ms {
+        0 => format!("{what}, relayed"),
+        delay => format!("{what}, {delay} ms"),
+    }
+}
+
+/// The cell that the one named `cell` is held against, if it is one with a delay.
+pub(crate) fn reference(cell: &str) -> Option<String> {
+    let delayed = cells().find_map(|it| match it {
+        Cell::Relayed { asks, delay_ms: 1.. } => Some(asks).filter(|_| it.is_named(cell)),
+        _ => None,
+    });
+    delayed.map(|asks| name(asks, 0))
+}
+
+impl Cell {
+    fn is_named(self, cell: &str) -> bool {
+        matches!(self, Cell::Relayed { asks, delay_ms } if name(asks, delay_ms) == cell)
+    }
+
+    /// How many times the usual window its own is.
+    pub(crate) fn window_times(self, quick: bool) -> u32 {
+        match self {
+            Cell::Cuts => {
+                if quick {
+                    LONGER_QUICK
+                } else {
+                    LONGER
+                }
+            }
+            Cell::Relayed { delay_ms: FAR_MS.., .. } if quick => FAR_LONGER_QUICK,
+            _ => 1,
+        }
+    }
+}
+
+/// Why a participant of remote is not cut; nobody would look for a bad one here.
+pub(super) fn why_no_cuts(participant: &Participant) -> Option<String> {
+    let looked_for = participant.fills(Role::RemoteClient) && !participant.is_known_bad();
+    let why = "its sessions end with their connection";
+    (looked_for && !participant.resumes()).then(|| why.to_owned())
+}
+
+/// What stands between the programs, if anything does.
+pub(super) fn between(entry: &Entry<'_>, order: Order) -> Option<Launch> {
+    let plan = match entry.cell {
+        Cell::Relayed { delay_ms, .. } => {
+            Plan { delay: Duration::from_millis(delay_ms.into()), ..Plan::default() }
+        }
+        Cell::Cuts => Plan { cut_bytes: order.cut_bytes, cuts: CUTS, ..Plan::default() },
+        _ => return None,
+    };
+    Some(Launch::new(entry.program, plan))
+}
+
+/// Bytes between two cuts, so that they are spread over a run of `messages`, when an uncut one was
+/// `outcome` for `of` messages. Nothing is cut in a run that was never seen.
+pub(crate) fn cut_bytes(messages: u64, outcome: &Outcome, of: u64) -> u64 {
+    let Some(relayed) = &outcome.relay else { return 0 };
+    let all = relayed.bytes as f64 * messages as f64 / of.max(1) as f64;
+    (all / (CUTS + 1) as f64) as u64
+}
+
+/// What the relay saw.
+pub(super) fn look(judged: &mut Judged, entry: &Entry<'_>, order: Order, outcome: &Outcome) {
+    let Some(relayed) = &outcome.relay else { return };
+    if relayed.refused > 0 {
+        let refused = relayed.refused;
+        judged.flags.push(format!("the relay had no room for {refused} of its connections"));
+    }
+    let took_place = relayed.cuts.len();
+    if entry.cell == Cell::Cuts && order.cut_bytes > 0 && took_place < CUTS {
+        judged.flags.push(format!("only {took_place} of {CUTS} cuts took place"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_is_held_against_the_same_without_one_and_nothing_else_is() {
+        let named = |cell: &str| reference(cell);
+        assert_eq!(named("tell, 1 ms").as_deref(), Some("tell, relayed"));
+        assert_eq!(named("ask, 10 ms").as_deref(), Some("ask, relayed"));
+        for cell in ["tell", "tell, relayed", "ask, relayed", CUTS_NAME, "tell, 16 senders"] {
+            assert_eq!(named(cell), None, "{cell}");
+        }
+    }
+}

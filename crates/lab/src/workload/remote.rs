@@ -1,0 +1,152 @@
+//! Two processes and the participant's own wire: one way, or with replies.
+
+use crate::contract::role::Role;
+use crate::trial::{Cast, Outcome};
+use crate::workload::account::{Drove, Seen, Served, verify};
+use crate::workload::entry::parse_account;
+use crate::workload::{Cell, Entry, Judged, Order, paced, relayed, trips};
+
+/// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
+const WINDOW: u64 = 16_384;
+/// Where a round trip takes 20 ms: a hundred million asks a second. And a limit for safety where the
+/// clock says when to ask: nobody waits for it who is not far behind.
+const WIDE_WINDOW: u64 = 1 << 21;
+/// Of each message only the payload is unknown to the server; its number could be counted.
+const PAYLOAD_BYTES: u64 = 4;
+/// A last tenth that is so much slower than the first must be told.
+const TIRED: f64 = 0.5;
+
+pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
+    let asks = asks(entry.cell);
+    let mut server = entry.launch(Role::RemoteServer, true)?;
+    // The one who received stops the clock: with replies that is the client too.
+    let mut worker = entry.launch(Role::RemoteClient, asks)?;
+    let cell = entry.cell.order().unwrap_or_default().to_owned();
+    let mut common = vec![("CELL", cell), ("MESSAGES", order.messages.to_string())];
+    if let Cell::Spread { many, .. } = entry.cell {
+        common.push(("SENDERS", many.to_string()));
+    }
+    server.orders = common.clone();
+    server.orders.push(("PORT", "0".to_owned()));
+    worker.orders = common;
+    worker.orders.push(("SEED", order.seed.to_string()));
+    worker.orders.push(("WINDOW", window(entry.cell).to_string()));
+    worker.orders.push(("RATE", order.rate.to_string()));
+    let relay = relayed::between(entry, order);
+    Some(Cast { server: Some(server), worker, staged: true, relay })
+}
+
+fn window(cell: Cell) -> u64 {
+    match cell {
+        Cell::Ask => WINDOW,
+        Cell::Paced { .. } | Cell::Relayed { .. } => WIDE_WINDOW,
+        _ => 1,
+    }
+}
+
+pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
+    let served: Served = parse_account("server", &outcome.server)?;
+    let drove: Drove = parse_account("client", &outcome.worker)?;
+    let many = streams(entry.cell);
+    let expected = Seen::expected(order.seed, 0, order.messages);
+    let each = order.messages / u64::from(many);
+    let all: Vec<Seen> = (0..many).map(|one| Seen::expected(order.seed, one, each)).collect();
+    let asks = asks(entry.cell);
+    // An ask is matched with its reply; the order in which asks were handled is only told.
+    let required = entry.participant.is_ordered() && !asks;
+    let mut judged = Judged::of(verify(&all, &served.senders), required);
+    let claims = if asks { drove.replies } else { drove.sent };
+    judged.demand(claims == Some(order.messages), || {
+        let what = if asks { "replies" } else { "messages sent" };
+        let claims = claims.map_or("no number".to_owned(), |claims| claims.to_string());
+        format!("its client tells of {claims} of {what}, where {} were ordered", order.messages)
+    });
+    if asks {
+        let numbers = order.messages * order.messages.saturating_sub(1) / 2;
+        let due = expected.sum.wrapping_add(numbers);
+        let wrong = drove.wrong.unwrap_or(u64::MAX);
+        judged.demand(wrong == 0, || "replies did not fit their requests".to_owned());
+        judged.demand(drove.sum() == Some(due), || {
+            "the sum of the replies is not that of the requests".to_owned()
+        });
+    }
+    judge_wire(&mut judged, entry.cell, order, outcome);
+    relayed::look(&mut judged, entry, order, outcome);
+    if entry.cell == Cell::RoundTrip {
+        judged.times = drove.rtt_us.clone();
+        judge_times(&mut judged, order, outcome.seconds);
+    }
+    if let Cell::Paced { .. } = entry.cell {
+        paced::look(&mut judged, order, outcome, &drove);
+    }
+    Ok(judged)
+}
+
+/// The payloads are random and only the client knew them: they cannot have come in fewer bytes.
+fn judge_wire(judged: &mut Judged, cell: Cell, order: Order, outcome: &Outcome) {
+    // Through a relay they cross the same device twice.
+    let times = if outcome.relay.is_some() { 2 } else { 1 };
+    let least = order.messages * PAYLOAD_BYTES * times;
+    match &outcome.wire {
+        Some(Ok(wire)) => judged.demand(wire.bytes() >= least, || {
+            let bytes = wire.bytes();
+            format!("{bytes} bytes went over the wire, where the payloads alone have {least}")
+        }),
+        Some(Err(why)) => judged.flags.push(format!("the wire was not counted: {why}")),
+        None => {}
+    }
+    // Where it falls among the cuts decides which tenth is the slower one.
+    if cell != Cell::Cuts
+        && let Some(Ok(wire)) = &outcome.wire
+        && let Some(ratio) = wire.last_tenth_to_first()
+        && ratio < TIRED
+    {
+        let percent = 100.0 * ratio;
+        let said =
+            format!("it tires: the last tenth went at {percent:.0} % of the first one's rate");
+        judged.flags.push(said);
+    }
+}
+
+/// The times are the client's own. They cannot add up to more than the clock saw; and a median far
+/// below the mean means that a few stalls took most of the time.
+fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
+    let Some(times) = judged.times.clone() else {
+        judged.void.push("its client gave no times".to_owned());
+        return;
+    };
+    let mean = seconds * 1e6 / order.messages.max(1) as f64;
+    // Half of the trips took p50 or longer.
+    judged.demand(times.p50 > 0.0 && times.p50 / 2.0 <= mean * 1.05, || {
+        format!("a median of {:.1} µs cannot be, for the mean is {mean:.1}", times.p50)
+    });
+    trips::look(judged, &times);
+    if times.p50 * 5.0 < mean {
+        judged.flags.push(format!(
+            "the median is {:.1} µs and the mean {mean:.1}: a few stalls took most of the time",
+            times.p50
+        ));
+    }
+}
+
+/// Sequences of numbered messages, each with payloads of its own.
+fn streams(cell: Cell) -> u32 {
+    if let Cell::Spread { many, .. } = cell { many } else { 1 }
+}
+
+fn asks(cell: Cell) -> bool {
+    !matches!(
+        cell,
+        Cell::Tell
+            | Cell::Thread
+            | Cell::Naive
+            | Cell::Unkept
+            | Cell::MessagePack
+            | Cell::Spread { .. }
+            | Cell::Relayed { asks: false, .. }
+            | Cell::Cuts
+    )
+}
+
+#[cfg(test)]
+mod tests;
