@@ -27,5 +27,5 @@ pub(crate) fn run() -> bool {
         }
         Err(error) => report.step("metadata", || vec![error]),
     }
-    report.close()
+    report.finish()
 }

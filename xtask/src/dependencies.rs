@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::metadata::{Kind, Metadata};
+use crate::metadata::{DependencyKind, Metadata};
 use crate::{table, workspace};
 
 const PAGE: &str = "docs/dependencies.md";
@@ -80,10 +80,10 @@ fn users(metadata: &Metadata) -> BTreeMap<String, String> {
     let is_ours = |name: &str| members.iter().any(|(_, package)| package.name == name);
     let mut users: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
     for (_, package) in &members {
-        for entry in package.declared.iter().filter(|entry| !is_ours(&entry.name)) {
+        for entry in package.dependencies.iter().filter(|entry| !is_ours(&entry.name)) {
             let of_entry = users.entry(entry.name.clone()).or_default();
             let tests_only = of_entry.entry(package.folder()).or_insert(true);
-            *tests_only &= entry.kind == Kind::Dev;
+            *tests_only &= entry.kind == DependencyKind::Dev;
         }
     }
     let word = |(user, tests_only): (&String, &bool)| {
@@ -120,10 +120,17 @@ debug = 1
 
     fn metadata() -> Metadata {
         Metadata::default()
-            .with_member("other", &[("ours", Kind::Normal), ("proptest", Kind::Dev)])
+            .with_member(
+                "other",
+                &[("ours", DependencyKind::Normal), ("proptest", DependencyKind::Dev)],
+            )
             .with_member(
                 "ours",
-                &[("bytes", Kind::Dev), ("bytes", Kind::Normal), ("proptest", Kind::Dev)],
+                &[
+                    ("bytes", DependencyKind::Dev),
+                    ("bytes", DependencyKind::Normal),
+                    ("proptest", DependencyKind::Dev),
+                ],
             )
     }
 
@@ -162,7 +169,7 @@ debug = 1
             faults(&metadata(), &manifest, &page),
             ["Cargo.toml: no crate uses `idle`: take it out"]
         );
-        let bypass = metadata().with_member("third", &[("stray", Kind::Normal)]);
+        let bypass = metadata().with_member("third", &[("stray", DependencyKind::Normal)]);
         assert_eq!(
             faults(&bypass, MANIFEST, PAGE_TEXT),
             ["`stray` is not in [workspace.dependencies] of Cargo.toml"]

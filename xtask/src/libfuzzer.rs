@@ -19,7 +19,7 @@ const MEND: &str = "\
 
 /// A target counts as a test: passed when its time is over and nothing was found.
 pub(crate) fn run() -> Tally {
-    let targets = match ready().and_then(|()| targets()) {
+    let targets = match check_tools().and_then(|()| targets()) {
         Ok(targets) => targets,
         Err(error) => {
             println!("{error}");
@@ -28,7 +28,7 @@ pub(crate) fn run() -> Tally {
     };
     let mut tally = Tally::default();
     for target in targets {
-        let faults = step::timed(&format!("libFuzzer: {target}"), || hunt(&target));
+        let faults = step::timed(&format!("libFuzzer: {target}"), || run_target(&target));
         for fault in &faults {
             println!("{fault}");
         }
@@ -38,7 +38,7 @@ pub(crate) fn run() -> Tally {
     tally
 }
 
-fn ready() -> Result<(), String> {
+fn check_tools() -> Result<(), String> {
     for arguments in [&["--version"][..], &["fuzz", "--version"]] {
         if let Err(error) = setup::run(nightly_cargo().args(arguments)) {
             return Err(format!("libFuzzer cannot run: {error}\n{MEND}"));
@@ -52,8 +52,8 @@ fn ready() -> Result<(), String> {
 fn nightly_cargo() -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).current_dir(workspace::root());
-    for told in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
-        command.env_remove(told);
+    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(variable);
     }
     command
 }
@@ -70,7 +70,7 @@ fn targets() -> Result<Vec<String>, String> {
 }
 
 /// Writes its seeds, then runs it; what it had found earlier lies beside the seeds.
-fn hunt(target: &str) -> Vec<String> {
+fn run_target(target: &str) -> Vec<String> {
     let corpus = format!("fuzz/corpus/{target}");
     let example = ["run", "--quiet", "--package", "wigwag-conformance", "--example", "fuzz_seeds"];
     let seeds = step::run(workspace::cargo(&example).args([target, &corpus]));

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::metadata::{Kind, Metadata};
+use crate::metadata::{DependencyKind, Metadata};
 use crate::{no_c, pure, table, workspace};
 
 /// The page with the map, from the root of the workspace.
@@ -109,7 +109,8 @@ fn arrows(metadata: &Metadata) -> BTreeMap<String, String> {
     };
     let mut arrows = BTreeMap::new();
     for (_, package) in &members {
-        let normal = package.declared.iter().filter(|entry| entry.kind == Kind::Normal);
+        let normal =
+            package.dependencies.iter().filter(|entry| entry.kind == DependencyKind::Normal);
         let mut needs: Vec<String> = normal.filter_map(|entry| folder_of(&entry.name)).collect();
         needs.sort();
         needs.dedup();
@@ -129,11 +130,18 @@ mod tests {
         assert_eq!(page_faults(&metadata, PAGE), [""; 0]);
     }
 
-    fn two_floors() -> Metadata {
+    fn two_layers() -> Metadata {
         Metadata::default()
-            .with_member("net", &[("sp", Kind::Normal), ("log", Kind::Normal), ("sim", Kind::Dev)])
+            .with_member(
+                "net",
+                &[
+                    ("sp", DependencyKind::Normal),
+                    ("log", DependencyKind::Normal),
+                    ("sim", DependencyKind::Dev),
+                ],
+            )
             .with_member("sp", &[])
-            .with_member("sim", &[("sp", Kind::Normal), ("net", Kind::Normal)])
+            .with_member("sim", &[("sp", DependencyKind::Normal), ("net", DependencyKind::Normal)])
             .with_foreign("log", &[])
     }
 
@@ -149,14 +157,14 @@ mod tests {
 
     #[test]
     fn a_right_map_passes_in_any_order_with_or_without_backticks() {
-        assert_eq!(faults(&two_floors(), RIGHT), [""; 0]);
+        assert_eq!(faults(&two_layers(), RIGHT), [""; 0]);
     }
 
     #[test]
     fn a_wrong_arrow_is_answered_with_the_right_row() {
         let wrong = RIGHT.replace("| sp | sockets |", "| sim, sp | sockets |");
         assert_eq!(
-            faults(&two_floors(), &wrong),
+            faults(&two_layers(), &wrong),
             ["the arrows of `net` are others; write | net | sp | sockets |"]
         );
     }
@@ -164,14 +172,14 @@ mod tests {
     #[test]
     fn a_forgotten_crate_is_answered_with_its_row() {
         let wrong = RIGHT.replace("| `sp` | | protocols |\n", "");
-        assert_eq!(faults(&two_floors(), &wrong), ["`sp` has no row; write | sp | | ... |"]);
+        assert_eq!(faults(&two_layers(), &wrong), ["`sp` has no row; write | sp | | ... |"]);
     }
 
     #[test]
     fn an_unknown_a_doubled_and_an_empty_row_are_named() {
         let wrong = format!("{RIGHT}| gone | | dust |\n| net | sp | |\n");
         assert_eq!(
-            faults(&two_floors(), &wrong),
+            faults(&two_layers(), &wrong),
             [
                 "`gone` is no crate of this workspace",
                 "`net` has two rows",
@@ -182,7 +190,7 @@ mod tests {
 
     #[test]
     fn a_page_without_map_and_a_missing_page_are_faults() {
-        assert!(faults(&two_floors(), "# Page")[0].contains("no table"));
-        assert_eq!(page_faults(&two_floors(), "no/such/page.md").len(), 1);
+        assert!(faults(&two_layers(), "# Page")[0].contains("no table"));
+        assert_eq!(page_faults(&two_layers(), "no/such/page.md").len(), 1);
     }
 }

@@ -16,7 +16,7 @@ const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// When a dependency is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     Normal,
     Build,
     Dev,
@@ -24,9 +24,9 @@ pub(crate) enum Kind {
 
 /// An entry of a package's `Cargo.toml`, by the name of the package it asks for.
 #[derive(Debug)]
-pub(crate) struct Declared {
+pub(crate) struct Dependency {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
 }
 
 /// An edge that is really taken: target and features applied.
@@ -34,7 +34,7 @@ pub(crate) struct Declared {
 pub(crate) struct Edge {
     /// Key in [`Metadata::packages`].
     pub(crate) to: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
 }
 
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) struct Package {
     pub(crate) member: bool,
     /// The foreign library which it says it links, if any.
     pub(crate) links: Option<String>,
-    pub(crate) declared: Vec<Declared>,
+    pub(crate) dependencies: Vec<Dependency>,
     pub(crate) edges: Vec<Edge>,
 }
 
@@ -78,8 +78,8 @@ impl Metadata {
             .output()
             .map_err(|error| format!("cargo metadata did not start: {error}"))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("cargo metadata failed: {}", said.trim()));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("cargo metadata failed: {}", stderr.trim()));
         }
         let value = serde_json::from_slice(&output.stdout)
             .map_err(|error| format!("cargo metadata printed no JSON: {error}"))?;
@@ -120,15 +120,15 @@ impl Metadata {
     /// All that is compiled for `from`, itself included. Its tests' needs are left out.
     pub(crate) fn closure(&self, from: &str) -> Closure {
         let mut came_from = BTreeMap::from([(from.to_owned(), None)]);
-        let mut waiting = VecDeque::from([from.to_owned()]);
-        while let Some(id) = waiting.pop_front() {
+        let mut queue = VecDeque::from([from.to_owned()]);
+        while let Some(id) = queue.pop_front() {
             let Some(package) = self.packages.get(&id) else {
                 continue;
             };
-            for edge in package.edges.iter().filter(|edge| edge.kind != Kind::Dev) {
+            for edge in package.edges.iter().filter(|edge| edge.kind != DependencyKind::Dev) {
                 if !came_from.contains_key(&edge.to) {
                     came_from.insert(edge.to.clone(), Some(id.clone()));
-                    waiting.push_back(edge.to.clone());
+                    queue.push_back(edge.to.clone());
                 }
             }
         }
@@ -136,7 +136,7 @@ impl Metadata {
     }
 
     /// The way to `to` as names: `net -> tokio -> mio`, so that a finding says whom to ask.
-    pub(crate) fn way(&self, closure: &Closure, to: &str) -> String {
+    pub(crate) fn path_to(&self, closure: &Closure, to: &str) -> String {
         let mut names = Vec::new();
         let mut at = Some(to);
         while let Some(id) = at {
@@ -156,10 +156,10 @@ impl Closure {
 
 fn parse_package(value: &Value, member: bool) -> Option<Package> {
     let manifest = Path::new(value.get("manifest_path")?.as_str()?);
-    let mut declared = Vec::new();
+    let mut dependencies = Vec::new();
     for entry in value.get("dependencies")?.as_array()? {
         let name = entry.get("name")?.as_str()?.to_owned();
-        declared.push(Declared { name, kind: parse_kind(entry.get("kind")?)? });
+        dependencies.push(Dependency { name, kind: parse_kind(entry.get("kind")?)? });
     }
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     Some(Package {
@@ -168,7 +168,7 @@ fn parse_package(value: &Value, member: bool) -> Option<Package> {
         directory: manifest.parent()?.to_path_buf(),
         member,
         links: text("links").map(str::to_owned),
-        declared,
+        dependencies,
         edges: Vec::new(),
     })
 }
@@ -184,11 +184,11 @@ fn parse_edges(node: &Value) -> Option<Vec<Edge>> {
     Some(edges)
 }
 
-fn parse_kind(value: &Value) -> Option<Kind> {
+fn parse_kind(value: &Value) -> Option<DependencyKind> {
     match value.as_str() {
-        None => Some(Kind::Normal),
-        Some("build") => Some(Kind::Build),
-        Some("dev") => Some(Kind::Dev),
+        None => Some(DependencyKind::Normal),
+        Some("build") => Some(DependencyKind::Build),
+        Some("dev") => Some(DependencyKind::Dev),
         Some(_) => None,
     }
 }
@@ -204,12 +204,16 @@ pub(crate) mod made_up {
 
     impl Metadata {
         /// A member in `crates/FOLDER` with these dependencies. Ids are names here.
-        pub(crate) fn with_member(self, folder: &str, needs: &[(&str, Kind)]) -> Metadata {
+        pub(crate) fn with_member(
+            self,
+            folder: &str,
+            needs: &[(&str, DependencyKind)],
+        ) -> Metadata {
             self.with(folder, true, needs)
         }
 
         /// A crate from a registry.
-        pub(crate) fn with_foreign(self, name: &str, needs: &[(&str, Kind)]) -> Metadata {
+        pub(crate) fn with_foreign(self, name: &str, needs: &[(&str, DependencyKind)]) -> Metadata {
             self.with(name, false, needs)
         }
 
@@ -219,16 +223,17 @@ pub(crate) mod made_up {
             self
         }
 
-        fn with(mut self, name: &str, member: bool, needs: &[(&str, Kind)]) -> Metadata {
-            let declared = |&(name, kind): &(&str, Kind)| Declared { name: name.into(), kind };
-            let edge = |&(to, kind): &(&str, Kind)| Edge { to: to.into(), kind };
+        fn with(mut self, name: &str, member: bool, needs: &[(&str, DependencyKind)]) -> Metadata {
+            let dependency =
+                |&(name, kind): &(&str, DependencyKind)| Dependency { name: name.into(), kind };
+            let edge = |&(to, kind): &(&str, DependencyKind)| Edge { to: to.into(), kind };
             let package = Package {
                 name: name.to_owned(),
                 description: format!("What {name} is."),
                 directory: Path::new("crates").join(name),
                 member,
                 links: None,
-                declared: needs.iter().map(declared).collect(),
+                dependencies: needs.iter().map(dependency).collect(),
                 edges: needs.iter().map(edge).collect(),
             };
             self.packages.insert(name.to_owned(), package);
@@ -260,10 +265,10 @@ mod tests {
         });
         let metadata = Metadata::parse(&value).unwrap();
         let (id, a) = metadata.member_in("alpha").unwrap();
-        assert_eq!((id, a.declared[0].kind), ("a 1", Kind::Dev));
+        assert_eq!((id, a.dependencies[0].kind), ("a 1", DependencyKind::Dev));
         assert_eq!(
             a.edges.iter().map(|edge| edge.kind).collect::<Vec<_>>(),
-            [Kind::Normal, Kind::Dev]
+            [DependencyKind::Normal, DependencyKind::Dev]
         );
         assert_eq!(metadata.packages["b 1"].links.as_deref(), Some("z"));
         assert_eq!(metadata.members().len(), 1);
@@ -277,12 +282,12 @@ mod tests {
     #[test]
     fn a_closure_follows_build_edges_but_not_those_of_tests() {
         let metadata = Metadata::default()
-            .with_member("a", &[("b", Kind::Normal), ("t", Kind::Dev)])
-            .with_foreign("b", &[("c", Kind::Build)])
+            .with_member("a", &[("b", DependencyKind::Normal), ("t", DependencyKind::Dev)])
+            .with_foreign("b", &[("c", DependencyKind::Build)])
             .with_foreign("c", &[])
             .with_foreign("t", &[]);
         let closure = metadata.closure("a");
         assert_eq!(closure.ids().collect::<Vec<_>>(), ["a", "b", "c"]);
-        assert_eq!(metadata.way(&closure, "c"), "a -> b -> c");
+        assert_eq!(metadata.path_to(&closure, "c"), "a -> b -> c");
     }
 }

@@ -26,7 +26,7 @@ const VERSION: &str = "27.1.0";
 const BUILD_SECONDS_MAX: u32 = 600;
 
 /// A crate whose mutants are tested.
-struct Subject {
+struct MutationTarget {
     package: &'static str,
     /// Percentage of the viable mutants that must be caught.
     aim: u64,
@@ -38,8 +38,8 @@ struct Subject {
     test_seconds_max: u32,
 }
 
-const SUBJECTS: &[Subject] = &[
-    Subject {
+const TARGETS: &[MutationTarget] = &[
+    MutationTarget {
         package: "wigwag-wire",
         aim: 90,
         // Buffers and times are used in the session, and nowhere else so hard.
@@ -47,14 +47,14 @@ const SUBJECTS: &[Subject] = &[
         tests: &[],
         test_seconds_max: 60,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag-link",
         aim: 90,
         test_packages: &["wigwag-link"],
         tests: &[],
         test_seconds_max: 60,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag-sp",
         aim: 90,
         // The protocols are tested where each is held against what all promise.
@@ -62,7 +62,7 @@ const SUBJECTS: &[Subject] = &[
         tests: &["--lib", "--test=protocols"],
         test_seconds_max: 120,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag-actor",
         aim: 80,
         // Actors are tested through the public calls, in the node's crate.
@@ -86,7 +86,7 @@ const SUBJECTS: &[Subject] = &[
         ],
         test_seconds_max: 300,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag",
         aim: 80,
         test_packages: &["wigwag"],
@@ -113,37 +113,37 @@ const SUBJECTS: &[Subject] = &[
 /// The share of the night, of every crate. Each crate counts as one test.
 pub(crate) fn run() -> Tally {
     let mut tally = Tally::default();
-    for subject in SUBJECTS {
-        tally += hunt(subject, &share_of(SystemTime::now()));
+    for target in TARGETS {
+        tally += report_share(target, &share_for_date(SystemTime::now()));
     }
     tally
 }
 
 /// A share of one crate, as `cargo xtask mutants CRATE N/K`; true when the aim is met.
 pub(crate) fn run_one(package: &str, share: &str) -> bool {
-    let Some(subject) = SUBJECTS.iter().find(|subject| subject.package == package) else {
-        let known: Vec<&str> = SUBJECTS.iter().map(|subject| subject.package).collect();
+    let Some(target) = TARGETS.iter().find(|target| target.package == package) else {
+        let known: Vec<&str> = TARGETS.iter().map(|target| target.package).collect();
         println!("no aim is set for {package}, only for {}", known.join(", "));
         return false;
     };
-    hunt(subject, share).holds()
+    report_share(target, share).holds()
 }
 
 /// Number and count of shares for this date: as many days in a row as there are shares take each once.
-fn share_of(now: SystemTime) -> String {
+fn share_for_date(now: SystemTime) -> String {
     const DAY_SECONDS: u64 = 24 * 60 * 60;
     // A clock before 1970 is wrong, and any share will do.
     let days = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / DAY_SECONDS);
     format!("{}/{NIGHTS}", days % NIGHTS)
 }
 
-fn hunt(subject: &Subject, share: &str) -> Tally {
-    let heading = format!("mutants of {}, share {share}", subject.package);
-    match step::timed(&heading, || hunted(subject, share)) {
+fn report_share(target: &MutationTarget, share: &str) -> Tally {
+    let heading = format!("mutants of {}, share {share}", target.package);
+    match step::timed(&heading, || run_share(target, share)) {
         Ok(outcome) => {
             outcome.missed.iter().for_each(|mutant| println!("missed: {mutant}"));
-            println!("{}: {}", subject.package, outcome.summary(subject.aim));
-            match outcome.meets(subject.aim) {
+            println!("{}: {}", target.package, outcome.summary(target.aim));
+            match outcome.meets(target.aim) {
                 true => Tally { passed: 1, ..Tally::default() },
                 false => Tally::BROKEN,
             }
@@ -155,33 +155,33 @@ fn hunt(subject: &Subject, share: &str) -> Tally {
     }
 }
 
-fn hunted(subject: &Subject, share: &str) -> Result<Outcome, String> {
+fn run_share(target: &MutationTarget, share: &str) -> Result<MutationResults, String> {
     let tools = workspace::root().join("target/tools");
     install(&tools)?;
-    let folder = workspace::root().join("target/mutants").join(subject.package);
+    let folder = workspace::root().join("target/mutants").join(target.package);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut command = Command::new(program(&tools));
-    command.current_dir(workspace::root()).args(arguments(subject, share));
+    command.current_dir(workspace::root()).args(arguments(target, share));
     command.arg("--output").arg(&folder);
     let status = command.status().map_err(|error| format!("cargo-mutants: {error}"))?;
     // 2: some were missed; 3: with some the tests took too long.
     match status.code() {
-        Some(0 | 2 | 3) => Outcome::read(&folder.join("mutants.out")),
+        Some(0 | 2 | 3) => MutationResults::read(&folder.join("mutants.out")),
         _ => Err(format!("cargo-mutants ended with {status}")),
     }
 }
 
-fn arguments(subject: &Subject, share: &str) -> Vec<String> {
+fn arguments(target: &MutationTarget, share: &str) -> Vec<String> {
     let mut arguments: Vec<String> =
-        ["mutants", "--package", subject.package, "--shard", share].map(str::to_owned).into();
+        ["mutants", "--package", target.package, "--shard", share].map(str::to_owned).into();
     // To every call of cargo, the first one without a mutant included: `--test-package` is for those
     // with one alone.
-    let packages = subject.test_packages.iter().map(|package| format!("--package={package}"));
-    let tests = subject.tests.iter().map(|test| (*test).to_owned());
+    let packages = target.test_packages.iter().map(|package| format!("--package={package}"));
+    let tests = target.tests.iter().map(|test| (*test).to_owned());
     arguments.extend(packages.chain(tests).map(|argument| format!("--cargo-arg={argument}")));
     // Each share is spread over all files, so that its figure stands for the crate.
     arguments.push("--sharding=round-robin".to_owned());
-    arguments.push(format!("--timeout={}", subject.test_seconds_max));
+    arguments.push(format!("--timeout={}", target.test_seconds_max));
     arguments.push(format!("--build-timeout={BUILD_SECONDS_MAX}"));
     arguments
 }
@@ -192,8 +192,10 @@ fn program(tools: &Path) -> PathBuf {
 
 /// Installs the program into the target folder, unless it is there in this version.
 fn install(tools: &Path) -> Result<(), String> {
-    let told = Command::new(program(tools)).args(["mutants", "--version"]).output();
-    if told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).trim().ends_with(VERSION)) {
+    let version = Command::new(program(tools)).args(["mutants", "--version"]).output();
+    if version
+        .is_ok_and(|version| String::from_utf8_lossy(&version.stdout).trim().ends_with(VERSION))
+    {
         return Ok(());
     }
     println!("installing cargo-mutants {VERSION} into {}", tools.display());
@@ -203,7 +205,7 @@ fn install(tools: &Path) -> Result<(), String> {
 
 /// What became of the mutants of one run.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Outcome {
+struct MutationResults {
     caught: usize,
     /// The tests did not end in time, which notices the mutant as well.
     timeout: usize,
@@ -211,16 +213,16 @@ struct Outcome {
     missed: Vec<String>,
 }
 
-impl Outcome {
+impl MutationResults {
     /// From the lists that cargo-mutants leaves, a mutant a line.
-    fn read(folder: &Path) -> Result<Outcome, String> {
+    fn read(folder: &Path) -> Result<MutationResults, String> {
         let list = |name: &str| -> Result<Vec<String>, String> {
             let path = folder.join(name);
             let text = fs::read_to_string(&path);
             let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
             Ok(text.lines().map(str::to_owned).collect())
         };
-        Ok(Outcome {
+        Ok(MutationResults {
             caught: list("caught.txt")?.len(),
             timeout: list("timeout.txt")?.len(),
             unviable: list("unviable.txt")?.len(),
@@ -228,23 +230,23 @@ impl Outcome {
         })
     }
 
-    fn noticed(&self) -> usize {
+    fn detected(&self) -> usize {
         self.caught + self.timeout
     }
 
     /// Viable mutants: those that compile.
     fn viable(&self) -> usize {
-        self.noticed() + self.missed.len()
+        self.detected() + self.missed.len()
     }
 
     /// True when at least `aim` percent of the viable ones were noticed. A share without any tells
     /// nothing against the tests.
     fn meets(&self, aim: u64) -> bool {
-        self.noticed() as u64 * 100 >= self.viable() as u64 * aim
+        self.detected() as u64 * 100 >= self.viable() as u64 * aim
     }
 
     fn summary(&self, aim: u64) -> String {
-        let percent = (self.noticed() * 100).checked_div(self.viable()).unwrap_or(100);
+        let percent = (self.detected() * 100).checked_div(self.viable()).unwrap_or(100);
         format!(
             "{} caught, {} timed out, {} missed, {} unviable: {percent} % caught, aim {aim} %",
             self.caught,
@@ -263,10 +265,10 @@ mod tests {
     #[test]
     fn as_many_days_as_there_are_shares_take_each_share_once() {
         let mut shares: Vec<String> = (20_000..20_000 + NIGHTS)
-            .map(|day| share_of(UNIX_EPOCH + Duration::from_secs(day * 86_400 + 4321)))
+            .map(|day| share_for_date(UNIX_EPOCH + Duration::from_secs(day * 86_400 + 4321)))
             .collect();
-        assert_eq!(share_of(UNIX_EPOCH + Duration::from_secs(86_399)), format!("0/{NIGHTS}"));
-        assert_eq!(share_of(UNIX_EPOCH + Duration::from_secs(86_400)), format!("1/{NIGHTS}"));
+        assert_eq!(share_for_date(UNIX_EPOCH + Duration::from_secs(86_399)), format!("0/{NIGHTS}"));
+        assert_eq!(share_for_date(UNIX_EPOCH + Duration::from_secs(86_400)), format!("1/{NIGHTS}"));
         shares.sort();
         shares.dedup();
         assert_eq!(shares.len() as u64, NIGHTS);
@@ -275,7 +277,7 @@ mod tests {
     #[test]
     fn a_crate_meets_its_aim_with_the_share_of_viable_mutants_that_were_noticed() {
         let missed = |count| vec!["a mutant".to_owned(); count];
-        let outcome = |caught, timeout, count| Outcome {
+        let outcome = |caught, timeout, count| MutationResults {
             caught,
             timeout,
             unviable: 50,
@@ -296,26 +298,26 @@ mod tests {
         {
             fs::write(folder.join(name), text).unwrap();
         }
-        let error = Outcome::read(&folder).unwrap_err();
+        let error = MutationResults::read(&folder).unwrap_err();
         assert!(error.contains("missed.txt"), "{error}");
         fs::write(folder.join("missed.txt"), "d\ne\n").unwrap();
         let missed = vec!["d".to_owned(), "e".to_owned()];
-        let read = Outcome::read(&folder).unwrap();
+        let read = MutationResults::read(&folder).unwrap();
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(read, Outcome { caught: 2, timeout: 0, unviable: 1, missed });
+        assert_eq!(read, MutationResults { caught: 2, timeout: 0, unviable: 1, missed });
     }
 
     #[test]
     fn every_test_that_is_named_exists() {
-        for subject in SUBJECTS {
-            for test in subject.tests.iter().filter_map(|test| test.strip_prefix("--test=")) {
-                let is_there = subject.test_packages.iter().any(|package| {
+        for target in TARGETS {
+            for test in target.tests.iter().filter_map(|test| test.strip_prefix("--test=")) {
+                let is_there = target.test_packages.iter().any(|package| {
                     let folder = package.strip_prefix("wigwag-").unwrap_or(package);
                     let tests = workspace::root().join("crates").join(folder).join("tests");
                     tests.join(format!("{test}.rs")).is_file()
                         || tests.join(test).join("main.rs").is_file()
                 });
-                assert!(is_there, "{}: no test {test}", subject.package);
+                assert!(is_there, "{}: no test {test}", target.package);
             }
         }
     }

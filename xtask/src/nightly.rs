@@ -8,14 +8,14 @@ use crate::tally::Tally;
 use crate::{libfuzzer, mutants, setup, step, test, workspace};
 
 /// One run. All of them are cargo's, and all of them see `WIGWAG_NIGHTLY=1` and `WIGWAG_OUTSIDE=1`.
-struct Long {
+struct LongRun {
     name: &'static str,
     arguments: &'static [&'static str],
     /// What to expect on two cores, for whoever waits.
     minutes: u32,
 }
 
-const RUNS: &[Long] = &[Long {
+const RUNS: &[LongRun] = &[LongRun {
     name: "every test, optimised, in its long form",
     arguments: &["test", "--workspace", "--profile", "nightly", "--no-fail-fast"],
     minutes: 60,
@@ -28,7 +28,7 @@ pub(crate) fn run() -> bool {
         return test::sum_up(Tally::BROKEN);
     }
     let mut tally = Tally::default();
-    for Long { name, arguments, minutes } in RUNS {
+    for LongRun { name, arguments, minutes } in RUNS {
         let mut command = workspace::cargo(arguments);
         command.env("WIGWAG_NIGHTLY", "1").env("WIGWAG_OUTSIDE", "1");
         let heading = format!("{name} (about {minutes} min)");

@@ -22,12 +22,12 @@ pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
             let Some(package) = metadata.packages.get(id) else {
                 continue;
             };
-            let way = || metadata.way(&closure, id);
+            let path = || metadata.path_to(&closure, id);
             if let Some(library) = &package.links {
-                let fault = || format!("`{}` links `{library}`: {}", package.name, way());
+                let fault = || format!("`{}` links `{library}`: {}", package.name, path());
                 faults.entry(id.to_owned()).or_insert_with(fault);
             } else if HELPERS.contains(&package.name.as_str()) {
-                let fault = || format!("`{}` compiles or finds C: {}", package.name, way());
+                let fault = || format!("`{}` compiles or finds C: {}", package.name, path());
                 faults.entry(id.to_owned()).or_insert_with(fault);
             }
         }
@@ -38,7 +38,7 @@ pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Kind;
+    use crate::metadata::DependencyKind;
 
     /// The promise itself, for the workspace as it is.
     #[test]
@@ -49,8 +49,8 @@ mod tests {
     #[test]
     fn a_package_that_links_a_library_is_found_once_with_the_way_to_it() {
         let metadata = Metadata::default()
-            .with_member("net", &[("tls", Kind::Normal)])
-            .with_member("node", &[("net", Kind::Normal)])
+            .with_member("net", &[("tls", DependencyKind::Normal)])
+            .with_member("node", &[("net", DependencyKind::Normal)])
             .with_foreign("tls", &[])
             .with_links("tls", "ssl");
         assert_eq!(faults(&metadata), ["`tls` links `ssl`: net -> tls"]);
@@ -59,8 +59,8 @@ mod tests {
     #[test]
     fn a_build_script_with_a_c_compiler_is_found() {
         let metadata = Metadata::default()
-            .with_member("net", &[("ring", Kind::Normal)])
-            .with_foreign("ring", &[("cc", Kind::Build)])
+            .with_member("net", &[("ring", DependencyKind::Normal)])
+            .with_foreign("ring", &[("cc", DependencyKind::Build)])
             .with_foreign("cc", &[]);
         assert_eq!(faults(&metadata), ["`cc` compiles or finds C: net -> ring -> cc"]);
     }
@@ -68,8 +68,8 @@ mod tests {
     #[test]
     fn a_compiler_that_only_tests_need_is_no_fault() {
         let metadata = Metadata::default()
-            .with_member("net", &[("yardstick", Kind::Dev)])
-            .with_foreign("yardstick", &[("cc", Kind::Build)])
+            .with_member("net", &[("yardstick", DependencyKind::Dev)])
+            .with_foreign("yardstick", &[("cc", DependencyKind::Build)])
             .with_foreign("cc", &[]);
         assert_eq!(faults(&metadata), [""; 0]);
     }

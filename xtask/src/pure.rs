@@ -25,7 +25,7 @@ const ALLOWED: &[&str] = &[
     "wigwag-wire",
 ];
 
-const MUST_SAY: &[&str] = &["#![no_std]", "#![forbid(unsafe_code)]"];
+const REQUIRED_ATTRIBUTES: &[&str] = &["#![no_std]", "#![forbid(unsafe_code)]"];
 
 /// What keeps the pure crates from being pure; an empty list means that they are.
 pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
@@ -50,8 +50,8 @@ fn reach_faults(metadata: &Metadata) -> Vec<String> {
         for id in closure.ids().filter(|&id| id != from) {
             let name = metadata.packages.get(id).map_or(id, |package| package.name.as_str());
             if !ALLOWED.contains(&name) {
-                let way = metadata.way(&closure, id);
-                faults.push(format!("`{folder}` is to be pure but reaches `{name}`: {way}"));
+                let path = metadata.path_to(&closure, id);
+                faults.push(format!("`{folder}` is to be pure but reaches `{name}`: {path}"));
             }
         }
     }
@@ -74,7 +74,7 @@ fn source_faults(package: &Package) -> Vec<String> {
 fn head_faults(folder: &str, text: &str) -> Vec<String> {
     let is_head = |line: &&str| line.is_empty() || line.starts_with("//") || line.starts_with("#!");
     let head: Vec<&str> = text.lines().map(str::trim).take_while(is_head).collect();
-    let missing = MUST_SAY.iter().filter(|attribute| !head.contains(*attribute));
+    let missing = REQUIRED_ATTRIBUTES.iter().filter(|attribute| !head.contains(*attribute));
     missing.map(|attribute| format!("`{folder}`: lib.rs does not begin with {attribute}")).collect()
 }
 
@@ -85,7 +85,7 @@ fn find_std(folder: &Path, faults: &mut Vec<String>) -> Result<(), std::io::Erro
         if path.is_dir() {
             find_std(&path, faults)?;
         } else if path.extension().is_some_and(|extension| extension == "rs")
-            && brings_std(&fs::read_to_string(&path)?)
+            && links_std(&fs::read_to_string(&path)?)
         {
             let path = path.display();
             faults.push(format!("{path}: `extern crate std` without `#[cfg(test)]` above it"));
@@ -94,7 +94,7 @@ fn find_std(folder: &Path, faults: &mut Vec<String>) -> Result<(), std::io::Erro
     Ok(())
 }
 
-fn brings_std(text: &str) -> bool {
+fn links_std(text: &str) -> bool {
     let mut above = "";
     for line in text.lines().map(str::trim) {
         if line.contains("extern crate std") && !line.starts_with("//") && above != "#[cfg(test)]" {
@@ -108,7 +108,7 @@ fn brings_std(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Kind;
+    use crate::metadata::DependencyKind;
 
     /// The promise itself: invariant 1 of the architecture, for the workspace as it is.
     #[test]
@@ -117,13 +117,13 @@ mod tests {
     }
 
     fn three_pure_crates() -> Metadata {
-        let needs = [("bytes", Kind::Normal), ("proptest", Kind::Dev)];
+        let needs = [("bytes", DependencyKind::Normal), ("proptest", DependencyKind::Dev)];
         Metadata::default()
             .with_member("wire", &needs)
             .with_member("sp", &needs)
             .with_member("link", &needs)
             .with_foreign("bytes", &[])
-            .with_foreign("proptest", &[("rand", Kind::Normal)])
+            .with_foreign("proptest", &[("rand", DependencyKind::Normal)])
     }
 
     #[test]
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_clock_behind_an_innocent_crate_is_found() {
         let metadata = three_pure_crates()
-            .with_foreign("bytes", &[("helper", Kind::Normal)])
+            .with_foreign("bytes", &[("helper", DependencyKind::Normal)])
             .with_foreign("helper", &[])
             .with_member("sp", &[]);
         assert_eq!(
@@ -168,8 +168,8 @@ mod tests {
 
     #[test]
     fn std_may_come_back_for_tests_only() {
-        assert!(!brings_std("#[cfg(test)]\nextern crate std;\n"));
-        assert!(brings_std("#[cfg(unix)]\nextern crate std;\n"));
-        assert!(!brings_std("// no extern crate std here\n"));
+        assert!(!links_std("#[cfg(test)]\nextern crate std;\n"));
+        assert!(links_std("#[cfg(unix)]\nextern crate std;\n"));
+        assert!(!links_std("// no extern crate std here\n"));
     }
 }

@@ -36,22 +36,22 @@ pub(crate) fn install() -> Result<(), String> {
     for environment in ENVIRONMENTS {
         let list = workspace::root().join(environment.list);
         let folder = target.join("tmp").join(environment.name);
-        if is_there(&folder, &list)? {
+        if is_up_to_date(&folder, &list)? {
             continue;
         }
         println!("installing {}: {} ({})", environment.list, folder.display(), environment.why);
-        make(&folder, &list)?;
+        create(&folder, &list)?;
     }
     Ok(())
 }
 
-fn is_there(folder: &Path, list: &Path) -> Result<bool, String> {
+fn is_up_to_date(folder: &Path, list: &Path) -> Result<bool, String> {
     let wanted = fs::read(list).map_err(|error| format!("{}: {error}", list.display()))?;
     let installed = fs::read(folder.join(INSTALLED)).ok();
     Ok(installed.is_some_and(|installed| installed == wanted))
 }
 
-fn make(folder: &Path, list: &Path) -> Result<(), String> {
+fn create(folder: &Path, list: &Path) -> Result<(), String> {
     let venv = || {
         let mut command = Command::new("python3");
         command.args(["-m", "venv", "--clear"]).arg(folder);
@@ -91,13 +91,13 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let list = folder.join("requirements.txt");
         fs::write(&list, "one==1\n").unwrap();
-        assert_eq!(is_there(&folder, &list), Ok(false));
+        assert_eq!(is_up_to_date(&folder, &list), Ok(false));
         fs::copy(&list, folder.join(INSTALLED)).unwrap();
-        assert_eq!(is_there(&folder, &list), Ok(true));
+        assert_eq!(is_up_to_date(&folder, &list), Ok(true));
         fs::write(&list, "one==2\n").unwrap();
-        assert_eq!(is_there(&folder, &list), Ok(false));
+        assert_eq!(is_up_to_date(&folder, &list), Ok(false));
         fs::remove_file(&list).unwrap();
-        assert!(is_there(&folder, &list).is_err());
+        assert!(is_up_to_date(&folder, &list).is_err());
         fs::remove_dir_all(&folder).unwrap();
     }
 

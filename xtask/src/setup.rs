@@ -11,36 +11,44 @@ use std::process::{Command, Stdio};
 use crate::python;
 
 /// A program that tests start.
-struct Need {
+struct RequiredProgram {
     program: &'static str,
     /// The package that brings it, by its Debian name.
     package: &'static str,
     why: &'static str,
 }
 
-const NEEDS: &[Need] = &[
-    Need {
+const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
+    RequiredProgram {
         program: "chromium",
         package: "chromium",
         why: "shows whether the lab's page fits a phone and a desk, light and dark",
     },
-    Need {
+    RequiredProgram {
         program: "ip",
         package: "iproute2",
         why: "sets up a network of its own for each pair of the lab",
     },
-    Need {
+    RequiredProgram {
         program: "iperf3",
         package: "iperf3",
         why: "what loopback itself can carry, as the limit to measure against",
     },
-    Need {
+    RequiredProgram {
         program: "nanocat",
         package: "nanomsg-utils",
         why: "a live nanomsg peer for the SP sockets",
     },
-    Need { program: "nngcat", package: "nng-utils", why: "a live nng peer for the SP sockets" },
-    Need { program: "python3", package: "python3-venv", why: "runs pynng, another live nng peer" },
+    RequiredProgram {
+        program: "nngcat",
+        package: "nng-utils",
+        why: "a live nng peer for the SP sockets",
+    },
+    RequiredProgram {
+        program: "python3",
+        package: "python3-venv",
+        why: "runs pynng, another live nng peer",
+    },
 ];
 
 /// Installs what is missing, a line for each. Says nothing when all is there.
@@ -50,19 +58,22 @@ pub(crate) fn install() -> Result<(), String> {
 }
 
 fn install_programs() -> Result<(), String> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need.program)).collect();
+    let missing: Vec<&RequiredProgram> =
+        REQUIRED_PROGRAMS.iter().filter(|required| !is_installed(required.program)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    for need in &missing {
-        println!("installing {}: {} ({})", need.package, need.program, need.why);
+    for required in &missing {
+        println!("installing {}: {} ({})", required.package, required.program, required.why);
     }
-    let mut packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let mut packages: Vec<&str> = missing.iter().map(|required| required.package).collect();
     packages.dedup();
     install_packages(&packages)?;
-    match missing.iter().find(|need| !is_there(need.program)) {
+    match missing.iter().find(|required| !is_installed(required.program)) {
         None => Ok(()),
-        Some(need) => Err(format!("{} is missing though {} is in", need.program, need.package)),
+        Some(required) => {
+            Err(format!("{} is missing though {} is in", required.program, required.package))
+        }
     }
 }
 
@@ -72,7 +83,7 @@ pub(crate) fn install_packages(packages: &[&str]) -> Result<(), String> {
     run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
-fn is_there(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
@@ -107,8 +118,8 @@ pub(crate) fn run(mut command: impl std::borrow::BorrowMut<Command>) -> Result<(
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{line} ended with {}\n{}", output.status, said.trim()))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{line} ended with {}\n{}", output.status, stderr.trim()))
 }
 
 #[cfg(test)]
@@ -117,8 +128,8 @@ mod tests {
 
     #[test]
     fn a_program_is_looked_up_where_the_shell_would() {
-        assert!(is_there("sh"));
-        assert!(!is_there("no-such-program"));
+        assert!(is_installed("sh"));
+        assert!(!is_installed("no-such-program"));
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl Report {
     }
 
     /// Lists what went wrong once more, at the end where it is read. True when nothing did.
-    pub(crate) fn close(self) -> bool {
+    pub(crate) fn finish(self) -> bool {
         if self.faults.is_empty() {
             println!("== all checks hold");
         } else {
@@ -74,8 +74,8 @@ mod tests {
             Vec::new()
         });
         assert!(ran);
-        assert!(!report.close());
-        assert!(Report::default().close());
+        assert!(!report.finish());
+        assert!(Report::default().finish());
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::tally::{Reader, Tally};
 use crate::{setup, step, workspace};
 
 /// What checks models.
-struct Checker {
+struct ModelChecker {
     /// The dependency, by which a crate says that it has such models.
     name: &'static str,
     /// Set while they are built. They stand behind `#[cfg(all(test, wigwag_loom))]`.
@@ -26,9 +26,9 @@ struct Checker {
 }
 
 /// One tries all orders of short histories, the other some of long ones.
-const CHECKERS: [Checker; 2] = [
-    Checker { name: "loom", cfg: "wigwag_loom", filter: "loom_" },
-    Checker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_" },
+const CHECKERS: [ModelChecker; 2] = [
+    ModelChecker { name: "loom", cfg: "wigwag_loom", filter: "loom_" },
+    ModelChecker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_" },
 ];
 
 const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
@@ -109,11 +109,11 @@ fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
     Ok((reader.finish(), child.wait()?.success()))
 }
 
-impl Checker {
+impl ModelChecker {
     /// Whoever declares it has models.
     fn crates<'a>(&self, metadata: &'a Metadata) -> Vec<&'a str> {
         let members = metadata.members().into_iter().map(|(_, package)| package);
-        let with = members.filter(|it| it.declared.iter().any(|other| other.name == self.name));
+        let with = members.filter(|it| it.dependencies.iter().any(|other| other.name == self.name));
         with.map(|package| package.name.as_str()).collect()
     }
 
@@ -159,7 +159,7 @@ fn executable(messages: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Kind;
+    use crate::metadata::DependencyKind;
 
     fn shell(script: &str) -> Tally {
         counted(Command::new("sh").args(["-c", script]))
@@ -186,10 +186,10 @@ mod tests {
     #[test]
     fn a_crate_that_names_a_checker_is_one_with_models() {
         let metadata = Metadata::default()
-            .with_member("net", &[("loom", Kind::Dev)])
-            .with_member("sp", &[("bytes", Kind::Normal)])
-            .with_member("actor", &[("shuttle", Kind::Dev)])
-            .with_foreign("tokio", &[("loom", Kind::Dev)]);
+            .with_member("net", &[("loom", DependencyKind::Dev)])
+            .with_member("sp", &[("bytes", DependencyKind::Normal)])
+            .with_member("actor", &[("shuttle", DependencyKind::Dev)])
+            .with_foreign("tokio", &[("loom", DependencyKind::Dev)]);
         assert_eq!(CHECKERS.map(|checker| checker.crates(&metadata)), [vec!["net"], vec!["actor"]]);
     }
 

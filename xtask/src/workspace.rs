@@ -7,9 +7,9 @@ use std::process::Command;
 /// The folder with the workspace's `Cargo.toml`: the parent of this crate's own folder. Cargo tells
 /// it at run time too, which is right even when two checkouts share a target folder.
 pub(crate) fn root() -> PathBuf {
-    let told = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
-    let here = told.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
-    here.parent().expect("xtask lies in a folder of the workspace").to_path_buf()
+    let from_cargo = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let folder = from_cargo.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+    folder.parent().expect("xtask lies in a folder of the workspace").to_path_buf()
 }
 
 /// The cargo that started us (so one toolchain does everything), set to work at the root.

@@ -3,10 +3,10 @@
 //! Any SP peer will do that echoes requests, or answers all of them alike. The verdict comes first:
 //! what loses, doubles, reorders or changes a message gets no number.
 
-mod asking;
-mod orders;
+mod requester;
+mod control;
 mod payload;
-mod pushing;
+mod pusher;
 mod report;
 mod seconds;
 mod serve;
@@ -18,7 +18,9 @@ use tokio::sync::watch;
 use wigwag::Bytes;
 
 use crate::exit::{Code, Failed};
-use crate::socket::{Endpoint, How, Interrupt, Loudness, News, Place, Plan, Role, Socket};
+use crate::socket::{
+    ConnectMode, ConnectPlan, Connectable, Endpoint, EventLog, Interrupt, Role, Socket, Verbosity,
+};
 use crate::{calls, print, units};
 use report::{Gate, Report};
 
@@ -39,7 +41,7 @@ const THROUGHPUT_CLIENTS: usize = 8;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
     #[command(subcommand)]
-    command: Command,
+    command: BenchCommand,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -49,7 +51,7 @@ const EXAMPLES: &str = "Examples:
   wigwag bench latency tcp://127.0.0.1:7002 --expect pong     against nngcat --rep --data pong";
 
 #[derive(Subcommand)]
-enum Command {
+enum BenchCommand {
     /// One request after the other: how long replies take
     #[command(after_help = EXAMPLES)]
     Latency(Latency),
@@ -62,7 +64,7 @@ enum Command {
 }
 
 #[derive(Args)]
-struct Run {
+struct RunArguments {
     /// Where the peer listens
     url: String,
     /// Bytes of a message
@@ -95,7 +97,7 @@ struct Run {
 #[derive(Args)]
 struct Latency {
     #[command(flatten)]
-    run: Run,
+    run: RunArguments,
     /// Clients, each with a socket and a request of its own
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clients)]
     clients: usize,
@@ -110,7 +112,7 @@ struct Latency {
 #[derive(Args)]
 struct Throughput {
     #[command(flatten)]
-    run: Run,
+    run: RunArguments,
     /// Clients, each with a socket of its own
     #[arg(long, value_name = "N", default_value_t = THROUGHPUT_CLIENTS, value_parser = clients)]
     clients: usize,
@@ -128,9 +130,9 @@ struct Serve {
 impl Bench {
     pub(crate) fn run(self) -> Result<Code, Failed> {
         match self.command {
-            Command::Latency(latency) => calls::run(|| latency.run()),
-            Command::Throughput(throughput) => calls::run(|| throughput.run()),
-            Command::Serve(serve) => calls::run(|| serve.run()),
+            BenchCommand::Latency(latency) => calls::run(|| latency.run()),
+            BenchCommand::Throughput(throughput) => calls::run(|| throughput.run()),
+            BenchCommand::Serve(serve) => calls::run(|| serve.run()),
         }
     }
 }
@@ -142,45 +144,45 @@ impl Latency {
             (_, true) => (Role::Pair0, "pair"),
             _ => (Role::Req, "req"),
         };
-        self.run.check()?;
-        let news = News::start(Loudness::Normal);
-        let sockets = self.run.sockets(role, &self.run.url, self.clients, &news).await?;
+        self.run.validate()?;
+        let log = EventLog::start(Verbosity::Normal);
+        let sockets = self.run.connect(role, &self.run.url, self.clients, &log).await?;
         let report = self.run.ask("latency", mode, sockets).await?;
-        self.run.tell(&report)
+        self.run.print_report(&report)
     }
 }
 
 impl Throughput {
     async fn run(self) -> Result<Code, Failed> {
         let run = &self.run;
-        run.check()?;
-        let news = News::start(Loudness::Normal);
-        let mut control = run.sockets(Role::Req, &run.url, 1, &news).await?;
+        run.validate()?;
+        let log = EventLog::start(Verbosity::Normal);
+        let mut control = run.connect(Role::Req, &run.url, 1, &log).await?;
         let target = match (&run.expect, control.first()) {
             (None, Some(control)) => {
-                pushing::target(control, &run.url, self.clients, run.size, run.deadline).await?
+                pusher::target(control, &run.url, self.clients, run.size, run.deadline).await?
             }
             _ => None,
         };
         let report = match (target, control.pop()) {
             (Some(target), Some(control)) => {
                 let at = &target.address;
-                let sockets = run.sockets(Role::Push, at, self.clients, &news).await?;
+                let sockets = run.connect(Role::Push, at, self.clients, &log).await?;
                 run.push(&control, &target, sockets).await?
             }
             (_, control) => {
                 // Its own connection would take part in nothing.
                 drop(control);
-                let sockets = run.sockets(Role::Req, &run.url, self.clients, &news).await?;
+                let sockets = run.connect(Role::Req, &run.url, self.clients, &log).await?;
                 run.ask("throughput", "req", sockets).await?
             }
         };
-        run.tell(&report)
+        run.print_report(&report)
     }
 }
 
-impl Run {
-    fn check(&self) -> Result<(), Failed> {
+impl RunArguments {
+    fn validate(&self) -> Result<(), Failed> {
         let least = if self.expect.is_some() { 0 } else { payload::STAMP_BYTES };
         let longest = Duration::from_secs(seconds::SECONDS_MAX as u64);
         let wrong = if !(least..=SIZE_MAX).contains(&self.size) {
@@ -194,31 +196,31 @@ impl Run {
             "--size from {least} to {SIZE_MAX}, and --duration of up to {} s",
             longest.as_secs()
         );
-        Err(Failed::told(Code::Usage, &wrong, &self.url, &mend))
+        Err(Failed::with_mend(Code::Usage, &wrong, &self.url, &mend))
     }
 
     /// So many sockets, all of them connected.
-    async fn sockets(
+    async fn connect(
         &self,
         role: Role,
         url: &str,
         count: usize,
-        news: &News,
+        log: &EventLog,
     ) -> Result<Vec<Socket>, Failed> {
-        let places = [Place::new(How::Dial, url)];
-        let plan = Plan { role, places: &places, wait: self.wait, text: "hello" };
+        let endpoints = [Endpoint::new(ConnectMode::Dial, url)];
+        let plan = ConnectPlan { role, endpoints: &endpoints, wait: self.wait, text: "hello" };
         let mut sockets = Vec::new();
         for _ in 0..count {
             let socket = Socket::new(role);
             // A reply is as long as its request, with a backtrace in front.
             socket.set_receive_limit(self.size.max(1 << 20) + 1_024);
-            plan.open(&socket, news).await?;
+            plan.open(&socket, log).await?;
             sockets.push(socket);
         }
         Ok(sockets)
     }
 
-    fn until(&self, begun: Instant) -> Option<Instant> {
+    fn end_time(&self, begun: Instant) -> Option<Instant> {
         match self.count {
             Some(_) => None,
             None => Some(begun + self.duration.unwrap_or(DURATION)),
@@ -232,16 +234,16 @@ impl Run {
         sockets: Vec<Socket>,
     ) -> Result<Report, Failed> {
         let (begun, clients) = (Instant::now(), sockets.len());
-        let order = asking::Order {
+        let plan = requester::RequestPlan {
             size: self.size,
             expect: self.expect.clone().map(Bytes::from),
             deadline: self.deadline,
-            until: self.until(begun),
+            until: self.end_time(begun),
             seed: seed(),
             begun,
         };
         let (stop, stopped) = watch::channel(false);
-        let work = asking::ask_all(sockets, self.count, &order, &stopped);
+        let work = requester::ask_all(sockets, self.count, &plan, &stopped);
         let (asked, interrupted) = interruptible(work, &stop).await?;
         Ok(Report {
             kind,
@@ -262,12 +264,12 @@ impl Run {
     async fn push(
         &self,
         control: &Socket,
-        target: &pushing::Target,
+        target: &pusher::PushTarget,
         sockets: Vec<Socket>,
     ) -> Result<Report, Failed> {
         let (begun, clients) = (Instant::now(), sockets.len());
-        let (until, seed) = (self.until(begun), seed());
-        let plan = pushing::Plan {
+        let (until, seed) = (self.end_time(begun), seed());
+        let plan = pusher::PushPlan {
             size: self.size,
             count: self.count,
             until,
@@ -275,7 +277,7 @@ impl Run {
             seed,
         };
         let (stop, stopped) = watch::channel(false);
-        let work = pushing::push_all(control, target, sockets, plan, &stopped);
+        let work = pusher::push_all(control, target, sockets, plan, &stopped);
         let (pushed, interrupted) = interruptible(work, &stop).await?;
         let pushed = pushed?;
         Ok(Report {
@@ -294,7 +296,7 @@ impl Run {
         })
     }
 
-    fn tell(&self, report: &Report) -> Result<Code, Failed> {
+    fn print_report(&self, report: &Report) -> Result<Code, Failed> {
         match self.json {
             true => print::line(&report.document().to_string()),
             false => print::line(&report.lines()),
@@ -307,7 +309,7 @@ impl Run {
             let what = report.trouble.as_deref().unwrap_or("not every message came back right");
             let mend = "it must echo (wigwag rep URL --echo, wigwag bench serve URL), or say what \
                         it answers with --expect TEXT";
-            Failed::told(code, what, &self.url, mend).say();
+            Failed::with_mend(code, what, &self.url, mend).print();
         }
         Ok(code)
     }
@@ -315,15 +317,15 @@ impl Run {
 
 impl Serve {
     async fn run(self) -> Result<Code, Failed> {
-        let news = News::start(Loudness::Normal);
+        let log = EventLog::start(Verbosity::Normal);
         let mut interrupt = Interrupt::new()?;
         let socket = Socket::new(Role::Rep);
         socket.set_receive_limit(self.receive_limit);
-        let bound = socket.listen(&Place::new(How::Listen, &self.url).address).await?;
-        news.say(&format!("listening  {bound}  for wigwag bench latency or throughput"));
+        let bound = socket.listen(&Endpoint::new(ConnectMode::Listen, &self.url).address).await?;
+        log.print(&format!("listening  {bound}  for wigwag bench latency or throughput"));
         tokio::select! {
             ended = serve::serve(&socket, &bound) => ended?,
-            () = interrupt.comes() => {}
+            () = interrupt.recv() => {}
         }
         socket.close().await;
         Ok(Code::Interrupted)
@@ -339,7 +341,7 @@ async fn interruptible<T>(
     tokio::pin!(work);
     tokio::select! {
         done = &mut work => return Ok((done, false)),
-        () = interrupt.comes() => {}
+        () = interrupt.recv() => {}
     }
     stop.send_replace(true);
     Ok((work.await, true))

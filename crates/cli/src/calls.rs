@@ -18,7 +18,7 @@ const CLOSE_MAX: Duration = Duration::from_secs(1);
 
 /// The actor that is called.
 #[derive(Args)]
-struct Target {
+struct TargetArguments {
     /// Where it is: tcp://HOST:PORT/NAME, ipc://PATH/NAME
     address: String,
     /// Give up after this time, such as 200ms, 5s or 2m
@@ -29,20 +29,20 @@ struct Target {
 #[derive(Args)]
 pub(crate) struct Ask {
     #[command(flatten)]
-    call: Call,
+    call: CallArguments,
 }
 
 #[derive(Args)]
 pub(crate) struct Tell {
     #[command(flatten)]
-    call: Call,
+    call: CallArguments,
 }
 
 /// A method and its arguments.
 #[derive(Args)]
-struct Call {
+struct CallArguments {
     #[command(flatten)]
-    target: Target,
+    target: TargetArguments,
     /// The method's name
     method: String,
     /// Its arguments in order, each as JSON; text needs no quotes
@@ -53,7 +53,7 @@ struct Call {
 #[derive(Args)]
 pub(crate) struct Describe {
     #[command(flatten)]
-    target: Target,
+    target: TargetArguments,
     /// One JSON document instead of text
     #[arg(long)]
     json: bool,
@@ -70,7 +70,7 @@ where
 
 impl Ask {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let Call { target, method, arguments } = self.call;
+        let CallArguments { target, method, arguments } = self.call;
         let caller = Caller::new(target);
         let reply = caller
             .call(async |node, address| {
@@ -79,20 +79,20 @@ impl Ask {
                 Ok(actor.ask(&method, &arguments).await?)
             })
             .await;
-        let told = reply.and_then(|reply| {
+        let printed = reply.and_then(|reply| {
             let value: Value = rmp_serde::from_slice(&reply)
                 .map_err(|error| Failed::new(Code::Internal, error))?;
             print::line(&value.to_string());
             Ok(Code::Ok)
         });
         caller.close(CLOSE_MAX).await;
-        told
+        printed
     }
 }
 
 impl Tell {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let Call { target, method, arguments } = self.call;
+        let CallArguments { target, method, arguments } = self.call;
         let caller = Caller::new(target);
         let sent = caller
             .call(async |node, address| {
@@ -105,7 +105,7 @@ impl Tell {
         let closing = if sent.is_ok() { caller.target.deadline } else { CLOSE_MAX };
         let report = caller.close(closing).await;
         sent?;
-        if report.is_clean() { Ok(Code::Ok) } else { Err(caller.unconfirmed()) }
+        if report.is_clean() { Ok(Code::Ok) } else { Err(caller.unconfirmed_failure()) }
     }
 }
 
@@ -113,12 +113,12 @@ impl Describe {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let caller = Caller::new(self.target);
         let actor = caller.call(async |node, address| Ok(node.dynamic(address).await?)).await;
-        let told = actor.map(|actor| {
-            show(&actor, self.json);
+        let printed = actor.map(|actor| {
+            print_description(&actor, self.json);
             Code::Ok
         });
         caller.close(CLOSE_MAX).await;
-        told
+        printed
     }
 }
 
@@ -126,13 +126,13 @@ impl Describe {
 /// keep the session for one that comes back.
 struct Caller {
     node: Node,
-    target: Target,
+    target: TargetArguments,
     /// When the deadline is over.
     end: Instant,
 }
 
 impl Caller {
-    fn new(target: Target) -> Caller {
+    fn new(target: TargetArguments) -> Caller {
         let end = Instant::now() + target.deadline;
         Caller { node: Node::new(), target, end }
     }
@@ -145,7 +145,7 @@ impl Caller {
         let call = call(&self.node, &self.target.address);
         match tokio::time::timeout_at(self.end, call).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(self.unanswered()),
+            Err(_) => Err(self.timeout_failure()),
         }
     }
 
@@ -155,30 +155,30 @@ impl Caller {
         self.node.close(limit.min(left)).await
     }
 
-    fn unanswered(&self) -> Failed {
+    fn timeout_failure(&self) -> Failed {
         let what = format!("no answer within {:?}", self.target.deadline);
         let mend = "check the actor, or give it more time with --deadline";
-        Failed::told(Code::NoAnswer, &what, &self.target.address, mend)
+        Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
     }
 
-    fn unconfirmed(&self) -> Failed {
+    fn unconfirmed_failure(&self) -> Failed {
         let what =
             format!("the peer did not confirm the message within {:?}", self.target.deadline);
         let mend = "it may have arrived: look there before you send it again";
-        Failed::told(Code::NoAnswer, &what, &self.target.address, mend)
+        Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
     }
 }
 
 /// Prints what an actor understands.
-fn show(actor: &Dynamic, json: bool) {
+fn print_description(actor: &Dynamic, json: bool) {
     let described = actor.described();
     if json {
         print::line(&as_json(described).to_string());
         return;
     }
     print::line(&format!("{} at {}", described.name, actor.target()));
-    for (name, taken, reply) in &described.methods {
-        print::line(&format!("  {} -> {reply}", signature(name, taken)));
+    for (name, parameters, reply) in &described.methods {
+        print::line(&format!("  {} -> {reply}", signature(name, parameters)));
     }
 }
 
@@ -201,13 +201,13 @@ fn as_json(described: &Described) -> Value {
 /// Arguments as the method takes them. A method that is unknown is told by the call itself.
 fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Failed> {
     let described = actor.described().methods.iter();
-    let Some((_, taken, _)) = described.into_iter().find(|(name, ..)| name == method) else {
+    let Some((_, parameters, _)) = described.into_iter().find(|(name, ..)| name == method) else {
         return Ok(Vec::new());
     };
-    arguments::encode(taken, words).map_err(|wrong| {
+    arguments::encode(parameters, words).map_err(|wrong| {
         let error = format!(
             "{}: {wrong}\n   at: {}\n mend: give each argument as JSON, in that order; text needs no quotes",
-            signature(method, taken),
+            signature(method, parameters),
             actor.target()
         );
         Failed::new(Code::Usage, error)
@@ -215,7 +215,8 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
 }
 
 /// A method as a person reads it.
-fn signature(method: &str, taken: &[(String, String)]) -> String {
-    let taken: Vec<String> = taken.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
-    format!("{method}({})", taken.join(", "))
+fn signature(method: &str, parameters: &[(String, String)]) -> String {
+    let parameters: Vec<String> =
+        parameters.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    format!("{method}({})", parameters.join(", "))
 }

@@ -13,7 +13,10 @@ use wigwag::{Address, Forwarder, NetError, raw};
 use wigwag_lab::numbers::grouped;
 
 use crate::exit::{Code, Failed};
-use crate::socket::{Endpoint, How, Interrupt, Loudness, News, Place, Plan, Role, WAIT};
+use crate::socket::{
+    ConnectMode, ConnectPlan, Connectable, DIAL_WAIT, Endpoint, EventLog, Interrupt, Role,
+    Verbosity,
+};
 use crate::{calls, print, units};
 
 /// The schema of the document that `--json` writes.
@@ -28,7 +31,7 @@ pub(crate) struct Device {
     second: Option<String>,
     /// What is joined
     #[arg(long, value_enum)]
-    pair: Joined,
+    pair: ProtocolPair,
     /// Listen at both addresses
     #[arg(long, visible_alias = "bind", conflicts_with = "dial")]
     listen: bool,
@@ -60,7 +63,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Protocols that can be joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Joined {
+enum ProtocolPair {
     Reqrep,
     Pushpull,
     Pubsub,
@@ -72,7 +75,7 @@ enum Joined {
 }
 
 /// A raw socket of any role.
-enum Raw {
+enum RawSocket {
     Req(raw::Req),
     Rep(raw::Rep),
     Push(raw::Push),
@@ -91,37 +94,37 @@ enum Raw {
 macro_rules! each {
     ($any:expr, $socket:ident => $words:expr) => {
         match $any {
-            Raw::Req($socket) => $words,
-            Raw::Rep($socket) => $words,
-            Raw::Push($socket) => $words,
-            Raw::Pull($socket) => $words,
-            Raw::Pub($socket) => $words,
-            Raw::Sub($socket) => $words,
-            Raw::Survey($socket) => $words,
-            Raw::Respond($socket) => $words,
-            Raw::Pair($socket) => $words,
-            Raw::Pair0($socket) => $words,
-            Raw::Bus($socket) => $words,
-            Raw::Star($socket) => $words,
+            RawSocket::Req($socket) => $words,
+            RawSocket::Rep($socket) => $words,
+            RawSocket::Push($socket) => $words,
+            RawSocket::Pull($socket) => $words,
+            RawSocket::Pub($socket) => $words,
+            RawSocket::Sub($socket) => $words,
+            RawSocket::Survey($socket) => $words,
+            RawSocket::Respond($socket) => $words,
+            RawSocket::Pair($socket) => $words,
+            RawSocket::Pair0($socket) => $words,
+            RawSocket::Bus($socket) => $words,
+            RawSocket::Star($socket) => $words,
         }
     };
 }
 
-impl Raw {
-    fn new(role: Role) -> Raw {
+impl RawSocket {
+    fn new(role: Role) -> RawSocket {
         match role {
-            Role::Req => Raw::Req(raw::Req::new()),
-            Role::Rep => Raw::Rep(raw::Rep::new()),
-            Role::Push => Raw::Push(raw::Push::new()),
-            Role::Pull => Raw::Pull(raw::Pull::new()),
-            Role::Pub => Raw::Pub(raw::Pub::new()),
-            Role::Sub => Raw::Sub(raw::Sub::new()),
-            Role::Survey => Raw::Survey(raw::Surveyor::new()),
-            Role::Respond => Raw::Respond(raw::Respondent::new()),
-            Role::Pair => Raw::Pair(raw::Pair::new()),
-            Role::Pair0 => Raw::Pair0(raw::Pair0::new()),
-            Role::Bus => Raw::Bus(raw::Bus::new()),
-            Role::Star => Raw::Star(raw::Star::new()),
+            Role::Req => RawSocket::Req(raw::Req::new()),
+            Role::Rep => RawSocket::Rep(raw::Rep::new()),
+            Role::Push => RawSocket::Push(raw::Push::new()),
+            Role::Pull => RawSocket::Pull(raw::Pull::new()),
+            Role::Pub => RawSocket::Pub(raw::Pub::new()),
+            Role::Sub => RawSocket::Sub(raw::Sub::new()),
+            Role::Survey => RawSocket::Survey(raw::Surveyor::new()),
+            Role::Respond => RawSocket::Respond(raw::Respondent::new()),
+            Role::Pair => RawSocket::Pair(raw::Pair::new()),
+            Role::Pair0 => RawSocket::Pair0(raw::Pair0::new()),
+            Role::Bus => RawSocket::Bus(raw::Bus::new()),
+            Role::Star => RawSocket::Star(raw::Star::new()),
         }
     }
 
@@ -142,7 +145,7 @@ impl Raw {
     }
 }
 
-impl Endpoint for Raw {
+impl Connectable for RawSocket {
     async fn dial(&self, address: &str) -> Result<(), NetError> {
         each!(self, socket => socket.dial(address).await.map(drop))
     }
@@ -152,71 +155,76 @@ impl Endpoint for Raw {
     }
 }
 
-impl Joined {
+impl ProtocolPair {
     /// What stands at the first address, and what at the second.
     fn roles(self) -> (Role, Role) {
         match self {
-            Joined::Reqrep => (Role::Rep, Role::Req),
-            Joined::Pushpull => (Role::Pull, Role::Push),
-            Joined::Pubsub => (Role::Sub, Role::Pub),
-            Joined::Survey => (Role::Respond, Role::Survey),
-            Joined::Pair => (Role::Pair, Role::Pair),
-            Joined::Pair0 => (Role::Pair0, Role::Pair0),
-            Joined::Bus => (Role::Bus, Role::Bus),
-            Joined::Star => (Role::Star, Role::Star),
+            ProtocolPair::Reqrep => (Role::Rep, Role::Req),
+            ProtocolPair::Pushpull => (Role::Pull, Role::Push),
+            ProtocolPair::Pubsub => (Role::Sub, Role::Pub),
+            ProtocolPair::Survey => (Role::Respond, Role::Survey),
+            ProtocolPair::Pair => (Role::Pair, Role::Pair),
+            ProtocolPair::Pair0 => (Role::Pair0, Role::Pair0),
+            ProtocolPair::Bus => (Role::Bus, Role::Bus),
+            ProtocolPair::Star => (Role::Star, Role::Star),
         }
     }
 
     /// Who dials, by the rule of the roles; of two alike the first one listens.
-    fn how(self) -> (How, How) {
+    fn modes(self) -> (ConnectMode, ConnectMode) {
         let (first, second) = self.roles();
         match first == second {
-            true => (How::Listen, How::Dial),
-            false => (first.how(), second.how()),
+            true => (ConnectMode::Listen, ConnectMode::Dial),
+            false => (first.default_mode(), second.default_mode()),
         }
     }
 }
 
 impl Device {
     pub(crate) fn run(self) -> Result<Code, Failed> {
-        let loudness = match (self.quiet, self.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            _ => Loudness::Normal,
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
         };
-        let news = News::start(loudness);
-        calls::run(|| self.join(news))
+        let log = EventLog::start(verbosity);
+        calls::run(|| self.join(log))
     }
 
-    async fn join(self, news: News) -> Result<Code, Failed> {
+    async fn join(self, log: EventLog) -> Result<Code, Failed> {
         let mut interrupt = Interrupt::new()?;
         let (first, second) = self.pair.roles();
-        let how = match (self.listen, self.dial) {
-            (true, _) => (How::Listen, How::Listen),
-            (_, true) => (How::Dial, How::Dial),
-            _ => self.pair.how(),
+        let mode = match (self.listen, self.dial) {
+            (true, _) => (ConnectMode::Listen, ConnectMode::Listen),
+            (_, true) => (ConnectMode::Dial, ConnectMode::Dial),
+            _ => self.pair.modes(),
         };
-        let front = Raw::new(first);
-        let back = self.second.as_ref().map(|_| Raw::new(second));
+        let front = RawSocket::new(first);
+        let back = self.second.as_ref().map(|_| RawSocket::new(second));
         let joined = match &back {
             Some(back) => Forwarder::between(front.end(), back.end()),
             None => Forwarder::reflecting(front.end()),
         };
         let forwarder = joined.map_err(|error| {
             let at = self.first.as_str();
-            Failed::told(Code::Usage, &error.to_string(), at, "give two addresses, or bus or star")
+            Failed::with_mend(
+                Code::Usage,
+                &error.to_string(),
+                at,
+                "give two addresses, or bus or star",
+            )
         })?;
         let work = async {
-            self.open(&front, first, how.0, &self.first, &news).await?;
+            self.open(&front, first, mode.0, &self.first, &log).await?;
             if let (Some(back), Some(address)) = (&back, &self.second) {
-                self.open(back, second, how.1, address, &news).await?;
+                self.open(back, second, mode.1, address, &log).await?;
             }
             forwarder.run().await;
             Ok(())
         };
         let ended: Option<Result<(), Failed>> = tokio::select! {
             ended = work => Some(ended),
-            () = interrupt.comes() => None,
+            () = interrupt.recv() => None,
         };
         front.close().await;
         if let Some(back) = &back {
@@ -269,15 +277,15 @@ impl Device {
 
     async fn open(
         &self,
-        socket: &Raw,
+        socket: &RawSocket,
         role: Role,
-        how: How,
+        mode: ConnectMode,
         address: &str,
-        news: &News,
+        log: &EventLog,
     ) -> Result<(), Failed> {
         socket.set_receive_limit(self.receive_limit);
-        let places = [Place::new(how, address)];
-        let wait = self.wait.unwrap_or(WAIT);
-        Plan { role, places: &places, wait, text: "hello" }.open(socket, news).await
+        let endpoints = [Endpoint::new(mode, address)];
+        let wait = self.wait.unwrap_or(DIAL_WAIT);
+        ConnectPlan { role, endpoints: &endpoints, wait, text: "hello" }.open(socket, log).await
     }
 }

@@ -42,17 +42,17 @@ impl Failed {
     }
 
     /// An error in its three lines: what happened, where, and what mends it.
-    pub(crate) fn told(code: Code, what: &str, at: &str, mend: &str) -> Failed {
+    pub(crate) fn with_mend(code: Code, what: &str, at: &str, mend: &str) -> Failed {
         Failed::new(code, format!("{what}\n   at: {at}\n mend: {mend}"))
     }
 
     /// Says it on standard error, and gives the exit code.
     pub(crate) fn report(self) -> ExitCode {
-        self.say().into()
+        self.print().into()
     }
 
     /// The same for a command that goes on.
-    pub(crate) fn say(&self) -> Code {
+    pub(crate) fn print(&self) -> Code {
         crate::print::error(&format!("error: {}", self.error));
         self.code
     }

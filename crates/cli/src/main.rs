@@ -54,7 +54,7 @@ Exit codes: 0 ok, 1 internal, or a command of --exec failed; 2 usage; 3 cannot c
 #[derive(Subcommand)]
 enum Command {
     #[command(flatten)]
-    Socket(socket::Command),
+    Socket(socket::SocketCommand),
     /// Join two sockets, and pass on what comes
     Device(device::Device),
     /// Measure a peer, and verify every message

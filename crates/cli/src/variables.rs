@@ -72,10 +72,10 @@ fn with_variables(
         };
         let setting = Setting::new(name, arg, text)?;
         let is_typed = |arg: &Arg| is_typed(given, arg);
-        if !setting.is_on()? || is_typed(arg) || rivals(&of, arg).into_iter().any(is_typed) {
+        if !setting.is_on()? || is_typed(arg) || conflicting(&of, arg).into_iter().any(is_typed) {
             continue;
         }
-        if let Some(other) = set.iter().find(|it| rivals(&of, it.arg).contains(&arg)) {
+        if let Some(other) = set.iter().find(|it| conflicting(&of, it.arg).contains(&arg)) {
             return Err(setting.contradicts(other));
         }
         set.push(setting);
@@ -89,7 +89,7 @@ fn with_variables(
             of.mut_arg(id, |arg| arg.default_value(clap::builder::OsStr::from(value)))
         });
         let read = command.clone().try_get_matches_from(&line);
-        matches = Some(read.map_err(|error| setting.refused(&wanted(&error)))?);
+        matches = Some(read.map_err(|error| setting.refused(&expectation(&error)))?);
     }
     Ok(matches)
 }
@@ -104,13 +104,13 @@ fn is_typed(given: &ArgMatches, arg: &Arg) -> bool {
 }
 
 /// Those that exclude `arg` or that it excludes: parsers note it at one of the two.
-fn rivals<'a>(of: &'a Command, arg: &Arg) -> Vec<&'a Arg> {
+fn conflicting<'a>(of: &'a Command, arg: &Arg) -> Vec<&'a Arg> {
     let excludes = |one: &Arg, other: &Arg| of.get_arg_conflicts_with(one).contains(&other);
     of.get_arguments().filter(|other| excludes(arg, other) || excludes(other, arg)).collect()
 }
 
 /// What a refused value should have been.
-fn wanted(error: &Error) -> String {
+fn expectation(error: &Error) -> String {
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
         return format!("it wants one of {}", values.join(", "));
     }
@@ -161,12 +161,12 @@ impl<'a> Setting<'a> {
         let what = format!("{} is {:?}: {reason}", self.variable, self.text);
         let at = format!("--{option} of wigwag {}, set by the environment", self.command);
         let mend = format!("unset {}     or give --{option} on the line", self.variable);
-        Failed::told(Code::Usage, &what, &at, &mend)
+        Failed::with_mend(Code::Usage, &what, &at, &mend)
     }
 
     fn contradicts(&self, other: &Setting<'_>) -> Failed {
         let what = format!("{} and {} exclude each other", other.variable, self.variable);
         let at = format!("wigwag {}, set by the environment", self.command);
-        Failed::told(Code::Usage, &what, &at, &format!("unset {}", self.variable))
+        Failed::with_mend(Code::Usage, &what, &at, &format!("unset {}", self.variable))
     }
 }

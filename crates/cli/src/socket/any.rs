@@ -6,7 +6,7 @@ use wigwag::{
     Star, Sub, Surveyor,
 };
 
-use super::connect::Endpoint;
+use super::connect::Connectable;
 use super::role::Role;
 
 /// A socket.
@@ -114,7 +114,7 @@ impl Socket {
     }
 }
 
-impl Endpoint for Socket {
+impl Connectable for Socket {
     async fn dial(&self, address: &str) -> Result<(), NetError> {
         each!(self, socket => socket.dial(address).await.map(drop))
     }

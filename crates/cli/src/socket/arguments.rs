@@ -12,40 +12,40 @@ use crate::units;
 const JOBS_MAX: u64 = 256;
 
 #[derive(Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum SocketCommand {
     /// Ask, and print the replies
     #[command(after_help = REQ, override_usage = "wigwag req [OPTIONS] URL... [TEXT]")]
-    Req(Asks),
+    Req(AskArguments),
     /// Answer requests
     #[command(after_help = REP, override_usage = "wigwag rep [OPTIONS] URL... [TEXT]")]
-    Rep(Answers),
+    Rep(AnswerArguments),
     /// Send to every subscriber
     #[command(after_help = PUB, override_usage = "wigwag pub [OPTIONS] URL... [TEXT]")]
-    Pub(Sends),
+    Pub(SendArguments),
     /// Print what begins with a topic
     #[command(after_help = SUB, override_usage = "wigwag sub [OPTIONS] URL... [TOPIC]...")]
-    Sub(Receives),
+    Sub(ReceiveArguments),
     /// Send each message to one of the pullers
     #[command(after_help = PUSH, override_usage = "wigwag push [OPTIONS] URL... [TEXT]")]
-    Push(Sends),
+    Push(SendArguments),
     /// Print what is pushed
     #[command(after_help = PULL, override_usage = "wigwag pull [OPTIONS] URL...")]
-    Pull(Receives),
+    Pull(ReceiveArguments),
     /// Ask everybody, and print the answers that come in time
     #[command(after_help = SURVEY, override_usage = "wigwag survey [OPTIONS] URL... [TEXT]")]
-    Survey(Asks),
+    Survey(AskArguments),
     /// Answer surveys
     #[command(after_help = RESPOND, override_usage = "wigwag respond [OPTIONS] URL... [TEXT]")]
-    Respond(Answers),
+    Respond(AnswerArguments),
     /// Talk to one peer
     #[command(after_help = PAIR, override_usage = "wigwag pair [OPTIONS] URL... [TEXT]")]
-    Pair(Pairs),
+    Pair(PairArguments),
     /// Talk to all who are connected
     #[command(after_help = BUS, override_usage = "wigwag bus [OPTIONS] URL... [TEXT]")]
-    Bus(Talks),
+    Bus(TalkArguments),
     /// Talk to all, and pass on what comes
     #[command(after_help = STAR, override_usage = "wigwag star [OPTIONS] URL... [TEXT]")]
-    Star(Talks),
+    Star(TalkArguments),
 }
 
 const REQ: &str = "Examples:
@@ -93,7 +93,7 @@ const STAR: &str = "Examples:
 
 /// What all of them take.
 #[derive(Args)]
-pub(crate) struct Common {
+pub(crate) struct CommonArguments {
     /// Addresses (tcp://HOST:PORT, ipc://PATH), and behind them what is sent or subscribed to
     #[arg(value_name = "URL", required_unless_present_any = ["and_listen", "and_dial"])]
     pub(super) words: Vec<String>,
@@ -134,7 +134,7 @@ pub(crate) struct Common {
 
 /// What is sent.
 #[derive(Args)]
-pub(crate) struct Outgoing {
+pub(crate) struct OutgoingArguments {
     /// Send this text [default: each line of standard input]
     #[arg(long, value_name = "TEXT")]
     pub(super) data: Option<String>,
@@ -151,26 +151,26 @@ pub(crate) struct Outgoing {
 
 /// How messages are printed.
 #[derive(Args)]
-pub(crate) struct Incoming {
+pub(crate) struct IncomingArguments {
     /// How messages are printed [default: line; rep and respond print nothing]
     #[arg(long, value_enum, conflicts_with = "json")]
     pub(super) format: Option<Format>,
 }
 
 #[derive(Args)]
-pub(crate) struct Asks {
+pub(crate) struct AskArguments {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArguments,
     #[command(flatten)]
-    pub(super) outgoing: Outgoing,
+    pub(super) outgoing: OutgoingArguments,
     #[command(flatten)]
-    pub(super) incoming: Incoming,
+    pub(super) incoming: IncomingArguments,
 }
 
 #[derive(Args)]
-pub(crate) struct Answers {
+pub(crate) struct AnswerArguments {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArguments,
     /// Answer with what this command of the shell prints when it reads the request
     #[arg(long, value_name = "COMMAND")]
     pub(super) exec: Option<String>,
@@ -191,23 +191,23 @@ pub(crate) struct Answers {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["exec", "echo", "data"])]
     pub(super) file: Option<PathBuf>,
     #[command(flatten)]
-    pub(super) incoming: Incoming,
+    pub(super) incoming: IncomingArguments,
 }
 
 #[derive(Args)]
-pub(crate) struct Sends {
+pub(crate) struct SendArguments {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArguments,
     #[command(flatten)]
-    pub(super) outgoing: Outgoing,
+    pub(super) outgoing: OutgoingArguments,
 }
 
 #[derive(Args)]
-pub(crate) struct Receives {
+pub(crate) struct ReceiveArguments {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArguments,
     #[command(flatten)]
-    pub(super) incoming: Incoming,
+    pub(super) incoming: IncomingArguments,
     /// Give each message to this command of the shell instead of printing it
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["format", "json"])]
     pub(super) exec: Option<String>,
@@ -218,22 +218,22 @@ pub(crate) struct Receives {
 }
 
 #[derive(Args)]
-pub(crate) struct Talks {
+pub(crate) struct TalkArguments {
     #[command(flatten)]
-    pub(super) common: Common,
+    pub(super) common: CommonArguments,
     #[command(flatten)]
-    pub(super) outgoing: Outgoing,
+    pub(super) outgoing: OutgoingArguments,
     #[command(flatten)]
-    pub(super) incoming: Incoming,
+    pub(super) incoming: IncomingArguments,
     /// Send back what comes
     #[arg(long, conflicts_with_all = ["data", "file", "whole"])]
     pub(super) echo: bool,
 }
 
 #[derive(Args)]
-pub(crate) struct Pairs {
+pub(crate) struct PairArguments {
     #[command(flatten)]
-    pub(super) talks: Talks,
+    pub(super) talks: TalkArguments,
     /// Pair of version 0, the only one that nanomsg has
     #[arg(long)]
     pub(super) v0: bool,

@@ -5,20 +5,20 @@ use std::time::{Duration, Instant};
 use wigwag::{Address, Header, HeaderError, NetError, NetErrorKind, ProtocolNumber};
 
 use super::any::Socket;
-use super::news::News;
-use super::place::{How, Place, quoted};
+use super::endpoint::{ConnectMode, Endpoint, quoted};
+use super::event_log::EventLog;
 use super::role::Role;
 use crate::exit::{Code, Failed};
 
 /// How long a peer that is dialled may take to come up, unless something else is asked for.
-pub(crate) const WAIT: Duration = Duration::from_secs(1);
+pub(crate) const DIAL_WAIT: Duration = Duration::from_secs(1);
 
 /// Pauses between two dials: as long as those of the library between redials.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// What can be connected: a socket, raw or not.
-pub(crate) trait Endpoint {
+pub(crate) trait Connectable {
     /// Dials once, and keeps the address dialled if that succeeds.
     async fn dial(&self, address: &str) -> Result<(), NetError>;
 
@@ -27,38 +27,42 @@ pub(crate) trait Endpoint {
 }
 
 /// What a socket is to be connected to.
-pub(crate) struct Plan<'a> {
+pub(crate) struct ConnectPlan<'a> {
     pub(crate) role: Role,
-    pub(crate) places: &'a [Place],
+    pub(crate) endpoints: &'a [Endpoint],
     /// How long somebody may take to listen where we dial.
     pub(crate) wait: Duration,
     /// What is sent, for the command that a mend offers.
     pub(crate) text: &'a str,
 }
 
-impl Plan<'_> {
+impl ConnectPlan<'_> {
     /// Connects the socket to every place.
-    pub(crate) async fn open(&self, socket: &impl Endpoint, news: &News) -> Result<(), Failed> {
-        for Place { how, address } in self.places {
-            match how {
-                How::Listen => {
+    pub(crate) async fn open(
+        &self,
+        socket: &impl Connectable,
+        log: &EventLog,
+    ) -> Result<(), Failed> {
+        for Endpoint { mode, address } in self.endpoints {
+            match mode {
+                ConnectMode::Listen => {
                     let bound = socket.listen(address).await?;
                     let (role, partner) = (self.role, self.role.partner());
-                    news.say(&format!(
+                    log.print(&format!(
                         "listening  {bound}  {}  (any {} {} can dial)",
                         role.number(),
-                        role.peers(),
+                        role.peer_libraries(),
                         partner.number()
                     ));
                 }
-                How::Dial => self.dial(socket, address).await?,
+                ConnectMode::Dial => self.dial(socket, address).await?,
             }
         }
         Ok(())
     }
 
     /// Dials until somebody listens there. Nothing tells us when that is, so it is tried.
-    async fn dial(&self, socket: &impl Endpoint, address: &str) -> Result<(), Failed> {
+    async fn dial(&self, socket: &impl Connectable, address: &str) -> Result<(), Failed> {
         let (begun, mut tries, mut pause) = (Instant::now(), 0, PAUSE_MIN);
         loop {
             tries += 1;
@@ -68,25 +72,25 @@ impl Plan<'_> {
             };
             let left = self.wait.saturating_sub(begun.elapsed());
             if !matches!(error.kind, NetErrorKind::NobodyListens) {
-                return Err(self.refused(address, error));
+                return Err(self.dial_failure(address, error));
             }
             if left.is_zero() {
-                return Err(self.nobody(address, tries, begun.elapsed()));
+                return Err(self.no_listener(address, tries, begun.elapsed()));
             }
             tokio::time::sleep(pause.min(left)).await;
             pause = (pause * 2).min(PAUSE_MAX);
         }
     }
 
-    fn nobody(&self, address: &str, tries: u32, took: Duration) -> Failed {
+    fn no_listener(&self, address: &str, tries: u32, took: Duration) -> Failed {
         let tried = if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
         let what = format!("nobody listens there ({tried} in {:.1} s)", took.as_secs_f64());
-        let start = self.role.partner().command(How::Listen, address, "hello");
+        let start = self.role.partner().command(ConnectMode::Listen, address, "hello");
         let mend = format!("start one:  {start}     or wait for it:  --wait 30s");
-        Failed::told(Code::CannotConnect, &what, address, &mend)
+        Failed::with_mend(Code::CannotConnect, &what, address, &mend)
     }
 
-    fn refused(&self, address: &str, error: NetError) -> Failed {
+    fn dial_failure(&self, address: &str, error: NetError) -> Failed {
         match error.kind {
             NetErrorKind::Header(HeaderError::WrongProtocol { theirs, .. }) => {
                 self.wrong_protocol(address, theirs)
@@ -110,7 +114,7 @@ impl Plan<'_> {
         let start_theirs = format!("start the peer as {ours_partner}");
         let mend = match Role::of(theirs) {
             Some(role) => {
-                let command = role.partner().command(How::Dial, address, self.text);
+                let command = role.partner().command(ConnectMode::Dial, address, self.text);
                 let ask = format!("wigwag ask {}/NAME METHOD ARGUMENTS", quoted(address));
                 match is_node {
                     true => format!("{ask}        (a socket: {command}, or {start_theirs})"),
@@ -119,34 +123,34 @@ impl Plan<'_> {
             }
             None => start_theirs,
         };
-        Failed::told(Code::WrongPeer, &what, &at, &mend)
+        Failed::with_mend(Code::WrongPeer, &what, &at, &mend)
     }
 }
 
 /// Which peer is enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum PeerState {
     /// One that is connected now: something is to be sent.
-    Here,
+    Connected,
     /// One that was connected once: what it has said is there, though it is gone.
-    Ever,
+    Seen,
 }
 
 /// Waits until a peer is connected, for `limit` at most.
-pub(crate) async fn peer(
+pub(crate) async fn wait_for_peer(
     socket: &Socket,
-    wanted: Wanted,
-    news: &News,
+    required: PeerState,
+    log: &EventLog,
     limit: Option<Duration>,
     at: &str,
 ) -> Result<(), Failed> {
-    let mut changes = news.changes();
-    let is_there = || {
+    let mut changes = log.changes();
+    let is_satisfied = || {
         let statistics = socket.statistics();
-        statistics.pipes_open > 0 || (wanted == Wanted::Ever && statistics.pipes_closed > 0)
+        statistics.pipes_open > 0 || (required == PeerState::Seen && statistics.pipes_closed > 0)
     };
     let connected = async {
-        while !is_there() {
+        while !is_satisfied() {
             // The sender lives as long as we do, so there is no error.
             let _ = changes.changed().await;
         }
@@ -157,15 +161,15 @@ pub(crate) async fn peer(
     };
     match tokio::time::timeout(limit, connected).await {
         Ok(()) => Ok(()),
-        Err(_) => Err(match news.wrong_peer() {
+        Err(_) => Err(match log.last_handshake_error() {
             Some(wrong) => {
                 let what =
                     format!("no peer came within {limit:?} but one that was refused: {wrong}");
-                Failed::told(Code::WrongPeer, &what, at, "use the partner's socket type there")
+                Failed::with_mend(Code::WrongPeer, &what, at, "use the partner's socket type there")
             }
             None => {
                 let what = format!("no peer came within {limit:?}");
-                Failed::told(
+                Failed::with_mend(
                     Code::NoAnswer,
                     &what,
                     at,
@@ -181,11 +185,11 @@ mod tests {
     use wigwag::Bus;
 
     use super::*;
-    use crate::socket::news::Loudness;
+    use crate::socket::event_log::Verbosity;
 
     #[test]
     fn a_wrong_peer_is_answered_with_the_command_that_talks_to_it() {
-        let plan = |role| Plan { role, places: &[], wait: WAIT, text: "hi" };
+        let plan = |role| ConnectPlan { role, endpoints: &[], wait: DIAL_WAIT, text: "hi" };
         let told = |role, theirs| plan(role).wrong_protocol("tcp://127.0.0.1:7002", theirs);
         assert_eq!(
             told(Role::Req, ProtocolNumber::PULL).to_string(),
@@ -210,8 +214,8 @@ mod tests {
 
     #[test]
     fn nobody_there_is_answered_with_the_command_that_would_be() {
-        let plan = Plan { role: Role::Sub, places: &[], wait: WAIT, text: "" };
-        let told = plan.nobody("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
+        let plan = ConnectPlan { role: Role::Sub, endpoints: &[], wait: DIAL_WAIT, text: "" };
+        let told = plan.no_listener("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
         assert!(told.contains("3 tries in 1.0 s"), "{told}");
         assert!(told.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{told}");
     }
@@ -225,12 +229,12 @@ mod tests {
         let theirs = Bus::new();
         theirs.dial(&at).await.expect("we listen");
         theirs.close().await;
-        let news = News::start(Loudness::Quiet);
+        let log = EventLog::start(Verbosity::Quiet);
         while socket.statistics().pipes_closed == 0 {
             tokio::task::yield_now().await;
         }
         let limit = Some(Duration::from_millis(1));
-        assert!(peer(&socket, Wanted::Ever, &news, limit, &at).await.is_ok());
-        assert!(peer(&socket, Wanted::Here, &news, limit, &at).await.is_err());
+        assert!(wait_for_peer(&socket, PeerState::Seen, &log, limit, &at).await.is_ok());
+        assert!(wait_for_peer(&socket, PeerState::Connected, &log, limit, &at).await.is_err());
     }
 }

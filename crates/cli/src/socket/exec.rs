@@ -26,16 +26,16 @@ pub(crate) struct Exec {
 
 /// What becomes of what the command prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Printed {
+pub(crate) enum OutputMode {
     /// It is the reply.
     Captured,
     /// It goes where our own output goes.
-    Passed,
+    Inherited,
 }
 
 /// Which message it is.
 #[derive(Clone, Debug)]
-pub(crate) struct Occasion {
+pub(crate) struct MessageInfo {
     /// Counted from 1.
     pub(crate) sequence: u64,
     /// Who sent it, if that is known.
@@ -57,10 +57,10 @@ impl Exec {
     pub(crate) async fn run(
         &self,
         body: Bytes,
-        occasion: &Occasion,
-        printed: Printed,
+        info: &MessageInfo,
+        output: OutputMode,
     ) -> Result<Bytes, String> {
-        let running = self.start(occasion, printed)?;
+        let running = self.start(info, output)?;
         let ended = match self.limit {
             None => running.finish(&body).await?,
             Some(limit) => tokio::time::timeout(limit, running.finish(&body))
@@ -70,24 +70,24 @@ impl Exec {
         Ok(self.reply(ended))
     }
 
-    fn start(&self, occasion: &Occasion, printed: Printed) -> Result<Running, String> {
+    fn start(&self, info: &MessageInfo, output: OutputMode) -> Result<RunningCommand, String> {
         let mut command = Command::new("sh");
         command
             .args(["-c", &self.command])
-            .env("WIGWAG_SEQ", occasion.sequence.to_string())
+            .env("WIGWAG_SEQ", info.sequence.to_string())
             .env_remove("WIGWAG_PEER")
             .stdin(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        if let Some(peer) = &occasion.peer {
+        if let Some(peer) = &info.peer {
             command.env("WIGWAG_PEER", peer);
         }
-        if printed == Printed::Captured {
+        if output == OutputMode::Captured {
             command.stdout(Stdio::piped());
         }
         let child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
         let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        Ok(Running { group: Group(pid), child })
+        Ok(RunningCommand { group: ProcessGroup(pid), child })
     }
 
     fn reply(&self, mut printed: Vec<u8>) -> Bytes {
@@ -99,12 +99,12 @@ impl Exec {
 }
 
 /// A command that runs. Dropping it ends it: the group first, while its number is still ours.
-struct Running {
-    group: Group,
+struct RunningCommand {
+    group: ProcessGroup,
     child: Child,
 }
 
-impl Running {
+impl RunningCommand {
     /// Feeds the command and reads what it prints, both at once: a command that prints while it
     /// reads would wait for us otherwise.
     async fn finish(mut self, body: &[u8]) -> Result<Vec<u8>, String> {
@@ -144,9 +144,9 @@ impl Running {
 }
 
 /// The processes of one command, ended when this is dropped.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(pid) = self.0 {
             // Most often all of them have ended by themselves.
@@ -161,8 +161,8 @@ mod tests {
 
     async fn run(command: &str, body: &'static [u8]) -> Result<Bytes, String> {
         let exec = Exec::new(command, Some(Duration::from_secs(10)), false);
-        let occasion = Occasion { sequence: 7, peer: Some("tcp://a:1".to_owned()) };
-        exec.run(Bytes::from_static(body), &occasion, Printed::Captured).await
+        let info = MessageInfo { sequence: 7, peer: Some("tcp://a:1".to_owned()) };
+        exec.run(Bytes::from_static(body), &info, OutputMode::Captured).await
     }
 
     #[tokio::test]
@@ -177,8 +177,8 @@ mod tests {
     async fn a_message_larger_than_a_pipe_goes_through() {
         let large = vec![b'x'; 1 << 20];
         let exec = Exec::new("cat", None, false);
-        let occasion = Occasion { sequence: 1, peer: None };
-        let reply = exec.run(Bytes::from(large.clone()), &occasion, Printed::Captured).await;
+        let info = MessageInfo { sequence: 1, peer: None };
+        let reply = exec.run(Bytes::from(large.clone()), &info, OutputMode::Captured).await;
         assert_eq!(reply.unwrap(), large);
     }
 
@@ -195,8 +195,8 @@ mod tests {
         let marker = format!("{}", 100_000 + std::process::id());
         let exec =
             Exec::new(&format!("sleep {marker} | cat"), Some(Duration::from_millis(200)), false);
-        let occasion = Occasion { sequence: 1, peer: None };
-        let failed = exec.run(Bytes::new(), &occasion, Printed::Captured).await.unwrap_err();
+        let info = MessageInfo { sequence: 1, peer: None };
+        let failed = exec.run(Bytes::new(), &info, OutputMode::Captured).await.unwrap_err();
         assert!(failed.contains("longer than 200ms"), "{failed}");
         let gone = || {
             let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -216,8 +216,8 @@ mod tests {
     #[tokio::test]
     async fn a_line_end_belongs_to_the_reply_when_asked_for() {
         let exec = Exec::new("echo hi", None, true);
-        let occasion = Occasion { sequence: 1, peer: None };
-        let reply = exec.run(Bytes::new(), &occasion, Printed::Captured).await.unwrap();
+        let info = MessageInfo { sequence: 1, peer: None };
+        let reply = exec.run(Bytes::new(), &info, OutputMode::Captured).await.unwrap();
         assert_eq!(reply, "hi\n");
     }
 }

@@ -18,7 +18,7 @@ use crate::exit::{Code, Failed};
 const INPUT_BYTES_MAX: usize = 64 << 20;
 
 /// Messages that are read ahead.
-const AHEAD_MESSAGES: usize = 64;
+const READ_AHEAD_MESSAGES: usize = 64;
 
 /// Where messages come from.
 pub(crate) enum Input {
@@ -27,7 +27,7 @@ pub(crate) enum Input {
     /// One for each line, at most so many more.
     Lines { lines: mpsc::Receiver<io::Result<Vec<u8>>>, left: Option<u64> },
     /// Nothing.
-    Silence,
+    Empty,
 }
 
 impl Input {
@@ -38,27 +38,27 @@ impl Input {
 
     /// Standard input, a message a line, at most `count`.
     pub(crate) fn lines(count: Option<u64>) -> Input {
-        let (give, lines) = mpsc::channel(AHEAD_MESSAGES);
+        let (emit, lines) = mpsc::channel(READ_AHEAD_MESSAGES);
         // The thread ends with its input, with us, or with the process.
         thread::spawn(move || {
-            read_lines(io::stdin().lock(), |line| give.blocking_send(line).is_ok())
+            read_lines(io::stdin().lock(), |line| emit.blocking_send(line).is_ok())
         });
         Input::Lines { lines, left: count }
     }
 
     /// Whether it comes to an end without anybody's doing: a person at a terminal does not.
-    pub(crate) fn ends_by_itself(&self) -> bool {
+    pub(crate) fn is_finite(&self) -> bool {
         match self {
             Input::Fixed { left, .. } => left.is_some(),
             Input::Lines { .. } => !io::stdin().is_terminal(),
-            Input::Silence => true,
+            Input::Empty => true,
         }
     }
 
     /// The next message; `None` when there is none any more. A dropped future has taken nothing.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
         match self {
-            Input::Silence => Ok(None),
+            Input::Empty => Ok(None),
             Input::Fixed { left, .. } | Input::Lines { left, .. } if *left == Some(0) => Ok(None),
             Input::Fixed { body, left } => {
                 *left = left.map(|left| left - 1);
@@ -70,7 +70,7 @@ impl Input {
                     *left = left.map(|left| left - 1);
                     Ok(Some(Bytes::from(line)))
                 }
-                Some(Err(error)) => Err(unreadable("standard input", &error)),
+                Some(Err(error)) => Err(read_failure("standard input", &error)),
             },
         }
     }
@@ -88,11 +88,11 @@ pub(crate) fn whole(path: &Path) -> Result<Bytes, Failed> {
         "-" => read(&mut io::stdin().lock()),
         _ => File::open(path).and_then(|mut file| read(&mut file)),
     };
-    bytes.map(Bytes::from).map_err(|error| unreadable(&name, &error))
+    bytes.map(Bytes::from).map_err(|error| read_failure(&name, &error))
 }
 
 /// Gives each line to `give`, without its end, until that refuses one.
-fn read_lines(from: impl Read, give: impl Fn(io::Result<Vec<u8>>) -> bool) {
+fn read_lines(from: impl Read, emit: impl Fn(io::Result<Vec<u8>>) -> bool) {
     let mut from = BufReader::new(from);
     loop {
         let mut line = Vec::new();
@@ -108,7 +108,7 @@ fn read_lines(from: impl Read, give: impl Fn(io::Result<Vec<u8>>) -> bool) {
             Err(error) => Err(error),
         };
         let failed = line.is_err();
-        if !give(line) || failed {
+        if !emit(line) || failed {
             return;
         }
     }
@@ -122,9 +122,9 @@ fn within_limit(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Failed {
+fn read_failure(name: &str, error: &io::Error) -> Failed {
     let what = format!("what was to be sent cannot be read: {error}");
-    Failed::told(Code::Usage, &what, name, "check its name, rights and size")
+    Failed::with_mend(Code::Usage, &what, name, "check its name, rights and size")
 }
 
 #[cfg(test)]
@@ -134,12 +134,12 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8]) -> Vec<Vec<u8>> {
-        let given = RefCell::new(Vec::new());
+        let emitted = RefCell::new(Vec::new());
         read_lines(text, |line| {
-            given.borrow_mut().push(line.unwrap());
+            emitted.borrow_mut().push(line.unwrap());
             true
         });
-        given.into_inner()
+        emitted.into_inner()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use wigwag::ProtocolNumber;
 
-use super::place::{How, quoted};
+use super::endpoint::{ConnectMode, quoted};
 
 /// One end of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,10 +55,10 @@ impl Role {
     }
 
     /// The rule: whoever serves listens, and whoever comes to be served dials.
-    pub(crate) fn how(self) -> How {
+    pub(crate) fn default_mode(self) -> ConnectMode {
         match self {
-            Role::Rep | Role::Pull | Role::Pub | Role::Respond => How::Listen,
-            _ => How::Dial,
+            Role::Rep | Role::Pull | Role::Pub | Role::Respond => ConnectMode::Listen,
+            _ => ConnectMode::Dial,
         }
     }
 
@@ -81,7 +81,7 @@ impl Role {
     }
 
     /// Whose programs can be at the other end.
-    pub(crate) fn peers(self) -> &'static str {
+    pub(crate) fn peer_libraries(self) -> &'static str {
         match self {
             Role::Pair => "NNG or mangos",
             Role::Star => "mangos",
@@ -90,10 +90,10 @@ impl Role {
     }
 
     /// The command that plays this role at `address`; `text` is what it sends, if it sends.
-    pub(crate) fn command(self, how: How, address: &str, text: &str) -> String {
+    pub(crate) fn command(self, mode: ConnectMode, address: &str, text: &str) -> String {
         let mut command = format!("wigwag {}", self.words());
-        if how != self.how() {
-            command += if how == How::Dial { " --dial" } else { " --listen" };
+        if mode != self.default_mode() {
+            command += if mode == ConnectMode::Dial { " --dial" } else { " --listen" };
         }
         command += &format!(" {}", quoted(address));
         match self {
@@ -120,9 +120,18 @@ mod tests {
 
     #[test]
     fn the_command_says_who_dials_only_when_it_is_not_the_rule() {
-        let command = |role: Role, how| role.command(how, "tcp://127.0.0.1:7001", "a b");
-        assert_eq!(command(Role::Push, How::Dial), "wigwag push tcp://127.0.0.1:7001 'a b'");
-        assert_eq!(command(Role::Rep, How::Listen), "wigwag rep tcp://127.0.0.1:7001 --echo");
-        assert_eq!(command(Role::Pull, How::Dial), "wigwag pull --dial tcp://127.0.0.1:7001");
+        let command = |role: Role, mode| role.command(mode, "tcp://127.0.0.1:7001", "a b");
+        assert_eq!(
+            command(Role::Push, ConnectMode::Dial),
+            "wigwag push tcp://127.0.0.1:7001 'a b'"
+        );
+        assert_eq!(
+            command(Role::Rep, ConnectMode::Listen),
+            "wigwag rep tcp://127.0.0.1:7001 --echo"
+        );
+        assert_eq!(
+            command(Role::Pull, ConnectMode::Dial),
+            "wigwag pull --dial tcp://127.0.0.1:7001"
+        );
     }
 }

@@ -16,9 +16,9 @@ use tokio::time::Instant;
 use wigwag::{Bytes, SocketError};
 
 use super::any::Socket;
-use super::connect::{self, Plan, Wanted};
+use super::connect::{self, ConnectPlan, PeerState};
+use super::event_log::EventLog;
 use super::format::{Format, hex};
-use super::news::News;
 use super::role::Role;
 use super::summary::{SCHEMA, Tally, losses};
 use crate::exit::{Code, Failed};
@@ -31,27 +31,27 @@ const SLOW: Duration = Duration::from_secs(2);
 const DROPS_PAUSE: Duration = Duration::from_millis(500);
 
 /// Why work ended before its end.
-pub(super) enum Stop {
+pub(super) enum StopReason {
     /// Nobody reads what is printed: `| head` has seen enough.
     ReaderGone,
     /// It cannot go on.
     Failed(Failed),
 }
 
-impl From<Failed> for Stop {
-    fn from(failed: Failed) -> Stop {
-        Stop::Failed(failed)
+impl From<Failed> for StopReason {
+    fn from(failed: Failed) -> StopReason {
+        StopReason::Failed(failed)
     }
 }
 
-impl From<SocketError> for Stop {
-    fn from(error: SocketError) -> Stop {
-        Stop::Failed(error.into())
+impl From<SocketError> for StopReason {
+    fn from(error: SocketError) -> StopReason {
+        StopReason::Failed(error.into())
     }
 }
 
 /// How messages are printed, and what is said beside them.
-pub(super) struct Show {
+pub(super) struct DisplayOptions {
     /// `None`: nothing is printed.
     pub(super) format: Option<Format>,
     pub(super) json: bool,
@@ -64,10 +64,10 @@ pub(super) struct Show {
 /// A socket at work.
 pub(super) struct Session {
     pub(super) role: Role,
-    pub(super) out: Outbound,
-    pub(super) news: News,
+    pub(super) sender: SendHalf,
+    pub(super) log: EventLog,
     pub(super) tally: Tally,
-    show: Show,
+    display: DisplayOptions,
     /// Messages that were printed.
     shown: u64,
     /// How long a call may take; `None`: as long as it likes.
@@ -76,9 +76,9 @@ pub(super) struct Session {
 
 /// The sending half.
 #[derive(Clone)]
-pub(super) struct Outbound {
+pub(super) struct SendHalf {
     pub(super) socket: Arc<Socket>,
-    news: News,
+    log: EventLog,
     /// Where the socket is, for errors.
     pub(super) at: String,
     limit: Option<Duration>,
@@ -88,59 +88,59 @@ pub(super) struct Outbound {
 }
 
 /// What a session needs to be.
-pub(super) struct Settings {
+pub(super) struct SessionConfig {
     pub(super) role: Role,
     pub(super) socket: Socket,
-    pub(super) news: News,
-    pub(super) show: Show,
+    pub(super) log: EventLog,
+    pub(super) display: DisplayOptions,
     pub(super) wait: Option<Duration>,
     pub(super) deadline: Option<Duration>,
     pub(super) at: String,
 }
 
 impl Session {
-    pub(super) fn new(settings: Settings) -> Session {
-        let Settings { role, socket, news, show, wait, deadline, at } = settings;
+    pub(super) fn new(config: SessionConfig) -> Session {
+        let SessionConfig { role, socket, log, display, wait, deadline, at } = config;
         let tally = Tally::new(role);
         let (socket, sent) = (Arc::new(socket), tally.sent.clone());
-        let out = Outbound { socket, news: news.clone(), at, limit: deadline, wait, sent };
-        Session { role, out, news, tally, show, shown: 0, deadline }
+        let sender = SendHalf { socket, log: log.clone(), at, limit: deadline, wait, sent };
+        Session { role, sender, log, tally, display, shown: 0, deadline }
     }
 
     /// Connects, works, closes, and sums up.
     pub(super) async fn run(
         mut self,
-        plan: &Plan<'_>,
-        work: impl AsyncFnOnce(&mut Session) -> Result<(), Stop>,
+        plan: &ConnectPlan<'_>,
+        work: impl AsyncFnOnce(&mut Session) -> Result<(), StopReason>,
     ) -> Result<Code, Failed> {
         let mut interrupt = Interrupt::new()?;
-        let (socket, news) = (self.out.socket.clone(), self.news.clone());
+        let (socket, log) = (self.sender.socket.clone(), self.log.clone());
         let ended = tokio::select! {
             ended = async {
-                plan.open(&*socket, &news).await?;
+                plan.open(&*socket, &log).await?;
                 work(&mut self).await
             } => Some(ended),
-            () = interrupt.comes() => None,
-            () = tell_drops(&socket, &news) => None,
+            () = interrupt.recv() => None,
+            () = report_drops(&socket, &log) => None,
         };
         let interrupted = ended.is_none();
         let code = match ended {
             None => Code::Interrupted,
-            Some(Ok(()) | Err(Stop::ReaderGone)) => self.tally.code(&socket.statistics()),
-            Some(Err(Stop::Failed(failed))) => {
-                let code = failed.say();
-                self.tally.failed(code);
+            Some(Ok(()) | Err(StopReason::ReaderGone)) => self.tally.code(&socket.statistics()),
+            Some(Err(StopReason::Failed(failed))) => {
+                let code = failed.print();
+                self.tally.record_error(code);
                 code
             }
         };
         socket.close().await;
-        self.sum_up(interrupted);
+        self.print_summary(interrupted);
         Ok(code)
     }
 
     /// The next message, or `None` when none comes within the deadline.
     pub(super) async fn recv(&mut self) -> Result<Option<Bytes>, SocketError> {
-        let next = self.out.socket.recv();
+        let next = self.sender.socket.recv();
         let body = match self.deadline {
             None => next.await?,
             Some(limit) => match tokio::time::timeout(limit, next).await {
@@ -154,36 +154,38 @@ impl Session {
 
     /// True when messages are printed.
     pub(super) fn shows(&self) -> bool {
-        self.show.json || self.show.format.is_some()
+        self.display.json || self.display.format.is_some()
     }
 
     /// Prints a message, if messages are printed.
-    pub(super) fn show(&mut self, body: &[u8], took: Option<Duration>) -> Result<(), Stop> {
+    pub(super) fn show(&mut self, body: &[u8], took: Option<Duration>) -> Result<(), StopReason> {
         self.shown += 1;
-        let bytes = match self.show {
-            Show { json: true, .. } => format!("{}\n", self.document(body, took)).into_bytes(),
-            Show { format: Some(format), .. } => format.of(body),
-            Show { format: None, .. } => return Ok(()),
+        let bytes = match self.display {
+            DisplayOptions { json: true, .. } => {
+                format!("{}\n", self.document(body, took)).into_bytes()
+            }
+            DisplayOptions { format: Some(format), .. } => format.of(body),
+            DisplayOptions { format: None, .. } => return Ok(()),
         };
-        print::bytes(&bytes).map_err(|_| Stop::ReaderGone)
+        print::bytes(&bytes).map_err(|_| StopReason::ReaderGone)
     }
 
     /// An error after which the work goes on.
-    pub(super) fn failed(&mut self, failed: &Failed) {
-        let code = failed.say();
-        self.tally.failed(code);
+    pub(super) fn record_failure(&mut self, failed: &Failed) {
+        let code = failed.print();
+        self.tally.record_error(code);
     }
 
     /// The failure that nothing came within the deadline.
-    pub(super) fn nothing_came(&self, what: &str) -> Failed {
+    pub(super) fn timeout_failure(&self, what: &str) -> Failed {
         let limit = self.deadline.unwrap_or_default();
-        let gone = match self.out.socket.statistics().pipes_open {
+        let gone = match self.sender.socket.statistics().pipes_open {
             0 => ", and no peer is connected any more",
             _ => "",
         };
         let what = format!("{what} within {limit:?}{gone}");
         let mend = "look at the peer, or allow more time with --deadline";
-        Failed::told(Code::NoAnswer, &what, &self.out.at, mend)
+        Failed::with_mend(Code::NoAnswer, &what, &self.sender.at, mend)
     }
 
     fn document(&self, body: &[u8], took: Option<Duration>) -> Value {
@@ -203,7 +205,7 @@ impl Session {
             "kind": kind,
             "protocol": self.role.number().to_string(),
             "sequence": self.shown,
-            "peer": self.news.only_peer(),
+            "peer": self.log.only_peer(),
             "bytes": body.len(),
             "body": text,
             "encoding": encoding,
@@ -211,28 +213,28 @@ impl Session {
         })
     }
 
-    fn sum_up(&self, interrupted: bool) {
-        let statistics = self.out.socket.statistics();
+    fn print_summary(&self, interrupted: bool) {
+        let statistics = self.sender.socket.statistics();
         let serves = matches!(self.role, Role::Rep | Role::Respond);
-        let silent = !serves && !interrupted && self.tally.goes_without_saying(&statistics);
-        if self.show.quiet {
+        let silent = !serves && !interrupted && self.tally.is_trivial_success(&statistics);
+        if self.display.quiet {
             return;
         }
-        if self.show.json {
+        if self.display.json {
             print::error(&self.tally.document(&statistics, interrupted).to_string());
-        } else if self.show.verbose || !silent {
+        } else if self.display.verbose || !silent {
             print::error(&self.tally.line(&statistics));
         }
     }
 }
 
-impl Outbound {
+impl SendHalf {
     /// Waits for the first peer, unless no time is to be spent on it.
-    pub(super) async fn peer(&self, wanted: Wanted) -> Result<(), Failed> {
+    pub(super) async fn wait_for_peer(&self, required: PeerState) -> Result<(), Failed> {
         if self.wait.is_some_and(|wait| wait.is_zero()) {
             return Ok(());
         }
-        connect::peer(&self.socket, wanted, &self.news, self.wait, &self.at).await
+        connect::wait_for_peer(&self.socket, required, &self.log, self.wait, &self.at).await
     }
 
     /// Sends a message within the deadline; without one, says when it takes long.
@@ -241,14 +243,17 @@ impl Outbound {
         match self.limit {
             Some(limit) => match tokio::time::timeout(limit, sending).await {
                 Ok(sent) => sent?,
-                Err(_) => return Err(self.stuck(limit)),
+                Err(_) => return Err(self.send_timeout(limit)),
             },
             None => {
                 tokio::pin!(sending);
                 match tokio::time::timeout(SLOW, &mut sending).await {
                     Ok(sent) => sent?,
                     Err(_) => {
-                        self.news.say_now_and_then("stuck", &format!("waiting  {}", self.why()));
+                        self.log.print_rate_limited(
+                            "stuck",
+                            &format!("waiting  {}", self.stall_reason()),
+                        );
                         sending.await?;
                     }
                 }
@@ -258,13 +263,13 @@ impl Outbound {
         Ok(())
     }
 
-    fn stuck(&self, limit: Duration) -> Failed {
-        let what = format!("a message was not sent within {limit:?}: {}", self.why());
+    fn send_timeout(&self, limit: Duration) -> Failed {
+        let what = format!("a message was not sent within {limit:?}: {}", self.stall_reason());
         let mend = "look at the peer, or allow more time with --deadline";
-        Failed::told(Code::NoAnswer, &what, &self.at, mend)
+        Failed::with_mend(Code::NoAnswer, &what, &self.at, mend)
     }
 
-    fn why(&self) -> &'static str {
+    fn stall_reason(&self) -> &'static str {
         match self.socket.statistics().pipes_open {
             0 => "no peer is connected",
             _ => "the peers do not read as fast as is sent",
@@ -273,26 +278,26 @@ impl Outbound {
 }
 
 /// Messages at a steady pace.
-pub(super) struct Pace {
+pub(super) struct Pacer {
     interval: Option<Duration>,
     due: Option<Instant>,
 }
 
-impl Pace {
-    pub(super) fn new(interval: Option<Duration>) -> Pace {
-        Pace { interval, due: None }
+impl Pacer {
+    pub(super) fn new(interval: Option<Duration>) -> Pacer {
+        Pacer { interval, due: None }
     }
 
     /// Waits until the next message is due: the first one is at once. A dropped future changes
     /// nothing.
-    pub(super) async fn due(&self) {
+    pub(super) async fn wait(&self) {
         if let Some(due) = self.due {
             tokio::time::sleep_until(due).await;
         }
     }
 
     /// A message has gone. Late ones are not caught up with.
-    pub(super) fn gone(&mut self) {
+    pub(super) fn advance(&mut self) {
         self.due = self.interval.map(|interval| {
             let now = Instant::now();
             self.due.map_or(now + interval, |due| (due + interval).max(now))
@@ -314,7 +319,7 @@ impl Interrupt {
     }
 
     /// Waits for one.
-    pub(crate) async fn comes(&mut self) {
+    pub(crate) async fn recv(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -323,18 +328,18 @@ impl Interrupt {
 }
 
 /// Says what was dropped soon after it was; never ends.
-async fn tell_drops(socket: &Socket, news: &News) {
-    let mut told = Vec::new();
+async fn report_drops(socket: &Socket, log: &EventLog) {
+    let mut reported = Vec::new();
     loop {
         tokio::time::sleep(DROPS_PAUSE).await;
         let lost = losses(&socket.statistics());
-        if lost != told {
+        if lost != reported {
             let words: Vec<String> = lost
                 .iter()
                 .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
                 .collect();
-            news.say_now_and_then("drops", &format!("messages lost  {}", words.join(", ")));
-            told = lost;
+            log.print_rate_limited("drops", &format!("messages lost  {}", words.join(", ")));
+            reported = lost;
         }
     }
 }

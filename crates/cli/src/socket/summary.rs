@@ -35,13 +35,13 @@ impl Tally {
     }
 
     /// An error after which the socket went on.
-    pub(crate) fn failed(&mut self, code: Code) {
+    pub(crate) fn record_error(&mut self, code: Code) {
         self.errors += 1;
         self.code = self.code.or(Some(code));
     }
 
     /// An exchange took so long.
-    pub(crate) fn took(&mut self, time: Duration) {
+    pub(crate) fn record_time(&mut self, time: Duration) {
         self.times.take(time);
     }
 
@@ -57,7 +57,7 @@ impl Tally {
     }
 
     /// Whether a single exchange went well: then the result says it all.
-    pub(crate) fn goes_without_saying(&self, statistics: &Statistics) -> bool {
+    pub(crate) fn is_trivial_success(&self, statistics: &Statistics) -> bool {
         self.errors(statistics) == 0
             && self.sent.get() <= 1
             && self.received <= 1
@@ -181,8 +181,8 @@ mod tests {
         let mut tally = Tally::new(Role::Rep);
         tally.sent.set(1);
         tally.received = 12_004;
-        tally.failed(Code::Internal);
-        (0..20).for_each(|_| tally.took(Duration::from_micros(30)));
+        tally.record_error(Code::Internal);
+        (0..20).for_each(|_| tally.record_time(Duration::from_micros(30)));
         let mut statistics = Statistics::default();
         statistics.pipes_opened = 1;
         statistics.counters.dropped_abandoned = 2;
@@ -200,10 +200,10 @@ mod tests {
         assert_eq!(tally.code(&statistics), Code::Ok);
         statistics.pipes_punished = 2;
         assert_eq!(tally.code(&statistics), Code::Refused);
-        assert!(!tally.goes_without_saying(&statistics));
+        assert!(!tally.is_trivial_success(&statistics));
         assert!(tally.line(&statistics).starts_with("0 messages received · 2 errors"));
         assert_eq!(tally.document(&statistics, false)["errors"], 2);
-        tally.failed(Code::NoAnswer);
+        tally.record_error(Code::NoAnswer);
         assert_eq!(tally.code(&statistics), Code::NoAnswer);
     }
 
@@ -213,10 +213,10 @@ mod tests {
         tally.sent.set(1);
         tally.received = 1;
         let mut statistics = Statistics::default();
-        assert!(tally.goes_without_saying(&statistics));
+        assert!(tally.is_trivial_success(&statistics));
         statistics.messages_cut_off = 1;
-        assert!(!tally.goes_without_saying(&statistics));
+        assert!(!tally.is_trivial_success(&statistics));
         tally.sent.set(2);
-        assert!(!tally.goes_without_saying(&Statistics::default()));
+        assert!(!tally.is_trivial_success(&Statistics::default()));
     }
 }

@@ -23,15 +23,15 @@ const SOURCE: &str = "wigwag_net::socket";
 const NAMES_MAX: usize = 64;
 
 /// Different sentences that are remembered, so that none is said all the time.
-const SENTENCES_MAX: usize = 64;
+const REMEMBERED_KINDS_MAX: usize = 64;
 
 /// A sentence is not said again within this time: somebody who keeps knocking is told of now and
 /// then, not once a try.
-const SENTENCE_PAUSE: Duration = Duration::from_secs(5);
+const REPEAT_INTERVAL: Duration = Duration::from_secs(5);
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Loudness {
+pub(crate) enum Verbosity {
     /// Errors alone.
     Quiet,
     /// What a person has to know.
@@ -43,34 +43,35 @@ pub(crate) enum Loudness {
 
 /// What is known of the connections.
 #[derive(Clone)]
-pub(crate) struct News(Arc<Inner>);
+pub(crate) struct EventLog(Arc<Shared>);
 
-struct Inner {
-    loudness: Loudness,
-    state: Mutex<State>,
+struct Shared {
+    verbosity: Verbosity,
+    state: Mutex<ConnectionState>,
     /// Counts events, so that whoever waits looks again.
     changed: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct State {
+struct ConnectionState {
     /// Open connections by the peer's address.
     open: BTreeMap<String, usize>,
     /// There were more names than are remembered.
-    crowded: bool,
-    said: HashMap<String, Instant>,
+    overflowed: bool,
+    last_printed: HashMap<String, Instant>,
     /// What kept the last peer out that was of the wrong kind.
-    wrong: Option<String>,
+    last_handshake_error: Option<String>,
 }
 
-impl News {
+impl EventLog {
     /// Listens to the sockets of this process from now on; once in a process.
-    pub(crate) fn start(loudness: Loudness) -> News {
-        let inner = Inner { loudness, state: Mutex::default(), changed: watch::Sender::default() };
-        let news = News(Arc::new(inner));
+    pub(crate) fn start(verbosity: Verbosity) -> EventLog {
+        let shared =
+            Shared { verbosity, state: Mutex::default(), changed: watch::Sender::default() };
+        let log = EventLog(Arc::new(shared));
         // Only if somebody listens already; then what it would say is in good hands.
-        let _ = tracing::subscriber::set_global_default(Ear(news.clone()));
-        news
+        let _ = tracing::subscriber::set_global_default(EventSubscriber(log.clone()));
+        log
     }
 
     /// Wakes when anything happens to a connection.
@@ -83,88 +84,90 @@ impl News {
         let state = self.state();
         let mut open = state.open.iter();
         match (open.next(), open.next()) {
-            (Some((peer, 1)), None) if !state.crowded => Some(peer.clone()),
+            (Some((peer, 1)), None) if !state.overflowed => Some(peer.clone()),
             _ => None,
         }
     }
 
     /// Why the last peer of the wrong kind was not let in.
-    pub(crate) fn wrong_peer(&self) -> Option<String> {
-        self.state().wrong.clone()
+    pub(crate) fn last_handshake_error(&self) -> Option<String> {
+        self.state().last_handshake_error.clone()
     }
 
     /// Says something on standard error that is no error, unless quiet was asked for.
-    pub(crate) fn say(&self, text: &str) {
-        if self.0.loudness >= Loudness::Normal {
+    pub(crate) fn print(&self, text: &str) {
+        if self.0.verbosity >= Verbosity::Normal {
             print::error(text);
         }
     }
 
     /// Says what only the curious want to know.
-    pub(crate) fn mention(&self, text: &str) {
-        if self.0.loudness >= Loudness::Verbose {
+    pub(crate) fn print_verbose(&self, text: &str) {
+        if self.0.verbosity >= Verbosity::Verbose {
             print::error(text);
         }
     }
 
     /// Says `text` unless a sentence of the same `kind` was said a moment ago.
-    pub(crate) fn say_now_and_then(&self, kind: &str, text: &str) {
+    pub(crate) fn print_rate_limited(&self, kind: &str, text: &str) {
         let now = Instant::now();
         {
             let mut state = self.state();
-            let last = state.said.get(kind);
-            if last.is_some_and(|last| now.duration_since(*last) < SENTENCE_PAUSE) {
+            let last = state.last_printed.get(kind);
+            if last.is_some_and(|last| now.duration_since(*last) < REPEAT_INTERVAL) {
                 return;
             }
-            if state.said.len() >= SENTENCES_MAX {
-                state.said.clear();
+            if state.last_printed.len() >= REMEMBERED_KINDS_MAX {
+                state.last_printed.clear();
             }
-            state.said.insert(kind.to_owned(), now);
+            state.last_printed.insert(kind.to_owned(), now);
         }
-        self.say(text);
+        self.print(text);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConnectionState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(&self, happened: &Happened) {
-        let peer = happened.peer.as_str();
-        let why = happened.why.as_str();
-        match happened.what.as_str() {
+    fn record(&self, event: &SocketEvent) {
+        let peer = event.peer.as_str();
+        let why = event.why.as_str();
+        match event.what.as_str() {
             "pipe opened" => {
                 self.state().open(peer);
-                self.mention(&format!("connected  {peer}"));
+                self.print_verbose(&format!("connected  {peer}"));
             }
             "pipe closed" | "pipe lost" => {
                 self.state().close(peer);
                 match why {
-                    "" => self.mention(&format!("gone  {peer}")),
-                    why if !happened.loud => self.mention(&format!("gone  {peer}: {why}")),
+                    "" => self.print_verbose(&format!("gone  {peer}")),
+                    why if !event.is_warning => self.print_verbose(&format!("gone  {peer}: {why}")),
                     // The peer's message is refused: an error, which is said in any case.
                     why => print::error(&format!("closed  {peer}: {why}")),
                 }
             }
-            "pipe refused" => self.say_now_and_then(why, &format!("refused  {peer}: {why}")),
+            "pipe refused" => self.print_rate_limited(why, &format!("refused  {peer}: {why}")),
             "handshake failed" => {
-                self.state().wrong = Some(why.to_owned());
-                self.say_now_and_then(why, &format!("refused  {peer}: {why}"));
+                self.state().last_handshake_error = Some(why.to_owned());
+                self.print_rate_limited(why, &format!("refused  {peer}: {why}"));
             }
             "dial failed" => {
                 let kind = format!("{peer} {why}");
-                self.say_now_and_then(&kind, &format!("no peer  {peer}: {why}; dialling again"));
+                self.print_rate_limited(&kind, &format!("no peer  {peer}: {why}; dialling again"));
             }
-            "cannot accept" => self.say_now_and_then(why, &format!("cannot accept  {peer}: {why}")),
+            "cannot accept" => {
+                self.print_rate_limited(why, &format!("cannot accept  {peer}: {why}"))
+            }
             _ => {}
         }
         self.0.changed.send_modify(|count| *count = count.wrapping_add(1));
     }
 }
 
-impl State {
+impl ConnectionState {
     fn open(&mut self, peer: &str) {
         if self.open.len() >= NAMES_MAX && !self.open.contains_key(peer) {
-            self.crowded = true;
+            self.overflowed = true;
             return;
         }
         *self.open.entry(peer.to_owned()).or_default() += 1;
@@ -182,15 +185,15 @@ impl State {
 
 /// An event's words.
 #[derive(Default)]
-struct Happened {
+struct SocketEvent {
     what: String,
     peer: String,
     why: String,
     /// The library thinks that somebody must know of it.
-    loud: bool,
+    is_warning: bool,
 }
 
-impl Visit for Happened {
+impl Visit for SocketEvent {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         let text = format!("{value:?}");
         match field.name() {
@@ -203,9 +206,9 @@ impl Visit for Happened {
 }
 
 /// Hears the events of sockets and nothing else.
-struct Ear(News);
+struct EventSubscriber(EventLog);
 
-impl Subscriber for Ear {
+impl Subscriber for EventSubscriber {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.is_event()
             && metadata.target().starts_with(SOURCE)
@@ -213,10 +216,10 @@ impl Subscriber for Ear {
     }
 
     fn event(&self, event: &Event<'_>) {
-        let loud = *event.metadata().level() <= Level::WARN;
-        let mut happened = Happened { loud, ..Happened::default() };
-        event.record(&mut happened);
-        self.0.take(&happened);
+        let is_warning = *event.metadata().level() <= Level::WARN;
+        let mut socket_event = SocketEvent { is_warning, ..SocketEvent::default() };
+        event.record(&mut socket_event);
+        self.0.record(&socket_event);
     }
 
     fn new_span(&self, _span: &Attributes<'_>) -> Id {
@@ -232,9 +235,9 @@ impl Subscriber for Ear {
     fn exit(&self, _span: &Id) {}
 }
 
-impl Debug for News {
+impl Debug for EventLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("News").field("loudness", &self.0.loudness).finish_non_exhaustive()
+        f.debug_struct("EventLog").field("verbosity", &self.0.verbosity).finish_non_exhaustive()
     }
 }
 
@@ -244,27 +247,27 @@ mod tests {
 
     #[test]
     fn the_peer_is_named_while_it_is_the_only_one() {
-        let mut state = State::default();
+        let mut state = ConnectionState::default();
         state.open("tcp://a:1");
-        let inner = Inner {
-            loudness: Loudness::Quiet,
+        let shared = Shared {
+            verbosity: Verbosity::Quiet,
             state: Mutex::new(state),
             changed: Default::default(),
         };
-        let news = News(Arc::new(inner));
-        assert_eq!(news.only_peer().as_deref(), Some("tcp://a:1"));
-        news.state().open("tcp://b:2");
-        assert_eq!(news.only_peer(), None);
-        news.state().close("tcp://a:1");
-        assert_eq!(news.only_peer().as_deref(), Some("tcp://b:2"));
-        news.state().open("tcp://b:2");
-        assert_eq!(news.only_peer(), None, "two connections from one address are two peers");
+        let log = EventLog(Arc::new(shared));
+        assert_eq!(log.only_peer().as_deref(), Some("tcp://a:1"));
+        log.state().open("tcp://b:2");
+        assert_eq!(log.only_peer(), None);
+        log.state().close("tcp://a:1");
+        assert_eq!(log.only_peer().as_deref(), Some("tcp://b:2"));
+        log.state().open("tcp://b:2");
+        assert_eq!(log.only_peer(), None, "two connections from one address are two peers");
     }
 
     #[test]
     fn names_beyond_the_limit_are_not_kept() {
-        let mut state = State::default();
+        let mut state = ConnectionState::default();
         (0..NAMES_MAX + 5).for_each(|number| state.open(&number.to_string()));
-        assert_eq!((state.open.len(), state.crowded), (NAMES_MAX, true));
+        assert_eq!((state.open.len(), state.overflowed), (NAMES_MAX, true));
     }
 }

@@ -6,7 +6,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use wigwag_lab::digest::{SentDigest, Verified};
 
-use super::orders::{self, Answer, Order};
+use super::control::{self, ControlReply, ControlRequest};
 use super::payload::Stamper;
 use super::seconds::Seconds;
 use crate::exit::{Code, Failed};
@@ -16,13 +16,13 @@ use crate::socket::Socket;
 const ACCOUNT_TIME: Duration = Duration::from_secs(60);
 
 /// An address that can be pushed to.
-pub(super) struct Target {
+pub(super) struct PushTarget {
     run: u64,
     pub(super) address: String,
 }
 
 /// What became of what was pushed.
-pub(super) struct Pushed {
+pub(super) struct PushResults {
     pub(super) verified: Verified,
     pub(super) seconds: Seconds,
 }
@@ -34,21 +34,21 @@ pub(super) async fn target(
     clients: usize,
     size: usize,
     limit: Duration,
-) -> Result<Option<Target>, Failed> {
-    let order = orders::write(&Order::Pull { clients, size });
+) -> Result<Option<PushTarget>, Failed> {
+    let request = control::write(&ControlRequest::Pull { clients, size });
     let Socket::Req(req) = control else { return Ok(None) };
-    let reply = tokio::time::timeout(limit, req.ask(order)).await.map_err(|_| {
+    let reply = tokio::time::timeout(limit, req.ask(request)).await.map_err(|_| {
         let what = format!("no reply came within {limit:?}");
         let mend = "check that something answers there: wigwag bench serve, or an echo";
-        Failed::told(Code::NoAnswer, &what, url, mend)
+        Failed::with_mend(Code::NoAnswer, &what, url, mend)
     })??;
-    match orders::read(&reply) {
-        Some(Answer::Pull { run, address }) => {
-            Ok(Some(Target { run, address: reachable(url, &address) }))
+    match control::read(&reply) {
+        Some(ControlReply::Pull { run, address }) => {
+            Ok(Some(PushTarget { run, address: reachable(url, &address) }))
         }
-        Some(Answer::Refused { why }) => {
+        Some(ControlReply::Refused { why }) => {
             let what = format!("the service refused the run: {why}");
-            Err(Failed::told(Code::Refused, &what, url, "ask for less"))
+            Err(Failed::with_mend(Code::Refused, &what, url, "ask for less"))
         }
         _ => Ok(None),
     }
@@ -58,11 +58,11 @@ pub(super) async fn target(
 /// raised, and has it accounted for.
 pub(super) async fn push_all(
     control: &Socket,
-    target: &Target,
+    target: &PushTarget,
     sockets: Vec<Socket>,
-    plan: Plan,
+    plan: PushPlan,
     stop: &watch::Receiver<bool>,
-) -> Result<Pushed, Failed> {
+) -> Result<PushResults, Failed> {
     let clients = sockets.len() as u64;
     let mut tasks = JoinSet::new();
     for (number, socket) in (0..).zip(sockets) {
@@ -82,22 +82,22 @@ pub(super) async fn push_all(
         sent[number] = digest;
         open.push(socket);
     }
-    let order = orders::write(&Order::Account { run: target.run, sent });
-    let Socket::Req(req) = control else { return Err(no_account(&target.address)) };
-    let reply = tokio::time::timeout(ACCOUNT_TIME, req.ask(order)).await;
-    let reply = reply.map_err(|_| no_account(&target.address))??;
-    match orders::read(&reply) {
-        Some(Answer::Account { verified, seconds }) => Ok(Pushed {
+    let request = control::write(&ControlRequest::Account { run: target.run, sent });
+    let Socket::Req(req) = control else { return Err(missing_account(&target.address)) };
+    let reply = tokio::time::timeout(ACCOUNT_TIME, req.ask(request)).await;
+    let reply = reply.map_err(|_| missing_account(&target.address))??;
+    match control::read(&reply) {
+        Some(ControlReply::Account { verified, seconds }) => Ok(PushResults {
             verified: Verified::from_words(verified),
             seconds: Seconds::from_vec(seconds),
         }),
-        _ => Err(no_account(&target.address)),
+        _ => Err(missing_account(&target.address)),
     }
 }
 
 /// How much is pushed.
 #[derive(Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct PushPlan {
     pub(super) size: usize,
     pub(super) count: Option<u64>,
     pub(super) until: Option<Instant>,
@@ -110,7 +110,7 @@ async fn push(
     socket: Socket,
     mut stamper: Stamper,
     share: Option<u64>,
-    plan: Plan,
+    plan: PushPlan,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(SentDigest, Socket), Failed> {
     while share.is_none_or(|share| stamper.sent.count < share) {
@@ -126,16 +126,21 @@ async fn push(
                 break;
             }
             sent = tokio::time::timeout(plan.deadline, socket.send(message)) => {
-                sent.map_err(|_| stuck(plan.deadline))??;
+                sent.map_err(|_| send_timeout(plan.deadline))??;
             }
         }
     }
     Ok((stamper.sent, socket))
 }
 
-fn stuck(limit: Duration) -> Failed {
+fn send_timeout(limit: Duration) -> Failed {
     let what = format!("there was no room for a message within {limit:?}");
-    Failed::told(Code::NoAnswer, &what, "bench throughput", "look at the service, and run again")
+    Failed::with_mend(
+        Code::NoAnswer,
+        &what,
+        "bench throughput",
+        "look at the service, and run again",
+    )
 }
 
 /// The address as we reach it: a host that stands for every interface is the one that we dialled.
@@ -147,9 +152,9 @@ fn reachable(url: &str, address: &str) -> String {
     }
 }
 
-fn no_account(at: &str) -> Failed {
+fn missing_account(at: &str) -> Failed {
     let what = "the service did not say what came of the messages";
-    Failed::told(Code::NoAnswer, what, at, "look at the service, and run again")
+    Failed::with_mend(Code::NoAnswer, what, at, "look at the service, and run again")
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use crate::socket::Socket;
 
 /// What the clients are to do.
 #[derive(Clone)]
-pub(super) struct Order {
+pub(super) struct RequestPlan {
     /// Bytes of a request.
     pub(super) size: usize,
     /// What every reply must be; without it, the request.
@@ -29,7 +29,7 @@ pub(super) struct Order {
 
 /// What became of it.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct RequestResults {
     pub(super) verified: Verified,
     pub(super) times: Times,
     pub(super) seconds: Seconds,
@@ -42,17 +42,17 @@ pub(super) struct Asked {
 pub(super) async fn ask_all(
     sockets: Vec<Socket>,
     count: Option<u64>,
-    order: &Order,
+    plan: &RequestPlan,
     stop: &watch::Receiver<bool>,
-) -> Asked {
+) -> RequestResults {
     let clients = sockets.len() as u64;
     let mut tasks = JoinSet::new();
     for (number, socket) in (0..).zip(sockets) {
         let share = count.map(|count| count / clients + u64::from(number < count % clients));
-        let client = Client::new(number as u32, order.clone());
+        let client = Client::new(number as u32, plan.clone());
         tasks.spawn(client.run(socket, share, stop.clone()));
     }
-    let mut all = Asked::default();
+    let mut all = RequestResults::default();
     while let Some(ended) = tasks.join_next().await {
         match ended {
             Ok(one) => all.add(one),
@@ -62,8 +62,8 @@ pub(super) async fn ask_all(
     all
 }
 
-impl Asked {
-    fn add(&mut self, other: Asked) {
+impl RequestResults {
+    fn add(&mut self, other: RequestResults) {
         self.verified = self.verified + other.verified;
         self.times.add(&other.times);
         self.seconds.add(&other.seconds);
@@ -73,7 +73,7 @@ impl Asked {
 }
 
 struct Client {
-    order: Order,
+    plan: RequestPlan,
     number: u32,
     stamper: Stamper,
     seen: SequenceDigest,
@@ -81,14 +81,14 @@ struct Client {
     wrong: u64,
     /// Replies beyond the first to a request.
     doubled: u64,
-    asked: Asked,
+    results: RequestResults,
 }
 
 impl Client {
-    fn new(number: u32, order: Order) -> Client {
-        let stamper = Stamper::new(number, order.size, order.seed);
-        let (seen, asked) = (SequenceDigest::new(1), Asked::default());
-        Client { order, number, stamper, seen, wrong: 0, doubled: 0, asked }
+    fn new(number: u32, plan: RequestPlan) -> Client {
+        let stamper = Stamper::new(number, plan.size, plan.seed);
+        let (seen, results) = (SequenceDigest::new(1), RequestResults::default());
+        Client { plan, number, stamper, seen, wrong: 0, doubled: 0, results }
     }
 
     async fn run(
@@ -96,17 +96,17 @@ impl Client {
         socket: Socket,
         share: Option<u64>,
         stop: watch::Receiver<bool>,
-    ) -> Asked {
+    ) -> RequestResults {
         let mut stop = stop;
         while share.is_none_or(|share| self.stamper.sent.count < share) {
-            if self.order.until.is_some_and(|until| Instant::now() >= until) || *stop.borrow() {
+            if self.plan.until.is_some_and(|until| Instant::now() >= until) || *stop.borrow() {
                 break;
             }
             let before = self.stamper.sent;
             let (stamp, request) = self.stamper.stamp();
             let begun = Instant::now();
             let reply = tokio::select! {
-                reply = tokio::time::timeout(self.order.deadline, exchange(&socket, request)) => reply,
+                reply = tokio::time::timeout(self.plan.deadline, exchange(&socket, request)) => reply,
                 _ = stop.wait_for(|stop| *stop) => {
                     // Interrupted: this one does not count, for nobody waited for its reply.
                     self.stamper.sent = before;
@@ -115,10 +115,10 @@ impl Client {
             };
             match reply {
                 Ok(Ok(reply)) => self.check(stamp, &reply, begun),
-                Ok(Err(error)) => return self.broken_off(error.kind.to_string()),
+                Ok(Err(error)) => return self.abort(error.kind.to_string()),
                 Err(_) => {
-                    let limit = self.order.deadline;
-                    return self.broken_off(format!("no reply came within {limit:?}"));
+                    let limit = self.plan.deadline;
+                    return self.abort(format!("no reply came within {limit:?}"));
                 }
             }
         }
@@ -132,19 +132,19 @@ impl Client {
     }
 
     /// One that gets no answer waits no more: those that were asked and not answered are lost.
-    fn broken_off(mut self, why: String) -> Asked {
-        self.asked.trouble = Some(why);
+    fn abort(mut self, why: String) -> RequestResults {
+        self.results.trouble = Some(why);
         self.finish()
     }
 
     fn check(&mut self, stamp: Stamp, reply: &[u8], begun: Instant) {
         let now = Instant::now();
-        self.asked.times.take(now - begun);
-        self.asked.seconds.count(now - self.order.begun);
-        self.asked.reply_bytes += reply.len() as u64;
-        let replied = match &self.order.expect {
+        self.results.times.take(now - begun);
+        self.results.seconds.count(now - self.plan.begun);
+        self.results.reply_bytes += reply.len() as u64;
+        let replied = match &self.plan.expect {
             Some(expect) => (reply == expect).then_some(stamp),
-            None => Stamp::read(reply, self.order.size).filter(|it| it.sender == self.number),
+            None => Stamp::read(reply, self.plan.size).filter(|it| it.sender == self.number),
         };
         match replied {
             Some(replied) => self.seen.accept(0, replied.sequence, replied.value),
@@ -152,11 +152,11 @@ impl Client {
         }
     }
 
-    fn finish(self) -> Asked {
+    fn finish(self) -> RequestResults {
         let mut verified = verdict(&self.seen, self.stamper.sent, self.wrong);
         verified.received += self.doubled;
         verified.duplicated += self.doubled;
-        Asked { verified, ..self.asked }
+        RequestResults { verified, ..self.results }
     }
 }
 
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     fn client(expect: Option<&'static str>) -> Client {
-        let order = Order {
+        let plan = RequestPlan {
             size: 32,
             expect: expect.map(Bytes::from),
             deadline: Duration::from_secs(1),
@@ -192,7 +192,7 @@ mod tests {
             seed: 1,
             begun: Instant::now(),
         };
-        Client::new(0, order)
+        Client::new(0, plan)
     }
 
     /// What a peer makes of each of three requests, and the six counts that come of it.

@@ -11,27 +11,27 @@ use crate::exit::Failed;
 
 /// Which end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ConnectMode {
     Dial,
     Listen,
 }
 
 /// An address, and what is done there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) how: How,
+pub(crate) struct Endpoint {
+    pub(crate) mode: ConnectMode,
     pub(crate) address: String,
 }
 
-impl Place {
+impl Endpoint {
     /// The place at `address`, with its host filled in.
-    pub(crate) fn new(how: How, address: &str) -> Place {
-        let address = match (address.strip_prefix("tcp://:"), how) {
-            (Some(port), How::Listen) => format!("tcp://0.0.0.0:{port}"),
-            (Some(port), How::Dial) => format!("tcp://127.0.0.1:{port}"),
+    pub(crate) fn new(mode: ConnectMode, address: &str) -> Endpoint {
+        let address = match (address.strip_prefix("tcp://:"), mode) {
+            (Some(port), ConnectMode::Listen) => format!("tcp://0.0.0.0:{port}"),
+            (Some(port), ConnectMode::Dial) => format!("tcp://127.0.0.1:{port}"),
             (None, _) => address.to_owned(),
         };
-        Place { how, address }
+        Endpoint { mode, address }
     }
 }
 
@@ -80,10 +80,10 @@ mod tests {
 
     #[test]
     fn an_address_without_a_host_is_every_interface_or_this_machine() {
-        let at = |how| Place::new(how, "tcp://:7001").address;
-        assert_eq!(at(How::Listen), "tcp://0.0.0.0:7001");
-        assert_eq!(at(How::Dial), "tcp://127.0.0.1:7001");
-        assert_eq!(Place::new(How::Dial, "ipc://:7").address, "ipc://:7");
+        let at = |mode| Endpoint::new(mode, "tcp://:7001").address;
+        assert_eq!(at(ConnectMode::Listen), "tcp://0.0.0.0:7001");
+        assert_eq!(at(ConnectMode::Dial), "tcp://127.0.0.1:7001");
+        assert_eq!(Endpoint::new(ConnectMode::Dial, "ipc://:7").address, "ipc://:7");
     }
 
     #[test]
