@@ -1,34 +1,38 @@
-//! Words of the command line as the arguments of a method.
+//! Converts words of the command line to the arguments of a method.
 //!
-//! They are held against what the actor says that it takes, because it has nobody to answer when
-//! the arguments of a tell are wrong. Types that the command does not know go as they are; the
-//! actor is the judge.
+//! The words are checked against the parameter types that the actor reports, because a tell with
+//! wrong arguments gets no reply that could say so. A word for a type that the command does not know
+//! is sent as JSON or as text, and the actor decides whether it fits.
 
 use serde_json::Value;
 
-/// The arguments as a MessagePack array, or what is wrong with them.
+/// Encodes `words` as a MessagePack array of arguments.
+///
+/// # Errors
+///
+/// Says what is wrong when the count or the type of a word does not match `parameters`.
 pub(crate) fn encode(parameters: &[(String, String)], words: &[String]) -> Result<Vec<u8>, String> {
     let needed = parameters.iter().rposition(|(_, kind)| option_inner(kind).is_none());
     let least = needed.map_or(0, |last| last + 1);
     if words.len() < least || words.len() > parameters.len() {
-        return Err(format!("{} were given", words.len()));
+        return Err(format!("wrong number of arguments: {}", words.len()));
     }
     let values: Result<Vec<Value>, String> = parameters
         .iter()
         .zip(words)
         .map(|((_, kind), word)| {
-            value(kind, word).ok_or_else(|| format!("{word:?} cannot be the {kind}"))
+            value(kind, word).ok_or_else(|| format!("{word:?} is not of type {kind}"))
         })
         .collect();
     rmp_serde::to_vec(&values?).map_err(|error| error.to_string())
 }
 
-/// What an argument that may be missing is when it is there.
+/// The type `T` of a parameter `Option<T>`.
 fn option_inner(kind: &str) -> Option<&str> {
     kind.strip_prefix("Option<")?.strip_suffix('>')
 }
 
-/// A word as a value of type `kind`.
+/// Converts `word` to a value of type `kind`.
 fn value(kind: &str, word: &str) -> Option<Value> {
     let json: Option<Value> = serde_json::from_str(word).ok();
     if let Some(inner) = option_inner(kind) {
@@ -51,13 +55,14 @@ fn value(kind: &str, word: &str) -> Option<Value> {
             let max = (max_of(kind) >> 1) as i64;
             json.as_i64().is_some_and(|number| (-max - 1..=max).contains(&number))
         }),
-        // MessagePack tells bytes from text, JSON does not.
+        // MessagePack distinguishes bytes from text, JSON does not.
         "Bytes" => None,
         _ => Some(json.unwrap_or_else(|| Value::String(word.to_owned()))),
     }
 }
 
-/// The largest number of so many bits as stand behind the first letter; 64 for `usize`.
+/// The largest unsigned value with the bit width that `kind` names, such as `u16`; 64 bits for
+/// `usize`.
 fn max_of(kind: &str) -> u64 {
     let bits = kind.get(1..).and_then(|bits| bits.parse().ok());
     u64::MAX >> (64 - bits.unwrap_or(64_u32))
@@ -75,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn words_become_what_the_method_takes() {
+    fn words_are_encoded_as_the_parameter_types() {
         for (kind, word, bytes) in [
             ("i64", "-2", &[0x91, 0xfe][..]),
             ("u8", "255", &[0x91, 0xcc, 0xff]),
@@ -110,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn only_options_at_the_end_may_be_missing() {
+    fn only_trailing_options_may_be_missing() {
         let parameters = ["u8", "Option<u8>", "u8", "Option<u8>"];
         for (count, fits) in [(0, false), (2, false), (3, true), (4, true), (5, false)] {
             let words = ["1"; 5];

@@ -1,7 +1,8 @@
-//! `wigwag bench`: how fast a peer answers or takes messages, and whether all of them were right.
+//! `wigwag bench`: measures how fast a peer answers or receives messages, and verifies every one.
 //!
-//! Any SP peer will do that echoes requests, or answers all of them alike. The verdict comes first:
-//! what loses, doubles, reorders or changes a message gets no number.
+//! Any SP peer that echoes requests, or answers all of them with the same reply, can be measured.
+//! The verdict comes first: a run in which a message is lost, duplicated, reordered or changed
+//! reports no numbers.
 
 mod requester;
 mod control;
@@ -27,14 +28,14 @@ use report::{Gate, Report};
 /// Sockets of one run: each is a connection at both ends.
 const CLIENTS_MAX: usize = 256;
 
-/// Bytes of a message: many times what a socket takes unless told otherwise.
+/// Bytes of the largest message: 64 times the default receive limit of a socket.
 const SIZE_MAX: usize = 64 << 20;
 
-/// How long a run takes unless something else is asked for.
+/// Duration of a run without `--duration` or `--count`.
 const DURATION: Duration = Duration::from_secs(5);
 
-/// Clients of a throughput run unless something else is asked for: enough to keep a peer busy while
-/// each waits for its reply.
+/// Default number of clients of a throughput run: enough to keep a peer busy while each client
+/// waits for its reply.
 const THROUGHPUT_CLIENTS: usize = 8;
 
 #[derive(Args)]
@@ -45,20 +46,20 @@ pub(crate) struct Bench {
 }
 
 const EXAMPLES: &str = "Examples:
-  wigwag bench serve tcp://127.0.0.1:7001                     the other side, in a second terminal
+  wigwag bench serve tcp://127.0.0.1:7001                     the peer, in a second terminal
   wigwag bench latency tcp://127.0.0.1:7001 --fail-if 'p99>5ms'
   wigwag bench throughput tcp://127.0.0.1:7001 --size 1k --count 1000000
   wigwag bench latency tcp://127.0.0.1:7002 --expect pong     against nngcat --rep --data pong";
 
 #[derive(Subcommand)]
 enum BenchCommand {
-    /// One request after the other: how long replies take
+    /// Measure the round-trip time of requests sent one after the other
     #[command(after_help = EXAMPLES)]
     Latency(Latency),
-    /// Many at once: pushed to `bench serve`, or asked of any rep that answers
+    /// Measure the rate of many clients at once, pushing to `bench serve` or asking any rep
     #[command(after_help = EXAMPLES)]
     Throughput(Throughput),
-    /// The other side: echoes requests, and accounts for what is pushed
+    /// Serve as the other side: echo requests, and verify pushed messages
     #[command(after_help = EXAMPLES)]
     Serve(Serve),
 }
@@ -70,26 +71,26 @@ struct RunArguments {
     /// Bytes of a message
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "64")]
     size: usize,
-    /// Messages in all
+    /// Number of messages, over all clients
     #[arg(long, value_name = "N", conflicts_with = "duration")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Time that is measured [default: 5s]
+    /// Duration of the measurement [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     duration: Option<Duration>,
-    /// What every reply must be [default: the request]
+    /// The expected reply to every request [default: the request itself]
     #[arg(long, value_name = "TEXT")]
     expect: Option<String>,
-    /// Time that one message may take
+    /// Time limit for one message
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     deadline: Duration,
-    /// Time for somebody to listen there
+    /// Time to wait for the peer to start listening
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
     wait: Duration,
-    /// One JSON document instead of text
+    /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Exit with 7 if this holds, such as p99>5ms or rate<1000
+    /// Exit with code 7 if this condition holds, such as p99>5ms or rate<1000
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Gate>,
 }
@@ -98,13 +99,13 @@ struct RunArguments {
 struct Latency {
     #[command(flatten)]
     run: RunArguments,
-    /// Clients, each with a socket and a request of its own
+    /// Number of clients, each with its own socket and one request in flight
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clients)]
     clients: usize,
-    /// Over a pair socket that sends back what comes
+    /// Measure a pair socket that echoes
     #[arg(long, conflicts_with = "clients")]
     pair: bool,
-    /// The same with pair of version 0
+    /// Measure a pair socket of version 0 that echoes
     #[arg(long, conflicts_with_all = ["clients", "pair"])]
     pair_v0: bool,
 }
@@ -113,16 +114,16 @@ struct Latency {
 struct Throughput {
     #[command(flatten)]
     run: RunArguments,
-    /// Clients, each with a socket of its own
+    /// Number of clients, each with its own socket
     #[arg(long, value_name = "N", default_value_t = THROUGHPUT_CLIENTS, value_parser = clients)]
     clients: usize,
 }
 
 #[derive(Args)]
 struct Serve {
-    /// Where it listens
+    /// Where to listen
     url: String,
-    /// Bytes that a request may have
+    /// Largest request, in bytes
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
     receive_limit: usize,
 }
@@ -171,7 +172,7 @@ impl Throughput {
                 run.push(&control, &target, sockets).await?
             }
             (_, control) => {
-                // Its own connection would take part in nothing.
+                // The control connection takes no part in this kind of run.
                 drop(control);
                 let sockets = run.connect(Role::Req, &run.url, self.clients, &log).await?;
                 run.ask("throughput", "req", sockets).await?
@@ -188,18 +189,18 @@ impl RunArguments {
         let wrong = if !(least..=SIZE_MAX).contains(&self.size) {
             format!("a message of {} bytes cannot be verified", self.size)
         } else if self.duration.is_some_and(|duration| duration > longest || duration.is_zero()) {
-            "a run of that length is not kept".to_owned()
+            "a run of that length cannot be recorded".to_owned()
         } else {
             return Ok(());
         };
         let mend = format!(
-            "--size from {least} to {SIZE_MAX}, and --duration of up to {} s",
+            "use --size from {least} to {SIZE_MAX}, and --duration up to {} s",
             longest.as_secs()
         );
         Err(Failed::with_mend(Code::Usage, &wrong, &self.url, &mend))
     }
 
-    /// So many sockets, all of them connected.
+    /// Opens `count` sockets of the role `role` and connects each to `url`.
     async fn connect(
         &self,
         role: Role,
@@ -212,7 +213,7 @@ impl RunArguments {
         let mut sockets = Vec::new();
         for _ in 0..count {
             let socket = Socket::new(role);
-            // A reply is as long as its request, with a backtrace in front.
+            // A reply is as long as its request, plus the SP backtrace in front of it.
             socket.set_receive_limit(self.size.max(1 << 20) + 1_024);
             plan.open(&socket, log).await?;
             sockets.push(socket);
@@ -332,7 +333,8 @@ impl Serve {
     }
 }
 
-/// Lets `work` come to its end, earlier when Ctrl-C raises `stop`; says whether it did.
+/// Runs `work` to its end and says whether Ctrl-C interrupted it. Ctrl-C sets `stop`, which makes
+/// `work` end early.
 async fn interruptible<T>(
     work: impl Future<Output = T>,
     stop: &watch::Sender<bool>,
@@ -347,7 +349,7 @@ async fn interruptible<T>(
     Ok((work.await, true))
 }
 
-/// Different in each run: no peer can know what comes.
+/// A seed that differs in each run, so that no peer can predict the messages.
 fn seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64)
@@ -355,5 +357,5 @@ fn seed() -> u64 {
 
 fn clients(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=CLIENTS_MAX).contains(number));
-    number.ok_or_else(|| format!("it wants a number from 1 to {CLIENTS_MAX}"))
+    number.ok_or_else(|| format!("expected a number from 1 to {CLIENTS_MAX}"))
 }

@@ -1,4 +1,4 @@
-//! `wigwag ask`, `tell` and `describe`: an actor's methods from the shell.
+//! `wigwag ask`, `tell` and `describe`: call the methods of an actor from the shell.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use wigwag::{CloseReport, Described, Dynamic, Node};
 use crate::exit::{Code, Failed};
 use crate::{arguments, print, units};
 
-/// Longest time that a command waits for its peer to confirm the end of their session: a round trip
-/// around the earth takes a third of it, and the result is known already.
+/// Time limit for the peer to confirm the end of the session, once the result is known. A round trip
+/// around the earth takes a third of it.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-/// The actor that is called.
+/// The actor to call.
 #[derive(Args)]
 struct TargetArguments {
-    /// Where it is: tcp://HOST:PORT/NAME, ipc://PATH/NAME
+    /// Address of the actor: tcp://HOST:PORT/NAME, ipc://PATH/NAME
     address: String,
     /// Give up after this time, such as 200ms, 5s or 2m
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
@@ -43,9 +43,9 @@ pub(crate) struct Tell {
 struct CallArguments {
     #[command(flatten)]
     target: TargetArguments,
-    /// The method's name
+    /// Name of the method
     method: String,
-    /// Its arguments in order, each as JSON; text needs no quotes
+    /// Arguments of the method in order, each as JSON; text needs no quotes
     #[arg(allow_negative_numbers = true)]
     arguments: Vec<String>,
 }
@@ -54,12 +54,12 @@ struct CallArguments {
 pub(crate) struct Describe {
     #[command(flatten)]
     target: TargetArguments,
-    /// One JSON document instead of text
+    /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
 }
 
-/// Runs a command on a small runtime.
+/// Runs a command on a single-threaded runtime.
 pub(crate) fn run<F>(command: impl FnOnce() -> F) -> Result<Code, Failed>
 where
     F: Future<Output = Result<Code, Failed>>,
@@ -101,7 +101,7 @@ impl Tell {
                 Ok(actor.tell(&method, &arguments).await?)
             })
             .await;
-        // Only the end of the session says that the message has arrived.
+        // Only the orderly end of the session confirms that the message has arrived.
         let closing = if sent.is_ok() { caller.target.deadline } else { CLOSE_MAX };
         let report = caller.close(closing).await;
         sent?;
@@ -123,11 +123,11 @@ impl Describe {
 }
 
 /// The node of one command. Every orderly end of the command closes it, so that the peer does not
-/// keep the session for one that comes back.
+/// keep a session that will never be resumed.
 struct Caller {
     node: Node,
     target: TargetArguments,
-    /// When the deadline is over.
+    /// The time at which the deadline expires.
     end: Instant,
 }
 
@@ -157,19 +157,19 @@ impl Caller {
 
     fn timeout_failure(&self) -> Failed {
         let what = format!("no answer within {:?}", self.target.deadline);
-        let mend = "check the actor, or give it more time with --deadline";
+        let mend = "check the actor, or allow more time with --deadline";
         Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
     }
 
     fn unconfirmed_failure(&self) -> Failed {
         let what =
             format!("the peer did not confirm the message within {:?}", self.target.deadline);
-        let mend = "it may have arrived: look there before you send it again";
+        let mend = "the message may have arrived: check before you send it again";
         Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
     }
 }
 
-/// Prints what an actor understands.
+/// Prints the name and the methods of an actor.
 fn print_description(actor: &Dynamic, json: bool) {
     let described = actor.described();
     if json {
@@ -198,7 +198,8 @@ fn as_json(described: &Described) -> Value {
     serde_json::json!({"name": described.name, "schema_hash": hash, "methods": methods})
 }
 
-/// Arguments as the method takes them. A method that is unknown is told by the call itself.
+/// Encodes the arguments for `method`. For an unknown method it encodes none, and the call itself
+/// fails.
 fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Failed> {
     let described = actor.described().methods.iter();
     let Some((_, parameters, _)) = described.into_iter().find(|(name, ..)| name == method) else {
@@ -206,7 +207,7 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
     };
     arguments::encode(parameters, words).map_err(|wrong| {
         let error = format!(
-            "{}: {wrong}\n   at: {}\n mend: give each argument as JSON, in that order; text needs no quotes",
+            "{}: {wrong}\n   at: {}\n mend: give the arguments in that order, each as JSON; text needs no quotes",
             signature(method, parameters),
             actor.target()
         );
@@ -214,7 +215,7 @@ fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Fa
     })
 }
 
-/// A method as a person reads it.
+/// The signature of a method as text.
 fn signature(method: &str, parameters: &[(String, String)]) -> String {
     let parameters: Vec<String> =
         parameters.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();

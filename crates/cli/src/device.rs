@@ -1,7 +1,7 @@
-//! `wigwag device`: joins two sockets, so that what is not connected directly is.
+//! `wigwag device`: forwards messages between two sockets.
 //!
-//! The first address is where messages come from, the second where they go to; each is listened at
-//! or dialled as the command of that role would do.
+//! Messages come from the first address and go to the second. At each address the device listens or
+//! dials as the command of that role would do.
 
 use std::time::Duration;
 
@@ -25,11 +25,11 @@ const SCHEMA: &str = "wigwag.device/1";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Device {
-    /// Where messages come from: requests, what is pushed or published
+    /// Where messages come from: requesters, pushers or publishers
     first: String,
-    /// Where they go to; without it, a bus or star that passes on among its own peers
+    /// Where messages go to; without it, a bus or star forwards among its own peers
     second: Option<String>,
-    /// What is joined
+    /// The protocols to join
     #[arg(long, value_enum)]
     pair: ProtocolPair,
     /// Listen at both addresses
@@ -38,30 +38,30 @@ pub(crate) struct Device {
     /// Dial both addresses
     #[arg(long, visible_alias = "connect")]
     dial: bool,
-    /// Time for somebody to listen where we dial
+    /// Time to wait for the peer to start listening
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     wait: Option<Duration>,
-    /// Bytes that a message may have
+    /// Largest message, in bytes
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
     receive_limit: usize,
-    /// A JSON document on standard output at the end
+    /// Print a JSON document on standard output at the end
     #[arg(long)]
     json: bool,
-    /// Say nothing but errors
+    /// Print nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say who comes and goes
+    /// Print every connection that opens or closes
     #[arg(short, long)]
     verbose: bool,
 }
 
 const EXAMPLES: &str = "Examples:
-  wigwag device tcp://:7001 tcp://127.0.0.1:7011 --pair reqrep     clients dial 7001, we dial the server
-  wigwag device tcp://:7001 ipc:///run/work --pair reqrep --listen servers dial us, too
+  wigwag device tcp://:7001 tcp://127.0.0.1:7011 --pair reqrep     clients dial 7001, the device dials the server
+  wigwag device tcp://:7001 ipc:///run/work --pair reqrep --listen servers dial the device, too
   wigwag device tcp://127.0.0.1:7003 tcp://:7013 --pair pubsub     publisher first, subscribers dial 7013
-  wigwag device tcp://:7006 --pair bus                             everybody hears everybody";
+  wigwag device tcp://:7006 --pair bus                             every peer receives from every other";
 
-/// Protocols that can be joined.
+/// The protocols that a device can join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ProtocolPair {
     Reqrep,
@@ -90,7 +90,7 @@ enum RawSocket {
     Star(raw::Star),
 }
 
-/// The same words for a raw socket of each role.
+/// Evaluates one expression for the raw socket of any role.
 macro_rules! each {
     ($any:expr, $socket:ident => $words:expr) => {
         match $any {
@@ -156,7 +156,7 @@ impl Connectable for RawSocket {
 }
 
 impl ProtocolPair {
-    /// What stands at the first address, and what at the second.
+    /// The role of the device at the first address and at the second.
     fn roles(self) -> (Role, Role) {
         match self {
             ProtocolPair::Reqrep => (Role::Rep, Role::Req),
@@ -170,7 +170,7 @@ impl ProtocolPair {
         }
     }
 
-    /// Who dials, by the rule of the roles; of two alike the first one listens.
+    /// Whether each end listens or dials by default. If both roles are equal, the first end listens.
     fn modes(self) -> (ConnectMode, ConnectMode) {
         let (first, second) = self.roles();
         match first == second {
@@ -236,14 +236,14 @@ impl Device {
         let mut ends = vec![(first, front.statistics())];
         ends.extend(back.as_ref().map(|back| (second, back.statistics())));
         let mut counts = forwarder.counts();
-        // A message above the receive limit never came to the forwarder.
+        // A message above the receive limit never reaches the forwarder.
         counts.dropped += ends.iter().map(|(_, statistics)| statistics.pipes_punished).sum::<u64>();
         if self.json {
             print::line(&self.document(counts, &ends, ended.is_none()).to_string());
         } else if !self.quiet {
             let peers: u64 = ends.iter().map(|(_, statistics)| statistics.pipes_opened).sum();
             print::error(&format!(
-                "{} messages passed on · {} dropped · {peers} peers",
+                "{} messages forwarded · {} dropped · {peers} peers",
                 grouped(counts.forwarded),
                 grouped(counts.dropped)
             ));
@@ -251,7 +251,7 @@ impl Device {
         Ok(if ended.is_none() { Code::Interrupted } else { Code::Ok })
     }
 
-    /// The end for a program: a document of `device-1.json`.
+    /// The summary as a document of `device-1.json`.
     fn document(&self, counts: Forwarded, ends: &[(Role, Statistics)], interrupted: bool) -> Value {
         let ends: Vec<Value> = ends
             .iter()

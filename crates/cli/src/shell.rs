@@ -1,4 +1,4 @@
-//! `wigwag completions` and `wigwag man`: what a shell and a reader of manuals need, made from the
+//! `wigwag completions` and `wigwag man`: completion scripts and manual pages, generated from the
 //! same source as `--help`.
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::print;
   wigwag completions zsh > ~/.zfunc/_wigwag
   wigwag completions fish > ~/.config/fish/completions/wigwag.fish")]
 pub(crate) struct Completions {
-    /// Which shell
+    /// Shell to print the script for
     shell: Shell,
 }
 
@@ -61,7 +61,7 @@ impl Man {
     }
 }
 
-/// A reader that went away has seen enough.
+/// Prints the result. A closed pipe is not an error.
 fn write_result(bytes: &[u8]) -> Result<Code, Failed> {
     let _ = print::bytes(bytes);
     Ok(Code::Ok)

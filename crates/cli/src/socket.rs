@@ -1,8 +1,8 @@
 //! `wigwag req`, `rep`, `pub` and the others: an SP socket from the shell.
 //!
-//! [`arguments`] says what may be typed and [`start`] what comes of it; [`role`] is what a socket can
-//! be, [`place`] where it is. [`connect`] connects it, [`work`] is what each role does then, and
-//! [`session`] is around all of it until [`summary`] sums up.
+//! [`arguments`] defines the command line and [`start`] turns it into a session. [`role`] lists the
+//! roles of a socket, [`endpoint`] its addresses. [`connect`] connects the socket, [`work`] has the
+//! loop of each role, [`session`] runs from the first connection to the [`summary`].
 
 mod any;
 mod arguments;

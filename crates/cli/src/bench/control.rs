@@ -1,45 +1,47 @@
-//! What a client of `bench throughput` orders from `bench serve`, as requests among those that are
-//! echoed: a word in front tells them apart.
+//! The control messages between `bench throughput` and `bench serve`.
+//!
+//! They travel as requests and replies on the same socket as echoed requests; a prefix distinguishes
+//! them.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use wigwag::Bytes;
 use wigwag_lab::digest::SentDigest;
 
-/// In front of every order and its answer.
+/// The prefix of every control message.
 const PREFIX: &[u8] = b"wigwag.bench/1 ";
 
-/// An order.
+/// A request to the service.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub(super) enum ControlRequest {
-    /// Open an address to push to, for so many senders of messages of so many bytes.
+    /// Opens an address for pushed messages, for `clients` senders of messages of `size` bytes.
     Pull { clients: usize, size: usize },
-    /// Say what became of what was sent: the digest of each sender.
+    /// Asks for the verdict on a run; `sent` is the digest of each sender.
     Account { run: u64, sent: Vec<SentDigest> },
 }
 
-/// The answer to one.
+/// The service's reply.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub(super) enum ControlReply {
-    /// Push there; a host of `0.0.0.0` is the one that was asked.
+    /// The address to push to. The host `0.0.0.0` stands for the host of the control address.
     Pull { run: u64, address: String },
-    /// What became of the messages, and how many came in each second.
+    /// The six counts of the verdict, and the messages received in each second.
     Account { verified: [u64; 6], seconds: Vec<u64> },
-    /// It cannot be done.
+    /// The service cannot do what was requested.
     Refused { why: String },
 }
 
-/// The bytes of an order or an answer.
+/// Encodes a control message.
 pub(super) fn write(message: &impl Serialize) -> Bytes {
     let mut bytes = PREFIX.to_vec();
-    // Plain numbers and text: there is nothing that JSON could refuse.
+    // The fields are numbers and text, which JSON can always represent.
     bytes.extend(serde_json::to_vec(message).unwrap_or_default());
     Bytes::from(bytes)
 }
 
-/// An order or an answer, if the bytes are one.
+/// Decodes a control message; `None` if the bytes are not one.
 pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
     serde_json::from_slice(bytes.strip_prefix(PREFIX)?).ok()
 }
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_order_is_no_answer_so_an_echo_is_told_from_a_service() {
+    fn a_request_is_not_read_as_a_reply_so_an_echo_is_distinguished_from_a_service() {
         let order = ControlRequest::Pull { clients: 2, size: 64 };
         let bytes = write(&order);
         assert_eq!(read::<ControlRequest>(&bytes), Some(order));

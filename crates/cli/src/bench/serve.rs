@@ -1,7 +1,7 @@
-//! `wigwag bench serve`: the other side of a measurement.
+//! `wigwag bench serve`: the peer of a measurement.
 //!
-//! It echoes requests, and on order opens an address to push to, where it holds every message
-//! against its stamp. One run at a time: the next order ends the one before.
+//! The service echoes requests. On request it opens an address for pushed messages and verifies the
+//! stamp of each. It serves one run at a time: starting a run ends the previous one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,10 +18,10 @@ use super::{CLIENTS_MAX, SIZE_MAX};
 use crate::exit::Failed;
 use crate::socket::Socket;
 
-/// When nothing has come for so long, nothing more will: what is missing then is lost.
+/// Messages that are still missing after this much silence count as lost.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Answers until it is dropped.
+/// Answers requests until the future is dropped.
 pub(super) async fn serve(socket: &Socket, bound: &Address) -> Result<(), Failed> {
     let Socket::Rep(rep) = socket else { return Ok(()) };
     let mut service = Service { bound: bound.clone(), runs: 0, run: None };
@@ -62,19 +62,21 @@ impl Service {
                 }
             }
             ControlRequest::Pull { .. } => ControlReply::Refused {
-                why: format!("{CLIENTS_MAX} clients and messages of {SIZE_MAX} bytes are the most"),
+                why: format!("at most {CLIENTS_MAX} clients and messages of {SIZE_MAX} bytes"),
             },
             ControlRequest::Account { run, sent } => {
                 match self.run.take().filter(|_| run == self.runs) {
                     Some(run) => run.account(&sent).await,
-                    None => ControlReply::Refused { why: "another run has begun since".to_owned() },
+                    None => {
+                        ControlReply::Refused { why: "another run has started since".to_owned() }
+                    }
                 }
             }
         }
     }
 }
 
-/// One run: the address that is pushed to, and what came there.
+/// One run: a pull socket, and the messages it has received.
 struct PullRun {
     received: Arc<Mutex<ReceivedMessages>>,
     progress: watch::Receiver<()>,
@@ -83,7 +85,7 @@ struct PullRun {
 
 struct ReceivedMessages {
     digest: SequenceDigest,
-    /// Messages that are none of this run's.
+    /// Messages that do not belong to this run.
     wrong: u64,
     received: u64,
     begun: Option<Instant>,
@@ -120,7 +122,8 @@ impl PullRun {
         Ok((PullRun { received, progress, receiving }, address))
     }
 
-    /// Waits until all has come or nothing comes any more, and says what did.
+    /// Waits until all sent messages have arrived or none arrives for [`SILENCE`], then returns the
+    /// verdict.
     async fn account(mut self, sent: &[SentDigest]) -> ControlReply {
         let due: u64 = sent.iter().fold(0, |sum, one| sum.saturating_add(one.count));
         while self.with(|received| received.received) < due {
@@ -166,7 +169,8 @@ impl ReceivedMessages {
     }
 }
 
-/// An address beside the one that requests come to: the same host, or the same folder.
+/// The address for pushed messages of a run: the host of `bound` with a free port, or a path in the
+/// same folder.
 fn push_address(bound: &Address, number: u64) -> String {
     match (bound.scheme(), bound.rest().rsplit_once(':')) {
         ("tcp", Some((host, _))) => format!("tcp://{host}:0"),
@@ -180,7 +184,7 @@ mod tests {
     use crate::bench::payload::Stamper;
 
     #[test]
-    fn the_address_beside_is_on_the_same_host() {
+    fn the_push_address_is_on_the_same_host() {
         let push_address = |text: &str| push_address(&text.parse().unwrap(), 2);
         assert_eq!(push_address("tcp://127.0.0.1:7001"), "tcp://127.0.0.1:0");
         assert_eq!(push_address("tcp://[::1]:7001"), "tcp://[::1]:0");
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_pushed_is_accounted_for_and_what_is_not_is_lost() {
+    async fn received_messages_are_verified_and_missing_ones_are_lost() {
         let bound: Address = "tcp://127.0.0.1:0".parse().unwrap();
         let (run, address) = PullRun::start(&bound, 1, 1, 32).await.unwrap();
         let push = wigwag::Push::new();

@@ -1,4 +1,4 @@
-//! Dials and listens, and says why it could not in words that end with what to type.
+//! Dials and listens. Errors end with the command that mends them.
 
 use std::time::{Duration, Instant};
 
@@ -10,34 +10,34 @@ use super::event_log::EventLog;
 use super::role::Role;
 use crate::exit::{Code, Failed};
 
-/// How long a peer that is dialled may take to come up, unless something else is asked for.
+/// Default time that a dialer waits for its peer to start listening.
 pub(crate) const DIAL_WAIT: Duration = Duration::from_secs(1);
 
-/// Pauses between two dials: as long as those of the library between redials.
+/// Shortest and longest pause between two dials, as between redials of the library.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// What can be connected: a socket, raw or not.
+/// A socket, raw or not, that can be connected.
 pub(crate) trait Connectable {
-    /// Dials once, and keeps the address dialled if that succeeds.
+    /// Dials once. If that succeeds, the socket reconnects to the address later.
     async fn dial(&self, address: &str) -> Result<(), NetError>;
 
-    /// Listens, and says where it really does.
+    /// Listens, and returns the bound address.
     async fn listen(&self, address: &str) -> Result<Address, NetError>;
 }
 
-/// What a socket is to be connected to.
+/// The addresses to connect a socket to, and how.
 pub(crate) struct ConnectPlan<'a> {
     pub(crate) role: Role,
     pub(crate) endpoints: &'a [Endpoint],
-    /// How long somebody may take to listen where we dial.
+    /// Time that a dialer waits for its peer to start listening.
     pub(crate) wait: Duration,
-    /// What is sent, for the command that a mend offers.
+    /// The text to send, for the command that an error suggests.
     pub(crate) text: &'a str,
 }
 
 impl ConnectPlan<'_> {
-    /// Connects the socket to every place.
+    /// Connects the socket to every endpoint.
     pub(crate) async fn open(
         &self,
         socket: &impl Connectable,
@@ -61,7 +61,7 @@ impl ConnectPlan<'_> {
         Ok(())
     }
 
-    /// Dials until somebody listens there. Nothing tells us when that is, so it is tried.
+    /// Dials repeatedly until a peer listens at the address or the wait is over.
     async fn dial(&self, socket: &impl Connectable, address: &str) -> Result<(), Failed> {
         let (begun, mut tries, mut pause) = (Instant::now(), 0, PAUSE_MIN);
         loop {
@@ -101,8 +101,8 @@ impl ConnectPlan<'_> {
 
     fn wrong_protocol(&self, address: &str, theirs: ProtocolNumber) -> Failed {
         let (ours, ours_partner) = (self.role.number(), self.role.partner().number());
-        // A node announces the protocol that carries its sessions; more than that its header does
-        // not tell.
+        // A node announces the protocol that carries its sessions, so its header is that of a PAIR1
+        // socket.
         let is_node = theirs == ProtocolNumber::PAIR1;
         let peer = match is_node {
             true => format!("wigwag node, or a {theirs} socket"),
@@ -127,16 +127,16 @@ impl ConnectPlan<'_> {
     }
 }
 
-/// Which peer is enough.
+/// The state of a peer that a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PeerState {
-    /// One that is connected now: something is to be sent.
+    /// A peer is connected now, so that a message can be sent.
     Connected,
-    /// One that was connected once: what it has said is there, though it is gone.
+    /// A peer is or was connected. Its messages can be received even after it has left.
     Seen,
 }
 
-/// Waits until a peer is connected, for `limit` at most.
+/// Waits until a peer is in the state `required`, for at most `limit`.
 pub(crate) async fn wait_for_peer(
     socket: &Socket,
     required: PeerState,
@@ -151,7 +151,7 @@ pub(crate) async fn wait_for_peer(
     };
     let connected = async {
         while !is_satisfied() {
-            // The sender lives as long as we do, so there is no error.
+            // `log` holds the sender, so this cannot fail.
             let _ = changes.changed().await;
         }
     };
@@ -164,11 +164,16 @@ pub(crate) async fn wait_for_peer(
         Err(_) => Err(match log.last_handshake_error() {
             Some(wrong) => {
                 let what =
-                    format!("no peer came within {limit:?} but one that was refused: {wrong}");
-                Failed::with_mend(Code::WrongPeer, &what, at, "use the partner's socket type there")
+                    format!("no peer connected within {limit:?} except a refused one: {wrong}");
+                Failed::with_mend(
+                    Code::WrongPeer,
+                    &what,
+                    at,
+                    "use the partner's socket type for the peer",
+                )
             }
             None => {
-                let what = format!("no peer came within {limit:?}");
+                let what = format!("no peer connected within {limit:?}");
                 Failed::with_mend(
                     Code::NoAnswer,
                     &what,
@@ -188,7 +193,7 @@ mod tests {
     use crate::socket::event_log::Verbosity;
 
     #[test]
-    fn a_wrong_peer_is_answered_with_the_command_that_talks_to_it() {
+    fn the_error_for_a_wrong_peer_suggests_the_command_that_can_talk_to_it() {
         let plan = |role| ConnectPlan { role, endpoints: &[], wait: DIAL_WAIT, text: "hi" };
         let told = |role, theirs| plan(role).wrong_protocol("tcp://127.0.0.1:7002", theirs);
         assert_eq!(
@@ -213,16 +218,16 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_answered_with_the_command_that_would_be() {
+    fn the_error_without_a_listener_suggests_the_command_that_starts_one() {
         let plan = ConnectPlan { role: Role::Sub, endpoints: &[], wait: DIAL_WAIT, text: "" };
         let told = plan.no_listener("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
         assert!(told.contains("3 tries in 1.0 s"), "{told}");
         assert!(told.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{told}");
     }
 
-    /// What it said is in the socket; whoever waits for a peer to be there would wait for ever.
+    /// The peer's messages are in the socket. Waiting for a connected peer would never end.
     #[tokio::test]
-    async fn a_peer_that_came_and_went_is_enough_for_who_receives() {
+    async fn a_peer_that_has_left_is_enough_for_receiving() {
         let socket = Socket::new(Role::Bus);
         let Socket::Bus(bus) = &socket else { panic!("it is one") };
         let at = bus.listen("tcp://127.0.0.1:0").await.expect("the port is free").to_string();

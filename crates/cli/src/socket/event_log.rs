@@ -1,8 +1,8 @@
-//! What happens to the connections of this process's sockets, said when it happens.
+//! Prints what happens to the connections of this process's sockets.
 //!
-//! A socket answers the calls of its user; that a peer of the wrong kind knocked, or that a peer
-//! went away and cannot be dialled again, is no answer to any call. The library tells it as
-//! `tracing` events, and the command passes them on at once: a person who waits must know why.
+//! Some events belong to no call on a socket, for example a peer of the wrong protocol that tried to
+//! connect, or a peer that left and cannot be redialed. The library emits them as `tracing` events,
+//! and the command prints them at once, so that a waiting user knows the reason.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Debug};
@@ -16,39 +16,39 @@ use tracing::{Event, Level, Metadata, Subscriber};
 
 use crate::print;
 
-/// Where the events of sockets come from.
+/// The `tracing` target of socket events.
 const SOURCE: &str = "wigwag_net::socket";
 
-/// Peers that are remembered by name. With more of them nobody asks which one it was.
+/// Peers that are remembered by name. Names serve only to identify a single peer.
 const NAMES_MAX: usize = 64;
 
-/// Different sentences that are remembered, so that none is said all the time.
+/// Kinds of lines that are remembered for rate limiting.
 const REMEMBERED_KINDS_MAX: usize = 64;
 
-/// A sentence is not said again within this time: somebody who keeps knocking is told of now and
-/// then, not once a try.
+/// Minimum time between two lines of one kind: a peer that keeps trying to connect is reported now
+/// and then, not at every try.
 const REPEAT_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How much is said.
+/// How much the command prints on standard error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verbosity {
-    /// Errors alone.
+    /// Only errors.
     Quiet,
-    /// What a person has to know.
+    /// Errors, and events that the user needs to know.
     #[default]
     Normal,
-    /// Every connection, too.
+    /// Every connection as well.
     Verbose,
 }
 
-/// What is known of the connections.
+/// Prints connection events and keeps the open connections. Clones share one state.
 #[derive(Clone)]
 pub(crate) struct EventLog(Arc<Shared>);
 
 struct Shared {
     verbosity: Verbosity,
     state: Mutex<ConnectionState>,
-    /// Counts events, so that whoever waits looks again.
+    /// Counts events, which wakes waiting tasks.
     changed: watch::Sender<u64>,
 }
 
@@ -56,30 +56,30 @@ struct Shared {
 struct ConnectionState {
     /// Open connections by the peer's address.
     open: BTreeMap<String, usize>,
-    /// There were more names than are remembered.
+    /// More than [`NAMES_MAX`] peers were open at once.
     overflowed: bool,
     last_printed: HashMap<String, Instant>,
-    /// What kept the last peer out that was of the wrong kind.
+    /// The error of the last failed handshake.
     last_handshake_error: Option<String>,
 }
 
 impl EventLog {
-    /// Listens to the sockets of this process from now on; once in a process.
+    /// Installs the log for all sockets of this process. Works once per process.
     pub(crate) fn start(verbosity: Verbosity) -> EventLog {
         let shared =
             Shared { verbosity, state: Mutex::default(), changed: watch::Sender::default() };
         let log = EventLog(Arc::new(shared));
-        // Only if somebody listens already; then what it would say is in good hands.
+        // This fails only if a subscriber is already installed, which then receives the events.
         let _ = tracing::subscriber::set_global_default(EventSubscriber(log.clone()));
         log
     }
 
-    /// Wakes when anything happens to a connection.
+    /// A receiver that changes at every connection event.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.0.changed.subscribe()
     }
 
-    /// The peer, when there is exactly one.
+    /// The address of the peer, if exactly one is connected.
     pub(crate) fn only_peer(&self) -> Option<String> {
         let state = self.state();
         let mut open = state.open.iter();
@@ -89,26 +89,26 @@ impl EventLog {
         }
     }
 
-    /// Why the last peer of the wrong kind was not let in.
+    /// The error of the last failed handshake, for example a peer of the wrong protocol.
     pub(crate) fn last_handshake_error(&self) -> Option<String> {
         self.state().last_handshake_error.clone()
     }
 
-    /// Says something on standard error that is no error, unless quiet was asked for.
+    /// Prints a line on standard error, unless the command is quiet.
     pub(crate) fn print(&self, text: &str) {
         if self.0.verbosity >= Verbosity::Normal {
             print::error(text);
         }
     }
 
-    /// Says what only the curious want to know.
+    /// Prints a line on standard error if the command is verbose.
     pub(crate) fn print_verbose(&self, text: &str) {
         if self.0.verbosity >= Verbosity::Verbose {
             print::error(text);
         }
     }
 
-    /// Says `text` unless a sentence of the same `kind` was said a moment ago.
+    /// Prints `text` unless a line of the same `kind` was printed within [`REPEAT_INTERVAL`].
     pub(crate) fn print_rate_limited(&self, kind: &str, text: &str) {
         let now = Instant::now();
         {
@@ -142,7 +142,7 @@ impl EventLog {
                 match why {
                     "" => self.print_verbose(&format!("gone  {peer}")),
                     why if !event.is_warning => self.print_verbose(&format!("gone  {peer}: {why}")),
-                    // The peer's message is refused: an error, which is said in any case.
+                    // The peer's message was refused: an error, printed even by a quiet command.
                     why => print::error(&format!("closed  {peer}: {why}")),
                 }
             }
@@ -153,7 +153,7 @@ impl EventLog {
             }
             "dial failed" => {
                 let kind = format!("{peer} {why}");
-                self.print_rate_limited(&kind, &format!("no peer  {peer}: {why}; dialling again"));
+                self.print_rate_limited(&kind, &format!("no peer  {peer}: {why}; dialing again"));
             }
             "cannot accept" => {
                 self.print_rate_limited(why, &format!("cannot accept  {peer}: {why}"))
@@ -183,13 +183,13 @@ impl ConnectionState {
     }
 }
 
-/// An event's words.
+/// The fields of one `tracing` event.
 #[derive(Default)]
 struct SocketEvent {
     what: String,
     peer: String,
     why: String,
-    /// The library thinks that somebody must know of it.
+    /// The library emitted the event at the level `WARN` or `ERROR`.
     is_warning: bool,
 }
 
@@ -205,7 +205,7 @@ impl Visit for SocketEvent {
     }
 }
 
-/// Hears the events of sockets and nothing else.
+/// Receives the `tracing` events of sockets and no others.
 struct EventSubscriber(EventLog);
 
 impl Subscriber for EventSubscriber {
@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peer_is_named_while_it_is_the_only_one() {
+    fn the_peer_is_known_while_it_is_the_only_one() {
         let mut state = ConnectionState::default();
         state.open("tcp://a:1");
         let shared = Shared {

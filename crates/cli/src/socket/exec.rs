@@ -1,7 +1,7 @@
-//! `--exec`: a command of the shell for each message, with the message as its input.
+//! `--exec`: runs a shell command for each message, with the message as its input.
 //!
-//! It runs in a process group of its own, and whatever ends it early ends the whole group: a
-//! pipeline that hangs leaves nothing behind.
+//! Each command runs in its own process group. Ending it early ends the whole group, so that a
+//! pipeline that hangs leaves no process behind.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,34 +11,34 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use wigwag::Bytes;
 
-/// Bytes that a command may print as a reply: as many as one message read from a file may have.
+/// Largest reply of a command, in bytes: the same limit as for a message from a file.
 const REPLY_BYTES_MAX: usize = 64 << 20;
 
-/// A command to be run for each message.
+/// A shell command to run for each message.
 #[derive(Clone, Debug)]
 pub(crate) struct Exec {
     command: String,
-    /// It is ended after this time.
+    /// Time after which the command is killed.
     limit: Option<Duration>,
-    /// A line end that closes its output belongs to the reply.
+    /// Whether the final line end of the output is part of the reply.
     keeps_line_end: bool,
 }
 
-/// What becomes of what the command prints.
+/// Where the output of the command goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OutputMode {
-    /// It is the reply.
+    /// The output is captured as the reply.
     Captured,
-    /// It goes where our own output goes.
+    /// The command inherits the standard output of this process.
     Inherited,
 }
 
-/// Which message it is.
+/// Describes a message to its command and in errors.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageInfo {
-    /// Counted from 1.
+    /// Number of the message, from 1.
     pub(crate) sequence: u64,
-    /// Who sent it, if that is known.
+    /// Address of the sender, if known.
     pub(crate) peer: Option<String>,
 }
 
@@ -47,13 +47,20 @@ impl Exec {
         Exec { command: command.to_owned(), limit, keeps_line_end }
     }
 
-    /// What it is, for an error.
+    /// The text of the command.
     pub(crate) fn command(&self) -> &str {
         &self.command
     }
 
-    /// Runs the command once; gives its output, or says why there is none. Dropping the future ends
-    /// the command and all that it started.
+    /// Runs the command once and returns its output.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is no output: the command failed, took too long or printed too much.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future kills the command and all processes that it started.
     pub(crate) async fn run(
         &self,
         body: Bytes,
@@ -65,7 +72,7 @@ impl Exec {
             None => running.finish(&body).await?,
             Some(limit) => tokio::time::timeout(limit, running.finish(&body))
                 .await
-                .map_err(|_| format!("it was ended because it took longer than {limit:?}"))??,
+                .map_err(|_| format!("it took longer than {limit:?} and was killed"))??,
         };
         Ok(self.reply(ended))
     }
@@ -98,20 +105,21 @@ impl Exec {
     }
 }
 
-/// A command that runs. Dropping it ends it: the group first, while its number is still ours.
+/// A running command. Dropping it kills the process group first, while the child still reserves its
+/// id, then the child.
 struct RunningCommand {
     group: ProcessGroup,
     child: Child,
 }
 
 impl RunningCommand {
-    /// Feeds the command and reads what it prints, both at once: a command that prints while it
-    /// reads would wait for us otherwise.
+    /// Writes the input and reads the output concurrently, because a command that prints while it
+    /// reads would otherwise block.
     async fn finish(mut self, body: &[u8]) -> Result<Vec<u8>, String> {
         let (input, output) = (self.child.stdin.take(), self.child.stdout.take());
         let feed = async {
             if let Some(mut input) = input {
-                // A command need not read what it gets.
+                // The command may end without reading its input.
                 let _ = input.write_all(body).await;
             }
             Ok(())
@@ -131,10 +139,10 @@ impl RunningCommand {
             }
             Ok(bytes)
         };
-        // A command that prints too much is ended, whether or not it still reads.
+        // A command that prints too much is killed, even if it still reads.
         let ((), printed) = tokio::try_join!(feed, read)?;
         let status = self.child.wait().await.map_err(|error| error.to_string())?;
-        // What it left running in the background was meant to stay.
+        // Processes that the command left in the background keep running.
         self.group.0 = None;
         match status.success() {
             true => Ok(printed),
@@ -143,13 +151,13 @@ impl RunningCommand {
     }
 }
 
-/// The processes of one command, ended when this is dropped.
+/// The process group of one command, killed on drop.
 struct ProcessGroup(Option<Pid>);
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(pid) = self.0 {
-            // Most often all of them have ended by themselves.
+            // Usually all processes have already ended.
             let _ = kill_process_group(pid, Signal::KILL);
         }
     }
@@ -172,7 +180,7 @@ mod tests {
         assert_eq!(run("true", b"nobody reads this").await.unwrap(), "");
     }
 
-    /// Neither side may wait for the other: a pipe holds 64 KiB.
+    /// A pipe holds 64 KiB, so input and output must flow at the same time.
     #[tokio::test]
     async fn a_message_larger_than_a_pipe_goes_through() {
         let large = vec![b'x'; 1 << 20];
@@ -183,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_failure_is_told_in_words() {
+    async fn a_failure_names_the_exit_status() {
         let failed = run("exit 3", b"").await.unwrap_err();
         assert!(failed.contains("exit status: 3"), "{failed}");
         let failed = run("kill -9 $$", b"").await.unwrap_err();
@@ -191,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_hangs_is_ended_with_all_that_it_started() {
+    async fn a_command_that_hangs_is_killed_with_all_its_processes() {
         let marker = format!("{}", 100_000 + std::process::id());
         let exec =
             Exec::new(&format!("sleep {marker} | cat"), Some(Duration::from_millis(200)), false);
@@ -214,7 +222,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_end_belongs_to_the_reply_when_asked_for() {
+    async fn the_final_line_end_is_kept_on_request() {
         let exec = Exec::new("echo hi", None, true);
         let info = MessageInfo { sequence: 1, peer: None };
         let reply = exec.run(Bytes::new(), &info, OutputMode::Captured).await.unwrap();

@@ -1,7 +1,7 @@
-//! rep and respond with `--jobs`: so many commands answer at once, each in a context of its own.
+//! rep and respond with `--jobs`: several commands answer at once, each in its own context.
 //!
-//! A reply goes out as soon as its command ends, whatever the others do; requests for which no
-//! command is free wait with the library, and in the end with whoever asks.
+//! A reply is sent as soon as its command ends, independently of the others. Requests beyond the
+//! number of jobs wait in the socket, and finally at the requester.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,20 @@ use super::session::{Session, StopReason};
 use super::work::exec_failure;
 use crate::exit::{Code, Failed};
 
-/// A place at which one request is answered.
+/// A context that answers one request at a time.
 enum Worker {
     Rep(RepContext),
     Respond(RespondentContext),
 }
 
-/// A request that was answered, or was not.
+/// The result of one job.
 struct JobResult {
     worker: Worker,
     outcome: Result<(), Failed>,
     took: Duration,
 }
 
-/// Answers with `exec`, with so many at once.
+/// Answers requests with `exec`, running at most `jobs` commands at once.
 pub(super) async fn answer(
     session: &mut Session,
     exec: &Exec,

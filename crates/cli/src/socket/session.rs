@@ -1,8 +1,7 @@
-//! A socket at work: from the first connection to the summary.
+//! A session: the run of one socket, from the first connection to the summary.
 //!
-//! Work ends by itself, by an error, because the reader of our output went away, or by Ctrl-C. Each
-//! time the socket is closed, which writes what it has accepted, and each time the summary is
-//! printed.
+//! A session ends by itself, by an error, by a closed standard output, or by Ctrl-C. In every case
+//! the socket is closed, which writes the accepted messages, and the summary is printed.
 
 use std::cell::Cell;
 use std::io;
@@ -24,17 +23,17 @@ use super::summary::{SCHEMA, Tally, losses};
 use crate::exit::{Code, Failed};
 use crate::print;
 
-/// A send that takes longer than this is told of: somebody does not read.
+/// A send that takes longer than this is reported: a peer does not read.
 const SLOW: Duration = Duration::from_secs(2);
 
-/// Time between two looks at what was dropped. A drop wakes nobody, so it is looked for.
+/// Polling interval for dropped messages. A drop wakes no task, so the counters are polled.
 const DROPS_PAUSE: Duration = Duration::from_millis(500);
 
-/// Why work ended before its end.
+/// Why a session ended early.
 pub(super) enum StopReason {
-    /// Nobody reads what is printed: `| head` has seen enough.
+    /// Standard output was closed, for example by `| head`.
     ReaderGone,
-    /// It cannot go on.
+    /// An error that the session cannot recover from.
     Failed(Failed),
 }
 
@@ -50,44 +49,44 @@ impl From<SocketError> for StopReason {
     }
 }
 
-/// How messages are printed, and what is said beside them.
+/// How messages are printed, and whether a summary follows.
 pub(super) struct DisplayOptions {
-    /// `None`: nothing is printed.
+    /// The format of messages; `None` prints no messages.
     pub(super) format: Option<Format>,
     pub(super) json: bool,
-    /// No summary.
+    /// Prints no summary.
     pub(super) quiet: bool,
-    /// A summary even of what goes without saying.
+    /// Prints a summary even after a single successful exchange.
     pub(super) verbose: bool,
 }
 
-/// A socket at work.
+/// A socket with its log, counters and settings.
 pub(super) struct Session {
     pub(super) role: Role,
     pub(super) sender: SendHalf,
     pub(super) log: EventLog,
     pub(super) tally: Tally,
     display: DisplayOptions,
-    /// Messages that were printed.
+    /// Number of printed messages.
     shown: u64,
-    /// How long a call may take; `None`: as long as it likes.
+    /// Time limit for one call; `None` means no limit.
     pub(super) deadline: Option<Duration>,
 }
 
-/// The sending half.
+/// The sending half of a session.
 #[derive(Clone)]
 pub(super) struct SendHalf {
     pub(super) socket: Arc<Socket>,
     log: EventLog,
-    /// Where the socket is, for errors.
+    /// The socket's role and endpoints, for errors.
     pub(super) at: String,
     limit: Option<Duration>,
-    /// Time for the first peer to come; `None`: any time.
+    /// Time limit for the first peer to connect; `None` means no limit.
     wait: Option<Duration>,
     sent: Rc<Cell<u64>>,
 }
 
-/// What a session needs to be.
+/// The arguments of [`Session::new`].
 pub(super) struct SessionConfig {
     pub(super) role: Role,
     pub(super) socket: Socket,
@@ -107,7 +106,7 @@ impl Session {
         Session { role, sender, log, tally, display, shown: 0, deadline }
     }
 
-    /// Connects, works, closes, and sums up.
+    /// Connects the socket, runs `work`, closes the socket and prints the summary.
     pub(super) async fn run(
         mut self,
         plan: &ConnectPlan<'_>,
@@ -138,7 +137,7 @@ impl Session {
         Ok(code)
     }
 
-    /// The next message, or `None` when none comes within the deadline.
+    /// Receives the next message, or returns `None` if none arrives within the deadline.
     pub(super) async fn recv(&mut self) -> Result<Option<Bytes>, SocketError> {
         let next = self.sender.socket.recv();
         let body = match self.deadline {
@@ -152,7 +151,7 @@ impl Session {
         Ok(Some(body))
     }
 
-    /// True when messages are printed.
+    /// True if messages are printed.
     pub(super) fn shows(&self) -> bool {
         self.display.json || self.display.format.is_some()
     }
@@ -170,17 +169,17 @@ impl Session {
         print::bytes(&bytes).map_err(|_| StopReason::ReaderGone)
     }
 
-    /// An error after which the work goes on.
+    /// Prints and counts an error after which the session continues.
     pub(super) fn record_failure(&mut self, failed: &Failed) {
         let code = failed.print();
         self.tally.record_error(code);
     }
 
-    /// The failure that nothing came within the deadline.
+    /// The error after a deadline; `what` says what did not arrive.
     pub(super) fn timeout_failure(&self, what: &str) -> Failed {
         let limit = self.deadline.unwrap_or_default();
         let gone = match self.sender.socket.statistics().pipes_open {
-            0 => ", and no peer is connected any more",
+            0 => ", and no peer is connected",
             _ => "",
         };
         let what = format!("{what} within {limit:?}{gone}");
@@ -229,7 +228,7 @@ impl Session {
 }
 
 impl SendHalf {
-    /// Waits for the first peer, unless no time is to be spent on it.
+    /// Waits for the first peer, unless the wait is zero.
     pub(super) async fn wait_for_peer(&self, required: PeerState) -> Result<(), Failed> {
         if self.wait.is_some_and(|wait| wait.is_zero()) {
             return Ok(());
@@ -237,7 +236,7 @@ impl SendHalf {
         connect::wait_for_peer(&self.socket, required, &self.log, self.wait, &self.at).await
     }
 
-    /// Sends a message within the deadline; without one, says when it takes long.
+    /// Sends a message within the deadline. Without a deadline, a send that takes long is reported.
     pub(super) async fn send(&self, body: Bytes) -> Result<(), Failed> {
         let sending = self.socket.send(body);
         match self.limit {
@@ -272,12 +271,12 @@ impl SendHalf {
     fn stall_reason(&self) -> &'static str {
         match self.socket.statistics().pipes_open {
             0 => "no peer is connected",
-            _ => "the peers do not read as fast as is sent",
+            _ => "the peers read more slowly than messages are sent",
         }
     }
 }
 
-/// Messages at a steady pace.
+/// Spaces messages evenly in time.
 pub(super) struct Pacer {
     interval: Option<Duration>,
     due: Option<Instant>,
@@ -288,7 +287,7 @@ impl Pacer {
         Pacer { interval, due: None }
     }
 
-    /// Waits until the next message is due: the first one is at once. A dropped future changes
+    /// Waits until the next message is due. The first one is due at once. Dropping the future changes
     /// nothing.
     pub(super) async fn wait(&self) {
         if let Some(due) = self.due {
@@ -296,7 +295,7 @@ impl Pacer {
         }
     }
 
-    /// A message has gone. Late ones are not caught up with.
+    /// Records that a message was sent. Delays are not made up for.
     pub(super) fn advance(&mut self) {
         self.due = self.interval.map(|interval| {
             let now = Instant::now();
@@ -305,20 +304,20 @@ impl Pacer {
     }
 }
 
-/// Ctrl-C, or the wish of somebody else that this process ends.
+/// Receives SIGINT (Ctrl-C) and SIGTERM.
 pub(crate) struct Interrupt {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Interrupt {
-    /// Takes the signals from now on.
+    /// Installs the signal handlers.
     pub(crate) fn new() -> io::Result<Interrupt> {
         let interrupt = signal(SignalKind::interrupt())?;
         Ok(Interrupt { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for one.
+    /// Waits for a signal.
     pub(crate) async fn recv(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
@@ -327,7 +326,7 @@ impl Interrupt {
     }
 }
 
-/// Says what was dropped soon after it was; never ends.
+/// Reports dropped messages soon after they were dropped. Never returns.
 async fn report_drops(socket: &Socket, log: &EventLog) {
     let mut reported = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! The session that comes of what was typed.
+//! Turns a parsed command line into a session.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use super::work::{self, ReplySource};
 use crate::calls;
 use crate::exit::{Code, Failed};
 
-/// How long a reply may take, unless something else is asked for: as `wigwag ask` has it.
+/// Default time limit for a reply, as in `wigwag ask`.
 const REPLY_TIME: Duration = Duration::from_secs(5);
 
-/// How long answers to a survey count; the same in nanomsg, NNG and mangos.
+/// Default survey time, as in nanomsg, NNG and mangos.
 const SURVEY_TIME: Duration = Duration::from_secs(1);
 
 impl SocketCommand {
@@ -142,7 +142,7 @@ impl TalkArguments {
 }
 
 impl OutgoingArguments {
-    /// Messages as asked for; `text` is what stood behind the addresses.
+    /// The source of messages; `text` is the word after the addresses.
     fn input(&self, text: Option<&str>, count: Option<u64>) -> Result<Input, Failed> {
         let fixed = match (text, &self.data, &self.file, self.whole) {
             (None, None, None, false) => return Ok(Input::lines(count)),
@@ -161,7 +161,7 @@ impl OutgoingArguments {
     }
 }
 
-/// The words of the command line, sorted.
+/// The words of the command line, split into addresses and the rest.
 struct ParsedWords {
     addresses: Vec<String>,
     rest: Vec<String>,
@@ -170,7 +170,7 @@ struct ParsedWords {
 }
 
 impl ParsedWords {
-    /// The text behind the addresses.
+    /// The text after the addresses, at most one word.
     fn text(&self) -> Result<Option<&str>, Failed> {
         match self.rest.as_slice() {
             [] => Ok(None),
@@ -180,7 +180,7 @@ impl ParsedWords {
     }
 
     fn too_many_words(&self) -> Failed {
-        let what = format!("{} words stand behind the addresses", self.rest.len());
+        let what = format!("{} words follow the addresses", self.rest.len());
         Failed::with_mend(Code::Usage, &what, &self.at, "put quotes around a text that has spaces")
     }
 }
@@ -216,7 +216,7 @@ impl CommonArguments {
         }
     }
 
-    /// Makes the socket, connects it, and does `work`.
+    /// Creates the socket, connects it, and runs `work`.
     fn run(
         &self,
         role: Role,
@@ -255,7 +255,7 @@ impl CommonArguments {
         })
     }
 
-    /// What must be set before the first peer comes.
+    /// Sets the options that must be set before the first peer connects.
     fn prepare(&self, socket: &Socket, parsed: &ParsedWords) -> Result<(), Failed> {
         match socket {
             Socket::Sub(sub) if parsed.rest.is_empty() => sub.subscribe("")?,
@@ -271,7 +271,7 @@ impl CommonArguments {
     }
 }
 
-/// True when nobody is expected to come by himself.
+/// True if no endpoint listens.
 fn dials_all(endpoints: &[Endpoint]) -> bool {
     endpoints.iter().all(|endpoint| endpoint.mode == ConnectMode::Dial)
 }

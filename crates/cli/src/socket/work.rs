@@ -1,4 +1,4 @@
-//! What each role does with its socket.
+//! The loop of each role.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +14,17 @@ use super::session::{Pacer, SendHalf, Session, StopReason};
 use crate::exit::{Code, Failed};
 use crate::print;
 
-/// What a request is answered with.
+/// The source of replies.
 pub(super) enum ReplySource {
-    /// What a command prints.
+    /// The output of a command.
     Exec(Exec),
     /// The request itself.
     Echo,
-    /// Always the same.
+    /// A fixed reply.
     Fixed(Bytes),
 }
 
-/// req: each message is a request, and its reply is printed before the next one goes.
+/// req: sends each message as a request and prints the reply before it sends the next one.
 pub(super) async fn ask(
     session: &mut Session,
     mut input: Input,
@@ -47,13 +47,13 @@ pub(super) async fn ask(
                 session.show(&reply, Some(took))?;
             }
             Ok(Err(error)) => session.record_failure(&error.into()),
-            Err(_) => session.record_failure(&session.timeout_failure("no reply came")),
+            Err(_) => session.record_failure(&session.timeout_failure("no reply arrived")),
         }
     }
     Ok(())
 }
 
-/// survey: each message asks everybody, and answers are printed until its time is over.
+/// survey: sends each message as a survey and prints answers until the survey time is over.
 pub(super) async fn survey(
     session: &mut Session,
     mut input: Input,
@@ -80,13 +80,13 @@ pub(super) async fn survey(
             }
         }
         if session.tally.received == before {
-            session.record_failure(&session.timeout_failure("nobody answered"));
+            session.record_failure(&session.timeout_failure("no answer arrived"));
         }
     }
     Ok(())
 }
 
-/// rep and respond: whatever comes is answered, one after the other.
+/// rep and respond: answers requests one after the other.
 pub(super) async fn answer(
     session: &mut Session,
     answer: &ReplySource,
@@ -106,7 +106,7 @@ pub(super) async fn answer(
             ReplySource::Fixed(reply) => reply.clone(),
             ReplySource::Exec(exec) => match exec.run(request, &info, OutputMode::Captured).await {
                 Ok(reply) => reply,
-                // Nothing is a reply that says so, and a made-up one would be a lie.
+                // SP has no error reply, and an invented reply would be wrong.
                 Err(why) => {
                     session.record_failure(&exec_failure(exec, &why, &info));
                     continue;
@@ -119,7 +119,7 @@ pub(super) async fn answer(
     Ok(())
 }
 
-/// pub and push: every message is sent.
+/// pub and push: sends every message.
 pub(super) async fn send(
     session: &mut Session,
     input: Input,
@@ -129,7 +129,7 @@ pub(super) async fn send(
     Ok(send_all(&session.sender, input, pacer).await?)
 }
 
-/// sub and pull: every message is printed, or given to a command.
+/// sub and pull: prints every message, or runs a command with it.
 pub(super) async fn receive(
     session: &mut Session,
     exec: Option<&Exec>,
@@ -137,12 +137,12 @@ pub(super) async fn receive(
     count: Option<u64>,
 ) -> Result<(), StopReason> {
     let mut running: JoinSet<Result<Bytes, Failed>> = JoinSet::new();
-    // What several print at once is printed one after the other.
+    // The outputs of concurrent commands are captured, so that they are printed one after the other.
     let printed = if jobs > 1 { OutputMode::Captured } else { OutputMode::Inherited };
     while count.is_none_or(|count| session.tally.received < count) {
         let Some(body) = session.recv().await? else {
             if session.tally.received == 0 || count.is_some() {
-                return Err(session.timeout_failure("no message came").into());
+                return Err(session.timeout_failure("no message arrived").into());
             }
             break;
         };
@@ -168,8 +168,8 @@ pub(super) async fn receive(
     Ok(())
 }
 
-/// pair, bus and star: sending and receiving beside each other. `count` is of what is received;
-/// it ends then, and not before all is sent that has an end.
+/// pair, bus and star: sends and receives concurrently. The loop ends after `count` received
+/// messages, but not before a finite input is sent.
 pub(super) async fn talk(
     session: &mut Session,
     input: Input,
@@ -182,7 +182,7 @@ pub(super) async fn talk(
         out.wait_for_peer(PeerState::Connected).await?;
         return Ok(send_all(&out, input, pacer).await?);
     }
-    // Whoever has said something and has gone was a peer too.
+    // A peer that sent a message and left counts as well.
     out.wait_for_peer(PeerState::Seen).await?;
     let finishes = input.is_finite();
     let sending = send_all(&out, input, pacer);
@@ -211,7 +211,7 @@ async fn listen(session: &mut Session, echo: bool, count: Option<u64>) -> Result
     while count.is_none_or(|count| session.tally.received < count) {
         let Some(body) = session.recv().await? else {
             if session.tally.received == 0 || count.is_some() {
-                return Err(session.timeout_failure("no message came").into());
+                return Err(session.timeout_failure("no message arrived").into());
             }
             return Ok(());
         };
@@ -223,7 +223,7 @@ async fn listen(session: &mut Session, echo: bool, count: Option<u64>) -> Result
     Ok(())
 }
 
-/// Sends to the peers that are there, once there is one.
+/// Waits for a peer, then sends every message of `input`.
 async fn send_all(out: &SendHalf, mut input: Input, mut pacer: Pacer) -> Result<(), Failed> {
     let mut waited = false;
     while let Some(body) = input.next().await? {
@@ -238,13 +238,13 @@ async fn send_all(out: &SendHalf, mut input: Input, mut pacer: Pacer) -> Result<
 }
 
 impl Session {
-    /// Which message was received last.
+    /// Describes the last received message.
     pub(super) fn message_info(&self) -> MessageInfo {
         MessageInfo { sequence: self.tally.received, peer: self.log.only_peer() }
     }
 }
 
-/// A command has ended: what it printed, or why it failed.
+/// Prints the output of a command that has ended, or records its failure.
 fn record_exit(
     session: &mut Session,
     ended: Option<Result<Result<Bytes, Failed>, JoinError>>,
@@ -260,10 +260,10 @@ fn record_exit(
     Ok(())
 }
 
-/// A command of `--exec` failed.
+/// The error of an `--exec` command.
 pub(super) fn exec_failure(exec: &Exec, why: &str, info: &MessageInfo) -> Failed {
     let from = info.peer.as_deref().map_or(String::new(), |peer| format!(" from {peer}"));
-    let what = format!("the command of --exec failed: {why}");
+    let what = format!("the --exec command failed: {why}");
     let at = format!("message {}{from}, sh -c '{}'", info.sequence, exec.command());
     Failed::with_mend(
         Code::Internal,
