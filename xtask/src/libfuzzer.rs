@@ -1,8 +1,8 @@
-//! libFuzzer over each target of `fuzz/`, some minutes each.
+//! Runs libFuzzer on each target of `fuzz/`, a few minutes each.
 //!
-//! It follows the branches of the code, as the driver of the tests does not. It needs a nightly
-//! toolchain, cargo-fuzz and a C++ compiler, which nothing else here does: nobody's machine gets
-//! them unasked, and where they are missing the night fails and says what to install.
+//! Unlike the driver of the tests, libFuzzer is guided by coverage. It needs a nightly toolchain,
+//! cargo-fuzz and a C++ compiler, which no other command needs. They are not installed
+//! automatically: if one is missing, the run fails and says how to install it.
 
 use std::fs;
 use std::process::Command;
@@ -10,14 +10,14 @@ use std::process::Command;
 use crate::tally::Tally;
 use crate::{setup, step, workspace};
 
-/// Seconds that each target runs.
+/// Seconds per target.
 const SECONDS: u32 = 180;
 
 const MEND: &str = "\
  mend: rustup toolchain install nightly --profile minimal
        cargo install cargo-fuzz --locked";
 
-/// A target counts as a test: passed when its time is over and nothing was found.
+/// Runs every target. A target counts as a test that passes if nothing is found within its time.
 pub(crate) fn run() -> Tally {
     let targets = match check_tools().and_then(|()| targets()) {
         Ok(targets) => targets,
@@ -47,8 +47,8 @@ fn check_tools() -> Result<(), String> {
     Ok(())
 }
 
-/// Cargo of the nightly toolchain. The one that started us is another one, and says so to all it
-/// starts.
+/// Cargo of the nightly toolchain. The cargo that started this process has set variables that name
+/// another toolchain, so they are removed.
 fn nightly_cargo() -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).current_dir(workspace::root());
@@ -58,7 +58,7 @@ fn nightly_cargo() -> Command {
     command
 }
 
-/// A file for each.
+/// The names of the targets; each is a file.
 fn targets() -> Result<Vec<String>, String> {
     let folder = workspace::root().join("fuzz/fuzz_targets");
     let files = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -69,7 +69,7 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(targets)
 }
 
-/// Writes its seeds, then runs it; what it had found earlier lies beside the seeds.
+/// Writes the seeds of a target, then runs it. Inputs found by earlier runs are in the same folder.
 fn run_target(target: &str) -> Vec<String> {
     let corpus = format!("fuzz/corpus/{target}");
     let example = ["run", "--quiet", "--package", "wigwag-conformance", "--example", "fuzz_seeds"];

@@ -1,8 +1,7 @@
-//! What cargo knows about the workspace, parsed once.
+//! The output of `cargo metadata`, parsed into a small graph.
 //!
-//! `cargo metadata` prints JSON with far more than the checks need. Here it becomes a small graph:
-//! packages, and edges that know whether they are needed to run, to build or to test. The checks
-//! take this graph as an argument, so that their tests can hand them one that is made up.
+//! The graph has packages, and edges for normal, build and test dependencies. The checks take it as
+//! an argument, so that their tests can pass an artificial one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -11,10 +10,10 @@ use serde_json::Value;
 
 use crate::workspace;
 
-/// Edges are resolved for this target: the one that CI runs on.
+/// The target for which edges are resolved, which is that of CI.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// When a dependency is needed.
+/// Whether a dependency is needed to run, to build or to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DependencyKind {
     Normal,
@@ -22,17 +21,17 @@ pub(crate) enum DependencyKind {
     Dev,
 }
 
-/// An entry of a package's `Cargo.toml`, by the name of the package it asks for.
+/// A dependency as a package's `Cargo.toml` declares it, by package name.
 #[derive(Debug)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
     pub(crate) kind: DependencyKind,
 }
 
-/// An edge that is really taken: target and features applied.
+/// A resolved dependency, with target and features applied.
 #[derive(Debug)]
 pub(crate) struct Edge {
-    /// Key in [`Metadata::packages`].
+    /// The package it leads to: a key of [`Metadata::packages`].
     pub(crate) to: String,
     pub(crate) kind: DependencyKind,
 }
@@ -41,37 +40,37 @@ pub(crate) struct Edge {
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) description: String,
-    /// The folder with its `Cargo.toml`.
+    /// The folder that contains `Cargo.toml`.
     pub(crate) directory: PathBuf,
-    /// Whether it belongs to this workspace.
+    /// True for a package of this workspace.
     pub(crate) member: bool,
-    /// The foreign library which it says it links, if any.
+    /// The native library that the package declares with `links`, if any.
     pub(crate) links: Option<String>,
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) edges: Vec<Edge>,
 }
 
 impl Package {
-    /// The name of its folder: what the map calls a crate.
+    /// The name of the package's folder, which is the name of the crate in the map.
     pub(crate) fn folder(&self) -> String {
         let name = self.directory.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 }
 
-/// The graph of packages, by cargo's package id.
+/// The graph of packages, keyed by cargo's package id.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata {
     pub(crate) packages: BTreeMap<String, Package>,
 }
 
-/// What can be reached from one package, and over which package it was reached first.
+/// The packages reachable from one package, each with its predecessor on a shortest path.
 pub(crate) struct Closure {
     came_from: BTreeMap<String, Option<String>>,
 }
 
 impl Metadata {
-    /// Asks cargo. Fails when cargo does, or when its answer has an unexpected form.
+    /// Runs `cargo metadata`. Fails if cargo fails or if its output has an unexpected form.
     pub(crate) fn load() -> Result<Metadata, String> {
         let arguments = ["metadata", "--format-version", "1", "--filter-platform", TARGET];
         let output = workspace::cargo(&arguments)
@@ -84,7 +83,7 @@ impl Metadata {
         let value = serde_json::from_slice(&output.stdout)
             .map_err(|error| format!("cargo metadata printed no JSON: {error}"))?;
         Metadata::parse(&value)
-            .ok_or_else(|| "cargo metadata has a form that xtask does not know".to_owned())
+            .ok_or_else(|| "cargo metadata printed an unexpected form of JSON".to_owned())
     }
 
     fn parse(value: &Value) -> Option<Metadata> {
@@ -117,7 +116,7 @@ impl Metadata {
         self.members().into_iter().find(|(_, package)| package.folder() == folder)
     }
 
-    /// All that is compiled for `from`, itself included. Its tests' needs are left out.
+    /// All packages that are compiled for `from`, itself included, without test dependencies.
     pub(crate) fn closure(&self, from: &str) -> Closure {
         let mut came_from = BTreeMap::from([(from.to_owned(), None)]);
         let mut queue = VecDeque::from([from.to_owned()]);
@@ -135,7 +134,7 @@ impl Metadata {
         Closure { came_from }
     }
 
-    /// The way to `to` as names: `net -> tokio -> mio`, so that a finding says whom to ask.
+    /// The path to `to` as package names, for error messages: `net -> tokio -> mio`.
     pub(crate) fn path_to(&self, closure: &Closure, to: &str) -> String {
         let mut names = Vec::new();
         let mut at = Some(to);
@@ -197,13 +196,13 @@ fn strings(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(Value::as_str).collect()
 }
 
-/// Made-up workspaces for the tests of the checks.
+/// Artificial workspaces for the tests of the checks.
 #[cfg(test)]
 pub(crate) mod made_up {
     use super::*;
 
     impl Metadata {
-        /// A member in `crates/FOLDER` with these dependencies. Ids are names here.
+        /// Adds a member in `crates/FOLDER` with these dependencies. Ids are names here.
         pub(crate) fn with_member(
             self,
             folder: &str,
@@ -212,7 +211,7 @@ pub(crate) mod made_up {
             self.with(folder, true, needs)
         }
 
-        /// A crate from a registry.
+        /// Adds a crate from a registry.
         pub(crate) fn with_foreign(self, name: &str, needs: &[(&str, DependencyKind)]) -> Metadata {
             self.with(name, false, needs)
         }
@@ -247,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_cargo_becomes_packages_and_edges() {
+    fn the_output_of_cargo_is_parsed_into_packages_and_edges() {
         let value = serde_json::json!({
             "workspace_members": ["a 1"],
             "packages": [
@@ -275,12 +274,12 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_of_another_form_is_refused() {
+    fn output_of_another_form_is_refused() {
         assert!(Metadata::parse(&serde_json::json!({ "packages": [] })).is_none());
     }
 
     #[test]
-    fn a_closure_follows_build_edges_but_not_those_of_tests() {
+    fn a_closure_follows_build_edges_but_not_test_edges() {
         let metadata = Metadata::default()
             .with_member("a", &[("b", DependencyKind::Normal), ("t", DependencyKind::Dev)])
             .with_foreign("b", &[("c", DependencyKind::Build)])

@@ -1,9 +1,9 @@
-//! cargo-mutants: changes the code in small ways, one at a time, and counts the changes that no test
-//! notices.
+//! Mutation testing with cargo-mutants, which changes the code in small ways, one at a time, and
+//! counts the changes that no test catches.
 //!
-//! A night takes one share of the mutants of each crate, chosen by the date, so that [`NIGHTS`] nights
-//! in a row take all of them. Each crate has an aim: the percentage of its viable mutants that must be
-//! caught. The mutants that were missed are printed either way. Mutants that are left on purpose are
+//! Each night runs one shard of the mutants of each crate, chosen by the date, so that [`NIGHTS`]
+//! consecutive nights run all of them. Each crate has an aim: the percentage of its viable mutants
+//! that must be caught. Missed mutants are always printed. Mutants that are skipped on purpose are
 //! listed in `.cargo/mutants.toml`, each with its reason.
 
 use std::fs;
@@ -14,27 +14,27 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::tally::Tally;
 use crate::{setup, step, workspace};
 
-/// Nights until every mutant had its turn: a month, even the shortest. The five crates have 7,000
-/// mutants, so a night has 250 of them.
+/// Nights until every mutant has run: the shortest month. The five crates have 7,000 mutants, so a
+/// night runs 250 of them.
 const NIGHTS: u64 = 28;
 
-/// The version that is installed. Another one may plant other mutants.
+/// The version to install. Another version may generate other mutants.
 const VERSION: &str = "27.1.0";
 
-/// Seconds for the build of one mutant. A change to the actor crate builds the node's tests anew,
-/// which takes about one minute.
+/// Seconds for the build of one mutant. A change to the actor crate rebuilds the tests of the
+/// `wigwag` crate, which takes about one minute.
 const BUILD_SECONDS_MAX: u32 = 600;
 
-/// A crate whose mutants are tested.
+/// A crate whose mutants are run.
 struct MutationTarget {
     package: &'static str,
     /// Percentage of the viable mutants that must be caught.
     aim: u64,
-    /// Packages whose tests must notice a mutant.
+    /// Packages whose tests must catch a mutant.
     test_packages: &'static [&'static str],
-    /// Arguments that choose among the tests of those packages; empty for all of them.
+    /// Arguments that select tests of those packages; empty for all of them.
     tests: &'static [&'static str],
-    /// Seconds that the tests may take with one mutant: several times what they take without.
+    /// Time limit of the tests for one mutant, in seconds: several times their usual duration.
     test_seconds_max: u32,
 }
 
@@ -42,7 +42,7 @@ const TARGETS: &[MutationTarget] = &[
     MutationTarget {
         package: "wigwag-wire",
         aim: 90,
-        // Buffers and times are used in the session, and nowhere else so hard.
+        // The session makes the heaviest use of buffers and times.
         test_packages: &["wigwag-wire", "wigwag-link"],
         tests: &[],
         test_seconds_max: 60,
@@ -57,7 +57,7 @@ const TARGETS: &[MutationTarget] = &[
     MutationTarget {
         package: "wigwag-sp",
         aim: 90,
-        // The protocols are tested where each is held against what all promise.
+        // The conformance tests check the promises that all protocols share.
         test_packages: &["wigwag-sp", "wigwag-conformance"],
         tests: &["--lib", "--test=protocols"],
         test_seconds_max: 120,
@@ -65,7 +65,7 @@ const TARGETS: &[MutationTarget] = &[
     MutationTarget {
         package: "wigwag-actor",
         aim: 80,
-        // Actors are tested through the public calls, in the node's crate.
+        // Actors are tested through the public API, in the `wigwag` crate.
         test_packages: &["wigwag-actor", "wigwag"],
         tests: &[
             "--lib",
@@ -110,36 +110,36 @@ const TARGETS: &[MutationTarget] = &[
     },
 ];
 
-/// The share of the night, of every crate. Each crate counts as one test.
+/// Runs the shard of this night for every crate. Each crate counts as one test.
 pub(crate) fn run() -> Tally {
     let mut tally = Tally::default();
     for target in TARGETS {
-        tally += report_share(target, &share_for_date(SystemTime::now()));
+        tally += report_shard(target, &shard_for_date(SystemTime::now()));
     }
     tally
 }
 
-/// A share of one crate, as `cargo xtask mutants CRATE N/K`; true when the aim is met.
-pub(crate) fn run_one(package: &str, share: &str) -> bool {
+/// Runs one shard of one crate, as `cargo xtask mutants CRATE N/K`. True if the aim is met.
+pub(crate) fn run_one(package: &str, shard: &str) -> bool {
     let Some(target) = TARGETS.iter().find(|target| target.package == package) else {
         let known: Vec<&str> = TARGETS.iter().map(|target| target.package).collect();
-        println!("no aim is set for {package}, only for {}", known.join(", "));
+        println!("{package} has no aim, only {} have one", known.join(", "));
         return false;
     };
-    report_share(target, share).holds()
+    report_shard(target, shard).holds()
 }
 
-/// Number and count of shares for this date: as many days in a row as there are shares take each once.
-fn share_for_date(now: SystemTime) -> String {
+/// The shard for the date of `now`, as `N/K`. [`NIGHTS`] consecutive days take each shard once.
+fn shard_for_date(now: SystemTime) -> String {
     const DAY_SECONDS: u64 = 24 * 60 * 60;
-    // A clock before 1970 is wrong, and any share will do.
+    // A clock before 1970 is wrong; any shard is fine.
     let days = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / DAY_SECONDS);
     format!("{}/{NIGHTS}", days % NIGHTS)
 }
 
-fn report_share(target: &MutationTarget, share: &str) -> Tally {
-    let heading = format!("mutants of {}, share {share}", target.package);
-    match step::timed(&heading, || run_share(target, share)) {
+fn report_shard(target: &MutationTarget, shard: &str) -> Tally {
+    let heading = format!("mutants of {}, shard {shard}", target.package);
+    match step::timed(&heading, || run_shard(target, shard)) {
         Ok(outcome) => {
             outcome.missed.iter().for_each(|mutant| println!("missed: {mutant}"));
             println!("{}: {}", target.package, outcome.summary(target.aim));
@@ -155,31 +155,31 @@ fn report_share(target: &MutationTarget, share: &str) -> Tally {
     }
 }
 
-fn run_share(target: &MutationTarget, share: &str) -> Result<MutationResults, String> {
+fn run_shard(target: &MutationTarget, shard: &str) -> Result<MutationResults, String> {
     let tools = workspace::root().join("target/tools");
     install(&tools)?;
     let folder = workspace::root().join("target/mutants").join(target.package);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut command = Command::new(program(&tools));
-    command.current_dir(workspace::root()).args(arguments(target, share));
+    command.current_dir(workspace::root()).args(arguments(target, shard));
     command.arg("--output").arg(&folder);
     let status = command.status().map_err(|error| format!("cargo-mutants: {error}"))?;
-    // 2: some were missed; 3: with some the tests took too long.
+    // 2: some mutants were missed; 3: for some the tests timed out.
     match status.code() {
         Some(0 | 2 | 3) => MutationResults::read(&folder.join("mutants.out")),
         _ => Err(format!("cargo-mutants ended with {status}")),
     }
 }
 
-fn arguments(target: &MutationTarget, share: &str) -> Vec<String> {
+fn arguments(target: &MutationTarget, shard: &str) -> Vec<String> {
     let mut arguments: Vec<String> =
-        ["mutants", "--package", target.package, "--shard", share].map(str::to_owned).into();
-    // To every call of cargo, the first one without a mutant included: `--test-package` is for those
-    // with one alone.
+        ["mutants", "--package", target.package, "--shard", shard].map(str::to_owned).into();
+    // `--cargo-arg` applies to every call of cargo, including the first one without a mutant;
+    // `--test-package` would apply only to calls with a mutant.
     let packages = target.test_packages.iter().map(|package| format!("--package={package}"));
     let tests = target.tests.iter().map(|test| (*test).to_owned());
     arguments.extend(packages.chain(tests).map(|argument| format!("--cargo-arg={argument}")));
-    // Each share is spread over all files, so that its figure stands for the crate.
+    // Each shard is spread over all files, so that its result is representative of the crate.
     arguments.push("--sharding=round-robin".to_owned());
     arguments.push(format!("--timeout={}", target.test_seconds_max));
     arguments.push(format!("--build-timeout={BUILD_SECONDS_MAX}"));
@@ -190,7 +190,7 @@ fn program(tools: &Path) -> PathBuf {
     tools.join("bin/cargo-mutants")
 }
 
-/// Installs the program into the target folder, unless it is there in this version.
+/// Installs cargo-mutants into the target folder, unless this version is already there.
 fn install(tools: &Path) -> Result<(), String> {
     let version = Command::new(program(tools)).args(["mutants", "--version"]).output();
     if version
@@ -203,18 +203,18 @@ fn install(tools: &Path) -> Result<(), String> {
     setup::run(workspace::cargo(&options).arg("--root").arg(tools))
 }
 
-/// What became of the mutants of one run.
+/// The results of one run.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct MutationResults {
     caught: usize,
-    /// The tests did not end in time, which notices the mutant as well.
+    /// Mutants whose tests timed out, which counts as caught.
     timeout: usize,
     unviable: usize,
     missed: Vec<String>,
 }
 
 impl MutationResults {
-    /// From the lists that cargo-mutants leaves, a mutant a line.
+    /// Reads the lists that cargo-mutants writes, one mutant per line.
     fn read(folder: &Path) -> Result<MutationResults, String> {
         let list = |name: &str| -> Result<Vec<String>, String> {
             let path = folder.join(name);
@@ -234,13 +234,13 @@ impl MutationResults {
         self.caught + self.timeout
     }
 
-    /// Viable mutants: those that compile.
+    /// The number of viable mutants, which are those that compile.
     fn viable(&self) -> usize {
         self.detected() + self.missed.len()
     }
 
-    /// True when at least `aim` percent of the viable ones were noticed. A share without any tells
-    /// nothing against the tests.
+    /// True if at least `aim` percent of the viable mutants were caught. A shard without viable
+    /// mutants meets every aim.
     fn meets(&self, aim: u64) -> bool {
         self.detected() as u64 * 100 >= self.viable() as u64 * aim
     }
@@ -263,19 +263,19 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn as_many_days_as_there_are_shares_take_each_share_once() {
-        let mut shares: Vec<String> = (20_000..20_000 + NIGHTS)
-            .map(|day| share_for_date(UNIX_EPOCH + Duration::from_secs(day * 86_400 + 4321)))
+    fn consecutive_days_take_each_shard_once() {
+        let mut shards: Vec<String> = (20_000..20_000 + NIGHTS)
+            .map(|day| shard_for_date(UNIX_EPOCH + Duration::from_secs(day * 86_400 + 4321)))
             .collect();
-        assert_eq!(share_for_date(UNIX_EPOCH + Duration::from_secs(86_399)), format!("0/{NIGHTS}"));
-        assert_eq!(share_for_date(UNIX_EPOCH + Duration::from_secs(86_400)), format!("1/{NIGHTS}"));
-        shares.sort();
-        shares.dedup();
-        assert_eq!(shares.len() as u64, NIGHTS);
+        assert_eq!(shard_for_date(UNIX_EPOCH + Duration::from_secs(86_399)), format!("0/{NIGHTS}"));
+        assert_eq!(shard_for_date(UNIX_EPOCH + Duration::from_secs(86_400)), format!("1/{NIGHTS}"));
+        shards.sort();
+        shards.dedup();
+        assert_eq!(shards.len() as u64, NIGHTS);
     }
 
     #[test]
-    fn a_crate_meets_its_aim_with_the_share_of_viable_mutants_that_were_noticed() {
+    fn the_aim_is_compared_with_the_percentage_of_caught_viable_mutants() {
         let missed = |count| vec!["a mutant".to_owned(); count];
         let outcome = |caught, timeout, count| MutationResults {
             caught,
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_of_a_run_are_read_and_a_missing_one_is_an_error() {
+    fn the_result_lists_are_read_and_a_missing_one_is_an_error() {
         let folder = std::env::temp_dir().join(format!("xtask-mutants-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for (name, text) in [("caught.txt", "a\nb\n"), ("timeout.txt", ""), ("unviable.txt", "c\n")]
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn every_test_that_is_named_exists() {
+    fn every_selected_test_exists() {
         for target in TARGETS {
             for test in target.tests.iter().filter_map(|test| test.strip_prefix("--test=")) {
                 let is_there = target.test_packages.iter().any(|package| {

@@ -1,19 +1,18 @@
-//! Nothing in the product compiles or links C.
+//! Checks that no crate of the product compiles or links C.
 //!
-//! A machine with a Rust toolchain and nothing else must be able to build wigwag. A package that
-//! brings a foreign library says so with `links`, or it calls one of the known helpers from its
-//! build script; neither may occur in what is compiled for any crate of the workspace. What only
-//! the tests need is left out.
+//! A machine with only a Rust toolchain must be able to build wigwag. A package with a native library
+//! declares it with `links`, or calls one of the known helper crates from its build script. Neither
+//! may occur among the dependencies of any crate of the workspace, except test dependencies.
 
 use std::collections::BTreeMap;
 
 use crate::metadata::Metadata;
 
-/// Crates whose purpose is to compile, find or bind foreign code.
+/// Crates whose purpose is to compile, find or bind native code.
 const HELPERS: &[&str] =
     &["autotools", "bindgen", "cc", "cmake", "cxx-build", "nasm-rs", "pkg-config", "vcpkg"];
 
-/// Each package that would need a C toolchain, with one way that leads to it.
+/// Each package that would need a C toolchain, with a dependency path to it.
 pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
     let mut faults = BTreeMap::new();
     for (from, _) in metadata.members() {
@@ -40,14 +39,14 @@ mod tests {
     use super::*;
     use crate::metadata::DependencyKind;
 
-    /// The promise itself, for the workspace as it is.
+    /// Checks the workspace itself.
     #[test]
     fn no_crate_of_the_product_compiles_or_links_c() {
         assert_eq!(faults(&Metadata::load().unwrap()), [""; 0]);
     }
 
     #[test]
-    fn a_package_that_links_a_library_is_found_once_with_the_way_to_it() {
+    fn a_package_that_links_a_library_is_reported_once_with_the_path_to_it() {
         let metadata = Metadata::default()
             .with_member("net", &[("tls", DependencyKind::Normal)])
             .with_member("node", &[("net", DependencyKind::Normal)])
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn a_build_script_with_a_c_compiler_is_found() {
+    fn a_build_script_with_a_c_compiler_is_reported() {
         let metadata = Metadata::default()
             .with_member("net", &[("ring", DependencyKind::Normal)])
             .with_foreign("ring", &[("cc", DependencyKind::Build)])
@@ -66,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compiler_that_only_tests_need_is_no_fault() {
+    fn a_compiler_that_only_tests_need_is_not_a_fault() {
         let metadata = Metadata::default()
             .with_member("net", &[("yardstick", DependencyKind::Dev)])
             .with_foreign("yardstick", &[("cc", DependencyKind::Build)])
