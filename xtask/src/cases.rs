@@ -1,8 +1,8 @@
-//! The cases of OTP's suites in docs/otp-cases.md: each has a test here that names it, or a reason.
+//! Checks docs/otp-cases.md: each case of OTP's suites links a test that names it, or gives a reason.
 //!
-//! The page has one table for each suite, in a section that bears its name. A row's last cell links
-//! the tests that hold the case, or says why there is none. A test that is linked must stand in that
-//! file, must be a test, and must name the case: in the comment above it, or as its own name.
+//! The page has one section with one table for each suite. The last cell of a row links the tests of
+//! the case, or says why there is none. A linked test must exist in its file, must be a test, and
+//! must name the case in its doc comment or as its own name.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,18 +10,18 @@ use std::path::Path;
 
 use crate::{table, workspace};
 
-/// The page with the cases, from the root of the workspace.
+/// The page with the cases, relative to the root of the workspace.
 const PAGE: &str = "docs/otp-cases.md";
 
 const HEADER: [&str; 3] = ["case", "what it holds", "held by"];
 
-/// The suites that have a table, with what a section's title begins with.
+/// The suites that have a table. The title of a section begins with the name of its suite.
 const SUITES: [&str; 3] = ["gen_server_SUITE", "supervisor_SUITE", "pg_SUITE"];
 
-/// How a cell begins that links no test.
+/// Prefixes of a cell that links no test.
 const REASONS: [&str; 2] = ["left out: ", "does not hold yet: "];
 
-/// What is wrong with the page; an empty list means that it is right.
+/// Faults of the page; empty if the page is correct.
 pub(crate) fn faults_of_page() -> Vec<String> {
     let read = |path: &Path| fs::read_to_string(workspace::root().join("docs").join(path)).ok();
     match fs::read_to_string(workspace::root().join(PAGE)) {
@@ -30,7 +30,7 @@ pub(crate) fn faults_of_page() -> Vec<String> {
     }
 }
 
-/// `read` gives the text of a file by its path from the page.
+/// Faults of the page `text`. `read` returns the text of a file by its path relative to the page.
 fn faults(text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
     let mut faults = Vec::new();
     let (mut held, mut all) = (0, 0);
@@ -53,7 +53,7 @@ fn faults(text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
                 faults.push(format!("{suite}: `{case}` has two rows"));
             }
             if words.is_empty() {
-                faults.push(format!("{suite}: say what `{case}` holds"));
+                faults.push(format!("{suite}: `{case}` has no description"));
             }
             all += 1;
             held += usize::from(cell.starts_with('['));
@@ -93,7 +93,7 @@ fn cell_faults(case: &str, cell: &str, read: &dyn Fn(&Path) -> Option<String>) -
     faults
 }
 
-/// The links of a cell: text and target.
+/// The Markdown links of a cell, as text and target.
 pub(crate) fn links(cell: &str) -> Vec<(&str, &str)> {
     let link = |piece| {
         let (text, rest): (&str, &str) = str::split_once(piece, "](")?;
@@ -102,8 +102,7 @@ pub(crate) fn links(cell: &str) -> Vec<(&str, &str)> {
     cell.split('[').skip(1).filter_map(link).collect()
 }
 
-/// The comment above the test of that name, empty if there is none; `None` when no such function is
-/// marked as a test.
+/// The doc comment of the test `test`, empty if it has none; `None` if `code` has no such test.
 pub(crate) fn comment_of(code: &str, test: &str) -> Option<String> {
     let lines: Vec<&str> = code.lines().collect();
     let is_it = |line: &&str| {
@@ -123,7 +122,7 @@ pub(crate) fn comment_of(code: &str, test: &str) -> Option<String> {
     is_test.then(|| comment.collect::<Vec<_>>().join(" "))
 }
 
-/// True when the word stands in the text and is no part of a longer one.
+/// True if `text` contains `case` as a whole word.
 fn names(text: &str, case: &str) -> bool {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == case)
 }
@@ -132,7 +131,7 @@ fn names(text: &str, case: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The promise itself: the page that is committed is true of the tests that are committed.
+    /// Checks the committed page against the committed tests.
     #[test]
     fn the_cases_of_otp_have_their_tests() {
         assert_eq!(faults_of_page(), [""; 0]);
@@ -151,7 +150,7 @@ fn start() {}
 fn no_test() {}
 ";
 
-    /// A page with these rows for each suite.
+    /// A page with `rows` in the table of each suite.
     fn page(rows: &str) -> String {
         let table = format!("| case | what it holds | held by |\n|---|---|---|\n{rows}");
         let sections = SUITES.map(|suite| format!("\n## {suite}\n\n{table}\n"));
@@ -166,7 +165,7 @@ fn no_test() {}
     }
 
     #[test]
-    fn a_test_that_names_its_case_is_found() {
+    fn a_test_that_names_its_case_is_accepted() {
         for (case, test) in [("start", "it_starts"), ("stop1", "it_starts"), ("start", "start")] {
             let row = format!("| `{case}` | words | [{test}](../a.rs) |\n");
             assert_eq!(faults_of(&row), [""; 0]);
@@ -174,14 +173,14 @@ fn no_test() {}
     }
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn missing_tests_files_and_descriptions_are_reported() {
         for (row, fault) in [
             ("| `start` | words | [gone](../a.rs) |\n", "has no test `gone`"),
             ("| `stop1` | words | [no_test](../a.rs) |\n", "has no test `no_test`"),
             ("| `start` | words | [it_starts](../b.rs) |\n", "no file ../b.rs"),
             ("| `stop` | words | [it_starts](../a.rs) |\n", "`stop` is not named"),
             ("| `start` | words | [start](../a.rs), [gone](../a.rs) |\n", "no test `gone`"),
-            ("| `start` | | [start](../a.rs) |\n", "say what `start` holds"),
+            ("| `start` | | [start](../a.rs) |\n", "`start` has no description"),
         ] {
             let faults = faults_of(row);
             assert!(
@@ -192,7 +191,7 @@ fn no_test() {}
     }
 
     #[test]
-    fn a_case_without_a_test_has_a_reason_and_is_not_counted() {
+    fn a_case_without_a_test_needs_a_reason_and_is_not_counted() {
         let left_out = "| `start` | words | left out: there are no such names |\n";
         assert_eq!(faults_of(left_out), ["write: 0 of 3 cases have a test"]);
         for cell in ["", "later", "left out:", "left out: "] {
@@ -202,7 +201,7 @@ fn no_test() {}
     }
 
     #[test]
-    fn a_missing_section_and_a_doubled_row_are_named() {
+    fn a_missing_section_and_a_duplicate_row_are_reported() {
         let row = "| `start` | words | [start](../a.rs) |\n";
         assert!(faults_of(&row.repeat(2))[0].contains("two rows"));
         let read = |_: &Path| None;

@@ -1,6 +1,6 @@
-//! `cargo xtask check`: all that a machine can say about the code without running it.
+//! `cargo xtask check`: all static checks of the workspace.
 //!
-//! Every step runs, whatever the one before found, so that one run shows all there is to mend.
+//! Every step runs, even after a failed one, so that one run shows all faults.
 
 use crate::metadata::Metadata;
 use crate::step::{self, Report};
@@ -10,7 +10,7 @@ const FORMAT: &[&str] = &["fmt", "--all", "--check"];
 const LINTS: &[&str] = &["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
 const DOCS: &[&str] = &["doc", "--workspace", "--no-deps"];
 
-/// Runs every check and lists at the end what does not hold. True when all do.
+/// Runs every check and lists the faults at the end. Returns true if there are none.
 pub(crate) fn run() -> bool {
     let mut report = Report::default();
     report.step("format", || step::run(&mut workspace::cargo(FORMAT)));
@@ -28,5 +28,5 @@ pub(crate) fn run() -> bool {
         }
         Err(error) => report.step("metadata", || vec![error]),
     }
-    report.close()
+    report.finish()
 }

@@ -1,20 +1,20 @@
-//! The list of dependencies in docs/dependencies.md agrees with the workspace.
+//! Checks that the table in docs/dependencies.md agrees with the workspace.
 //!
-//! Every crate that comes from outside costs build time and trust, so each has a row that says
-//! what it is for and what else was looked at. A row for a crate that left, a crate without a
-//! row, and a wrong list of users are faults alike.
+//! Every external crate costs build time and trust, so each has a row with its purpose and the
+//! rejected alternatives. A row for a crate that is no longer used, a crate without a row, and a
+//! wrong list of users are faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use crate::metadata::{Kind, Metadata};
+use crate::metadata::{DependencyKind, Metadata};
 use crate::{table, workspace};
 
 const PAGE: &str = "docs/dependencies.md";
 
 const HEADER: [&str; 5] = ["crate", "used by", "what for", "why this one", "rejected"];
 
-/// Compares the page and the workspace's manifest with what the crates declare.
+/// Compares the page and the workspace's manifest with the dependencies that the crates declare.
 pub(crate) fn faults_of_workspace(metadata: &Metadata) -> Vec<String> {
     let read = |path: &str| {
         let text = fs::read_to_string(workspace::root().join(path));
@@ -36,7 +36,7 @@ fn faults(metadata: &Metadata, manifest: &str, page: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for name in &declared {
         if !users.contains_key(name) {
-            faults.push(format!("Cargo.toml: no crate uses `{name}`: take it out"));
+            faults.push(format!("Cargo.toml: no crate uses `{name}`: remove it"));
         }
         match rows.iter().filter(|row| row[0] == *name).count() {
             0 => faults.push(format!("{PAGE}: `{name}` has no row")),
@@ -51,10 +51,10 @@ fn faults(metadata: &Metadata, manifest: &str, page: &str) -> Vec<String> {
         let name = &row[0];
         match users.get(name) {
             _ if !declared.contains(name) => {
-                faults.push(format!("{PAGE}: `{name}` is no dependency any more"));
+                faults.push(format!("{PAGE}: `{name}` is no longer a dependency"));
             }
             Some(right) if *right != row[1] => {
-                faults.push(format!("{PAGE}: `{name}` is used by others; write | {right} |"));
+                faults.push(format!("{PAGE}: `{name}` has other users; write | {right} |"));
             }
             _ => {}
         }
@@ -65,7 +65,7 @@ fn faults(metadata: &Metadata, manifest: &str, page: &str) -> Vec<String> {
     faults
 }
 
-/// The names in `[workspace.dependencies]` that come from outside, which is to say without a path.
+/// The external crates in `[workspace.dependencies]`: the entries without a path.
 fn declared(manifest: &str) -> BTreeSet<String> {
     let section = manifest.lines().skip_while(|line| line.trim() != "[workspace.dependencies]");
     let entries = section.skip(1).take_while(|line| !line.starts_with('['));
@@ -73,17 +73,17 @@ fn declared(manifest: &str) -> BTreeSet<String> {
     outside.filter_map(|line| Some(line.split_once(" =")?.0.trim().to_owned())).collect()
 }
 
-/// For each outside crate the cell that lists its users. A crate that needs it for its tests only
-/// is marked so.
+/// For each external crate the cell that lists its users. `(tests)` marks a crate that needs it only
+/// for its tests.
 fn users(metadata: &Metadata) -> BTreeMap<String, String> {
     let members = metadata.members();
     let is_ours = |name: &str| members.iter().any(|(_, package)| package.name == name);
     let mut users: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
     for (_, package) in &members {
-        for entry in package.declared.iter().filter(|entry| !is_ours(&entry.name)) {
+        for entry in package.dependencies.iter().filter(|entry| !is_ours(&entry.name)) {
             let of_entry = users.entry(entry.name.clone()).or_default();
             let tests_only = of_entry.entry(package.folder()).or_insert(true);
-            *tests_only &= entry.kind == Kind::Dev;
+            *tests_only &= entry.kind == DependencyKind::Dev;
         }
     }
     let word = |(user, tests_only): (&String, &bool)| {
@@ -120,49 +120,56 @@ debug = 1
 
     fn metadata() -> Metadata {
         Metadata::default()
-            .with_member("other", &[("ours", Kind::Normal), ("proptest", Kind::Dev)])
+            .with_member(
+                "other",
+                &[("ours", DependencyKind::Normal), ("proptest", DependencyKind::Dev)],
+            )
             .with_member(
                 "ours",
-                &[("bytes", Kind::Dev), ("bytes", Kind::Normal), ("proptest", Kind::Dev)],
+                &[
+                    ("bytes", DependencyKind::Dev),
+                    ("bytes", DependencyKind::Normal),
+                    ("proptest", DependencyKind::Dev),
+                ],
             )
     }
 
     #[test]
-    fn a_right_list_passes() {
+    fn a_correct_list_passes() {
         assert_eq!(faults(&metadata(), MANIFEST, PAGE_TEXT), [""; 0]);
     }
 
     #[test]
-    fn a_crate_without_row_and_a_row_without_crate_are_named() {
+    fn a_crate_without_a_row_and_a_row_without_a_crate_are_reported() {
         let page = PAGE_TEXT.replace("| bytes |", "| bites |");
         assert_eq!(
             faults(&metadata(), MANIFEST, &page),
             [
                 "docs/dependencies.md: `bytes` has no row",
-                "docs/dependencies.md: `bites` is no dependency any more",
+                "docs/dependencies.md: `bites` is no longer a dependency",
             ]
         );
     }
 
     #[test]
-    fn a_wrong_list_of_users_is_answered_with_the_right_one() {
+    fn a_wrong_list_of_users_is_reported_with_the_correct_one() {
         let page = PAGE_TEXT.replace("other (tests), ours (tests)", "other, ours");
         assert_eq!(
             faults(&metadata(), MANIFEST, &page),
-            ["docs/dependencies.md: `proptest` is used by others; \
+            ["docs/dependencies.md: `proptest` has other users; \
              write | other (tests), ours (tests) |"]
         );
     }
 
     #[test]
-    fn an_unused_entry_and_one_that_bypasses_the_workspace_are_named() {
+    fn an_unused_entry_and_one_that_bypasses_the_workspace_are_reported() {
         let manifest = MANIFEST.replace("# why", "idle = \"1\"");
         let page = format!("{PAGE_TEXT}| idle | | a | b | c |\n");
         assert_eq!(
             faults(&metadata(), &manifest, &page),
-            ["Cargo.toml: no crate uses `idle`: take it out"]
+            ["Cargo.toml: no crate uses `idle`: remove it"]
         );
-        let bypass = metadata().with_member("third", &[("stray", Kind::Normal)]);
+        let bypass = metadata().with_member("third", &[("stray", DependencyKind::Normal)]);
         assert_eq!(
             faults(&bypass, MANIFEST, PAGE_TEXT),
             ["`stray` is not in [workspace.dependencies] of Cargo.toml"]

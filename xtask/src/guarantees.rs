@@ -1,5 +1,5 @@
-//! The promises of GUARANTEES.md: each row of its tables links the tests that hold it, and they are
-//! there.
+//! Checks GUARANTEES.md: each row of its tables links the tests that hold the promise, and the tests
+//! exist.
 
 use std::fs;
 use std::path::Path;
@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::cases::{comment_of, links};
 use crate::workspace;
 
-/// The page with the promises, from the root of the workspace.
+/// The page with the promises, relative to the root of the workspace.
 const PAGE: &str = "GUARANTEES.md";
 
-/// The last column of every table there.
+/// The header of the last column of every table.
 const HELD_BY: &str = "held by";
 
-/// What is wrong with the page; an empty list means that it is right.
+/// Faults of the page; empty if the page is correct.
 pub(crate) fn faults_of_page() -> Vec<String> {
     let read = |path: &Path| fs::read_to_string(workspace::root().join(path)).ok();
     match read(Path::new(PAGE)) {
@@ -22,7 +22,7 @@ pub(crate) fn faults_of_page() -> Vec<String> {
     }
 }
 
-/// `read` gives the text of a file by its path from the page.
+/// Faults of the page `text`. `read` returns the text of a file by its path relative to the page.
 fn faults(text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
     let rows = text.lines().filter(|line| line.starts_with('|') && !line.starts_with("|---"));
     let mut faults = Vec::new();
@@ -36,17 +36,17 @@ fn faults(text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
         promises += 1;
         let tests = links(held_by);
         if tests.is_empty() {
-            faults.push(format!("no test holds {promise:?}"));
+            faults.push(format!("no test proves {promise:?}"));
         }
         for (test, path) in tests {
             let code = read(Path::new(path)).unwrap_or_default();
             if comment_of(&code, test.trim_matches('`')).is_none() {
-                faults.push(format!("{path} has no test {test}, which is to hold {promise:?}"));
+                faults.push(format!("{path} has no test {test}, which is to prove {promise:?}"));
             }
         }
     }
     if promises == 0 {
-        faults.push("it promises nothing".to_owned());
+        faults.push("the page has no promises".to_owned());
     }
     faults
 }
@@ -55,14 +55,14 @@ fn faults(text: &str, read: &dyn Fn(&Path) -> Option<String>) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// The promise itself: the page that is committed is true of the tests that are committed.
+    /// Checks the committed page against the committed tests.
     #[test]
     fn the_guarantees_have_their_tests() {
         assert_eq!(faults_of_page(), [""; 0]);
     }
 
     #[test]
-    fn a_promise_without_a_test_is_found() {
+    fn a_promise_without_a_test_is_reported() {
         let read = |path: &Path| {
             (path == Path::new("a.rs")).then(|| "#[test]\nfn holds() {}\nfn not() {}\n".to_owned())
         };

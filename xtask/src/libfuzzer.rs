@@ -1,8 +1,8 @@
-//! libFuzzer over each target of `fuzz/`, some minutes each.
+//! Runs libFuzzer on each target of `fuzz/`, a few minutes each.
 //!
-//! It follows the branches of the code, as the driver of the tests does not. It needs a nightly
-//! toolchain, cargo-fuzz and a C++ compiler, which nothing else here does: nobody's machine gets
-//! them unasked, and where they are missing the night fails and says what to install.
+//! Unlike the driver of the tests, libFuzzer is guided by coverage. It needs a nightly toolchain,
+//! cargo-fuzz and a C++ compiler, which no other command needs. They are not installed
+//! automatically: if one is missing, the run fails and says how to install it.
 
 use std::fs;
 use std::process::Command;
@@ -10,16 +10,16 @@ use std::process::Command;
 use crate::tally::Tally;
 use crate::{setup, step, workspace};
 
-/// Seconds that each target runs.
+/// Seconds per target.
 const SECONDS: u32 = 180;
 
 const MEND: &str = "\
  mend: rustup toolchain install nightly --profile minimal
        cargo install cargo-fuzz --locked";
 
-/// A target counts as a test: passed when its time is over and nothing was found.
+/// Runs every target. A target counts as a test that passes if nothing is found within its time.
 pub(crate) fn run() -> Tally {
-    let targets = match ready().and_then(|()| targets()) {
+    let targets = match check_tools().and_then(|()| targets()) {
         Ok(targets) => targets,
         Err(error) => {
             println!("{error}");
@@ -28,7 +28,7 @@ pub(crate) fn run() -> Tally {
     };
     let mut tally = Tally::default();
     for target in targets {
-        let faults = step::timed(&format!("libFuzzer: {target}"), || hunt(&target));
+        let faults = step::timed(&format!("libFuzzer: {target}"), || run_target(&target));
         for fault in &faults {
             println!("{fault}");
         }
@@ -38,7 +38,7 @@ pub(crate) fn run() -> Tally {
     tally
 }
 
-fn ready() -> Result<(), String> {
+fn check_tools() -> Result<(), String> {
     for arguments in [&["--version"][..], &["fuzz", "--version"]] {
         if let Err(error) = setup::run(nightly_cargo().args(arguments)) {
             return Err(format!("libFuzzer cannot run: {error}\n{MEND}"));
@@ -47,18 +47,18 @@ fn ready() -> Result<(), String> {
     Ok(())
 }
 
-/// Cargo of the nightly toolchain. The one that started us is another one, and says so to all it
-/// starts.
+/// Cargo of the nightly toolchain. The cargo that started this process has set variables that name
+/// another toolchain, so they are removed.
 fn nightly_cargo() -> Command {
     let mut command = Command::new("rustup");
     command.args(["run", "nightly", "cargo"]).current_dir(workspace::root());
-    for told in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
-        command.env_remove(told);
+    for variable in ["CARGO", "RUSTC", "RUSTDOC", "RUSTUP_TOOLCHAIN"] {
+        command.env_remove(variable);
     }
     command
 }
 
-/// A file for each.
+/// The names of the targets; each is a file.
 fn targets() -> Result<Vec<String>, String> {
     let folder = workspace::root().join("fuzz/fuzz_targets");
     let files = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
@@ -69,8 +69,8 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(targets)
 }
 
-/// Writes its seeds, then runs it; what it had found earlier lies beside the seeds.
-fn hunt(target: &str) -> Vec<String> {
+/// Writes the seeds of a target, then runs it. Inputs found by earlier runs are in the same folder.
+fn run_target(target: &str) -> Vec<String> {
     let corpus = format!("fuzz/corpus/{target}");
     let example = ["run", "--quiet", "--package", "wigwag-conformance", "--example", "fuzz_seeds"];
     let seeds = step::run(workspace::cargo(&example).args([target, &corpus]));

@@ -1,8 +1,7 @@
-//! The project's commands, as `cargo xtask NAME`.
+//! The project's commands, run as `cargo xtask NAME`.
 //!
-//! A newcomer has to know these and no others. Each command says what it does while it does it,
-//! and answers with its exit code: 0 all is well, 1 something does not hold, 2 the command line
-//! was not understood.
+//! A contributor needs only these commands. Each prints its progress and ends with an exit code:
+//! 0 for success, 1 for a fault, 2 for an invalid command line.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout, reason = "a command line program talks through its output")]
@@ -33,16 +32,16 @@ mod nightly;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  test            install what the tests need, then run all of them
-  check           format, lints, docs, rooms, map, dependency list, cases of OTP
+  test            install the programs that the tests need, then run all tests
+  check           check format, lints, docs, rooms, map, dependency list, OTP cases and guarantees
   map [FILE]      compare the map in ARCHITECTURE.md (or FILE) with the workspace
-  map --print     print that map as it must be
-  nightly         the long runs
+  map --print     print the correct map
+  nightly         run the long tests, libFuzzer and a shard of the mutants
   mutants CRATE N/K
-                  share N of K of the mutants of a crate: which of them no test notices
+                  run shard N of K of the mutants of a crate, and list those that no test catches
 ";
 
-/// The command line was not understood; 1 is for a command that ran and found something.
+/// Exit code for an invalid command line; 1 is for a command that found a fault.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -55,7 +54,7 @@ fn main() -> ExitCode {
         ["map", "--print"] => map::print(),
         ["map", file] if !file.starts_with('-') => map::run(Some(file)),
         ["nightly"] => nightly::run(),
-        ["mutants", package, share] => mutants::run_one(package, share),
+        ["mutants", package, shard] => mutants::run_one(package, shard),
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             true

@@ -1,23 +1,22 @@
-//! The map: who depends on whom, as ARCHITECTURE.md draws it and as cargo knows it.
+//! Compares the crate map in ARCHITECTURE.md with the dependencies that cargo reports.
 //!
-//! The table there has one row for each crate of the workspace, named after its folder, in any
-//! order that reads well. The second cell lists the crates of the workspace that it needs to run,
-//! in alphabetical order; what only its tests need is left out. The third says what lives there,
-//! in the words of whoever wrote the page.
+//! The table has one row for each crate of the workspace, named after its folder, in any order. The
+//! second cell lists the workspace crates that it depends on, in alphabetical order, without
+//! dependencies that only its tests need. The third cell is a description in free text.
 
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::metadata::{Kind, Metadata};
+use crate::metadata::{DependencyKind, Metadata};
 use crate::{no_c, pure, table, workspace};
 
-/// The page with the map, from the root of the workspace.
+/// The page with the map, relative to the root of the workspace.
 pub(crate) const PAGE: &str = "ARCHITECTURE.md";
 
 const HEADER: [&str; 3] = ["crate", "depends on", "lives there"];
 
-/// Compares the map in `file` (or in ARCHITECTURE.md) and proves what the map promises: the pure
-/// crates reach neither sockets nor a clock, and nothing compiles C.
+/// Checks the map in `file` (or in ARCHITECTURE.md), that the pure crates depend on neither sockets
+/// nor a clock, and that no crate compiles C.
 pub(crate) fn run(file: Option<&str>) -> bool {
     let metadata = match Metadata::load() {
         Ok(metadata) => metadata,
@@ -33,13 +32,13 @@ pub(crate) fn run(file: Option<&str>) -> bool {
         println!("{fault}");
     }
     if faults.is_empty() {
-        println!("the map is right, the pure crates are pure, and nothing compiles C");
+        println!("the map is correct, the pure crates are pure, and no crate compiles C");
     }
     faults.is_empty()
 }
 
-/// Prints the table as it must be. The words of the third column are kept from the page; where it
-/// has none, the crate's description stands in.
+/// Prints the correct table. The third column is kept from the page; if it is empty, the crate's
+/// description is used.
 pub(crate) fn print() -> bool {
     let metadata = match Metadata::load() {
         Ok(metadata) => metadata,
@@ -60,7 +59,7 @@ pub(crate) fn print() -> bool {
     true
 }
 
-/// What is wrong with the map on the page at `path`; an empty list means that it is right.
+/// Faults of the map on the page at `path`; empty if the map is correct.
 pub(crate) fn page_faults(metadata: &Metadata, path: &str) -> Vec<String> {
     match fs::read_to_string(workspace::root().join(path)) {
         Ok(text) => faults(metadata, &text).iter().map(|f| format!("{path}: {f}")).collect(),
@@ -84,12 +83,12 @@ fn faults(metadata: &Metadata, text: &str) -> Vec<String> {
             faults.push(format!("`{name}` has two rows"));
         }
         match truth.get(name) {
-            None => faults.push(format!("`{name}` is no crate of this workspace")),
+            None => faults.push(format!("`{name}` is not a crate of this workspace")),
             Some(right) if right != needs => {
                 let line = table::line_of(&[name, right, words]);
-                faults.push(format!("the arrows of `{name}` are others; write {line}"));
+                faults.push(format!("`{name}` has other dependencies; write {line}"));
             }
-            Some(_) if words.is_empty() => faults.push(format!("say what lives in `{name}`")),
+            Some(_) if words.is_empty() => faults.push(format!("`{name}` has no description")),
             Some(_) => {}
         }
     }
@@ -100,7 +99,7 @@ fn faults(metadata: &Metadata, text: &str) -> Vec<String> {
     faults
 }
 
-/// For each crate of the workspace, the cell that lists what it needs of the workspace.
+/// For each crate of the workspace, the cell that lists its dependencies within the workspace.
 fn arrows(metadata: &Metadata) -> BTreeMap<String, String> {
     let members = metadata.members();
     let folder_of = |name: &str| {
@@ -109,7 +108,8 @@ fn arrows(metadata: &Metadata) -> BTreeMap<String, String> {
     };
     let mut arrows = BTreeMap::new();
     for (_, package) in &members {
-        let normal = package.declared.iter().filter(|entry| entry.kind == Kind::Normal);
+        let normal =
+            package.dependencies.iter().filter(|entry| entry.kind == DependencyKind::Normal);
         let mut needs: Vec<String> = normal.filter_map(|entry| folder_of(&entry.name)).collect();
         needs.sort();
         needs.dedup();
@@ -122,18 +122,25 @@ fn arrows(metadata: &Metadata) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
 
-    /// The promise itself: the page that is committed draws the workspace that is committed.
+    /// Checks the committed page against the committed workspace.
     #[test]
     fn the_map_in_architecture_md_is_the_workspace() {
         let metadata = Metadata::load().unwrap();
         assert_eq!(page_faults(&metadata, PAGE), [""; 0]);
     }
 
-    fn two_floors() -> Metadata {
+    fn two_layers() -> Metadata {
         Metadata::default()
-            .with_member("net", &[("sp", Kind::Normal), ("log", Kind::Normal), ("sim", Kind::Dev)])
+            .with_member(
+                "net",
+                &[
+                    ("sp", DependencyKind::Normal),
+                    ("log", DependencyKind::Normal),
+                    ("sim", DependencyKind::Dev),
+                ],
+            )
             .with_member("sp", &[])
-            .with_member("sim", &[("sp", Kind::Normal), ("net", Kind::Normal)])
+            .with_member("sim", &[("sp", DependencyKind::Normal), ("net", DependencyKind::Normal)])
             .with_foreign("log", &[])
     }
 
@@ -148,41 +155,41 @@ mod tests {
 ";
 
     #[test]
-    fn a_right_map_passes_in_any_order_with_or_without_backticks() {
-        assert_eq!(faults(&two_floors(), RIGHT), [""; 0]);
+    fn a_correct_map_passes_in_any_order_with_or_without_backticks() {
+        assert_eq!(faults(&two_layers(), RIGHT), [""; 0]);
     }
 
     #[test]
-    fn a_wrong_arrow_is_answered_with_the_right_row() {
+    fn a_wrong_dependency_is_reported_with_the_correct_row() {
         let wrong = RIGHT.replace("| sp | sockets |", "| sim, sp | sockets |");
         assert_eq!(
-            faults(&two_floors(), &wrong),
-            ["the arrows of `net` are others; write | net | sp | sockets |"]
+            faults(&two_layers(), &wrong),
+            ["`net` has other dependencies; write | net | sp | sockets |"]
         );
     }
 
     #[test]
-    fn a_forgotten_crate_is_answered_with_its_row() {
+    fn a_missing_crate_is_reported_with_its_row() {
         let wrong = RIGHT.replace("| `sp` | | protocols |\n", "");
-        assert_eq!(faults(&two_floors(), &wrong), ["`sp` has no row; write | sp | | ... |"]);
+        assert_eq!(faults(&two_layers(), &wrong), ["`sp` has no row; write | sp | | ... |"]);
     }
 
     #[test]
-    fn an_unknown_a_doubled_and_an_empty_row_are_named() {
+    fn an_unknown_a_duplicate_and_an_empty_row_are_reported() {
         let wrong = format!("{RIGHT}| gone | | dust |\n| net | sp | |\n");
         assert_eq!(
-            faults(&two_floors(), &wrong),
+            faults(&two_layers(), &wrong),
             [
-                "`gone` is no crate of this workspace",
+                "`gone` is not a crate of this workspace",
                 "`net` has two rows",
-                "say what lives in `net`",
+                "`net` has no description",
             ]
         );
     }
 
     #[test]
-    fn a_page_without_map_and_a_missing_page_are_faults() {
-        assert!(faults(&two_floors(), "# Page")[0].contains("no table"));
-        assert_eq!(page_faults(&two_floors(), "no/such/page.md").len(), 1);
+    fn a_page_without_a_map_and_a_missing_page_are_faults() {
+        assert!(faults(&two_layers(), "# Page")[0].contains("no table"));
+        assert_eq!(page_faults(&two_layers(), "no/such/page.md").len(), 1);
     }
 }

@@ -1,8 +1,7 @@
-//! What cargo knows about the workspace, parsed once.
+//! The output of `cargo metadata`, parsed into a small graph.
 //!
-//! `cargo metadata` prints JSON with far more than the checks need. Here it becomes a small graph:
-//! packages, and edges that know whether they are needed to run, to build or to test. The checks
-//! take this graph as an argument, so that their tests can hand them one that is made up.
+//! The graph has packages, and edges for normal, build and test dependencies. The checks take it as
+//! an argument, so that their tests can pass an artificial one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
@@ -11,80 +10,80 @@ use serde_json::Value;
 
 use crate::workspace;
 
-/// Edges are resolved for this target: the one that CI runs on.
+/// The target for which edges are resolved, which is that of CI.
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// When a dependency is needed.
+/// Whether a dependency is needed to run, to build or to test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     Normal,
     Build,
     Dev,
 }
 
-/// An entry of a package's `Cargo.toml`, by the name of the package it asks for.
+/// A dependency as a package's `Cargo.toml` declares it, by package name.
 #[derive(Debug)]
-pub(crate) struct Declared {
+pub(crate) struct Dependency {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
 }
 
-/// An edge that is really taken: target and features applied.
+/// A resolved dependency, with target and features applied.
 #[derive(Debug)]
 pub(crate) struct Edge {
-    /// Key in [`Metadata::packages`].
+    /// The package it leads to: a key of [`Metadata::packages`].
     pub(crate) to: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
 }
 
 #[derive(Debug)]
 pub(crate) struct Package {
     pub(crate) name: String,
     pub(crate) description: String,
-    /// The folder with its `Cargo.toml`.
+    /// The folder that contains `Cargo.toml`.
     pub(crate) directory: PathBuf,
-    /// Whether it belongs to this workspace.
+    /// True for a package of this workspace.
     pub(crate) member: bool,
-    /// The foreign library which it says it links, if any.
+    /// The native library that the package declares with `links`, if any.
     pub(crate) links: Option<String>,
-    pub(crate) declared: Vec<Declared>,
+    pub(crate) dependencies: Vec<Dependency>,
     pub(crate) edges: Vec<Edge>,
 }
 
 impl Package {
-    /// The name of its folder: what the map calls a crate.
+    /// The name of the package's folder, which is the name of the crate in the map.
     pub(crate) fn folder(&self) -> String {
         let name = self.directory.file_name().unwrap_or_default();
         name.to_string_lossy().into_owned()
     }
 }
 
-/// The graph of packages, by cargo's package id.
+/// The graph of packages, keyed by cargo's package id.
 #[derive(Debug, Default)]
 pub(crate) struct Metadata {
     pub(crate) packages: BTreeMap<String, Package>,
 }
 
-/// What can be reached from one package, and over which package it was reached first.
+/// The packages reachable from one package, each with its predecessor on a shortest path.
 pub(crate) struct Closure {
     came_from: BTreeMap<String, Option<String>>,
 }
 
 impl Metadata {
-    /// Asks cargo. Fails when cargo does, or when its answer has an unexpected form.
+    /// Runs `cargo metadata`. Fails if cargo fails or if its output has an unexpected form.
     pub(crate) fn load() -> Result<Metadata, String> {
         let arguments = ["metadata", "--format-version", "1", "--filter-platform", TARGET];
         let output = workspace::cargo(&arguments)
             .output()
             .map_err(|error| format!("cargo metadata did not start: {error}"))?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("cargo metadata failed: {}", said.trim()));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(format!("cargo metadata failed: {}", stderr.trim()));
         }
         let value = serde_json::from_slice(&output.stdout)
             .map_err(|error| format!("cargo metadata printed no JSON: {error}"))?;
         Metadata::parse(&value)
-            .ok_or_else(|| "cargo metadata has a form that xtask does not know".to_owned())
+            .ok_or_else(|| "cargo metadata printed an unexpected form of JSON".to_owned())
     }
 
     fn parse(value: &Value) -> Option<Metadata> {
@@ -117,26 +116,26 @@ impl Metadata {
         self.members().into_iter().find(|(_, package)| package.folder() == folder)
     }
 
-    /// All that is compiled for `from`, itself included. Its tests' needs are left out.
+    /// All packages that are compiled for `from`, itself included, without test dependencies.
     pub(crate) fn closure(&self, from: &str) -> Closure {
         let mut came_from = BTreeMap::from([(from.to_owned(), None)]);
-        let mut waiting = VecDeque::from([from.to_owned()]);
-        while let Some(id) = waiting.pop_front() {
+        let mut queue = VecDeque::from([from.to_owned()]);
+        while let Some(id) = queue.pop_front() {
             let Some(package) = self.packages.get(&id) else {
                 continue;
             };
-            for edge in package.edges.iter().filter(|edge| edge.kind != Kind::Dev) {
+            for edge in package.edges.iter().filter(|edge| edge.kind != DependencyKind::Dev) {
                 if !came_from.contains_key(&edge.to) {
                     came_from.insert(edge.to.clone(), Some(id.clone()));
-                    waiting.push_back(edge.to.clone());
+                    queue.push_back(edge.to.clone());
                 }
             }
         }
         Closure { came_from }
     }
 
-    /// The way to `to` as names: `net -> tokio -> mio`, so that a finding says whom to ask.
-    pub(crate) fn way(&self, closure: &Closure, to: &str) -> String {
+    /// The path to `to` as package names, for error messages: `net -> tokio -> mio`.
+    pub(crate) fn path_to(&self, closure: &Closure, to: &str) -> String {
         let mut names = Vec::new();
         let mut at = Some(to);
         while let Some(id) = at {
@@ -156,10 +155,10 @@ impl Closure {
 
 fn parse_package(value: &Value, member: bool) -> Option<Package> {
     let manifest = Path::new(value.get("manifest_path")?.as_str()?);
-    let mut declared = Vec::new();
+    let mut dependencies = Vec::new();
     for entry in value.get("dependencies")?.as_array()? {
         let name = entry.get("name")?.as_str()?.to_owned();
-        declared.push(Declared { name, kind: parse_kind(entry.get("kind")?)? });
+        dependencies.push(Dependency { name, kind: parse_kind(entry.get("kind")?)? });
     }
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     Some(Package {
@@ -168,7 +167,7 @@ fn parse_package(value: &Value, member: bool) -> Option<Package> {
         directory: manifest.parent()?.to_path_buf(),
         member,
         links: text("links").map(str::to_owned),
-        declared,
+        dependencies,
         edges: Vec::new(),
     })
 }
@@ -184,11 +183,11 @@ fn parse_edges(node: &Value) -> Option<Vec<Edge>> {
     Some(edges)
 }
 
-fn parse_kind(value: &Value) -> Option<Kind> {
+fn parse_kind(value: &Value) -> Option<DependencyKind> {
     match value.as_str() {
-        None => Some(Kind::Normal),
-        Some("build") => Some(Kind::Build),
-        Some("dev") => Some(Kind::Dev),
+        None => Some(DependencyKind::Normal),
+        Some("build") => Some(DependencyKind::Build),
+        Some("dev") => Some(DependencyKind::Dev),
         Some(_) => None,
     }
 }
@@ -197,19 +196,23 @@ fn strings(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(Value::as_str).collect()
 }
 
-/// Made-up workspaces for the tests of the checks.
+/// Artificial workspaces for the tests of the checks.
 #[cfg(test)]
 pub(crate) mod made_up {
     use super::*;
 
     impl Metadata {
-        /// A member in `crates/FOLDER` with these dependencies. Ids are names here.
-        pub(crate) fn with_member(self, folder: &str, needs: &[(&str, Kind)]) -> Metadata {
+        /// Adds a member in `crates/FOLDER` with these dependencies. Ids are names here.
+        pub(crate) fn with_member(
+            self,
+            folder: &str,
+            needs: &[(&str, DependencyKind)],
+        ) -> Metadata {
             self.with(folder, true, needs)
         }
 
-        /// A crate from a registry.
-        pub(crate) fn with_foreign(self, name: &str, needs: &[(&str, Kind)]) -> Metadata {
+        /// Adds a crate from a registry.
+        pub(crate) fn with_foreign(self, name: &str, needs: &[(&str, DependencyKind)]) -> Metadata {
             self.with(name, false, needs)
         }
 
@@ -219,16 +222,17 @@ pub(crate) mod made_up {
             self
         }
 
-        fn with(mut self, name: &str, member: bool, needs: &[(&str, Kind)]) -> Metadata {
-            let declared = |&(name, kind): &(&str, Kind)| Declared { name: name.into(), kind };
-            let edge = |&(to, kind): &(&str, Kind)| Edge { to: to.into(), kind };
+        fn with(mut self, name: &str, member: bool, needs: &[(&str, DependencyKind)]) -> Metadata {
+            let dependency =
+                |&(name, kind): &(&str, DependencyKind)| Dependency { name: name.into(), kind };
+            let edge = |&(to, kind): &(&str, DependencyKind)| Edge { to: to.into(), kind };
             let package = Package {
                 name: name.to_owned(),
                 description: format!("What {name} is."),
                 directory: Path::new("crates").join(name),
                 member,
                 links: None,
-                declared: needs.iter().map(declared).collect(),
+                dependencies: needs.iter().map(dependency).collect(),
                 edges: needs.iter().map(edge).collect(),
             };
             self.packages.insert(name.to_owned(), package);
@@ -242,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_cargo_becomes_packages_and_edges() {
+    fn the_output_of_cargo_is_parsed_into_packages_and_edges() {
         let value = serde_json::json!({
             "workspace_members": ["a 1"],
             "packages": [
@@ -260,29 +264,29 @@ mod tests {
         });
         let metadata = Metadata::parse(&value).unwrap();
         let (id, a) = metadata.member_in("alpha").unwrap();
-        assert_eq!((id, a.declared[0].kind), ("a 1", Kind::Dev));
+        assert_eq!((id, a.dependencies[0].kind), ("a 1", DependencyKind::Dev));
         assert_eq!(
             a.edges.iter().map(|edge| edge.kind).collect::<Vec<_>>(),
-            [Kind::Normal, Kind::Dev]
+            [DependencyKind::Normal, DependencyKind::Dev]
         );
         assert_eq!(metadata.packages["b 1"].links.as_deref(), Some("z"));
         assert_eq!(metadata.members().len(), 1);
     }
 
     #[test]
-    fn an_answer_of_another_form_is_refused() {
+    fn output_of_another_form_is_refused() {
         assert!(Metadata::parse(&serde_json::json!({ "packages": [] })).is_none());
     }
 
     #[test]
-    fn a_closure_follows_build_edges_but_not_those_of_tests() {
+    fn a_closure_follows_build_edges_but_not_test_edges() {
         let metadata = Metadata::default()
-            .with_member("a", &[("b", Kind::Normal), ("t", Kind::Dev)])
-            .with_foreign("b", &[("c", Kind::Build)])
+            .with_member("a", &[("b", DependencyKind::Normal), ("t", DependencyKind::Dev)])
+            .with_foreign("b", &[("c", DependencyKind::Build)])
             .with_foreign("c", &[])
             .with_foreign("t", &[]);
         let closure = metadata.closure("a");
         assert_eq!(closure.ids().collect::<Vec<_>>(), ["a", "b", "c"]);
-        assert_eq!(metadata.way(&closure, "c"), "a -> b -> c");
+        assert_eq!(metadata.path_to(&closure, "c"), "a -> b -> c");
     }
 }

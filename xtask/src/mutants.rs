@@ -1,9 +1,9 @@
-//! cargo-mutants: changes the code in small ways, one at a time, and counts the changes that no test
-//! notices.
+//! Mutation testing with cargo-mutants, which changes the code in small ways, one at a time, and
+//! counts the changes that no test catches.
 //!
-//! A night takes one share of the mutants of each crate, chosen by the date, so that [`NIGHTS`] nights
-//! in a row take all of them. Each crate has an aim: the percentage of its viable mutants that must be
-//! caught. The mutants that were missed are printed either way. Mutants that are left on purpose are
+//! Each night runs one shard of the mutants of each crate, chosen by the date, so that [`NIGHTS`]
+//! consecutive nights run all of them. Each crate has an aim: the percentage of its viable mutants
+//! that must be caught. Missed mutants are always printed. Mutants that are skipped on purpose are
 //! listed in `.cargo/mutants.toml`, each with its reason.
 
 use std::fs;
@@ -14,58 +14,58 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::tally::Tally;
 use crate::{setup, step, workspace};
 
-/// Nights until every mutant had its turn: a month, even the shortest. The five crates have 7,000
-/// mutants, so a night has 250 of them.
+/// Nights until every mutant has run: the shortest month. The five crates have 7,000 mutants, so a
+/// night runs 250 of them.
 const NIGHTS: u64 = 28;
 
-/// The version that is installed. Another one may plant other mutants.
+/// The version to install. Another version may generate other mutants.
 const VERSION: &str = "27.1.0";
 
-/// Seconds for the build of one mutant. A change to the actor crate builds the node's tests anew,
-/// which takes about one minute.
+/// Seconds for the build of one mutant. A change to the actor crate rebuilds the tests of the
+/// `wigwag` crate, which takes about one minute.
 const BUILD_SECONDS_MAX: u32 = 600;
 
-/// A crate whose mutants are tested.
-struct Subject {
+/// A crate whose mutants are run.
+struct MutationTarget {
     package: &'static str,
     /// Percentage of the viable mutants that must be caught.
     aim: u64,
-    /// Packages whose tests must notice a mutant.
+    /// Packages whose tests must catch a mutant.
     test_packages: &'static [&'static str],
-    /// Arguments that choose among the tests of those packages; empty for all of them.
+    /// Arguments that select tests of those packages; empty for all of them.
     tests: &'static [&'static str],
-    /// Seconds that the tests may take with one mutant: several times what they take without.
+    /// Time limit of the tests for one mutant, in seconds: several times their usual duration.
     test_seconds_max: u32,
 }
 
-const SUBJECTS: &[Subject] = &[
-    Subject {
+const TARGETS: &[MutationTarget] = &[
+    MutationTarget {
         package: "wigwag-wire",
         aim: 90,
-        // Buffers and times are used in the session, and nowhere else so hard.
+        // The session makes the heaviest use of buffers and times.
         test_packages: &["wigwag-wire", "wigwag-link"],
         tests: &[],
         test_seconds_max: 60,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag-link",
         aim: 90,
         test_packages: &["wigwag-link"],
         tests: &[],
         test_seconds_max: 60,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag-sp",
         aim: 90,
-        // The protocols are tested where each is held against what all promise.
+        // The conformance tests check the promises that all protocols share.
         test_packages: &["wigwag-sp", "wigwag-conformance"],
         tests: &["--lib", "--test=protocols"],
         test_seconds_max: 120,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag-actor",
         aim: 80,
-        // Actors are tested through the public calls, in the node's crate.
+        // Actors are tested through the public API, in the `wigwag` crate.
         test_packages: &["wigwag-actor", "wigwag"],
         tests: &[
             "--lib",
@@ -86,7 +86,7 @@ const SUBJECTS: &[Subject] = &[
         ],
         test_seconds_max: 300,
     },
-    Subject {
+    MutationTarget {
         package: "wigwag",
         aim: 80,
         test_packages: &["wigwag"],
@@ -110,40 +110,40 @@ const SUBJECTS: &[Subject] = &[
     },
 ];
 
-/// The share of the night, of every crate. Each crate counts as one test.
+/// Runs the shard of this night for every crate. Each crate counts as one test.
 pub(crate) fn run() -> Tally {
     let mut tally = Tally::default();
-    for subject in SUBJECTS {
-        tally += hunt(subject, &share_of(SystemTime::now()));
+    for target in TARGETS {
+        tally += report_shard(target, &shard_for_date(SystemTime::now()));
     }
     tally
 }
 
-/// A share of one crate, as `cargo xtask mutants CRATE N/K`; true when the aim is met.
-pub(crate) fn run_one(package: &str, share: &str) -> bool {
-    let Some(subject) = SUBJECTS.iter().find(|subject| subject.package == package) else {
-        let known: Vec<&str> = SUBJECTS.iter().map(|subject| subject.package).collect();
-        println!("no aim is set for {package}, only for {}", known.join(", "));
+/// Runs one shard of one crate, as `cargo xtask mutants CRATE N/K`. True if the aim is met.
+pub(crate) fn run_one(package: &str, shard: &str) -> bool {
+    let Some(target) = TARGETS.iter().find(|target| target.package == package) else {
+        let known: Vec<&str> = TARGETS.iter().map(|target| target.package).collect();
+        println!("{package} has no aim, only {} have one", known.join(", "));
         return false;
     };
-    hunt(subject, share).holds()
+    report_shard(target, shard).holds()
 }
 
-/// Number and count of shares for this date: as many days in a row as there are shares take each once.
-fn share_of(now: SystemTime) -> String {
+/// The shard for the date of `now`, as `N/K`. [`NIGHTS`] consecutive days take each shard once.
+fn shard_for_date(now: SystemTime) -> String {
     const DAY_SECONDS: u64 = 24 * 60 * 60;
-    // A clock before 1970 is wrong, and any share will do.
+    // A clock before 1970 is wrong; any shard is fine.
     let days = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs() / DAY_SECONDS);
     format!("{}/{NIGHTS}", days % NIGHTS)
 }
 
-fn hunt(subject: &Subject, share: &str) -> Tally {
-    let heading = format!("mutants of {}, share {share}", subject.package);
-    match step::timed(&heading, || hunted(subject, share)) {
+fn report_shard(target: &MutationTarget, shard: &str) -> Tally {
+    let heading = format!("mutants of {}, shard {shard}", target.package);
+    match step::timed(&heading, || run_shard(target, shard)) {
         Ok(outcome) => {
             outcome.missed.iter().for_each(|mutant| println!("missed: {mutant}"));
-            println!("{}: {}", subject.package, outcome.summary(subject.aim));
-            match outcome.meets(subject.aim) {
+            println!("{}: {}", target.package, outcome.summary(target.aim));
+            match outcome.meets(target.aim) {
                 true => Tally { passed: 1, ..Tally::default() },
                 false => Tally::BROKEN,
             }
@@ -155,33 +155,33 @@ fn hunt(subject: &Subject, share: &str) -> Tally {
     }
 }
 
-fn hunted(subject: &Subject, share: &str) -> Result<Outcome, String> {
+fn run_shard(target: &MutationTarget, shard: &str) -> Result<MutationResults, String> {
     let tools = workspace::root().join("target/tools");
     install(&tools)?;
-    let folder = workspace::root().join("target/mutants").join(subject.package);
+    let folder = workspace::root().join("target/mutants").join(target.package);
     fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut command = Command::new(program(&tools));
-    command.current_dir(workspace::root()).args(arguments(subject, share));
+    command.current_dir(workspace::root()).args(arguments(target, shard));
     command.arg("--output").arg(&folder);
     let status = command.status().map_err(|error| format!("cargo-mutants: {error}"))?;
-    // 2: some were missed; 3: with some the tests took too long.
+    // 2: some mutants were missed; 3: for some the tests timed out.
     match status.code() {
-        Some(0 | 2 | 3) => Outcome::read(&folder.join("mutants.out")),
+        Some(0 | 2 | 3) => MutationResults::read(&folder.join("mutants.out")),
         _ => Err(format!("cargo-mutants ended with {status}")),
     }
 }
 
-fn arguments(subject: &Subject, share: &str) -> Vec<String> {
+fn arguments(target: &MutationTarget, shard: &str) -> Vec<String> {
     let mut arguments: Vec<String> =
-        ["mutants", "--package", subject.package, "--shard", share].map(str::to_owned).into();
-    // To every call of cargo, the first one without a mutant included: `--test-package` is for those
-    // with one alone.
-    let packages = subject.test_packages.iter().map(|package| format!("--package={package}"));
-    let tests = subject.tests.iter().map(|test| (*test).to_owned());
+        ["mutants", "--package", target.package, "--shard", shard].map(str::to_owned).into();
+    // `--cargo-arg` applies to every call of cargo, including the first one without a mutant;
+    // `--test-package` would apply only to calls with a mutant.
+    let packages = target.test_packages.iter().map(|package| format!("--package={package}"));
+    let tests = target.tests.iter().map(|test| (*test).to_owned());
     arguments.extend(packages.chain(tests).map(|argument| format!("--cargo-arg={argument}")));
-    // Each share is spread over all files, so that its figure stands for the crate.
+    // Each shard is spread over all files, so that its result is representative of the crate.
     arguments.push("--sharding=round-robin".to_owned());
-    arguments.push(format!("--timeout={}", subject.test_seconds_max));
+    arguments.push(format!("--timeout={}", target.test_seconds_max));
     arguments.push(format!("--build-timeout={BUILD_SECONDS_MAX}"));
     arguments
 }
@@ -190,10 +190,12 @@ fn program(tools: &Path) -> PathBuf {
     tools.join("bin/cargo-mutants")
 }
 
-/// Installs the program into the target folder, unless it is there in this version.
+/// Installs cargo-mutants into the target folder, unless this version is already there.
 fn install(tools: &Path) -> Result<(), String> {
-    let told = Command::new(program(tools)).args(["mutants", "--version"]).output();
-    if told.is_ok_and(|told| String::from_utf8_lossy(&told.stdout).trim().ends_with(VERSION)) {
+    let version = Command::new(program(tools)).args(["mutants", "--version"]).output();
+    if version
+        .is_ok_and(|version| String::from_utf8_lossy(&version.stdout).trim().ends_with(VERSION))
+    {
         return Ok(());
     }
     println!("installing cargo-mutants {VERSION} into {}", tools.display());
@@ -201,26 +203,26 @@ fn install(tools: &Path) -> Result<(), String> {
     setup::run(workspace::cargo(&options).arg("--root").arg(tools))
 }
 
-/// What became of the mutants of one run.
+/// The results of one run.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Outcome {
+struct MutationResults {
     caught: usize,
-    /// The tests did not end in time, which notices the mutant as well.
+    /// Mutants whose tests timed out, which counts as caught.
     timeout: usize,
     unviable: usize,
     missed: Vec<String>,
 }
 
-impl Outcome {
-    /// From the lists that cargo-mutants leaves, a mutant a line.
-    fn read(folder: &Path) -> Result<Outcome, String> {
+impl MutationResults {
+    /// Reads the lists that cargo-mutants writes, one mutant per line.
+    fn read(folder: &Path) -> Result<MutationResults, String> {
         let list = |name: &str| -> Result<Vec<String>, String> {
             let path = folder.join(name);
             let text = fs::read_to_string(&path);
             let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
             Ok(text.lines().map(str::to_owned).collect())
         };
-        Ok(Outcome {
+        Ok(MutationResults {
             caught: list("caught.txt")?.len(),
             timeout: list("timeout.txt")?.len(),
             unviable: list("unviable.txt")?.len(),
@@ -228,23 +230,23 @@ impl Outcome {
         })
     }
 
-    fn noticed(&self) -> usize {
+    fn detected(&self) -> usize {
         self.caught + self.timeout
     }
 
-    /// Viable mutants: those that compile.
+    /// The number of viable mutants, which are those that compile.
     fn viable(&self) -> usize {
-        self.noticed() + self.missed.len()
+        self.detected() + self.missed.len()
     }
 
-    /// True when at least `aim` percent of the viable ones were noticed. A share without any tells
-    /// nothing against the tests.
+    /// True if at least `aim` percent of the viable mutants were caught. A shard without viable
+    /// mutants meets every aim.
     fn meets(&self, aim: u64) -> bool {
-        self.noticed() as u64 * 100 >= self.viable() as u64 * aim
+        self.detected() as u64 * 100 >= self.viable() as u64 * aim
     }
 
     fn summary(&self, aim: u64) -> String {
-        let percent = (self.noticed() * 100).checked_div(self.viable()).unwrap_or(100);
+        let percent = (self.detected() * 100).checked_div(self.viable()).unwrap_or(100);
         format!(
             "{} caught, {} timed out, {} missed, {} unviable: {percent} % caught, aim {aim} %",
             self.caught,
@@ -261,21 +263,21 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn as_many_days_as_there_are_shares_take_each_share_once() {
-        let mut shares: Vec<String> = (20_000..20_000 + NIGHTS)
-            .map(|day| share_of(UNIX_EPOCH + Duration::from_secs(day * 86_400 + 4321)))
+    fn consecutive_days_take_each_shard_once() {
+        let mut shards: Vec<String> = (20_000..20_000 + NIGHTS)
+            .map(|day| shard_for_date(UNIX_EPOCH + Duration::from_secs(day * 86_400 + 4321)))
             .collect();
-        assert_eq!(share_of(UNIX_EPOCH + Duration::from_secs(86_399)), format!("0/{NIGHTS}"));
-        assert_eq!(share_of(UNIX_EPOCH + Duration::from_secs(86_400)), format!("1/{NIGHTS}"));
-        shares.sort();
-        shares.dedup();
-        assert_eq!(shares.len() as u64, NIGHTS);
+        assert_eq!(shard_for_date(UNIX_EPOCH + Duration::from_secs(86_399)), format!("0/{NIGHTS}"));
+        assert_eq!(shard_for_date(UNIX_EPOCH + Duration::from_secs(86_400)), format!("1/{NIGHTS}"));
+        shards.sort();
+        shards.dedup();
+        assert_eq!(shards.len() as u64, NIGHTS);
     }
 
     #[test]
-    fn a_crate_meets_its_aim_with_the_share_of_viable_mutants_that_were_noticed() {
+    fn the_aim_is_compared_with_the_percentage_of_caught_viable_mutants() {
         let missed = |count| vec!["a mutant".to_owned(); count];
-        let outcome = |caught, timeout, count| Outcome {
+        let outcome = |caught, timeout, count| MutationResults {
             caught,
             timeout,
             unviable: 50,
@@ -289,33 +291,33 @@ mod tests {
     }
 
     #[test]
-    fn the_lists_of_a_run_are_read_and_a_missing_one_is_an_error() {
+    fn the_result_lists_are_read_and_a_missing_one_is_an_error() {
         let folder = std::env::temp_dir().join(format!("xtask-mutants-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         for (name, text) in [("caught.txt", "a\nb\n"), ("timeout.txt", ""), ("unviable.txt", "c\n")]
         {
             fs::write(folder.join(name), text).unwrap();
         }
-        let error = Outcome::read(&folder).unwrap_err();
+        let error = MutationResults::read(&folder).unwrap_err();
         assert!(error.contains("missed.txt"), "{error}");
         fs::write(folder.join("missed.txt"), "d\ne\n").unwrap();
         let missed = vec!["d".to_owned(), "e".to_owned()];
-        let read = Outcome::read(&folder).unwrap();
+        let read = MutationResults::read(&folder).unwrap();
         fs::remove_dir_all(&folder).unwrap();
-        assert_eq!(read, Outcome { caught: 2, timeout: 0, unviable: 1, missed });
+        assert_eq!(read, MutationResults { caught: 2, timeout: 0, unviable: 1, missed });
     }
 
     #[test]
-    fn every_test_that_is_named_exists() {
-        for subject in SUBJECTS {
-            for test in subject.tests.iter().filter_map(|test| test.strip_prefix("--test=")) {
-                let is_there = subject.test_packages.iter().any(|package| {
+    fn every_selected_test_exists() {
+        for target in TARGETS {
+            for test in target.tests.iter().filter_map(|test| test.strip_prefix("--test=")) {
+                let is_there = target.test_packages.iter().any(|package| {
                     let folder = package.strip_prefix("wigwag-").unwrap_or(package);
                     let tests = workspace::root().join("crates").join(folder).join("tests");
                     tests.join(format!("{test}.rs")).is_file()
                         || tests.join(test).join("main.rs").is_file()
                 });
-                assert!(is_there, "{}: no test {test}", subject.package);
+                assert!(is_there, "{}: no test {test}", target.package);
             }
         }
     }

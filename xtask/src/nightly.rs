@@ -1,34 +1,34 @@
-//! `cargo xtask nightly`: the runs that are too long for every push.
+//! `cargo xtask nightly`: runs that take too long for every push.
 //!
-//! The same tests, longer: those that have a longer form read `WIGWAG_NIGHTLY` and send more
-//! messages or try more seeds. What only the night has is libFuzzer over the targets of `fuzz/`, and
-//! a share of the mutants of each crate (`mutants.rs`).
+//! Tests with a long form read `WIGWAG_NIGHTLY` and send more messages or try more seeds. The nightly
+//! run also runs libFuzzer on the targets of `fuzz/` and a shard of the mutants of each crate
+//! (`mutants.rs`).
 
 use crate::tally::Tally;
 use crate::{libfuzzer, mutants, setup, step, test, workspace};
 
-/// One run. All of them are cargo's, and all of them see `WIGWAG_NIGHTLY=1` and `WIGWAG_OUTSIDE=1`.
-struct Long {
+/// A run of cargo with `WIGWAG_NIGHTLY=1` and `WIGWAG_OUTSIDE=1`.
+struct LongRun {
     name: &'static str,
     arguments: &'static [&'static str],
-    /// What to expect on two cores, for whoever waits.
+    /// Expected duration on two cores.
     minutes: u32,
 }
 
-const RUNS: &[Long] = &[Long {
+const RUNS: &[LongRun] = &[LongRun {
     name: "every test, optimised, in its long form",
     arguments: &["test", "--workspace", "--profile", "nightly", "--no-fail-fast"],
     minutes: 60,
 }];
 
-/// Runs them all and closes with the same line as `cargo xtask test`.
+/// Runs all of them and prints the same last line as `cargo xtask test`.
 pub(crate) fn run() -> bool {
     if let Err(error) = step::timed("set up", setup::install) {
         println!("{error}");
         return test::sum_up(Tally::BROKEN);
     }
     let mut tally = Tally::default();
-    for Long { name, arguments, minutes } in RUNS {
+    for LongRun { name, arguments, minutes } in RUNS {
         let mut command = workspace::cargo(arguments);
         command.env("WIGWAG_NIGHTLY", "1").env("WIGWAG_OUTSIDE", "1");
         let heading = format!("{name} (about {minutes} min)");

@@ -1,19 +1,19 @@
-//! The pure crates stay pure: no socket, no clock, no thread, by what they can reach.
+//! Checks that the pure crates use no sockets, no clock and no threads.
 //!
-//! Three proofs that support each other. The packages that cargo compiles for a pure crate must
-//! all be on a short list of names. The crate says `#![no_std]`, so the compiler itself refuses
-//! std's sockets and clocks. And it forbids unsafe code, so no system call comes in by hand.
+//! Three checks support each other. All dependencies of a pure crate must be on a short list. The
+//! crate is `#![no_std]`, so the compiler refuses the sockets and clocks of std. It forbids unsafe
+//! code, so it can make no system calls by itself.
 
 use std::fs;
 use std::path::Path;
 
 use crate::metadata::{Metadata, Package};
 
-/// Folders of the crates that receive the world as arguments.
+/// Folders of the pure crates, which receive bytes and time as arguments.
 const PURE: &[&str] = &["wire", "sp", "link"];
 
-/// All that a pure crate may reach beside itself: shared buffers, the derive for error texts with
-/// what the derive is made of, and the floor that the other two stand on.
+/// The packages that a pure crate may depend on: shared buffers, the derive for error texts with its
+/// dependencies, and `wigwag-wire`, which the other two use.
 const ALLOWED: &[&str] = &[
     "bytes",
     "proc-macro2",
@@ -25,9 +25,9 @@ const ALLOWED: &[&str] = &[
     "wigwag-wire",
 ];
 
-const MUST_SAY: &[&str] = &["#![no_std]", "#![forbid(unsafe_code)]"];
+const REQUIRED_ATTRIBUTES: &[&str] = &["#![no_std]", "#![forbid(unsafe_code)]"];
 
-/// What keeps the pure crates from being pure; an empty list means that they are.
+/// Faults of the pure crates; empty if all of them are pure.
 pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
     let mut faults = reach_faults(metadata);
     for folder in PURE {
@@ -38,20 +38,20 @@ pub(crate) fn faults(metadata: &Metadata) -> Vec<String> {
     faults
 }
 
-/// Everything that is compiled for a pure crate is on the list.
+/// Dependencies of the pure crates that are not on the list.
 fn reach_faults(metadata: &Metadata) -> Vec<String> {
     let mut faults = Vec::new();
     for folder in PURE {
         let Some((from, _)) = metadata.member_in(folder) else {
-            faults.push(format!("there is no crate `{folder}`, which is to be pure"));
+            faults.push(format!("the pure crate `{folder}` does not exist"));
             continue;
         };
         let closure = metadata.closure(from);
         for id in closure.ids().filter(|&id| id != from) {
             let name = metadata.packages.get(id).map_or(id, |package| package.name.as_str());
             if !ALLOWED.contains(&name) {
-                let way = metadata.way(&closure, id);
-                faults.push(format!("`{folder}` is to be pure but reaches `{name}`: {way}"));
+                let path = metadata.path_to(&closure, id);
+                faults.push(format!("`{folder}` must be pure but depends on `{name}`: {path}"));
             }
         }
     }
@@ -70,22 +70,22 @@ fn source_faults(package: &Package) -> Vec<String> {
     faults
 }
 
-/// The attributes stand in the head of `lib.rs`: before them only notes and other attributes.
+/// Missing attributes in the head of `lib.rs`. Only comments and other attributes may precede them.
 fn head_faults(folder: &str, text: &str) -> Vec<String> {
     let is_head = |line: &&str| line.is_empty() || line.starts_with("//") || line.starts_with("#!");
     let head: Vec<&str> = text.lines().map(str::trim).take_while(is_head).collect();
-    let missing = MUST_SAY.iter().filter(|attribute| !head.contains(*attribute));
+    let missing = REQUIRED_ATTRIBUTES.iter().filter(|attribute| !head.contains(*attribute));
     missing.map(|attribute| format!("`{folder}`: lib.rs does not begin with {attribute}")).collect()
 }
 
-/// `extern crate std` would open the door again which `no_std` shuts; only tests may.
+/// Finds `extern crate std`, which would bypass `no_std`. Only tests may use it.
 fn find_std(folder: &Path, faults: &mut Vec<String>) -> Result<(), std::io::Error> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             find_std(&path, faults)?;
         } else if path.extension().is_some_and(|extension| extension == "rs")
-            && brings_std(&fs::read_to_string(&path)?)
+            && links_std(&fs::read_to_string(&path)?)
         {
             let path = path.display();
             faults.push(format!("{path}: `extern crate std` without `#[cfg(test)]` above it"));
@@ -94,7 +94,7 @@ fn find_std(folder: &Path, faults: &mut Vec<String>) -> Result<(), std::io::Erro
     Ok(())
 }
 
-fn brings_std(text: &str) -> bool {
+fn links_std(text: &str) -> bool {
     let mut above = "";
     for line in text.lines().map(str::trim) {
         if line.contains("extern crate std") && !line.starts_with("//") && above != "#[cfg(test)]" {
@@ -108,53 +108,53 @@ fn brings_std(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Kind;
+    use crate::metadata::DependencyKind;
 
-    /// The promise itself: invariant 1 of the architecture, for the workspace as it is.
+    /// Checks invariant 1 of the architecture for the workspace itself.
     #[test]
     fn wire_sp_and_link_reach_neither_sockets_nor_a_clock() {
         assert_eq!(faults(&Metadata::load().unwrap()), [""; 0]);
     }
 
     fn three_pure_crates() -> Metadata {
-        let needs = [("bytes", Kind::Normal), ("proptest", Kind::Dev)];
+        let needs = [("bytes", DependencyKind::Normal), ("proptest", DependencyKind::Dev)];
         Metadata::default()
             .with_member("wire", &needs)
             .with_member("sp", &needs)
             .with_member("link", &needs)
             .with_foreign("bytes", &[])
-            .with_foreign("proptest", &[("rand", Kind::Normal)])
+            .with_foreign("proptest", &[("rand", DependencyKind::Normal)])
     }
 
     #[test]
-    fn what_only_tests_need_does_not_count() {
+    fn test_dependencies_are_ignored() {
         assert_eq!(reach_faults(&three_pure_crates()), [""; 0]);
     }
 
     #[test]
-    fn a_clock_behind_an_innocent_crate_is_found() {
+    fn an_indirect_dependency_is_reported() {
         let metadata = three_pure_crates()
-            .with_foreign("bytes", &[("helper", Kind::Normal)])
+            .with_foreign("bytes", &[("helper", DependencyKind::Normal)])
             .with_foreign("helper", &[])
             .with_member("sp", &[]);
         assert_eq!(
             reach_faults(&metadata),
             [
-                "`wire` is to be pure but reaches `helper`: wire -> bytes -> helper",
-                "`link` is to be pure but reaches `helper`: link -> bytes -> helper",
+                "`wire` must be pure but depends on `helper`: wire -> bytes -> helper",
+                "`link` must be pure but depends on `helper`: link -> bytes -> helper",
             ]
         );
     }
 
     #[test]
-    fn a_pure_crate_that_went_away_is_missed() {
+    fn a_missing_pure_crate_is_reported() {
         let mut metadata = three_pure_crates();
         metadata.packages.remove("link");
         assert_eq!(reach_faults(&metadata).len(), 1);
     }
 
     #[test]
-    fn the_attributes_must_stand_in_the_head() {
+    fn the_attributes_must_be_in_the_head() {
         let right = "//! Words.\n\n#![no_std]\n#![forbid(unsafe_code)]\n\nextern crate alloc;\n";
         assert_eq!(head_faults("sp", right), [""; 0]);
         let late = "//! Words.\n#![no_std]\nextern crate alloc;\n// #![forbid(unsafe_code)]\n";
@@ -167,9 +167,9 @@ mod tests {
     }
 
     #[test]
-    fn std_may_come_back_for_tests_only() {
-        assert!(!brings_std("#[cfg(test)]\nextern crate std;\n"));
-        assert!(brings_std("#[cfg(unix)]\nextern crate std;\n"));
-        assert!(!brings_std("// no extern crate std here\n"));
+    fn only_tests_may_use_std() {
+        assert!(!links_std("#[cfg(test)]\nextern crate std;\n"));
+        assert!(links_std("#[cfg(unix)]\nextern crate std;\n"));
+        assert!(!links_std("// no extern crate std here\n"));
     }
 }

@@ -1,8 +1,8 @@
-//! Python packages that the tests need, in a virtual environment of the target folder.
+//! Installs the Python packages that the tests need, into virtual environments in the target folder.
 //!
-//! The list of packages stands beside the program that uses them, with their exact versions. A copy
-//! of it is put into the environment when all are in; as long as that is the same as the list,
-//! nothing is installed and nothing is said. A broken or older environment is made anew.
+//! The list of packages with their exact versions is next to the program that uses them. After a
+//! complete installation a copy of the list is written into the environment. While the copy equals
+//! the list, nothing is installed or printed. A broken or outdated environment is created anew.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use crate::{setup, workspace};
 
-/// An environment that tests use.
+/// A virtual environment that tests use.
 struct Environment {
-    /// Its folder, below the folder that cargo names to tests as `CARGO_TARGET_TMPDIR`.
+    /// The name of its folder in the folder that cargo passes to tests as `CARGO_TARGET_TMPDIR`.
     name: &'static str,
-    /// The list of packages, from the root of the workspace.
+    /// The list of packages, relative to the root of the workspace.
     list: &'static str,
     why: &'static str,
 }
@@ -24,42 +24,42 @@ struct Environment {
 const ENVIRONMENTS: &[Environment] = &[Environment {
     name: "pynng",
     list: "crates/net/tests/outside_sp/pynng/requirements.txt",
-    why: "a live NNG peer with contexts and pairs of many, for the SP sockets",
+    why: "a live NNG peer with contexts and polyamorous pairs, for the SP sockets",
 }];
 
-/// The copy of the list, which is written last.
+/// The copy of the list, written last.
 const INSTALLED: &str = "installed.txt";
 
-/// Makes each environment that is not as its list says.
+/// Creates each environment that does not match its list.
 pub(crate) fn install() -> Result<(), String> {
     let target = target_folder()?;
     for environment in ENVIRONMENTS {
         let list = workspace::root().join(environment.list);
         let folder = target.join("tmp").join(environment.name);
-        if is_there(&folder, &list)? {
+        if is_up_to_date(&folder, &list)? {
             continue;
         }
         println!("installing {}: {} ({})", environment.list, folder.display(), environment.why);
-        make(&folder, &list)?;
+        create(&folder, &list)?;
     }
     Ok(())
 }
 
-fn is_there(folder: &Path, list: &Path) -> Result<bool, String> {
+fn is_up_to_date(folder: &Path, list: &Path) -> Result<bool, String> {
     let wanted = fs::read(list).map_err(|error| format!("{}: {error}", list.display()))?;
     let installed = fs::read(folder.join(INSTALLED)).ok();
     Ok(installed.is_some_and(|installed| installed == wanted))
 }
 
-fn make(folder: &Path, list: &Path) -> Result<(), String> {
+fn create(folder: &Path, list: &Path) -> Result<(), String> {
     let venv = || {
         let mut command = Command::new("python3");
         command.args(["-m", "venv", "--clear"]).arg(folder);
         command
     };
-    // Debian's python3 comes without the part that makes environments with pip in them.
+    // Debian's python3 lacks the module that creates environments with pip.
     if setup::run(venv()).is_err() {
-        println!("installing python3-venv: python3 -m venv (makes that environment)");
+        println!("installing python3-venv: python3 -m venv (creates that environment)");
         setup::install_packages(&["python3-venv"])?;
         setup::run(venv())?;
     }
@@ -70,7 +70,7 @@ fn make(folder: &Path, list: &Path) -> Result<(), String> {
     copied.map(|_| ()).map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-/// Where cargo builds, as it says itself.
+/// The target folder, as cargo reports it.
 fn target_folder() -> Result<PathBuf, String> {
     let output = workspace::cargo(&["metadata", "--format-version", "1", "--no-deps"])
         .output()
@@ -86,23 +86,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_environment_is_there_when_it_was_made_from_the_same_list() {
+    fn an_environment_is_up_to_date_if_it_was_created_from_the_same_list() {
         let folder = std::env::temp_dir().join(format!("wigwag-python-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let list = folder.join("requirements.txt");
         fs::write(&list, "one==1\n").unwrap();
-        assert_eq!(is_there(&folder, &list), Ok(false));
+        assert_eq!(is_up_to_date(&folder, &list), Ok(false));
         fs::copy(&list, folder.join(INSTALLED)).unwrap();
-        assert_eq!(is_there(&folder, &list), Ok(true));
+        assert_eq!(is_up_to_date(&folder, &list), Ok(true));
         fs::write(&list, "one==2\n").unwrap();
-        assert_eq!(is_there(&folder, &list), Ok(false));
+        assert_eq!(is_up_to_date(&folder, &list), Ok(false));
         fs::remove_file(&list).unwrap();
-        assert!(is_there(&folder, &list).is_err());
+        assert!(is_up_to_date(&folder, &list).is_err());
         fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]
-    fn every_list_is_there_with_exact_versions() {
+    fn every_list_exists_with_exact_versions() {
         for environment in ENVIRONMENTS {
             let list = fs::read_to_string(workspace::root().join(environment.list)).unwrap();
             let packages = list.lines().filter(|line| !line.starts_with('#'));

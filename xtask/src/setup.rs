@@ -1,8 +1,8 @@
-//! What the tests need beside a Rust toolchain, and how it gets onto the machine.
+//! Installs the programs that the tests need in addition to a Rust toolchain.
 //!
-//! One table. A program that is there is left alone; one that is missing is installed from the
-//! system's package registry. When it is still missing after that, the run fails: a test that
-//! silently did not run is worse than a red one. What comes as Python packages is in `python.rs`.
+//! The programs are listed in one table. A missing program is installed from the system's package
+//! registry. If it is still missing afterwards, the run fails, because a silently skipped test is
+//! worse than a failed one. Python packages are in `python.rs`.
 
 use std::env;
 use std::path::Path;
@@ -11,73 +11,85 @@ use std::process::{Command, Stdio};
 use crate::python;
 
 /// A program that tests start.
-struct Need {
+struct RequiredProgram {
     program: &'static str,
-    /// The package that brings it, by its Debian name.
+    /// The Debian package that contains it.
     package: &'static str,
     why: &'static str,
 }
 
-const NEEDS: &[Need] = &[
-    Need {
+const REQUIRED_PROGRAMS: &[RequiredProgram] = &[
+    RequiredProgram {
         program: "chromium",
         package: "chromium",
-        why: "shows whether the lab's page fits a phone and a desk, light and dark",
+        why: "checks the lab's page on phone and desktop sizes, light and dark",
     },
-    Need {
+    RequiredProgram {
         program: "ip",
         package: "iproute2",
-        why: "sets up a network of its own for each pair of the lab",
+        why: "sets up a separate network for each pair of the lab",
     },
-    Need {
+    RequiredProgram {
         program: "iperf3",
         package: "iperf3",
-        why: "what loopback itself can carry, as the limit to measure against",
+        why: "measures the throughput of loopback, as the limit to compare with",
     },
-    Need {
+    RequiredProgram {
         program: "nanocat",
         package: "nanomsg-utils",
         why: "a live nanomsg peer for the SP sockets",
     },
-    Need { program: "nngcat", package: "nng-utils", why: "a live nng peer for the SP sockets" },
-    Need { program: "python3", package: "python3-venv", why: "runs pynng, another live nng peer" },
+    RequiredProgram {
+        program: "nngcat",
+        package: "nng-utils",
+        why: "a live nng peer for the SP sockets",
+    },
+    RequiredProgram {
+        program: "python3",
+        package: "python3-venv",
+        why: "runs pynng, another live nng peer",
+    },
 ];
 
-/// Installs what is missing, a line for each. Says nothing when all is there.
+/// Installs missing programs and prints a line for each. Prints nothing if none is missing.
 pub(crate) fn install() -> Result<(), String> {
     install_programs()?;
     python::install()
 }
 
 fn install_programs() -> Result<(), String> {
-    let missing: Vec<&Need> = NEEDS.iter().filter(|need| !is_there(need.program)).collect();
+    let missing: Vec<&RequiredProgram> =
+        REQUIRED_PROGRAMS.iter().filter(|required| !is_installed(required.program)).collect();
     if missing.is_empty() {
         return Ok(());
     }
-    for need in &missing {
-        println!("installing {}: {} ({})", need.package, need.program, need.why);
+    for required in &missing {
+        println!("installing {}: {} ({})", required.package, required.program, required.why);
     }
-    let mut packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+    let mut packages: Vec<&str> = missing.iter().map(|required| required.package).collect();
     packages.dedup();
     install_packages(&packages)?;
-    match missing.iter().find(|need| !is_there(need.program)) {
+    match missing.iter().find(|required| !is_installed(required.program)) {
         None => Ok(()),
-        Some(need) => Err(format!("{} is missing though {} is in", need.program, need.package)),
+        Some(required) => Err(format!(
+            "{} is missing although {} is installed",
+            required.program, required.package
+        )),
     }
 }
 
-/// Installs packages of the system, whether they are there or not.
+/// Installs system packages, whether or not they are already installed.
 pub(crate) fn install_packages(packages: &[&str]) -> Result<(), String> {
     run(apt_get(&["update"]))?;
     run(apt_get(&["install", "--yes", "--no-install-recommends"]).args(packages))
 }
 
-fn is_there(program: &str) -> bool {
+fn is_installed(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// `apt-get` that asks nothing, through sudo unless we are root already.
+/// Non-interactive `apt-get`, through sudo unless the user is root.
 fn apt_get(arguments: &[&str]) -> Command {
     let mut command = if is_root() {
         Command::new("env")
@@ -90,13 +102,13 @@ fn apt_get(arguments: &[&str]) -> Command {
     command
 }
 
-/// Files under /proc/self belong to the user we run as.
+/// True if this process runs as root; files under /proc/self belong to the user of the process.
 fn is_root() -> bool {
     use std::os::unix::fs::MetadataExt;
     Path::new("/proc/self").metadata().is_ok_and(|metadata| metadata.uid() == 0)
 }
 
-/// Quiet while it works; on failure its own words are the best explanation.
+/// Runs a command without output. The error contains its standard error.
 pub(crate) fn run(mut command: impl std::borrow::BorrowMut<Command>) -> Result<(), String> {
     let command = command.borrow_mut();
     let line = crate::step::line_of(command);
@@ -107,8 +119,8 @@ pub(crate) fn run(mut command: impl std::borrow::BorrowMut<Command>) -> Result<(
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{line} ended with {}\n{}", output.status, said.trim()))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{line} ended with {}\n{}", output.status, stderr.trim()))
 }
 
 #[cfg(test)]
@@ -116,13 +128,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_looked_up_where_the_shell_would() {
-        assert!(is_there("sh"));
-        assert!(!is_there("no-such-program"));
+    fn programs_are_found_on_the_path() {
+        assert!(is_installed("sh"));
+        assert!(!is_installed("no-such-program"));
     }
 
     #[test]
-    fn a_failing_installer_is_quoted() {
+    fn the_error_of_a_failed_installer_is_quoted() {
         let failed = run(Command::new("sh").args(["-c", "echo no such package >&2; exit 100"]));
         let error = failed.unwrap_err();
         assert!(error.contains("100") && error.ends_with("no such package"), "{error}");

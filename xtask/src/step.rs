@@ -1,16 +1,17 @@
-//! Steps of a long command: each is announced, timed, and does not stop the next one.
+//! Steps of a long command. Each step is announced and timed, and a failed step does not stop the
+//! next one.
 
 use std::process::Command;
 use std::time::Instant;
 
-/// What went wrong in the steps so far.
+/// The faults of the steps so far.
 #[derive(Default)]
 pub(crate) struct Report {
     faults: Vec<String>,
 }
 
 impl Report {
-    /// Runs `work` under a heading; an empty list from it means that all is well.
+    /// Runs `work` under a heading. An empty list of faults means success.
     pub(crate) fn step(&mut self, name: &str, work: impl FnOnce() -> Vec<String>) {
         let faults = timed(name, work);
         for fault in &faults {
@@ -19,12 +20,12 @@ impl Report {
         self.faults.extend(faults.into_iter().map(|fault| format!("{name}: {fault}")));
     }
 
-    /// Lists what went wrong once more, at the end where it is read. True when nothing did.
-    pub(crate) fn close(self) -> bool {
+    /// Lists all faults once more at the end. Returns true if there are none.
+    pub(crate) fn finish(self) -> bool {
         if self.faults.is_empty() {
-            println!("== all checks hold");
+            println!("== all checks passed");
         } else {
-            println!("== does not hold:");
+            println!("== failed:");
         }
         for fault in &self.faults {
             println!("   {fault}");
@@ -33,7 +34,7 @@ impl Report {
     }
 }
 
-/// Prints a heading, runs `work`, prints how long it took.
+/// Prints a heading, runs `work`, and prints the time that it took.
 pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
     println!("== {name}");
     let start = Instant::now();
@@ -43,7 +44,7 @@ pub(crate) fn timed<T>(name: &str, work: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Runs a command with its output going straight through. Empty when it exits with 0.
+/// Runs a command that inherits the standard streams. Returns no faults if it exits with 0.
 pub(crate) fn run(command: &mut Command) -> Vec<String> {
     match command.status() {
         Ok(status) if status.success() => Vec::new(),
@@ -52,7 +53,7 @@ pub(crate) fn run(command: &mut Command) -> Vec<String> {
     }
 }
 
-/// The command as one would type it.
+/// The command line of `command`.
 pub(crate) fn line_of(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let mut words = vec![program.file_name().unwrap_or_default().to_string_lossy()];
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failed_step_is_remembered_and_the_next_one_runs() {
+    fn a_failed_step_is_recorded_and_the_next_one_runs() {
         let mut report = Report::default();
         let mut ran = false;
         report.step("first", || vec!["broken".to_owned()]);
@@ -74,12 +75,12 @@ mod tests {
             Vec::new()
         });
         assert!(ran);
-        assert!(!report.close());
-        assert!(Report::default().close());
+        assert!(!report.finish());
+        assert!(Report::default().finish());
     }
 
     #[test]
-    fn a_command_that_fails_or_does_not_exist_is_a_fault() {
+    fn a_failed_or_missing_command_is_a_fault() {
         assert_eq!(run(&mut Command::new("true")), [""; 0]);
         assert!(run(Command::new("false").arg("x"))[0].starts_with("false x ended with"));
         assert!(run(&mut Command::new("no-such-program"))[0].contains("did not start"));

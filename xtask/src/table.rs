@@ -1,9 +1,9 @@
-//! Markdown tables that a check compares with the truth.
+//! Parses the Markdown tables that the checks compare with the workspace.
 //!
-//! Only the plain form is read: a header line, a line of dashes, one row a line, each line with a
-//! bar at both ends, no bar within a cell.
+//! Only the plain form is supported: a header line, a line of dashes, one row per line, a bar at both
+//! ends of each line, and no bars within a cell.
 
-/// The rows under the first table whose header has exactly these cells, backticks taken off.
+/// The rows of the first table with exactly the header `header`, without backticks.
 pub(crate) fn rows(text: &str, header: &[&str]) -> Result<Vec<Vec<String>>, String> {
     let mut lines = text.lines().map(str::trim);
     let wanted: Vec<String> = header.iter().map(|&cell| cell.to_owned()).collect();
@@ -25,7 +25,7 @@ pub(crate) fn rows(text: &str, header: &[&str]) -> Result<Vec<Vec<String>>, Stri
     Ok(rows)
 }
 
-/// Writes one line of a table.
+/// Formats one line of a table.
 pub(crate) fn line_of(cells: &[&str]) -> String {
     let mut line = String::from("|");
     for cell in cells {
@@ -57,15 +57,15 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_table_and_a_torn_row_are_named() {
+    fn a_missing_table_and_a_malformed_row_are_errors() {
         assert!(rows(TEXT, &["a", "c"]).unwrap_err().contains("| a | c |"));
         assert!(rows("| a | b |\nx", &["a", "b"]).unwrap_err().contains("dashes"));
-        let torn = "| a | b |\n|---|---|\n| x |\n";
-        assert!(rows(torn, &["a", "b"]).unwrap_err().contains("1 cells, not 2"));
+        let short = "| a | b |\n|---|---|\n| x |\n";
+        assert!(rows(short, &["a", "b"]).unwrap_err().contains("1 cells, not 2"));
     }
 
     #[test]
-    fn a_written_line_reads_back() {
+    fn a_formatted_line_can_be_parsed_again() {
         assert_eq!(line_of(&["x", "", "y z"]), "| x | | y z |");
         assert_eq!(cells("| x | | y z |").unwrap(), ["x", "", "y z"]);
     }

@@ -1,27 +1,28 @@
-//! Counts tests from what the test binaries print.
+//! Counts tests from the output of the test binaries.
 //!
-//! Each binary says `running 3 tests` and later `test result: ok. 3 passed; 0 failed; …`. A
-//! binary that says the first and never the second died on the way: that is one failure, lest a
-//! crash look like an absence. A test that says `not run: …` and returns has proved nothing, though
-//! its binary calls it passed; it is counted apart.
+//! Each binary prints `running 3 tests` and later `test result: ok. 3 passed; 0 failed; …`. A binary
+//! that prints only the first line has crashed, which counts as one failure. A test that prints
+//! `not run: …` and returns has checked nothing, although its binary reports it as passed; it is
+//! counted separately.
 
 use std::ops::AddAssign;
 
-/// How the tests went.
+/// The number of tests by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     pub(crate) passed: u64,
     pub(crate) failed: u64,
     pub(crate) ignored: u64,
-    /// Tests that returned at once, since what they need was not wanted. They are none of `passed`.
+    /// Tests that returned at once because the programs they need were not enabled. Not included in
+    /// `passed`.
     pub(crate) not_run: u64,
 }
 
 impl Tally {
-    /// The count for something that should have run tests and could not.
+    /// The tally of a step that should have run tests and could not: one failure.
     pub(crate) const BROKEN: Tally = Tally { passed: 0, failed: 1, ignored: 0, not_run: 0 };
 
-    /// True when each test ran and passed, and there was at least one.
+    /// True if every test ran and passed, and there was at least one.
     pub(crate) fn holds(&self) -> bool {
         self.failed == 0 && self.ignored == 0 && self.not_run == 0 && self.passed > 0
     }
@@ -36,13 +37,13 @@ impl AddAssign for Tally {
     }
 }
 
-/// Reads the output of test binaries that run one after the other, line by line.
+/// Reads the output of successive test binaries, line by line.
 #[derive(Default)]
 pub(crate) struct Reader {
     tally: Tally,
     /// Invariant: true exactly between a binary's first line and its result.
     running: bool,
-    /// Tests of the binary at hand that said that they were not run.
+    /// Tests of the current binary that printed `not run`.
     not_run: u64,
 }
 
@@ -53,7 +54,7 @@ impl Reader {
             self.close();
             self.running = true;
         } else if !self.running {
-            // Only a binary that runs has something to tell.
+            // Lines outside of a binary's run are ignored.
         } else if is_not_run(line) {
             self.not_run += 1;
         } else if let Some(tally) = result(line) {
@@ -82,7 +83,7 @@ fn is_start(line: &str) -> bool {
     count.is_some_and(|(count, rest)| count.parse::<u64>().is_ok() && matches!(rest, "" | "s"))
 }
 
-/// With one thread, the harness has named the test on the same line.
+/// With a single test thread, the harness prints the name of the test on the same line.
 fn is_not_run(line: &str) -> bool {
     let named = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
     named.map_or(line, |(_, rest)| rest).starts_with("not run: ")
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_binary_that_dies_counts_as_a_failure_wherever_it_stands() {
+    fn a_crashed_binary_counts_as_one_failure() {
         let died = "running 7 tests\nthread main has overflowed its stack\n";
         let passed = Tally { passed: 2, failed: 0, ignored: 1, not_run: 0 };
         assert_eq!(read(OK), passed);
@@ -133,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_no_binary_owes_is_not_counted() {
+    fn a_result_outside_of_a_run_is_not_counted() {
         let loose = "test result: ok. 9 passed; 0 failed; 0 ignored\nrunning late tests\n";
         assert_eq!(read(loose), Tally::default());
     }
 
-    /// From several threads the line stands alone, from one behind the name of the test.
+    /// With several test threads the line is separate, with one it follows the name of the test.
     #[test]
-    fn a_test_that_says_that_it_was_not_run_has_not_passed() {
+    fn a_test_that_prints_not_run_has_not_passed() {
         let result = "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured";
         let some = format!(
             "running 3 tests\nnot run: set A=1\ntest a ... ok\ntest b ... not run: set A=1\nok\n\
@@ -148,14 +149,14 @@ mod tests {
         );
         let expected = Tally { passed: 1, not_run: 2, ..Tally::default() };
         assert_eq!(read(&some), expected);
-        // A line outside of a binary, or from one that died, does not count for the next one.
+        // A line outside of a run, or from a crashed binary, does not count for the next binary.
         let loose = format!("not run: x\nrunning 9 tests\nnot run: y\n{some}not run: z\n");
         assert_eq!(read(&loose), Tally { failed: 1, ..expected });
         assert_eq!(read(&format!("running 3 tests\nhas not run: x\n{result}")).passed, 3);
     }
 
     #[test]
-    fn only_a_run_with_tests_none_of_them_left_out_holds() {
+    fn a_run_holds_only_if_it_has_tests_and_all_of_them_ran_and_passed() {
         let good = Tally { passed: 1, ..Tally::default() };
         assert!(good.holds());
         assert!(!Tally { failed: 1, ..good }.holds());

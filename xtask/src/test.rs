@@ -1,10 +1,9 @@
-//! `cargo xtask test`: every test there is, and one line that sums them up.
+//! `cargo xtask test`: runs every test and prints one line with the total.
 //!
-//! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so those that start other programs do
-//! so and fail when the program is missing. Then the models run: each crate that names loom or
-//! shuttle is built once more with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg goes to
-//! that crate alone; through `RUSTFLAGS` it would go to all, and tokio and its kin would be compiled
-//! a second time.
+//! The tests of the workspace run with `WIGWAG_OUTSIDE=1`, so tests that need other programs start
+//! them, and fail if a program is missing. Then the models run: each crate that depends on loom or
+//! shuttle is built again with `--cfg wigwag_loom` or `--cfg wigwag_shuttle`. The cfg applies to that
+//! crate alone; `RUSTFLAGS` would apply it to all crates and recompile tokio and other dependencies.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -15,26 +14,26 @@ use crate::metadata::Metadata;
 use crate::tally::{Reader, Tally};
 use crate::{setup, step, workspace};
 
-/// What checks models.
-struct Checker {
-    /// The dependency, by which a crate says that it has such models.
+/// A model checker.
+struct ModelChecker {
+    /// The dependency that marks a crate with such models.
     name: &'static str,
-    /// Set while they are built. They stand behind `#[cfg(all(test, wigwag_loom))]`.
+    /// The cfg that enables the models, as in `#[cfg(all(test, wigwag_loom))]`.
     cfg: &'static str,
-    /// The part of their names by which they are told from the crate's other tests.
+    /// The part of the models' names that selects them among the crate's tests.
     filter: &'static str,
 }
 
-/// One tries all orders of short histories, the other some of long ones.
-const CHECKERS: [Checker; 2] = [
-    Checker { name: "loom", cfg: "wigwag_loom", filter: "loom_" },
-    Checker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_" },
+/// loom explores all orders of short executions, shuttle random orders of long ones.
+const CHECKERS: [ModelChecker; 2] = [
+    ModelChecker { name: "loom", cfg: "wigwag_loom", filter: "loom_" },
+    ModelChecker { name: "shuttle", cfg: "wigwag_shuttle", filter: "shuttle_" },
 ];
 
 const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
 const WORKSPACE_TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
 
-/// Installs, builds, runs, counts. True when every test passed.
+/// Installs the required programs, then builds, runs and counts all tests. True if all passed.
 pub(crate) fn run() -> bool {
     if let Err(error) = step::timed("set up", setup::install) {
         println!("{error}");
@@ -64,22 +63,22 @@ pub(crate) fn run() -> bool {
     sum_up(tally)
 }
 
-/// Prints the line that closes every run of tests. True when it is a good one.
+/// Prints the last line of every run of tests. True if every test ran and passed.
 pub(crate) fn sum_up(tally: Tally) -> bool {
     if tally.ignored > 0 {
-        println!("{} tests are ignored: let them run or take them out", tally.ignored);
+        println!("{} tests are ignored: enable or delete them", tally.ignored);
     }
     if tally.not_run > 0 {
-        println!("{} tests were not run: they say above what they need", tally.not_run);
+        println!("{} tests were not run: the lines above say what they need", tally.not_run);
     }
     println!("{} passed, {} failed", tally.passed, tally.failed);
     tally.holds()
 }
 
-/// Runs a command that runs tests, shows its output as it comes, and counts.
+/// Runs a command that runs tests, prints its output as it arrives, and counts the tests.
 pub(crate) fn counted(command: &mut Command) -> Tally {
     match read(command) {
-        // Cargo failed and yet no test did: something broke before or between the tests.
+        // Cargo failed although no test did: something broke before or between the tests.
         Ok((mut tally, false)) if tally.failed == 0 => {
             println!("{} failed outside its tests", step::line_of(command));
             tally += Tally::BROKEN;
@@ -87,19 +86,19 @@ pub(crate) fn counted(command: &mut Command) -> Tally {
         }
         Ok((tally, _)) => tally,
         Err(error) => {
-            println!("{} broke off: {error}", step::line_of(command));
+            println!("{} failed: {error}", step::line_of(command));
             Tally::BROKEN
         }
     }
 }
 
-/// The count, and whether the command itself ended well.
+/// The count, and whether the command itself succeeded.
 fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
     let mut output = BufReader::new(child.stdout.take().expect("piped two lines above"));
     let mut reader = Reader::default();
     let mut line = Vec::new();
-    // Tests may print anything, so a line is bytes before it is text.
+    // Tests may print any bytes, so lines are read as bytes.
     while output.read_until(b'\n', &mut line)? > 0 {
         let text = String::from_utf8_lossy(&line);
         print!("{text}");
@@ -109,16 +108,16 @@ fn read(command: &mut Command) -> std::io::Result<(Tally, bool)> {
     Ok((reader.finish(), child.wait()?.success()))
 }
 
-impl Checker {
-    /// Whoever declares it has models.
+impl ModelChecker {
+    /// The crates that depend on this checker, and so have models.
     fn crates<'a>(&self, metadata: &'a Metadata) -> Vec<&'a str> {
         let members = metadata.members().into_iter().map(|(_, package)| package);
-        let with = members.filter(|it| it.declared.iter().any(|other| other.name == self.name));
+        let with = members.filter(|it| it.dependencies.iter().any(|other| other.name == self.name));
         with.map(|package| package.name.as_str()).collect()
     }
 
-    /// Builds the package's unit tests for it and runs those that are models. A package that names
-    /// it but has no model is a failure: models must not vanish unnoticed.
+    /// Builds the package's unit tests with the cfg and runs the models among them. A package that
+    /// depends on the checker but has no model is a failure, so that models do not vanish unnoticed.
     fn run(&self, package: &str) -> Tally {
         let binary = match self.build(package) {
             Ok(binary) => binary,
@@ -129,7 +128,7 @@ impl Checker {
         };
         let tally = counted(Command::new(binary).arg(self.filter));
         if tally == Tally::default() {
-            println!("{package} has no test whose name holds {}", self.filter);
+            println!("{package} has no test whose name contains {}", self.filter);
             return Tally::BROKEN;
         }
         tally
@@ -148,7 +147,7 @@ impl Checker {
     }
 }
 
-/// Cargo prints one JSON object a line; the last one with an executable is the test binary.
+/// Finds the test binary in cargo's messages: the last JSON line with an executable.
 fn executable(messages: &str) -> Option<String> {
     let objects = messages.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut named =
@@ -159,7 +158,7 @@ fn executable(messages: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Kind;
+    use crate::metadata::DependencyKind;
 
     fn shell(script: &str) -> Tally {
         counted(Command::new("sh").args(["-c", script]))
@@ -172,29 +171,29 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_fails_without_a_failed_test_counts_as_one() {
+    fn a_failed_command_without_a_failed_test_counts_as_one_failure() {
         assert_eq!(shell("exit 101"), Tally::BROKEN);
         assert_eq!(counted(&mut Command::new("no-such-program")), Tally::BROKEN);
     }
 
     #[test]
-    fn bytes_that_are_no_text_do_not_stop_the_count() {
+    fn output_that_is_not_utf_8_does_not_stop_the_count() {
         let odd = r"printf '\377\n'; echo running 1 test; echo 'test result: ok. 1 passed'";
         assert_eq!(shell(odd).passed, 1);
     }
 
     #[test]
-    fn a_crate_that_names_a_checker_is_one_with_models() {
+    fn a_crate_that_depends_on_a_checker_has_models() {
         let metadata = Metadata::default()
-            .with_member("net", &[("loom", Kind::Dev)])
-            .with_member("sp", &[("bytes", Kind::Normal)])
-            .with_member("actor", &[("shuttle", Kind::Dev)])
-            .with_foreign("tokio", &[("loom", Kind::Dev)]);
+            .with_member("net", &[("loom", DependencyKind::Dev)])
+            .with_member("sp", &[("bytes", DependencyKind::Normal)])
+            .with_member("actor", &[("shuttle", DependencyKind::Dev)])
+            .with_foreign("tokio", &[("loom", DependencyKind::Dev)]);
         assert_eq!(CHECKERS.map(|checker| checker.crates(&metadata)), [vec!["net"], vec!["actor"]]);
     }
 
     #[test]
-    fn the_test_binary_is_found_among_the_messages() {
+    fn the_test_binary_is_found_in_the_messages() {
         let messages = "\
 {\"reason\":\"compiler-artifact\",\"executable\":null}
 {\"reason\":\"compiler-artifact\",\"executable\":\"/t/wigwag_net-1\"}

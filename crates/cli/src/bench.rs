@@ -1,12 +1,13 @@
-//! `wigwag bench`: how fast a peer answers or takes messages, and whether all of them were right.
+//! `wigwag bench`: measures how fast a peer answers or receives messages, and verifies every one.
 //!
-//! Any SP peer will do that echoes requests, or answers all of them alike. The verdict comes first:
-//! what loses, doubles, reorders or changes a message gets no number.
+//! Any SP peer that echoes requests, or answers all of them with the same reply, can be measured.
+//! The verdict comes first: a run in which a message is lost, duplicated, reordered or changed
+//! reports no numbers.
 
-mod asking;
-mod orders;
+mod requester;
+mod control;
 mod payload;
-mod pushing;
+mod pusher;
 mod report;
 mod seconds;
 mod serve;
@@ -18,76 +19,78 @@ use tokio::sync::watch;
 use wigwag::Bytes;
 
 use crate::exit::{Code, Failed};
-use crate::socket::{Endpoint, How, Interrupt, Loudness, News, Place, Plan, Role, Socket};
+use crate::socket::{
+    ConnectMode, ConnectPlan, Connectable, Endpoint, EventLog, Interrupt, Role, Socket, Verbosity,
+};
 use crate::{calls, print, units};
 use report::{Gate, Report};
 
 /// Sockets of one run: each is a connection at both ends.
 const CLIENTS_MAX: usize = 256;
 
-/// Bytes of a message: many times what a socket takes unless told otherwise.
+/// Bytes of the largest message: 64 times the default receive limit of a socket.
 const SIZE_MAX: usize = 64 << 20;
 
-/// How long a run takes unless something else is asked for.
+/// Duration of a run without `--duration` or `--count`.
 const DURATION: Duration = Duration::from_secs(5);
 
-/// Clients of a throughput run unless something else is asked for: enough to keep a peer busy while
-/// each waits for its reply.
+/// Default number of clients of a throughput run: enough to keep a peer busy while each client
+/// waits for its reply.
 const THROUGHPUT_CLIENTS: usize = 8;
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Bench {
     #[command(subcommand)]
-    command: Command,
+    command: BenchCommand,
 }
 
 const EXAMPLES: &str = "Examples:
-  wigwag bench serve tcp://127.0.0.1:7001                     the other side, in a second terminal
+  wigwag bench serve tcp://127.0.0.1:7001                     the peer, in a second terminal
   wigwag bench latency tcp://127.0.0.1:7001 --fail-if 'p99>5ms'
   wigwag bench throughput tcp://127.0.0.1:7001 --size 1k --count 1000000
   wigwag bench latency tcp://127.0.0.1:7002 --expect pong     against nngcat --rep --data pong";
 
 #[derive(Subcommand)]
-enum Command {
-    /// One request after the other: how long replies take
+enum BenchCommand {
+    /// Measure the round-trip time of requests sent one after the other
     #[command(after_help = EXAMPLES)]
     Latency(Latency),
-    /// Many at once: pushed to `bench serve`, or asked of any rep that answers
+    /// Measure the rate of many clients at once, pushing to `bench serve` or asking any rep
     #[command(after_help = EXAMPLES)]
     Throughput(Throughput),
-    /// The other side: echoes requests, and accounts for what is pushed
+    /// Serve as the other side: echo requests, and verify pushed messages
     #[command(after_help = EXAMPLES)]
     Serve(Serve),
 }
 
 #[derive(Args)]
-struct Run {
+struct RunArguments {
     /// Where the peer listens
     url: String,
     /// Bytes of a message
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "64")]
     size: usize,
-    /// Messages in all
+    /// Number of messages, over all clients
     #[arg(long, value_name = "N", conflicts_with = "duration")]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
-    /// Time that is measured [default: 5s]
+    /// Duration of the measurement [default: 5s]
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     duration: Option<Duration>,
-    /// What every reply must be [default: the request]
+    /// The expected reply to every request [default: the request itself]
     #[arg(long, value_name = "TEXT")]
     expect: Option<String>,
-    /// Time that one message may take
+    /// Time limit for one message
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
     deadline: Duration,
-    /// Time for somebody to listen there
+    /// Time to wait for the peer to start listening
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "1s")]
     wait: Duration,
-    /// One JSON document instead of text
+    /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
-    /// Exit with 7 if this holds, such as p99>5ms or rate<1000
+    /// Exit with code 7 if this condition holds, such as p99>5ms or rate<1000
     #[arg(long, value_name = "CONDITION")]
     fail_if: Vec<Gate>,
 }
@@ -95,14 +98,14 @@ struct Run {
 #[derive(Args)]
 struct Latency {
     #[command(flatten)]
-    run: Run,
-    /// Clients, each with a socket and a request of its own
+    run: RunArguments,
+    /// Number of clients, each with its own socket and one request in flight
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clients)]
     clients: usize,
-    /// Over a pair socket that sends back what comes
+    /// Measure a pair socket that echoes
     #[arg(long, conflicts_with = "clients")]
     pair: bool,
-    /// The same with pair of version 0
+    /// Measure a pair socket of version 0 that echoes
     #[arg(long, conflicts_with_all = ["clients", "pair"])]
     pair_v0: bool,
 }
@@ -110,17 +113,17 @@ struct Latency {
 #[derive(Args)]
 struct Throughput {
     #[command(flatten)]
-    run: Run,
-    /// Clients, each with a socket of its own
+    run: RunArguments,
+    /// Number of clients, each with its own socket
     #[arg(long, value_name = "N", default_value_t = THROUGHPUT_CLIENTS, value_parser = clients)]
     clients: usize,
 }
 
 #[derive(Args)]
 struct Serve {
-    /// Where it listens
+    /// Where to listen
     url: String,
-    /// Bytes that a request may have
+    /// Largest request, in bytes
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
     receive_limit: usize,
 }
@@ -128,9 +131,9 @@ struct Serve {
 impl Bench {
     pub(crate) fn run(self) -> Result<Code, Failed> {
         match self.command {
-            Command::Latency(latency) => calls::run(|| latency.run()),
-            Command::Throughput(throughput) => calls::run(|| throughput.run()),
-            Command::Serve(serve) => calls::run(|| serve.run()),
+            BenchCommand::Latency(latency) => calls::run(|| latency.run()),
+            BenchCommand::Throughput(throughput) => calls::run(|| throughput.run()),
+            BenchCommand::Serve(serve) => calls::run(|| serve.run()),
         }
     }
 }
@@ -142,83 +145,83 @@ impl Latency {
             (_, true) => (Role::Pair0, "pair"),
             _ => (Role::Req, "req"),
         };
-        self.run.check()?;
-        let news = News::start(Loudness::Normal);
-        let sockets = self.run.sockets(role, &self.run.url, self.clients, &news).await?;
+        self.run.validate()?;
+        let log = EventLog::start(Verbosity::Normal);
+        let sockets = self.run.connect(role, &self.run.url, self.clients, &log).await?;
         let report = self.run.ask("latency", mode, sockets).await?;
-        self.run.tell(&report)
+        self.run.print_report(&report)
     }
 }
 
 impl Throughput {
     async fn run(self) -> Result<Code, Failed> {
         let run = &self.run;
-        run.check()?;
-        let news = News::start(Loudness::Normal);
-        let mut control = run.sockets(Role::Req, &run.url, 1, &news).await?;
+        run.validate()?;
+        let log = EventLog::start(Verbosity::Normal);
+        let mut control = run.connect(Role::Req, &run.url, 1, &log).await?;
         let target = match (&run.expect, control.first()) {
             (None, Some(control)) => {
-                pushing::target(control, &run.url, self.clients, run.size, run.deadline).await?
+                pusher::target(control, &run.url, self.clients, run.size, run.deadline).await?
             }
             _ => None,
         };
         let report = match (target, control.pop()) {
             (Some(target), Some(control)) => {
                 let at = &target.address;
-                let sockets = run.sockets(Role::Push, at, self.clients, &news).await?;
+                let sockets = run.connect(Role::Push, at, self.clients, &log).await?;
                 run.push(&control, &target, sockets).await?
             }
             (_, control) => {
-                // Its own connection would take part in nothing.
+                // The control connection takes no part in this kind of run.
                 drop(control);
-                let sockets = run.sockets(Role::Req, &run.url, self.clients, &news).await?;
+                let sockets = run.connect(Role::Req, &run.url, self.clients, &log).await?;
                 run.ask("throughput", "req", sockets).await?
             }
         };
-        run.tell(&report)
+        run.print_report(&report)
     }
 }
 
-impl Run {
-    fn check(&self) -> Result<(), Failed> {
+impl RunArguments {
+    fn validate(&self) -> Result<(), Failed> {
         let least = if self.expect.is_some() { 0 } else { payload::STAMP_BYTES };
         let longest = Duration::from_secs(seconds::SECONDS_MAX as u64);
         let wrong = if !(least..=SIZE_MAX).contains(&self.size) {
             format!("a message of {} bytes cannot be verified", self.size)
         } else if self.duration.is_some_and(|duration| duration > longest || duration.is_zero()) {
-            "a run of that length is not kept".to_owned()
+            "a run of that length cannot be recorded".to_owned()
         } else {
             return Ok(());
         };
         let mend = format!(
-            "--size from {least} to {SIZE_MAX}, and --duration of up to {} s",
+            "use --size from {least} to {SIZE_MAX}, and --duration up to {} s",
             longest.as_secs()
         );
-        Err(Failed::told(Code::Usage, &wrong, &self.url, &mend))
+        Err(Failed::with_mend(Code::Usage, &wrong, &self.url, &mend))
     }
 
-    /// So many sockets, all of them connected.
-    async fn sockets(
+    /// Opens `count` sockets of the role `role` and connects each to `url`.
+    async fn connect(
         &self,
         role: Role,
         url: &str,
         count: usize,
-        news: &News,
+        log: &EventLog,
     ) -> Result<Vec<Socket>, Failed> {
-        let places = [Place::new(How::Dial, url)];
-        let plan = Plan { role, places: &places, wait: self.wait, text: "hello" };
+        let endpoints = [Endpoint::new(ConnectMode::Dial, url)];
+        let plan = ConnectPlan { role, endpoints: &endpoints, wait: self.wait, text: "hello" };
         let mut sockets = Vec::new();
         for _ in 0..count {
             let socket = Socket::new(role);
-            // A reply is as long as its request, with a backtrace in front.
+            // A reply is as long as its request, plus the SP backtrace in front of it.
             socket.set_receive_limit(self.size.max(1 << 20) + 1_024);
-            plan.open(&socket, news).await?;
+            plan.open(&socket, log).await?;
             sockets.push(socket);
         }
         Ok(sockets)
     }
 
-    fn until(&self, begun: Instant) -> Option<Instant> {
+    fn end_time(&self, begun: Instant) -> Option<Instant> {
         match self.count {
             Some(_) => None,
             None => Some(begun + self.duration.unwrap_or(DURATION)),
@@ -232,16 +235,16 @@ impl Run {
         sockets: Vec<Socket>,
     ) -> Result<Report, Failed> {
         let (begun, clients) = (Instant::now(), sockets.len());
-        let order = asking::Order {
+        let plan = requester::RequestPlan {
             size: self.size,
             expect: self.expect.clone().map(Bytes::from),
             deadline: self.deadline,
-            until: self.until(begun),
+            until: self.end_time(begun),
             seed: seed(),
             begun,
         };
         let (stop, stopped) = watch::channel(false);
-        let work = asking::ask_all(sockets, self.count, &order, &stopped);
+        let work = requester::ask_all(sockets, self.count, &plan, &stopped);
         let (asked, interrupted) = interruptible(work, &stop).await?;
         Ok(Report {
             kind,
@@ -262,12 +265,12 @@ impl Run {
     async fn push(
         &self,
         control: &Socket,
-        target: &pushing::Target,
+        target: &pusher::PushTarget,
         sockets: Vec<Socket>,
     ) -> Result<Report, Failed> {
         let (begun, clients) = (Instant::now(), sockets.len());
-        let (until, seed) = (self.until(begun), seed());
-        let plan = pushing::Plan {
+        let (until, seed) = (self.end_time(begun), seed());
+        let plan = pusher::PushPlan {
             size: self.size,
             count: self.count,
             until,
@@ -275,7 +278,7 @@ impl Run {
             seed,
         };
         let (stop, stopped) = watch::channel(false);
-        let work = pushing::push_all(control, target, sockets, plan, &stopped);
+        let work = pusher::push_all(control, target, sockets, plan, &stopped);
         let (pushed, interrupted) = interruptible(work, &stop).await?;
         let pushed = pushed?;
         Ok(Report {
@@ -294,7 +297,7 @@ impl Run {
         })
     }
 
-    fn tell(&self, report: &Report) -> Result<Code, Failed> {
+    fn print_report(&self, report: &Report) -> Result<Code, Failed> {
         match self.json {
             true => print::line(&report.document().to_string()),
             false => print::line(&report.lines()),
@@ -307,7 +310,7 @@ impl Run {
             let what = report.trouble.as_deref().unwrap_or("not every message came back right");
             let mend = "it must echo (wigwag rep URL --echo, wigwag bench serve URL), or say what \
                         it answers with --expect TEXT";
-            Failed::told(code, what, &self.url, mend).say();
+            Failed::with_mend(code, what, &self.url, mend).print();
         }
         Ok(code)
     }
@@ -315,22 +318,23 @@ impl Run {
 
 impl Serve {
     async fn run(self) -> Result<Code, Failed> {
-        let news = News::start(Loudness::Normal);
+        let log = EventLog::start(Verbosity::Normal);
         let mut interrupt = Interrupt::new()?;
         let socket = Socket::new(Role::Rep);
         socket.set_receive_limit(self.receive_limit);
-        let bound = socket.listen(&Place::new(How::Listen, &self.url).address).await?;
-        news.say(&format!("listening  {bound}  for wigwag bench latency or throughput"));
+        let bound = socket.listen(&Endpoint::new(ConnectMode::Listen, &self.url).address).await?;
+        log.print(&format!("listening  {bound}  for wigwag bench latency or throughput"));
         tokio::select! {
             ended = serve::serve(&socket, &bound) => ended?,
-            () = interrupt.comes() => {}
+            () = interrupt.recv() => {}
         }
         socket.close().await;
         Ok(Code::Interrupted)
     }
 }
 
-/// Lets `work` come to its end, earlier when Ctrl-C raises `stop`; says whether it did.
+/// Runs `work` to its end and says whether Ctrl-C interrupted it. Ctrl-C sets `stop`, which makes
+/// `work` end early.
 async fn interruptible<T>(
     work: impl Future<Output = T>,
     stop: &watch::Sender<bool>,
@@ -339,13 +343,13 @@ async fn interruptible<T>(
     tokio::pin!(work);
     tokio::select! {
         done = &mut work => return Ok((done, false)),
-        () = interrupt.comes() => {}
+        () = interrupt.recv() => {}
     }
     stop.send_replace(true);
     Ok((work.await, true))
 }
 
-/// Different in each run: no peer can know what comes.
+/// A seed that differs in each run, so that no peer can predict the messages.
 fn seed() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.map_or(0, |now| now.as_nanos() as u64)
@@ -353,5 +357,5 @@ fn seed() -> u64 {
 
 fn clients(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (1..=CLIENTS_MAX).contains(number));
-    number.ok_or_else(|| format!("it wants a number from 1 to {CLIENTS_MAX}"))
+    number.ok_or_else(|| format!("expected a number from 1 to {CLIENTS_MAX}"))
 }

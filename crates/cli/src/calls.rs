@@ -1,4 +1,4 @@
-//! `wigwag ask`, `tell` and `describe`: an actor's methods from the shell.
+//! `wigwag ask`, `tell` and `describe`: call the methods of an actor from the shell.
 
 use std::future::Future;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use wigwag::{CloseReport, Described, Dynamic, Node};
 use crate::exit::{Code, Failed};
 use crate::{arguments, print, units};
 
-/// Longest time that a command waits for its peer to confirm the end of their session: a round trip
-/// around the earth takes a third of it, and the result is known already.
+/// Time limit for the peer to confirm the end of the session, once the result is known. A round trip
+/// around the earth takes a third of it.
 const CLOSE_MAX: Duration = Duration::from_secs(1);
 
-/// The actor that is called.
+/// The actor to call.
 #[derive(Args)]
-struct Target {
-    /// Where it is: tcp://HOST:PORT/NAME, ipc://PATH/NAME
+struct TargetArguments {
+    /// Address of the actor: tcp://HOST:PORT/NAME, ipc://PATH/NAME
     address: String,
     /// Give up after this time, such as 200ms, 5s or 2m
     #[arg(long, value_name = "TIME", value_parser = units::time, default_value = "5s")]
@@ -29,23 +29,23 @@ struct Target {
 #[derive(Args)]
 pub(crate) struct Ask {
     #[command(flatten)]
-    call: Call,
+    call: CallArguments,
 }
 
 #[derive(Args)]
 pub(crate) struct Tell {
     #[command(flatten)]
-    call: Call,
+    call: CallArguments,
 }
 
 /// A method and its arguments.
 #[derive(Args)]
-struct Call {
+struct CallArguments {
     #[command(flatten)]
-    target: Target,
-    /// The method's name
+    target: TargetArguments,
+    /// Name of the method
     method: String,
-    /// Its arguments in order, each as JSON; text needs no quotes
+    /// Arguments of the method in order, each as JSON; text needs no quotes
     #[arg(allow_negative_numbers = true)]
     arguments: Vec<String>,
 }
@@ -53,13 +53,13 @@ struct Call {
 #[derive(Args)]
 pub(crate) struct Describe {
     #[command(flatten)]
-    target: Target,
-    /// One JSON document instead of text
+    target: TargetArguments,
+    /// Print one JSON document instead of text
     #[arg(long)]
     json: bool,
 }
 
-/// Runs a command on a small runtime.
+/// Runs a command on a single-threaded runtime.
 pub(crate) fn run<F>(command: impl FnOnce() -> F) -> Result<Code, Failed>
 where
     F: Future<Output = Result<Code, Failed>>,
@@ -70,7 +70,7 @@ where
 
 impl Ask {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let Call { target, method, arguments } = self.call;
+        let CallArguments { target, method, arguments } = self.call;
         let caller = Caller::new(target);
         let reply = caller
             .call(async |node, address| {
@@ -79,20 +79,20 @@ impl Ask {
                 Ok(actor.ask(&method, &arguments).await?)
             })
             .await;
-        let told = reply.and_then(|reply| {
+        let printed = reply.and_then(|reply| {
             let value: Value = rmp_serde::from_slice(&reply)
                 .map_err(|error| Failed::new(Code::Internal, error))?;
             print::line(&value.to_string());
             Ok(Code::Ok)
         });
         caller.close(CLOSE_MAX).await;
-        told
+        printed
     }
 }
 
 impl Tell {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
-        let Call { target, method, arguments } = self.call;
+        let CallArguments { target, method, arguments } = self.call;
         let caller = Caller::new(target);
         let sent = caller
             .call(async |node, address| {
@@ -101,11 +101,11 @@ impl Tell {
                 Ok(actor.tell(&method, &arguments).await?)
             })
             .await;
-        // Only the end of the session says that the message has arrived.
+        // Only the orderly end of the session confirms that the message has arrived.
         let closing = if sent.is_ok() { caller.target.deadline } else { CLOSE_MAX };
         let report = caller.close(closing).await;
         sent?;
-        if report.is_clean() { Ok(Code::Ok) } else { Err(caller.unconfirmed()) }
+        if report.is_clean() { Ok(Code::Ok) } else { Err(caller.unconfirmed_failure()) }
     }
 }
 
@@ -113,26 +113,26 @@ impl Describe {
     pub(crate) async fn run(self) -> Result<Code, Failed> {
         let caller = Caller::new(self.target);
         let actor = caller.call(async |node, address| Ok(node.dynamic(address).await?)).await;
-        let told = actor.map(|actor| {
-            show(&actor, self.json);
+        let printed = actor.map(|actor| {
+            print_description(&actor, self.json);
             Code::Ok
         });
         caller.close(CLOSE_MAX).await;
-        told
+        printed
     }
 }
 
 /// The node of one command. Every orderly end of the command closes it, so that the peer does not
-/// keep the session for one that comes back.
+/// keep a session that will never be resumed.
 struct Caller {
     node: Node,
-    target: Target,
-    /// When the deadline is over.
+    target: TargetArguments,
+    /// The time at which the deadline expires.
     end: Instant,
 }
 
 impl Caller {
-    fn new(target: Target) -> Caller {
+    fn new(target: TargetArguments) -> Caller {
         let end = Instant::now() + target.deadline;
         Caller { node: Node::new(), target, end }
     }
@@ -145,7 +145,7 @@ impl Caller {
         let call = call(&self.node, &self.target.address);
         match tokio::time::timeout_at(self.end, call).await {
             Ok(outcome) => outcome,
-            Err(_) => Err(self.unanswered()),
+            Err(_) => Err(self.timeout_failure()),
         }
     }
 
@@ -155,30 +155,30 @@ impl Caller {
         self.node.close(limit.min(left)).await
     }
 
-    fn unanswered(&self) -> Failed {
+    fn timeout_failure(&self) -> Failed {
         let what = format!("no answer within {:?}", self.target.deadline);
-        let mend = "check the actor, or give it more time with --deadline";
-        Failed::told(Code::NoAnswer, &what, &self.target.address, mend)
+        let mend = "check the actor, or allow more time with --deadline";
+        Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
     }
 
-    fn unconfirmed(&self) -> Failed {
+    fn unconfirmed_failure(&self) -> Failed {
         let what =
             format!("the peer did not confirm the message within {:?}", self.target.deadline);
-        let mend = "it may have arrived: look there before you send it again";
-        Failed::told(Code::NoAnswer, &what, &self.target.address, mend)
+        let mend = "the message may have arrived: check before you send it again";
+        Failed::with_mend(Code::NoAnswer, &what, &self.target.address, mend)
     }
 }
 
-/// Prints what an actor understands.
-fn show(actor: &Dynamic, json: bool) {
+/// Prints the name and the methods of an actor.
+fn print_description(actor: &Dynamic, json: bool) {
     let described = actor.described();
     if json {
         print::line(&as_json(described).to_string());
         return;
     }
     print::line(&format!("{} at {}", described.name, actor.target()));
-    for (name, taken, reply) in &described.methods {
-        print::line(&format!("  {} -> {reply}", signature(name, taken)));
+    for (name, parameters, reply) in &described.methods {
+        print::line(&format!("  {} -> {reply}", signature(name, parameters)));
     }
 }
 
@@ -198,24 +198,26 @@ fn as_json(described: &Described) -> Value {
     serde_json::json!({"name": described.name, "schema_hash": hash, "methods": methods})
 }
 
-/// Arguments as the method takes them. A method that is unknown is told by the call itself.
+/// Encodes the arguments for `method`. For an unknown method it encodes none, and the call itself
+/// fails.
 fn encode(actor: &Dynamic, method: &str, words: &[String]) -> Result<Vec<u8>, Failed> {
     let described = actor.described().methods.iter();
-    let Some((_, taken, _)) = described.into_iter().find(|(name, ..)| name == method) else {
+    let Some((_, parameters, _)) = described.into_iter().find(|(name, ..)| name == method) else {
         return Ok(Vec::new());
     };
-    arguments::encode(taken, words).map_err(|wrong| {
+    arguments::encode(parameters, words).map_err(|wrong| {
         let error = format!(
-            "{}: {wrong}\n   at: {}\n mend: give each argument as JSON, in that order; text needs no quotes",
-            signature(method, taken),
+            "{}: {wrong}\n   at: {}\n mend: give the arguments in that order, each as JSON; text needs no quotes",
+            signature(method, parameters),
             actor.target()
         );
         Failed::new(Code::Usage, error)
     })
 }
 
-/// A method as a person reads it.
-fn signature(method: &str, taken: &[(String, String)]) -> String {
-    let taken: Vec<String> = taken.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
-    format!("{method}({})", taken.join(", "))
+/// The signature of a method as text.
+fn signature(method: &str, parameters: &[(String, String)]) -> String {
+    let parameters: Vec<String> =
+        parameters.iter().map(|(name, kind)| format!("{name}: {kind}")).collect();
+    format!("{method}({})", parameters.join(", "))
 }

@@ -1,6 +1,6 @@
-//! `--fail-if`: a condition on one figure, so that a script can hold a claim.
+//! `--fail-if`: a condition on one figure, for scripts that check a measurement.
 
-/// Which way a condition goes.
+/// The comparison of a condition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Comparison {
     Below,
@@ -16,7 +16,7 @@ impl Comparison {
     }
 }
 
-/// What is compared, which way, and with what; `None` when nothing is compared.
+/// Splits a condition into figure, comparison and limit; `None` if it has no `<` or `>`.
 pub(crate) fn split(text: &str) -> Option<(&str, Comparison, &str)> {
     let at = text.rfind(['<', '>'])?;
     let comparison =
@@ -24,7 +24,7 @@ pub(crate) fn split(text: &str) -> Option<(&str, Comparison, &str)> {
     Some((text[..at].trim(), comparison, text[at + 1..].trim()))
 }
 
-/// A limit that can be compared with.
+/// Parses a finite limit.
 pub(crate) fn number(text: &str) -> Option<f64> {
     text.parse().ok().filter(|limit: &f64| limit.is_finite())
 }

@@ -1,7 +1,7 @@
-//! `wigwag device`: joins two sockets, so that what is not connected directly is.
+//! `wigwag device`: forwards messages between two sockets.
 //!
-//! The first address is where messages come from, the second where they go to; each is listened at
-//! or dialled as the command of that role would do.
+//! Messages come from the first address and go to the second. At each address the device listens or
+//! dials as the command of that role would do.
 
 use std::time::Duration;
 
@@ -13,7 +13,10 @@ use wigwag::{Address, Forwarder, NetError, raw};
 use wigwag_lab::numbers::grouped;
 
 use crate::exit::{Code, Failed};
-use crate::socket::{Endpoint, How, Interrupt, Loudness, News, Place, Plan, Role, WAIT};
+use crate::socket::{
+    ConnectMode, ConnectPlan, Connectable, DIAL_WAIT, Endpoint, EventLog, Interrupt, Role,
+    Verbosity,
+};
 use crate::{calls, print, units};
 
 /// The schema of the document that `--json` writes.
@@ -22,45 +25,45 @@ const SCHEMA: &str = "wigwag.device/1";
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Device {
-    /// Where messages come from: requests, what is pushed or published
+    /// Where messages come from: requesters, pushers or publishers
     first: String,
-    /// Where they go to; without it, a bus or star that passes on among its own peers
+    /// Where messages go to; without it, a bus or star forwards among its own peers
     second: Option<String>,
-    /// What is joined
+    /// The protocols to join
     #[arg(long, value_enum)]
-    pair: Joined,
+    pair: ProtocolPair,
     /// Listen at both addresses
     #[arg(long, visible_alias = "bind", conflicts_with = "dial")]
     listen: bool,
     /// Dial both addresses
     #[arg(long, visible_alias = "connect")]
     dial: bool,
-    /// Time for somebody to listen where we dial
+    /// Time to wait for the peer to start listening
     #[arg(long, value_name = "TIME", value_parser = units::time)]
     wait: Option<Duration>,
-    /// Bytes that a message may have
+    /// Largest message, in bytes
     #[arg(long, value_name = "SIZE", value_parser = units::size, default_value = "1MiB")]
     receive_limit: usize,
-    /// A JSON document on standard output at the end
+    /// Print a JSON document on standard output at the end
     #[arg(long)]
     json: bool,
-    /// Say nothing but errors
+    /// Print nothing but errors
     #[arg(short, long, conflicts_with = "verbose")]
     quiet: bool,
-    /// Say who comes and goes
+    /// Print every connection that opens or closes
     #[arg(short, long)]
     verbose: bool,
 }
 
 const EXAMPLES: &str = "Examples:
-  wigwag device tcp://:7001 tcp://127.0.0.1:7011 --pair reqrep     clients dial 7001, we dial the server
-  wigwag device tcp://:7001 ipc:///run/work --pair reqrep --listen servers dial us, too
+  wigwag device tcp://:7001 tcp://127.0.0.1:7011 --pair reqrep     clients dial 7001, the device dials the server
+  wigwag device tcp://:7001 ipc:///run/work --pair reqrep --listen servers dial the device, too
   wigwag device tcp://127.0.0.1:7003 tcp://:7013 --pair pubsub     publisher first, subscribers dial 7013
-  wigwag device tcp://:7006 --pair bus                             everybody hears everybody";
+  wigwag device tcp://:7006 --pair bus                             every peer receives from every other";
 
-/// Protocols that can be joined.
+/// The protocols that a device can join.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Joined {
+enum ProtocolPair {
     Reqrep,
     Pushpull,
     Pubsub,
@@ -72,7 +75,7 @@ enum Joined {
 }
 
 /// A raw socket of any role.
-enum Raw {
+enum RawSocket {
     Req(raw::Req),
     Rep(raw::Rep),
     Push(raw::Push),
@@ -87,41 +90,41 @@ enum Raw {
     Star(raw::Star),
 }
 
-/// The same words for a raw socket of each role.
+/// Evaluates one expression for the raw socket of any role.
 macro_rules! each {
     ($any:expr, $socket:ident => $words:expr) => {
         match $any {
-            Raw::Req($socket) => $words,
-            Raw::Rep($socket) => $words,
-            Raw::Push($socket) => $words,
-            Raw::Pull($socket) => $words,
-            Raw::Pub($socket) => $words,
-            Raw::Sub($socket) => $words,
-            Raw::Survey($socket) => $words,
-            Raw::Respond($socket) => $words,
-            Raw::Pair($socket) => $words,
-            Raw::Pair0($socket) => $words,
-            Raw::Bus($socket) => $words,
-            Raw::Star($socket) => $words,
+            RawSocket::Req($socket) => $words,
+            RawSocket::Rep($socket) => $words,
+            RawSocket::Push($socket) => $words,
+            RawSocket::Pull($socket) => $words,
+            RawSocket::Pub($socket) => $words,
+            RawSocket::Sub($socket) => $words,
+            RawSocket::Survey($socket) => $words,
+            RawSocket::Respond($socket) => $words,
+            RawSocket::Pair($socket) => $words,
+            RawSocket::Pair0($socket) => $words,
+            RawSocket::Bus($socket) => $words,
+            RawSocket::Star($socket) => $words,
         }
     };
 }
 
-impl Raw {
-    fn new(role: Role) -> Raw {
+impl RawSocket {
+    fn new(role: Role) -> RawSocket {
         match role {
-            Role::Req => Raw::Req(raw::Req::new()),
-            Role::Rep => Raw::Rep(raw::Rep::new()),
-            Role::Push => Raw::Push(raw::Push::new()),
-            Role::Pull => Raw::Pull(raw::Pull::new()),
-            Role::Pub => Raw::Pub(raw::Pub::new()),
-            Role::Sub => Raw::Sub(raw::Sub::new()),
-            Role::Survey => Raw::Survey(raw::Surveyor::new()),
-            Role::Respond => Raw::Respond(raw::Respondent::new()),
-            Role::Pair => Raw::Pair(raw::Pair::new()),
-            Role::Pair0 => Raw::Pair0(raw::Pair0::new()),
-            Role::Bus => Raw::Bus(raw::Bus::new()),
-            Role::Star => Raw::Star(raw::Star::new()),
+            Role::Req => RawSocket::Req(raw::Req::new()),
+            Role::Rep => RawSocket::Rep(raw::Rep::new()),
+            Role::Push => RawSocket::Push(raw::Push::new()),
+            Role::Pull => RawSocket::Pull(raw::Pull::new()),
+            Role::Pub => RawSocket::Pub(raw::Pub::new()),
+            Role::Sub => RawSocket::Sub(raw::Sub::new()),
+            Role::Survey => RawSocket::Survey(raw::Surveyor::new()),
+            Role::Respond => RawSocket::Respond(raw::Respondent::new()),
+            Role::Pair => RawSocket::Pair(raw::Pair::new()),
+            Role::Pair0 => RawSocket::Pair0(raw::Pair0::new()),
+            Role::Bus => RawSocket::Bus(raw::Bus::new()),
+            Role::Star => RawSocket::Star(raw::Star::new()),
         }
     }
 
@@ -142,7 +145,7 @@ impl Raw {
     }
 }
 
-impl Endpoint for Raw {
+impl Connectable for RawSocket {
     async fn dial(&self, address: &str) -> Result<(), NetError> {
         each!(self, socket => socket.dial(address).await.map(drop))
     }
@@ -152,71 +155,76 @@ impl Endpoint for Raw {
     }
 }
 
-impl Joined {
-    /// What stands at the first address, and what at the second.
+impl ProtocolPair {
+    /// The role of the device at the first address and at the second.
     fn roles(self) -> (Role, Role) {
         match self {
-            Joined::Reqrep => (Role::Rep, Role::Req),
-            Joined::Pushpull => (Role::Pull, Role::Push),
-            Joined::Pubsub => (Role::Sub, Role::Pub),
-            Joined::Survey => (Role::Respond, Role::Survey),
-            Joined::Pair => (Role::Pair, Role::Pair),
-            Joined::Pair0 => (Role::Pair0, Role::Pair0),
-            Joined::Bus => (Role::Bus, Role::Bus),
-            Joined::Star => (Role::Star, Role::Star),
+            ProtocolPair::Reqrep => (Role::Rep, Role::Req),
+            ProtocolPair::Pushpull => (Role::Pull, Role::Push),
+            ProtocolPair::Pubsub => (Role::Sub, Role::Pub),
+            ProtocolPair::Survey => (Role::Respond, Role::Survey),
+            ProtocolPair::Pair => (Role::Pair, Role::Pair),
+            ProtocolPair::Pair0 => (Role::Pair0, Role::Pair0),
+            ProtocolPair::Bus => (Role::Bus, Role::Bus),
+            ProtocolPair::Star => (Role::Star, Role::Star),
         }
     }
 
-    /// Who dials, by the rule of the roles; of two alike the first one listens.
-    fn how(self) -> (How, How) {
+    /// Whether each end listens or dials by default. If both roles are equal, the first end listens.
+    fn modes(self) -> (ConnectMode, ConnectMode) {
         let (first, second) = self.roles();
         match first == second {
-            true => (How::Listen, How::Dial),
-            false => (first.how(), second.how()),
+            true => (ConnectMode::Listen, ConnectMode::Dial),
+            false => (first.default_mode(), second.default_mode()),
         }
     }
 }
 
 impl Device {
     pub(crate) fn run(self) -> Result<Code, Failed> {
-        let loudness = match (self.quiet, self.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            _ => Loudness::Normal,
+        let verbosity = match (self.quiet, self.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
         };
-        let news = News::start(loudness);
-        calls::run(|| self.join(news))
+        let log = EventLog::start(verbosity);
+        calls::run(|| self.join(log))
     }
 
-    async fn join(self, news: News) -> Result<Code, Failed> {
+    async fn join(self, log: EventLog) -> Result<Code, Failed> {
         let mut interrupt = Interrupt::new()?;
         let (first, second) = self.pair.roles();
-        let how = match (self.listen, self.dial) {
-            (true, _) => (How::Listen, How::Listen),
-            (_, true) => (How::Dial, How::Dial),
-            _ => self.pair.how(),
+        let mode = match (self.listen, self.dial) {
+            (true, _) => (ConnectMode::Listen, ConnectMode::Listen),
+            (_, true) => (ConnectMode::Dial, ConnectMode::Dial),
+            _ => self.pair.modes(),
         };
-        let front = Raw::new(first);
-        let back = self.second.as_ref().map(|_| Raw::new(second));
+        let front = RawSocket::new(first);
+        let back = self.second.as_ref().map(|_| RawSocket::new(second));
         let joined = match &back {
             Some(back) => Forwarder::between(front.end(), back.end()),
             None => Forwarder::reflecting(front.end()),
         };
         let forwarder = joined.map_err(|error| {
             let at = self.first.as_str();
-            Failed::told(Code::Usage, &error.to_string(), at, "give two addresses, or bus or star")
+            Failed::with_mend(
+                Code::Usage,
+                &error.to_string(),
+                at,
+                "give two addresses, or bus or star",
+            )
         })?;
         let work = async {
-            self.open(&front, first, how.0, &self.first, &news).await?;
+            self.open(&front, first, mode.0, &self.first, &log).await?;
             if let (Some(back), Some(address)) = (&back, &self.second) {
-                self.open(back, second, how.1, address, &news).await?;
+                self.open(back, second, mode.1, address, &log).await?;
             }
             forwarder.run().await;
             Ok(())
         };
         let ended: Option<Result<(), Failed>> = tokio::select! {
             ended = work => Some(ended),
-            () = interrupt.comes() => None,
+            () = interrupt.recv() => None,
         };
         front.close().await;
         if let Some(back) = &back {
@@ -228,14 +236,14 @@ impl Device {
         let mut ends = vec![(first, front.statistics())];
         ends.extend(back.as_ref().map(|back| (second, back.statistics())));
         let mut counts = forwarder.counts();
-        // A message above the receive limit never came to the forwarder.
+        // A message above the receive limit never reaches the forwarder.
         counts.dropped += ends.iter().map(|(_, statistics)| statistics.pipes_punished).sum::<u64>();
         if self.json {
             print::line(&self.document(counts, &ends, ended.is_none()).to_string());
         } else if !self.quiet {
             let peers: u64 = ends.iter().map(|(_, statistics)| statistics.pipes_opened).sum();
             print::error(&format!(
-                "{} messages passed on · {} dropped · {peers} peers",
+                "{} messages forwarded · {} dropped · {peers} peers",
                 grouped(counts.forwarded),
                 grouped(counts.dropped)
             ));
@@ -243,7 +251,7 @@ impl Device {
         Ok(if ended.is_none() { Code::Interrupted } else { Code::Ok })
     }
 
-    /// The end for a program: a document of `device-1.json`.
+    /// The summary as a document of `device-1.json`.
     fn document(&self, counts: Forwarded, ends: &[(Role, Statistics)], interrupted: bool) -> Value {
         let ends: Vec<Value> = ends
             .iter()
@@ -269,15 +277,15 @@ impl Device {
 
     async fn open(
         &self,
-        socket: &Raw,
+        socket: &RawSocket,
         role: Role,
-        how: How,
+        mode: ConnectMode,
         address: &str,
-        news: &News,
+        log: &EventLog,
     ) -> Result<(), Failed> {
         socket.set_receive_limit(self.receive_limit);
-        let places = [Place::new(how, address)];
-        let wait = self.wait.unwrap_or(WAIT);
-        Plan { role, places: &places, wait, text: "hello" }.open(socket, news).await
+        let endpoints = [Endpoint::new(mode, address)];
+        let wait = self.wait.unwrap_or(DIAL_WAIT);
+        ConnectPlan { role, endpoints: &endpoints, wait, text: "hello" }.open(socket, log).await
     }
 }

@@ -1,4 +1,4 @@
-//! Exit codes, and how an error is told.
+//! Exit codes, and the error of a command.
 
 use std::error::Error;
 use std::fmt;
@@ -29,7 +29,7 @@ impl From<Code> for ExitCode {
     }
 }
 
-/// Why a command failed.
+/// The error of a command, with its exit code.
 #[derive(Debug)]
 pub(crate) struct Failed {
     code: Code,
@@ -41,18 +41,18 @@ impl Failed {
         Failed { code, error: error.into() }
     }
 
-    /// An error in its three lines: what happened, where, and what mends it.
-    pub(crate) fn told(code: Code, what: &str, at: &str, mend: &str) -> Failed {
+    /// An error of three lines: what happened, where, and how to mend it.
+    pub(crate) fn with_mend(code: Code, what: &str, at: &str, mend: &str) -> Failed {
         Failed::new(code, format!("{what}\n   at: {at}\n mend: {mend}"))
     }
 
-    /// Says it on standard error, and gives the exit code.
+    /// Prints the error on standard error and returns the exit code of the process.
     pub(crate) fn report(self) -> ExitCode {
-        self.say().into()
+        self.print().into()
     }
 
-    /// The same for a command that goes on.
-    pub(crate) fn say(&self) -> Code {
+    /// Prints the error on standard error and returns its code; for commands that continue.
+    pub(crate) fn print(&self) -> Code {
         crate::print::error(&format!("error: {}", self.error));
         self.code
     }
@@ -137,9 +137,9 @@ mod tests {
 
     const SOME_TIME: Duration = Duration::from_millis(200);
 
-    /// Some of these reach no command by a way that a test could force.
+    /// Some of these errors cannot be provoked in a test of the whole command.
     #[test]
-    fn a_call_that_failed_has_the_code_of_its_reason() {
+    fn a_failed_call_has_the_exit_code_of_its_reason() {
         use CallErrorKind as K;
         for (code, kinds) in [
             (2, &[K::NoSuchMethod, K::BadArguments][..]),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_failed_has_the_code_of_its_reason() {
+    fn a_failed_connection_has_the_exit_code_of_its_reason() {
         for (code, kind) in [
             (2, NetErrorKind::UnknownScheme),
             (2, NetErrorKind::BadAddress { rule: "it has none" }),

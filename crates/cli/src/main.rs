@@ -1,4 +1,4 @@
-//! The command `wigwag`: argument parsing and printing over the library.
+//! The command `wigwag`: parses arguments, calls the library and prints the results.
 #![forbid(unsafe_code)]
 
 mod socket;
@@ -19,7 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Message passing from the shell: sockets that speak to nanomsg, NNG and mangos, and actors.
+/// Message passing from the shell: sockets for nanomsg, NNG and mangos programs, and actors.
 #[derive(Parser)]
 #[command(name = "wigwag", version, help_template = HELP)]
 struct Arguments {
@@ -27,54 +27,54 @@ struct Arguments {
     command: Command,
 }
 
-/// The first screen. A test sees that no command is missing.
+/// The text of `wigwag --help`. A test checks that it names every command.
 const HELP: &str = "\
 wigwag {version}: {about}
 
-  wigwag rep tcp://:7001 --echo              answer; any program that speaks SP may ask
-  wigwag req tcp://127.0.0.1:7001 hello      ask, and print the reply
+  wigwag rep tcp://:7001 --echo              answer requests of any SP program
+  wigwag req tcp://127.0.0.1:7001 hello      send a request, and print the reply
   wigwag demo                                measure, and verify every message
 
 Usage: wigwag COMMAND ...     wigwag COMMAND --help has examples
 
-Sockets  req, rep          requests and replies       survey, respond   ask everybody
-         pub, sub          publish and subscribe      pair, bus, star   talk to one, to all
-         push, pull        spread work                device            join two sockets
-Actors   ask, tell         call a method              describe          which methods there are
-Measure  demo              in two processes           lab               systems side by side
-         bench             a peer, and verify it
+Sockets  req, rep          requests and replies       survey, respond   ask all peers
+         pub, sub          publish and subscribe      pair, bus, star   talk to one, or to all
+         push, pull        distribute work            device            join two sockets
+Actors   ask, tell         call a method              describe          list the methods
+Measure  demo              in two processes           lab               compare systems
+         bench             measure and verify a peer
 Shell    completions, man, help
 
 Options: -h, --help   -V, --version
-Exit codes: 0 ok, 1 internal, or a command of --exec failed; 2 usage; 3 cannot connect or bind;
-4 no answer; 5 wrong peer; 6 verification failed; 7 a condition of --fail-if holds; 8 refused;
+Exit codes: 0 ok; 1 internal error or failed --exec command; 2 usage; 3 cannot connect or bind;
+4 no answer; 5 wrong peer; 6 verification failed; 7 a --fail-if condition holds; 8 refused;
 130 interrupted
 ";
 
 #[derive(Subcommand)]
 enum Command {
     #[command(flatten)]
-    Socket(socket::Command),
-    /// Join two sockets, and pass on what comes
+    Socket(socket::SocketCommand),
+    /// Join two sockets, and forward messages between them
     Device(device::Device),
     /// Measure a peer, and verify every message
     Bench(bench::Bench),
-    /// Start a service in a second process, send to it, verify, and measure against the limit
+    /// Start a service in a second process, verify every message, and measure against the limit
     Demo(demo::Demo),
-    /// Measure message systems side by side, each with a verdict before it has a number
+    /// Measure message systems side by side, and verify every message
     Lab(lab::Lab),
-    /// A program of an embedded participant of the lab
+    /// Run the program of an embedded participant of the lab
     #[command(hide = true)]
     LabParticipant(lab::Participant),
     /// Call a method of an actor and print the reply
     Ask(calls::Ask),
     /// Send a message to an actor, without waiting for a reply
     Tell(calls::Tell),
-    /// Print the methods that an actor understands
+    /// Print the methods of an actor
     Describe(calls::Describe),
-    /// Print what a shell needs to complete commands
+    /// Print the completion script for a shell
     Completions(shell::Completions),
-    /// Print the manual
+    /// Print the manual page
     Man(shell::Man),
 }
 

@@ -1,9 +1,11 @@
-//! The only place that prints. Results go to standard output, all else to standard error; a reader
-//! that went away (`| head`) ends the program without a word.
+//! The only module that prints.
+//!
+//! Results go to standard output, everything else to standard error. A closed standard output
+//! (`| head`) ends the program silently.
 
 use std::io::{self, Write};
 
-/// A line of a result.
+/// Prints a line of a result.
 pub(crate) fn line(text: &str) {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n"));
@@ -12,15 +14,15 @@ pub(crate) fn line(text: &str) {
     }
 }
 
-/// Bytes of a result as they are. An error says that the reader went away.
+/// Prints bytes of a result unchanged. An error means that the reader has closed the pipe.
 pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
 }
 
-/// A line for the person at the terminal.
+/// Prints a line on standard error.
 pub(crate) fn error(text: &str) {
-    // If even standard error is closed there is nobody to tell.
+    // If standard error is closed as well, the line is lost.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

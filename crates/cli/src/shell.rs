@@ -1,4 +1,4 @@
-//! `wigwag completions` and `wigwag man`: what a shell and a reader of manuals need, made from the
+//! `wigwag completions` and `wigwag man`: completion scripts and manual pages, generated from the
 //! same source as `--help`.
 
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::print;
   wigwag completions zsh > ~/.zfunc/_wigwag
   wigwag completions fish > ~/.config/fish/completions/wigwag.fish")]
 pub(crate) struct Completions {
-    /// Which shell
+    /// Shell to print the script for
     shell: Shell,
 }
 
@@ -28,7 +28,7 @@ impl Completions {
             "wigwag",
             &mut script,
         );
-        printed(&script)
+        write_result(&script)
     }
 }
 
@@ -48,12 +48,12 @@ impl Man {
         let Some(folder) = self.out else {
             let mut page = Vec::new();
             clap_mangen::Man::new(command).render(&mut page)?;
-            return printed(&page);
+            return write_result(&page);
         };
         let failed = |error: std::io::Error| {
             let what = format!("the pages cannot be written: {error}");
             let at = folder.display().to_string();
-            Failed::told(Code::Usage, &what, &at, "give a folder that you may write to")
+            Failed::with_mend(Code::Usage, &what, &at, "give a folder that you may write to")
         };
         std::fs::create_dir_all(&folder).map_err(failed)?;
         clap_mangen::generate_to(command, &folder).map_err(failed)?;
@@ -61,8 +61,8 @@ impl Man {
     }
 }
 
-/// A reader that went away has seen enough.
-fn printed(bytes: &[u8]) -> Result<Code, Failed> {
+/// Prints the result. A closed pipe is not an error.
+fn write_result(bytes: &[u8]) -> Result<Code, Failed> {
     let _ = print::bytes(bytes);
     Ok(Code::Ok)
 }

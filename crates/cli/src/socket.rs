@@ -1,8 +1,8 @@
 //! `wigwag req`, `rep`, `pub` and the others: an SP socket from the shell.
 //!
-//! [`arguments`] says what may be typed and [`start`] what comes of it; [`role`] is what a socket can
-//! be, [`place`] where it is. [`connect`] connects it, [`work`] is what each role does then, and
-//! [`session`] is around all of it until [`summary`] sums up.
+//! [`arguments`] defines the command line and [`start`] turns it into a session. [`role`] lists the
+//! roles of a socket, [`endpoint`] its addresses. [`connect`] connects the socket, [`work`] has the
+//! loop of each role, [`session`] runs from the first connection to the [`summary`].
 
 mod any;
 mod arguments;
@@ -11,8 +11,8 @@ mod exec;
 mod format;
 mod input;
 mod jobs;
-mod news;
-mod place;
+mod event_log;
+mod endpoint;
 mod role;
 mod session;
 mod start;
@@ -20,10 +20,10 @@ mod summary;
 mod work;
 
 pub(crate) use any::Socket;
-pub(crate) use arguments::Command;
-pub(crate) use connect::{Endpoint, Plan, WAIT};
-pub(crate) use news::{Loudness, News};
-pub(crate) use place::{How, Place};
+pub(crate) use arguments::SocketCommand;
+pub(crate) use connect::{ConnectPlan, Connectable, DIAL_WAIT};
+pub(crate) use endpoint::{ConnectMode, Endpoint};
+pub(crate) use event_log::{EventLog, Verbosity};
 pub(crate) use role::Role;
 pub(crate) use session::Interrupt;
 pub(crate) use summary::{in_microseconds, percentiles};

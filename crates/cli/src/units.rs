@@ -1,9 +1,8 @@
-//! Times and sizes as they are typed: `200ms`, `1.5s`, `64k`.
+//! Parses times and sizes with units: `200ms`, `1.5s`, `64k`.
 
 use std::time::Duration;
 
-/// Longest time that may be typed: a year, far beyond any wait and far below what a clock overflows
-/// at.
+/// Longest accepted time: a year, far beyond any useful wait and far below the overflow of a clock.
 const TIME_MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
 const TIMES: [(&str, f64); 8] = [
@@ -17,9 +16,9 @@ const TIMES: [(&str, f64); 8] = [
     ("h", 3_600.0),
 ];
 
-/// A time; without a unit it is in seconds.
+/// Parses a time. A number without a unit is in seconds.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || "it wants a time with a unit, like 200ms, 5s or 2m".to_owned();
+    let wrong = || "expected a time with a unit, like 200ms, 5s or 2m".to_owned();
     let (number, unit) = split(text);
     let scale = match unit {
         "" => 1.0,
@@ -28,14 +27,14 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let number: f64 = number.parse().map_err(|_| wrong())?;
     let time = Duration::try_from_secs_f64(number * scale).map_err(|_| wrong())?;
     if time > TIME_MAX {
-        return Err("it is longer than a year".to_owned());
+        return Err("the time is longer than a year".to_owned());
     }
     Ok(time)
 }
 
-/// Bytes; a `k` is 1,024 of them.
+/// Parses a number of bytes. A `k` is 1,024 bytes.
 pub(crate) fn size(text: &str) -> Result<usize, String> {
-    let wrong = || "it wants a number of bytes, like 64, 64k or 16MiB".to_owned();
+    let wrong = || "expected a number of bytes, like 64, 64k or 16MiB".to_owned();
     let (number, unit) = split(text);
     let scale: usize = match unit {
         "" | "B" => 1,
@@ -48,7 +47,7 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
     number.checked_mul(scale).ok_or_else(wrong)
 }
 
-/// The number, and the unit behind it.
+/// Splits `text` into the number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit() && letter != '.');
@@ -64,7 +63,7 @@ mod tests {
     use super::*;
     use crate::Arguments;
 
-    /// Calls `look` with each command that has no subcommands, and the words that lead to it.
+    /// Calls `look` with each command that has no subcommands, and its full path.
     fn walk(command: &Command, path: &[String], look: &mut impl FnMut(&[String], &Command)) {
         let mut path = path.to_vec();
         path.push(command.get_name().to_owned());
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn every_option_that_is_a_time_takes_units() {
+    fn every_time_option_accepts_units() {
         const TIMES: [&str; 4] = ["deadline", "wait", "interval", "duration"];
         let mut tried = Vec::new();
         walk(&Arguments::command(), &[], &mut |path, command| {
@@ -107,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_units_and_are_seconds_without() {
+    fn a_time_without_a_unit_is_in_seconds() {
         for (text, milliseconds) in
             [("200ms", 200), ("0.5", 500), ("2 s", 2_000), ("1.5m", 90_000), ("1h", 3_600_000)]
         {

@@ -1,10 +1,10 @@
-//! Options of the socket commands that the environment sets: `WIGWAG_DEADLINE` is `--deadline`.
+//! Environment variables for options of the socket commands: `WIGWAG_DEADLINE` sets `--deadline`.
 //!
-//! What is typed wins: a variable counts only when neither its option stands on the line nor one
-//! that excludes it. It then takes the place of the default, so an option that means something only
-//! beside another one (`--jobs`) is quietly without effect where that other one is missing. Options
-//! that say what is sent or done (`--data`, `--exec` and their like) have no variable: a command
-//! must not run a program because of something in its environment.
+//! The command line has precedence: a variable is ignored if its option, or an option that conflicts
+//! with it, is on the line. Otherwise the variable replaces the default of its option, so an option
+//! that requires another one (`--jobs`) has no effect where that one is missing. Options that set
+//! what is sent or executed (`--data`, `--exec` and similar) have no variable: a command must not
+//! run a program because of its environment.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -16,13 +16,13 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches};
 use crate::Arguments;
 use crate::exit::{Code, Failed};
 
-/// The commands whose options may be set so.
+/// The commands that read the variables.
 const COMMANDS: [&str; 12] = [
     "req", "rep", "pub", "sub", "push", "pull", "survey", "respond", "pair", "bus", "star",
     "device",
 ];
 
-/// The options, without the dashes. A command takes those that it has.
+/// The options with a variable, without the dashes. A command reads those that it has.
 const OPTIONS: [&str; 14] = [
     "listen",
     "dial",
@@ -40,15 +40,15 @@ const OPTIONS: [&str; 14] = [
     "v0",
 ];
 
-/// What was typed, with what the environment adds. A line that cannot be meant ends the process
-/// here, as does `--help`.
+/// Parses the command line and applies the environment. An invalid line ends the process here, as
+/// does `--help`.
 pub(crate) fn arguments() -> Result<Arguments, Failed> {
     let typed = Arguments::command().get_matches();
     let all = with_variables(&typed, env::args_os().collect(), |name| env::var_os(name))?;
     Arguments::from_arg_matches(all.as_ref().unwrap_or(&typed)).map_err(|error| error.exit())
 }
 
-/// The line read again with variables in place of defaults; `None` when none is set.
+/// Parses the line again with variables in place of defaults; `None` if no variable applies.
 fn with_variables(
     typed: &ArgMatches,
     line: Vec<OsString>,
@@ -72,29 +72,29 @@ fn with_variables(
         };
         let setting = Setting::new(name, arg, text)?;
         let is_typed = |arg: &Arg| is_typed(given, arg);
-        if !setting.is_on()? || is_typed(arg) || rivals(&of, arg).into_iter().any(is_typed) {
+        if !setting.is_on()? || is_typed(arg) || conflicting(&of, arg).into_iter().any(is_typed) {
             continue;
         }
-        if let Some(other) = set.iter().find(|it| rivals(&of, it.arg).contains(&arg)) {
+        if let Some(other) = set.iter().find(|it| conflicting(&of, it.arg).contains(&arg)) {
             return Err(setting.contradicts(other));
         }
         set.push(setting);
     }
     let mut matches = None;
     let mut command = Arguments::command();
-    // One after the other, so that a refusal says which.
+    // One variable at a time, so that an error names the variable.
     for setting in &set {
         let (id, value) = (setting.arg.get_id().clone(), setting.value()?);
         command = command.mut_subcommand(name, |of| {
             of.mut_arg(id, |arg| arg.default_value(clap::builder::OsStr::from(value)))
         });
         let read = command.clone().try_get_matches_from(&line);
-        matches = Some(read.map_err(|error| setting.refused(&wanted(&error)))?);
+        matches = Some(read.map_err(|error| setting.refused(&expectation(&error)))?);
     }
     Ok(matches)
 }
 
-/// The variable of an option.
+/// The name of the variable for an option.
 fn variable_name(option: &str) -> String {
     format!("WIGWAG_{}", option.replace('-', "_").to_uppercase())
 }
@@ -103,16 +103,16 @@ fn is_typed(given: &ArgMatches, arg: &Arg) -> bool {
     given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
 }
 
-/// Those that exclude `arg` or that it excludes: parsers note it at one of the two.
-fn rivals<'a>(of: &'a Command, arg: &Arg) -> Vec<&'a Arg> {
+/// The options that conflict with `arg`. The parser records a conflict at only one of the two.
+fn conflicting<'a>(of: &'a Command, arg: &Arg) -> Vec<&'a Arg> {
     let excludes = |one: &Arg, other: &Arg| of.get_arg_conflicts_with(one).contains(&other);
     of.get_arguments().filter(|other| excludes(arg, other) || excludes(other, arg)).collect()
 }
 
-/// What a refused value should have been.
-fn wanted(error: &Error) -> String {
+/// Describes the values that an option accepts, or the reason why one was refused.
+fn expectation(error: &Error) -> String {
     if let Some(ContextValue::Strings(values)) = error.get(ContextKind::ValidValue) {
-        return format!("it wants one of {}", values.join(", "));
+        return format!("expected one of {}", values.join(", "));
     }
     match std::error::Error::source(error) {
         Some(reason) => reason.to_string(),
@@ -135,16 +135,16 @@ impl<'a> Setting<'a> {
         let setting = Setting { command, arg, variable, text: lossy };
         match text.into_string() {
             Ok(_) => Ok(setting),
-            Err(_) => Err(setting.refused("it wants text")),
+            Err(_) => Err(setting.refused("expected UTF-8 text")),
         }
     }
 
-    /// Whether it asks for anything: a switch may be off.
+    /// False for a switch that is set to off.
     fn is_on(&self) -> Result<bool, Failed> {
         Ok(self.arg.get_action().takes_values() || self.value()? == "true")
     }
 
-    /// What stands in place of the default.
+    /// The value that replaces the default.
     fn value(&self) -> Result<String, Failed> {
         if self.arg.get_action().takes_values() {
             return Ok(self.text.clone());
@@ -152,7 +152,7 @@ impl<'a> Setting<'a> {
         match self.text.to_lowercase().as_str() {
             "1" | "true" | "yes" | "on" => Ok("true".to_owned()),
             "0" | "false" | "no" | "off" => Ok("false".to_owned()),
-            _ => Err(self.refused("it wants 1 or 0")),
+            _ => Err(self.refused("expected 1 or 0")),
         }
     }
 
@@ -160,13 +160,13 @@ impl<'a> Setting<'a> {
         let option = self.arg.get_long().unwrap_or_default();
         let what = format!("{} is {:?}: {reason}", self.variable, self.text);
         let at = format!("--{option} of wigwag {}, set by the environment", self.command);
-        let mend = format!("unset {}     or give --{option} on the line", self.variable);
-        Failed::told(Code::Usage, &what, &at, &mend)
+        let mend = format!("unset {}     or give --{option} on the command line", self.variable);
+        Failed::with_mend(Code::Usage, &what, &at, &mend)
     }
 
     fn contradicts(&self, other: &Setting<'_>) -> Failed {
-        let what = format!("{} and {} exclude each other", other.variable, self.variable);
+        let what = format!("{} and {} conflict", other.variable, self.variable);
         let at = format!("wigwag {}, set by the environment", self.command);
-        Failed::told(Code::Usage, &what, &at, &format!("unset {}", self.variable))
+        Failed::with_mend(Code::Usage, &what, &at, &format!("unset {}", self.variable))
     }
 }

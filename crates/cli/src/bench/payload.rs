@@ -1,23 +1,25 @@
-//! Messages that cannot be confused: each says whose it is and which one, and all its bytes follow
-//! from a value that only its sender has drawn.
+//! The messages of a measurement.
+//!
+//! Each message carries its sender, its sequence number and a random value, and all its other bytes
+//! follow from that value. No two messages are equal, and any changed byte is detected.
 
 use wigwag::Bytes;
 use wigwag_lab::digest::SentDigest;
 use wigwag_lab::statistics::SplitMix64;
 
-/// Bytes of sender, number and value: no message is shorter.
+/// Bytes of sender, sequence number and value, which is the smallest message.
 pub(super) const STAMP_BYTES: usize = 20;
 
-/// Stamps the messages of one sender.
+/// Creates the messages of one sender.
 pub(super) struct Stamper {
     sender: u32,
     size: usize,
     values: SplitMix64,
-    /// What was stamped so far.
+    /// Digest of the messages created so far.
     pub(super) sent: SentDigest,
 }
 
-/// What a message says of itself.
+/// The header of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     pub(super) sender: u32,
@@ -26,13 +28,13 @@ pub(super) struct Stamp {
 }
 
 impl Stamper {
-    /// For messages of `size` bytes, [`STAMP_BYTES`] at least.
+    /// Creates messages of `size` bytes, but at least [`STAMP_BYTES`].
     pub(super) fn new(sender: u32, size: usize, seed: u64) -> Stamper {
         let values = SplitMix64::new(seed ^ u64::from(sender).rotate_left(32));
         Stamper { sender, size: size.max(STAMP_BYTES), values, sent: SentDigest::default() }
     }
 
-    /// The next message.
+    /// Creates the next message.
     pub(super) fn stamp(&mut self) -> (Stamp, Bytes) {
         let value = self.values.draw();
         let stamp = Stamp { sender: self.sender, sequence: self.sent.stamp(value), value };
@@ -55,7 +57,7 @@ impl Stamp {
         Bytes::from(bytes)
     }
 
-    /// What a message of `size` bytes says of itself; `None` when a byte of it is wrong.
+    /// Reads the stamp of a message of `size` bytes; `None` if its length or any byte is wrong.
     pub(super) fn read(message: &[u8], size: usize) -> Option<Stamp> {
         let (sender, rest) = message.split_first_chunk()?;
         let (sequence, rest) = rest.split_first_chunk()?;
@@ -87,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_anywhere_behind_the_stamp_and_a_wrong_length_are_noticed() {
+    fn any_changed_byte_and_a_wrong_length_are_detected() {
         let (stamp, bytes) = Stamper::new(0, 100, 1).stamp();
         for at in 0..bytes.len() {
             let mut changed = bytes.to_vec();

@@ -1,4 +1,4 @@
-//! What a measurement came to: the verdict first, and numbers only for a clean one.
+//! The report of a measurement: the verdict first, and numbers only for a clean run.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::units;
 /// The schema of the document.
 pub(super) const SCHEMA: &str = "wigwag.bench/1";
 
-/// A measurement.
+/// The results of a measurement.
 pub(super) struct Report {
-    /// latency or throughput.
+    /// `latency` or `throughput`.
     pub(super) kind: &'static str,
-    /// How the messages went: `req`, `pair`, `push`.
+    /// The socket type that sent the messages: `req`, `pair` or `push`.
     pub(super) mode: &'static str,
     pub(super) at: String,
     pub(super) clients: usize,
@@ -28,7 +28,7 @@ pub(super) struct Report {
     pub(super) verified: Verified,
     pub(super) elapsed: Duration,
     pub(super) seconds: Seconds,
-    /// Round trips, where there are any.
+    /// Round-trip times, if the run measured any.
     pub(super) times: Option<Percentiles>,
     pub(super) reply_bytes: u64,
     pub(super) interrupted: bool,
@@ -36,7 +36,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Only what is clean has numbers.
+    /// True if every message arrived intact, once and in order. Only such a run has numbers.
     fn is_clean(&self) -> bool {
         self.verified.is_clean() && self.verified.sent > 0
     }
@@ -50,7 +50,7 @@ impl Report {
         self.times.filter(|_| self.is_clean())
     }
 
-    /// For a person.
+    /// The report as text.
     pub(super) fn lines(&self) -> String {
         let mut lines = vec![self.verdict()];
         lines.extend(self.trouble.as_ref().map(|trouble| format!("trouble   {trouble}")));
@@ -82,7 +82,7 @@ impl Report {
             ));
         }
         if self.interrupted {
-            lines.push("interrupted: this is what was measured until then".to_owned());
+            lines.push("interrupted: the figures cover the time until then".to_owned());
         }
         lines.join("\n")
     }
@@ -104,7 +104,7 @@ impl Report {
         )
     }
 
-    /// For a program.
+    /// The report as a JSON document.
     pub(super) fn document(&self) -> Value {
         let whole = self.seconds.whole();
         let rates = self.rate().map(|overall| {
@@ -135,7 +135,7 @@ impl Report {
         })
     }
 
-    /// The exit code, and why it is not 0.
+    /// The exit code, and the reasons if it is not 0.
     pub(super) fn code(&self, gates: &[Gate]) -> (Code, Vec<String>) {
         if self.verified.sent > 0 && !self.is_clean() {
             return match self.verified.received {
@@ -201,7 +201,7 @@ impl std::str::FromStr for Gate {
 }
 
 impl Gate {
-    /// Why it fails: the figure is so, or it is not there, which proves nothing.
+    /// The reason if the run fails: the condition holds, or the figure is missing and proves nothing.
     fn fails(&self, report: &Report) -> Option<String> {
         let times = report.times();
         let time = |of: fn(&Percentiles) -> Option<u64>| times.as_ref().and_then(of);
@@ -223,7 +223,7 @@ impl Gate {
     }
 
     fn nothing(&self) -> String {
-        format!("{}: there is no such figure: more samples, or another figure", self.text)
+        format!("{}: no such figure: take more samples, or use another figure", self.text)
     }
 }
 
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_verified_has_no_number_and_no_gate_saves_it() {
+    fn a_run_that_is_not_verified_has_no_numbers_and_fails_whatever_the_conditions() {
         let clean = report([1_000, 1_000, 0, 0, 0, 0], 1_000);
         assert!(clean.lines().contains("rate      2.00 k/s"), "{}", clean.lines());
         assert_eq!(clean.code(&[]).0, Code::Ok);
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_that_holds_fails_the_run_and_so_does_a_figure_that_is_not_there() {
+    fn a_condition_that_holds_fails_the_run_and_so_does_a_missing_figure() {
         let clean = report([1_000, 1_000, 0, 0, 0, 0], 1_000);
         assert_eq!(clean.code(&[gate("p99>5ms"), gate("rate<1000")]).0, Code::Ok);
         let (code, why) = clean.code(&[gate("p99>5us"), gate("rate<3000")]);
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_is_read_as_it_is_written() {
+    fn malformed_conditions_are_refused() {
         for bad in ["", "p99", "p98>1ms", "p99>fast", "rate<many", "rate>1ms"] {
             assert!(bad.parse::<Gate>().is_err(), "{bad}");
         }

@@ -1,18 +1,18 @@
-//! What was done in each second, so that a rate has a spread.
+//! Counts per second, so that a rate can be reported with its spread.
 
 use std::time::Duration;
 
 use wigwag_lab::statistics::Spread;
 
-/// Seconds that are kept: as many as a run may last.
+/// Seconds that are kept, which is also the longest run.
 pub(super) const SECONDS_MAX: usize = 3_600;
 
-/// Counts by second since the beginning.
+/// Counts for each second since the start of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seconds(Vec<u64>);
 
 impl Seconds {
-    /// One more, so long after the beginning.
+    /// Adds one event, `after` the start of the run.
     pub(super) fn count(&mut self, after: Duration) {
         let second = usize::try_from(after.as_secs()).unwrap_or(usize::MAX).min(SECONDS_MAX - 1);
         if self.0.len() <= second {
@@ -21,7 +21,7 @@ impl Seconds {
         self.0[second] += 1;
     }
 
-    /// Those of somebody else, too.
+    /// Adds the counts of another client.
     pub(super) fn add(&mut self, other: &Seconds) {
         if self.0.len() < other.0.len() {
             self.0.resize(other.0.len(), 0);
@@ -31,18 +31,18 @@ impl Seconds {
         }
     }
 
-    /// As numbers, to be sent.
+    /// The counts as they are sent over the wire.
     pub(super) fn to_vec(&self) -> Vec<u64> {
         self.0.clone()
     }
 
-    /// As they were sent; more than are kept are left out.
+    /// The counts as they were received; seconds beyond [`SECONDS_MAX`] are dropped.
     pub(super) fn from_vec(mut counts: Vec<u64>) -> Seconds {
         counts.truncate(SECONDS_MAX);
         Seconds(counts)
     }
 
-    /// How many whole seconds there are, and their spread. The last one is never whole.
+    /// The number of whole seconds and the spread of their counts. The last second is never whole.
     pub(super) fn whole(&self) -> Option<(usize, Spread)> {
         let whole = self.0.len().checked_sub(1)?;
         let rates: Vec<f64> = self.0[..whole].iter().map(|count| *count as f64).collect();
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_whole_seconds_make_a_spread_and_an_empty_one_counts() {
+    fn the_spread_covers_whole_seconds_including_empty_ones() {
         let mut seconds = Seconds::default();
         assert!(seconds.whole().is_none());
         for milliseconds in [0, 100, 999, 2_000, 2_100, 3_500] {

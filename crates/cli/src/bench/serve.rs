@@ -1,7 +1,7 @@
-//! `wigwag bench serve`: the other side of a measurement.
+//! `wigwag bench serve`: the peer of a measurement.
 //!
-//! It echoes requests, and on order opens an address to push to, where it holds every message
-//! against its stamp. One run at a time: the next order ends the one before.
+//! The service echoes requests. On request it opens an address for pushed messages and verifies the
+//! stamp of each. It serves one run at a time: starting a run ends the previous one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,17 +11,17 @@ use tokio::task::JoinHandle;
 use wigwag::{Address, Bytes, Pull, Rep};
 use wigwag_lab::digest::{SentDigest, SequenceDigest, Verified};
 
-use super::orders::{self, Answer, Order};
+use super::control::{self, ControlReply, ControlRequest};
 use super::payload::Stamp;
 use super::seconds::Seconds;
 use super::{CLIENTS_MAX, SIZE_MAX};
 use crate::exit::Failed;
 use crate::socket::Socket;
 
-/// When nothing has come for so long, nothing more will: what is missing then is lost.
+/// Messages that are still missing after this much silence count as lost.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Answers until it is dropped.
+/// Answers requests until the future is dropped.
 pub(super) async fn serve(socket: &Socket, bound: &Address) -> Result<(), Failed> {
     let Socket::Rep(rep) = socket else { return Ok(()) };
     let mut service = Service { bound: bound.clone(), runs: 0, run: None };
@@ -33,53 +33,59 @@ pub(super) async fn serve(socket: &Socket, bound: &Address) -> Result<(), Failed
 struct Service {
     bound: Address,
     runs: u64,
-    run: Option<Run>,
+    run: Option<PullRun>,
 }
 
 impl Service {
     async fn answer(&mut self, rep: &Rep) -> Result<(), Failed> {
         let request = rep.recv().await.map_err(Failed::from)?;
-        let reply = match orders::read(&request) {
+        let reply = match control::read(&request) {
             None => request,
-            Some(order) => orders::write(&self.obey(order).await),
+            Some(request) => control::write(&self.execute(request).await),
         };
         Ok(rep.send(reply).await.map_err(wigwag::SocketError::from)?)
     }
 
-    async fn obey(&mut self, order: Order) -> Answer {
-        match order {
-            Order::Pull { clients, size } if clients <= CLIENTS_MAX && size <= SIZE_MAX => {
+    async fn execute(&mut self, request: ControlRequest) -> ControlReply {
+        match request {
+            ControlRequest::Pull { clients, size }
+                if clients <= CLIENTS_MAX && size <= SIZE_MAX =>
+            {
                 self.run = None;
                 self.runs += 1;
-                match Run::start(&self.bound, self.runs, clients, size).await {
+                match PullRun::start(&self.bound, self.runs, clients, size).await {
                     Ok((run, address)) => {
                         self.run = Some(run);
-                        Answer::Pull { run: self.runs, address }
+                        ControlReply::Pull { run: self.runs, address }
                     }
-                    Err(error) => Answer::Refused { why: error.kind.to_string() },
+                    Err(error) => ControlReply::Refused { why: error.kind.to_string() },
                 }
             }
-            Order::Pull { .. } => Answer::Refused {
-                why: format!("{CLIENTS_MAX} clients and messages of {SIZE_MAX} bytes are the most"),
+            ControlRequest::Pull { .. } => ControlReply::Refused {
+                why: format!("at most {CLIENTS_MAX} clients and messages of {SIZE_MAX} bytes"),
             },
-            Order::Account { run, sent } => match self.run.take().filter(|_| run == self.runs) {
-                Some(run) => run.account(&sent).await,
-                None => Answer::Refused { why: "another run has begun since".to_owned() },
-            },
+            ControlRequest::Account { run, sent } => {
+                match self.run.take().filter(|_| run == self.runs) {
+                    Some(run) => run.account(&sent).await,
+                    None => {
+                        ControlReply::Refused { why: "another run has started since".to_owned() }
+                    }
+                }
+            }
         }
     }
 }
 
-/// One run: the address that is pushed to, and what came there.
-struct Run {
-    seen: Arc<Mutex<Seen>>,
+/// One run: a pull socket, and the messages it has received.
+struct PullRun {
+    received: Arc<Mutex<ReceivedMessages>>,
     progress: watch::Receiver<()>,
     receiving: JoinHandle<()>,
 }
 
-struct Seen {
+struct ReceivedMessages {
     digest: SequenceDigest,
-    /// Messages that are none of this run's.
+    /// Messages that do not belong to this run.
     wrong: u64,
     received: u64,
     begun: Option<Instant>,
@@ -87,17 +93,17 @@ struct Seen {
     size: usize,
 }
 
-impl Run {
+impl PullRun {
     async fn start(
         bound: &Address,
         number: u64,
         clients: usize,
         size: usize,
-    ) -> Result<(Run, String), wigwag::NetError> {
+    ) -> Result<(PullRun, String), wigwag::NetError> {
         let pull = Pull::new();
         pull.set_receive_limit(size);
-        let address = pull.listen(&beside(bound, number)).await?.to_string();
-        let seen = Arc::new(Mutex::new(Seen {
+        let address = pull.listen(&push_address(bound, number)).await?.to_string();
+        let received = Arc::new(Mutex::new(ReceivedMessages {
             digest: SequenceDigest::new(clients),
             wrong: 0,
             received: 0,
@@ -105,45 +111,46 @@ impl Run {
             seconds: Seconds::default(),
             size,
         }));
-        let (tell, progress) = watch::channel(());
-        let theirs = seen.clone();
+        let (notify, progress) = watch::channel(());
+        let theirs = received.clone();
         let receiving = tokio::spawn(async move {
             while let Ok(message) = pull.recv().await {
-                theirs.lock().unwrap_or_else(PoisonError::into_inner).take(&message);
-                tell.send_replace(());
+                theirs.lock().unwrap_or_else(PoisonError::into_inner).record(&message);
+                notify.send_replace(());
             }
         });
-        Ok((Run { seen, progress, receiving }, address))
+        Ok((PullRun { received, progress, receiving }, address))
     }
 
-    /// Waits until all has come or nothing comes any more, and says what did.
-    async fn account(mut self, sent: &[SentDigest]) -> Answer {
+    /// Waits until all sent messages have arrived or none arrives for [`SILENCE`], then returns the
+    /// verdict.
+    async fn account(mut self, sent: &[SentDigest]) -> ControlReply {
         let due: u64 = sent.iter().fold(0, |sum, one| sum.saturating_add(one.count));
-        while self.with(|seen| seen.received) < due {
+        while self.with(|received| received.received) < due {
             let change = tokio::time::timeout(SILENCE, self.progress.changed()).await;
             if !matches!(change, Ok(Ok(()))) {
                 break;
             }
         }
-        self.with(|seen| Answer::Account {
-            verified: seen.verdict(sent).to_words(),
-            seconds: seen.seconds.to_vec(),
+        self.with(|received| ControlReply::Account {
+            verified: received.verdict(sent).to_words(),
+            seconds: received.seconds.to_vec(),
         })
     }
 
-    fn with<T>(&self, look: impl FnOnce(&Seen) -> T) -> T {
-        look(&self.seen.lock().unwrap_or_else(PoisonError::into_inner))
+    fn with<T>(&self, look: impl FnOnce(&ReceivedMessages) -> T) -> T {
+        look(&self.received.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Drop for Run {
+impl Drop for PullRun {
     fn drop(&mut self) {
         self.receiving.abort();
     }
 }
 
-impl Seen {
-    fn take(&mut self, message: &Bytes) {
+impl ReceivedMessages {
+    fn record(&mut self, message: &Bytes) {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         self.seconds.count(begun.elapsed());
         self.received += 1;
@@ -162,8 +169,9 @@ impl Seen {
     }
 }
 
-/// An address beside the one that requests come to: the same host, or the same folder.
-fn beside(bound: &Address, number: u64) -> String {
+/// The address for pushed messages of a run: the host of `bound` with a free port, or a path in the
+/// same folder.
+fn push_address(bound: &Address, number: u64) -> String {
     match (bound.scheme(), bound.rest().rsplit_once(':')) {
         ("tcp", Some((host, _))) => format!("tcp://{host}:0"),
         _ => format!("{bound}.{number}"),
@@ -176,17 +184,17 @@ mod tests {
     use crate::bench::payload::Stamper;
 
     #[test]
-    fn the_address_beside_is_on_the_same_host() {
-        let beside = |text: &str| beside(&text.parse().unwrap(), 2);
-        assert_eq!(beside("tcp://127.0.0.1:7001"), "tcp://127.0.0.1:0");
-        assert_eq!(beside("tcp://[::1]:7001"), "tcp://[::1]:0");
-        assert_eq!(beside("ipc:///tmp/a"), "ipc:///tmp/a.2");
+    fn the_push_address_is_on_the_same_host() {
+        let push_address = |text: &str| push_address(&text.parse().unwrap(), 2);
+        assert_eq!(push_address("tcp://127.0.0.1:7001"), "tcp://127.0.0.1:0");
+        assert_eq!(push_address("tcp://[::1]:7001"), "tcp://[::1]:0");
+        assert_eq!(push_address("ipc:///tmp/a"), "ipc:///tmp/a.2");
     }
 
     #[tokio::test]
-    async fn what_is_pushed_is_accounted_for_and_what_is_not_is_lost() {
+    async fn received_messages_are_verified_and_missing_ones_are_lost() {
         let bound: Address = "tcp://127.0.0.1:0".parse().unwrap();
-        let (run, address) = Run::start(&bound, 1, 1, 32).await.unwrap();
+        let (run, address) = PullRun::start(&bound, 1, 1, 32).await.unwrap();
         let push = wigwag::Push::new();
         push.dial(&address).await.unwrap();
         let mut stamper = Stamper::new(0, 32, 1);
@@ -198,7 +206,7 @@ mod tests {
                 _ => push.send(message).await.unwrap(),
             }
         }
-        let Answer::Account { verified, .. } = run.account(&[stamper.sent]).await else {
+        let ControlReply::Account { verified, .. } = run.account(&[stamper.sent]).await else {
             panic!("no account");
         };
         let verified = Verified::from_words(verified);
@@ -210,12 +218,12 @@ mod tests {
     async fn orders_beyond_the_limits_and_of_other_runs_are_refused() {
         let bound: Address = "tcp://127.0.0.1:0".parse().unwrap();
         let mut service = Service { bound, runs: 0, run: None };
-        for order in [
-            Order::Pull { clients: CLIENTS_MAX + 1, size: 32 },
-            Order::Pull { clients: 1, size: SIZE_MAX + 1 },
-            Order::Account { run: 0, sent: Vec::new() },
+        for request in [
+            ControlRequest::Pull { clients: CLIENTS_MAX + 1, size: 32 },
+            ControlRequest::Pull { clients: 1, size: SIZE_MAX + 1 },
+            ControlRequest::Account { run: 0, sent: Vec::new() },
         ] {
-            assert!(matches!(service.obey(order).await, Answer::Refused { .. }));
+            assert!(matches!(service.execute(request).await, ControlReply::Refused { .. }));
         }
     }
 }

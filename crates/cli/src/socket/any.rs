@@ -1,4 +1,4 @@
-//! A socket of any role behind one type, so that what is common to all is written once.
+//! A socket of any role behind one type, so that code common to all roles is written once.
 
 use wigwag::socket::{SocketErrorKind, Statistics};
 use wigwag::{
@@ -6,10 +6,10 @@ use wigwag::{
     Star, Sub, Surveyor,
 };
 
-use super::connect::Endpoint;
+use super::connect::Connectable;
 use super::role::Role;
 
-/// A socket.
+/// A socket of any role.
 pub(crate) enum Socket {
     Req(Req),
     Rep(Rep),
@@ -25,7 +25,7 @@ pub(crate) enum Socket {
     Star(Star),
 }
 
-/// The same words for a socket of each role.
+/// Evaluates one expression for the socket of any role.
 macro_rules! each {
     ($any:expr, $socket:ident => $words:expr) => {
         match $any {
@@ -46,7 +46,7 @@ macro_rules! each {
 }
 
 impl Socket {
-    /// A socket that is connected to nobody.
+    /// Creates a socket without connections.
     pub(crate) fn new(role: Role) -> Socket {
         match role {
             Role::Req => Socket::Req(Req::new()),
@@ -64,7 +64,7 @@ impl Socket {
         }
     }
 
-    /// Sends when there is room.
+    /// Sends a message, waiting for room.
     pub(crate) async fn send(&self, body: Bytes) -> Result<(), SocketError> {
         let sent = match self {
             Socket::Req(socket) => socket.send(body).await,
@@ -82,7 +82,7 @@ impl Socket {
         sent.map_err(SocketError::from)
     }
 
-    /// The next message.
+    /// Receives the next message.
     pub(crate) async fn recv(&self) -> Result<Bytes, SocketError> {
         match self {
             Socket::Req(socket) => socket.recv().await,
@@ -103,18 +103,18 @@ impl Socket {
         each!(self, socket => socket.set_receive_limit(bytes));
     }
 
-    /// The numbers so far.
+    /// The socket's statistics.
     pub(crate) fn statistics(&self) -> Statistics {
         each!(self, socket => socket.statistics())
     }
 
-    /// Closes it, and writes what was accepted.
+    /// Closes the socket after writing the accepted messages.
     pub(crate) async fn close(&self) {
         each!(self, socket => socket.close().await);
     }
 }
 
-impl Endpoint for Socket {
+impl Connectable for Socket {
     async fn dial(&self, address: &str) -> Result<(), NetError> {
         each!(self, socket => socket.dial(address).await.map(drop))
     }

@@ -1,64 +1,68 @@
-//! Dials and listens, and says why it could not in words that end with what to type.
+//! Dials and listens. Errors end with the command that mends them.
 
 use std::time::{Duration, Instant};
 
 use wigwag::{Address, Header, HeaderError, NetError, NetErrorKind, ProtocolNumber};
 
 use super::any::Socket;
-use super::news::News;
-use super::place::{How, Place, quoted};
+use super::endpoint::{ConnectMode, Endpoint, quoted};
+use super::event_log::EventLog;
 use super::role::Role;
 use crate::exit::{Code, Failed};
 
-/// How long a peer that is dialled may take to come up, unless something else is asked for.
-pub(crate) const WAIT: Duration = Duration::from_secs(1);
+/// Default time that a dialer waits for its peer to start listening.
+pub(crate) const DIAL_WAIT: Duration = Duration::from_secs(1);
 
-/// Pauses between two dials: as long as those of the library between redials.
+/// Shortest and longest pause between two dials, as between redials of the library.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_secs(1);
 
-/// What can be connected: a socket, raw or not.
-pub(crate) trait Endpoint {
-    /// Dials once, and keeps the address dialled if that succeeds.
+/// A socket, raw or not, that can be connected.
+pub(crate) trait Connectable {
+    /// Dials once. If that succeeds, the socket reconnects to the address later.
     async fn dial(&self, address: &str) -> Result<(), NetError>;
 
-    /// Listens, and says where it really does.
+    /// Listens, and returns the bound address.
     async fn listen(&self, address: &str) -> Result<Address, NetError>;
 }
 
-/// What a socket is to be connected to.
-pub(crate) struct Plan<'a> {
+/// The addresses to connect a socket to, and how.
+pub(crate) struct ConnectPlan<'a> {
     pub(crate) role: Role,
-    pub(crate) places: &'a [Place],
-    /// How long somebody may take to listen where we dial.
+    pub(crate) endpoints: &'a [Endpoint],
+    /// Time that a dialer waits for its peer to start listening.
     pub(crate) wait: Duration,
-    /// What is sent, for the command that a mend offers.
+    /// The text to send, for the command that an error suggests.
     pub(crate) text: &'a str,
 }
 
-impl Plan<'_> {
-    /// Connects the socket to every place.
-    pub(crate) async fn open(&self, socket: &impl Endpoint, news: &News) -> Result<(), Failed> {
-        for Place { how, address } in self.places {
-            match how {
-                How::Listen => {
+impl ConnectPlan<'_> {
+    /// Connects the socket to every endpoint.
+    pub(crate) async fn open(
+        &self,
+        socket: &impl Connectable,
+        log: &EventLog,
+    ) -> Result<(), Failed> {
+        for Endpoint { mode, address } in self.endpoints {
+            match mode {
+                ConnectMode::Listen => {
                     let bound = socket.listen(address).await?;
                     let (role, partner) = (self.role, self.role.partner());
-                    news.say(&format!(
+                    log.print(&format!(
                         "listening  {bound}  {}  (any {} {} can dial)",
                         role.number(),
-                        role.peers(),
+                        role.peer_libraries(),
                         partner.number()
                     ));
                 }
-                How::Dial => self.dial(socket, address).await?,
+                ConnectMode::Dial => self.dial(socket, address).await?,
             }
         }
         Ok(())
     }
 
-    /// Dials until somebody listens there. Nothing tells us when that is, so it is tried.
-    async fn dial(&self, socket: &impl Endpoint, address: &str) -> Result<(), Failed> {
+    /// Dials repeatedly until a peer listens at the address or the wait is over.
+    async fn dial(&self, socket: &impl Connectable, address: &str) -> Result<(), Failed> {
         let (begun, mut tries, mut pause) = (Instant::now(), 0, PAUSE_MIN);
         loop {
             tries += 1;
@@ -68,25 +72,25 @@ impl Plan<'_> {
             };
             let left = self.wait.saturating_sub(begun.elapsed());
             if !matches!(error.kind, NetErrorKind::NobodyListens) {
-                return Err(self.refused(address, error));
+                return Err(self.dial_failure(address, error));
             }
             if left.is_zero() {
-                return Err(self.nobody(address, tries, begun.elapsed()));
+                return Err(self.no_listener(address, tries, begun.elapsed()));
             }
             tokio::time::sleep(pause.min(left)).await;
             pause = (pause * 2).min(PAUSE_MAX);
         }
     }
 
-    fn nobody(&self, address: &str, tries: u32, took: Duration) -> Failed {
+    fn no_listener(&self, address: &str, tries: u32, took: Duration) -> Failed {
         let tried = if tries == 1 { "1 try".to_owned() } else { format!("{tries} tries") };
         let what = format!("nobody listens there ({tried} in {:.1} s)", took.as_secs_f64());
-        let start = self.role.partner().command(How::Listen, address, "hello");
+        let start = self.role.partner().command(ConnectMode::Listen, address, "hello");
         let mend = format!("start one:  {start}     or wait for it:  --wait 30s");
-        Failed::told(Code::CannotConnect, &what, address, &mend)
+        Failed::with_mend(Code::CannotConnect, &what, address, &mend)
     }
 
-    fn refused(&self, address: &str, error: NetError) -> Failed {
+    fn dial_failure(&self, address: &str, error: NetError) -> Failed {
         match error.kind {
             NetErrorKind::Header(HeaderError::WrongProtocol { theirs, .. }) => {
                 self.wrong_protocol(address, theirs)
@@ -97,8 +101,8 @@ impl Plan<'_> {
 
     fn wrong_protocol(&self, address: &str, theirs: ProtocolNumber) -> Failed {
         let (ours, ours_partner) = (self.role.number(), self.role.partner().number());
-        // A node announces the protocol that carries its sessions; more than that its header does
-        // not tell.
+        // A node announces the protocol that carries its sessions, so its header is that of a PAIR1
+        // socket.
         let is_node = theirs == ProtocolNumber::PAIR1;
         let peer = match is_node {
             true => format!("wigwag node, or a {theirs} socket"),
@@ -110,7 +114,7 @@ impl Plan<'_> {
         let start_theirs = format!("start the peer as {ours_partner}");
         let mend = match Role::of(theirs) {
             Some(role) => {
-                let command = role.partner().command(How::Dial, address, self.text);
+                let command = role.partner().command(ConnectMode::Dial, address, self.text);
                 let ask = format!("wigwag ask {}/NAME METHOD ARGUMENTS", quoted(address));
                 match is_node {
                     true => format!("{ask}        (a socket: {command}, or {start_theirs})"),
@@ -119,35 +123,35 @@ impl Plan<'_> {
             }
             None => start_theirs,
         };
-        Failed::told(Code::WrongPeer, &what, &at, &mend)
+        Failed::with_mend(Code::WrongPeer, &what, &at, &mend)
     }
 }
 
-/// Which peer is enough.
+/// The state of a peer that a caller waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    /// One that is connected now: something is to be sent.
-    Here,
-    /// One that was connected once: what it has said is there, though it is gone.
-    Ever,
+pub(crate) enum PeerState {
+    /// A peer is connected now, so that a message can be sent.
+    Connected,
+    /// A peer is or was connected. Its messages can be received even after it has left.
+    Seen,
 }
 
-/// Waits until a peer is connected, for `limit` at most.
-pub(crate) async fn peer(
+/// Waits until a peer is in the state `required`, for at most `limit`.
+pub(crate) async fn wait_for_peer(
     socket: &Socket,
-    wanted: Wanted,
-    news: &News,
+    required: PeerState,
+    log: &EventLog,
     limit: Option<Duration>,
     at: &str,
 ) -> Result<(), Failed> {
-    let mut changes = news.changes();
-    let is_there = || {
+    let mut changes = log.changes();
+    let is_satisfied = || {
         let statistics = socket.statistics();
-        statistics.pipes_open > 0 || (wanted == Wanted::Ever && statistics.pipes_closed > 0)
+        statistics.pipes_open > 0 || (required == PeerState::Seen && statistics.pipes_closed > 0)
     };
     let connected = async {
-        while !is_there() {
-            // The sender lives as long as we do, so there is no error.
+        while !is_satisfied() {
+            // `log` holds the sender, so this cannot fail.
             let _ = changes.changed().await;
         }
     };
@@ -157,15 +161,20 @@ pub(crate) async fn peer(
     };
     match tokio::time::timeout(limit, connected).await {
         Ok(()) => Ok(()),
-        Err(_) => Err(match news.wrong_peer() {
+        Err(_) => Err(match log.last_handshake_error() {
             Some(wrong) => {
                 let what =
-                    format!("no peer came within {limit:?} but one that was refused: {wrong}");
-                Failed::told(Code::WrongPeer, &what, at, "use the partner's socket type there")
+                    format!("no peer connected within {limit:?} except a refused one: {wrong}");
+                Failed::with_mend(
+                    Code::WrongPeer,
+                    &what,
+                    at,
+                    "use the partner's socket type for the peer",
+                )
             }
             None => {
-                let what = format!("no peer came within {limit:?}");
-                Failed::told(
+                let what = format!("no peer connected within {limit:?}");
+                Failed::with_mend(
                     Code::NoAnswer,
                     &what,
                     at,
@@ -181,11 +190,11 @@ mod tests {
     use wigwag::Bus;
 
     use super::*;
-    use crate::socket::news::Loudness;
+    use crate::socket::event_log::Verbosity;
 
     #[test]
-    fn a_wrong_peer_is_answered_with_the_command_that_talks_to_it() {
-        let plan = |role| Plan { role, places: &[], wait: WAIT, text: "hi" };
+    fn the_error_for_a_wrong_peer_suggests_the_command_that_can_talk_to_it() {
+        let plan = |role| ConnectPlan { role, endpoints: &[], wait: DIAL_WAIT, text: "hi" };
         let told = |role, theirs| plan(role).wrong_protocol("tcp://127.0.0.1:7002", theirs);
         assert_eq!(
             told(Role::Req, ProtocolNumber::PULL).to_string(),
@@ -209,28 +218,28 @@ mod tests {
     }
 
     #[test]
-    fn nobody_there_is_answered_with_the_command_that_would_be() {
-        let plan = Plan { role: Role::Sub, places: &[], wait: WAIT, text: "" };
-        let told = plan.nobody("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
+    fn the_error_without_a_listener_suggests_the_command_that_starts_one() {
+        let plan = ConnectPlan { role: Role::Sub, endpoints: &[], wait: DIAL_WAIT, text: "" };
+        let told = plan.no_listener("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
         assert!(told.contains("3 tries in 1.0 s"), "{told}");
         assert!(told.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{told}");
     }
 
-    /// What it said is in the socket; whoever waits for a peer to be there would wait for ever.
+    /// The peer's messages are in the socket. Waiting for a connected peer would never end.
     #[tokio::test]
-    async fn a_peer_that_came_and_went_is_enough_for_who_receives() {
+    async fn a_peer_that_has_left_is_enough_for_receiving() {
         let socket = Socket::new(Role::Bus);
         let Socket::Bus(bus) = &socket else { panic!("it is one") };
         let at = bus.listen("tcp://127.0.0.1:0").await.expect("the port is free").to_string();
         let theirs = Bus::new();
         theirs.dial(&at).await.expect("we listen");
         theirs.close().await;
-        let news = News::start(Loudness::Quiet);
+        let log = EventLog::start(Verbosity::Quiet);
         while socket.statistics().pipes_closed == 0 {
             tokio::task::yield_now().await;
         }
         let limit = Some(Duration::from_millis(1));
-        assert!(peer(&socket, Wanted::Ever, &news, limit, &at).await.is_ok());
-        assert!(peer(&socket, Wanted::Here, &news, limit, &at).await.is_err());
+        assert!(wait_for_peer(&socket, PeerState::Seen, &log, limit, &at).await.is_ok());
+        assert!(wait_for_peer(&socket, PeerState::Connected, &log, limit, &at).await.is_err());
     }
 }

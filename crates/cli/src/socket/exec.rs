@@ -1,7 +1,7 @@
-//! `--exec`: a command of the shell for each message, with the message as its input.
+//! `--exec`: runs a shell command for each message, with the message as its input.
 //!
-//! It runs in a process group of its own, and whatever ends it early ends the whole group: a
-//! pipeline that hangs leaves nothing behind.
+//! Each command runs in its own process group. Ending it early ends the whole group, so that a
+//! pipeline that hangs leaves no process behind.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,34 +11,34 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 use wigwag::Bytes;
 
-/// Bytes that a command may print as a reply: as many as one message read from a file may have.
+/// Largest reply of a command, in bytes: the same limit as for a message from a file.
 const REPLY_BYTES_MAX: usize = 64 << 20;
 
-/// A command to be run for each message.
+/// A shell command to run for each message.
 #[derive(Clone, Debug)]
 pub(crate) struct Exec {
     command: String,
-    /// It is ended after this time.
+    /// Time after which the command is killed.
     limit: Option<Duration>,
-    /// A line end that closes its output belongs to the reply.
+    /// Whether the final line end of the output is part of the reply.
     keeps_line_end: bool,
 }
 
-/// What becomes of what the command prints.
+/// Where the output of the command goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Printed {
-    /// It is the reply.
+pub(crate) enum OutputMode {
+    /// The output is captured as the reply.
     Captured,
-    /// It goes where our own output goes.
-    Passed,
+    /// The command inherits the standard output of this process.
+    Inherited,
 }
 
-/// Which message it is.
+/// Describes a message to its command and in errors.
 #[derive(Clone, Debug)]
-pub(crate) struct Occasion {
-    /// Counted from 1.
+pub(crate) struct MessageInfo {
+    /// Number of the message, from 1.
     pub(crate) sequence: u64,
-    /// Who sent it, if that is known.
+    /// Address of the sender, if known.
     pub(crate) peer: Option<String>,
 }
 
@@ -47,47 +47,54 @@ impl Exec {
         Exec { command: command.to_owned(), limit, keeps_line_end }
     }
 
-    /// What it is, for an error.
+    /// The text of the command.
     pub(crate) fn command(&self) -> &str {
         &self.command
     }
 
-    /// Runs the command once; gives its output, or says why there is none. Dropping the future ends
-    /// the command and all that it started.
+    /// Runs the command once and returns its output.
+    ///
+    /// # Errors
+    ///
+    /// Says why there is no output: the command failed, took too long or printed too much.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future kills the command and all processes that it started.
     pub(crate) async fn run(
         &self,
         body: Bytes,
-        occasion: &Occasion,
-        printed: Printed,
+        info: &MessageInfo,
+        output: OutputMode,
     ) -> Result<Bytes, String> {
-        let running = self.start(occasion, printed)?;
+        let running = self.start(info, output)?;
         let ended = match self.limit {
             None => running.finish(&body).await?,
             Some(limit) => tokio::time::timeout(limit, running.finish(&body))
                 .await
-                .map_err(|_| format!("it was ended because it took longer than {limit:?}"))??,
+                .map_err(|_| format!("it took longer than {limit:?} and was killed"))??,
         };
         Ok(self.reply(ended))
     }
 
-    fn start(&self, occasion: &Occasion, printed: Printed) -> Result<Running, String> {
+    fn start(&self, info: &MessageInfo, output: OutputMode) -> Result<RunningCommand, String> {
         let mut command = Command::new("sh");
         command
             .args(["-c", &self.command])
-            .env("WIGWAG_SEQ", occasion.sequence.to_string())
+            .env("WIGWAG_SEQ", info.sequence.to_string())
             .env_remove("WIGWAG_PEER")
             .stdin(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        if let Some(peer) = &occasion.peer {
+        if let Some(peer) = &info.peer {
             command.env("WIGWAG_PEER", peer);
         }
-        if printed == Printed::Captured {
+        if output == OutputMode::Captured {
             command.stdout(Stdio::piped());
         }
         let child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
         let pid = child.id().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        Ok(Running { group: Group(pid), child })
+        Ok(RunningCommand { group: ProcessGroup(pid), child })
     }
 
     fn reply(&self, mut printed: Vec<u8>) -> Bytes {
@@ -98,20 +105,21 @@ impl Exec {
     }
 }
 
-/// A command that runs. Dropping it ends it: the group first, while its number is still ours.
-struct Running {
-    group: Group,
+/// A running command. Dropping it kills the process group first, while the child still reserves its
+/// id, then the child.
+struct RunningCommand {
+    group: ProcessGroup,
     child: Child,
 }
 
-impl Running {
-    /// Feeds the command and reads what it prints, both at once: a command that prints while it
-    /// reads would wait for us otherwise.
+impl RunningCommand {
+    /// Writes the input and reads the output concurrently, because a command that prints while it
+    /// reads would otherwise block.
     async fn finish(mut self, body: &[u8]) -> Result<Vec<u8>, String> {
         let (input, output) = (self.child.stdin.take(), self.child.stdout.take());
         let feed = async {
             if let Some(mut input) = input {
-                // A command need not read what it gets.
+                // The command may end without reading its input.
                 let _ = input.write_all(body).await;
             }
             Ok(())
@@ -131,10 +139,10 @@ impl Running {
             }
             Ok(bytes)
         };
-        // A command that prints too much is ended, whether or not it still reads.
+        // A command that prints too much is killed, even if it still reads.
         let ((), printed) = tokio::try_join!(feed, read)?;
         let status = self.child.wait().await.map_err(|error| error.to_string())?;
-        // What it left running in the background was meant to stay.
+        // Processes that the command left in the background keep running.
         self.group.0 = None;
         match status.success() {
             true => Ok(printed),
@@ -143,13 +151,13 @@ impl Running {
     }
 }
 
-/// The processes of one command, ended when this is dropped.
-struct Group(Option<Pid>);
+/// The process group of one command, killed on drop.
+struct ProcessGroup(Option<Pid>);
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(pid) = self.0 {
-            // Most often all of them have ended by themselves.
+            // Usually all processes have already ended.
             let _ = kill_process_group(pid, Signal::KILL);
         }
     }
@@ -161,8 +169,8 @@ mod tests {
 
     async fn run(command: &str, body: &'static [u8]) -> Result<Bytes, String> {
         let exec = Exec::new(command, Some(Duration::from_secs(10)), false);
-        let occasion = Occasion { sequence: 7, peer: Some("tcp://a:1".to_owned()) };
-        exec.run(Bytes::from_static(body), &occasion, Printed::Captured).await
+        let info = MessageInfo { sequence: 7, peer: Some("tcp://a:1".to_owned()) };
+        exec.run(Bytes::from_static(body), &info, OutputMode::Captured).await
     }
 
     #[tokio::test]
@@ -172,18 +180,18 @@ mod tests {
         assert_eq!(run("true", b"nobody reads this").await.unwrap(), "");
     }
 
-    /// Neither side may wait for the other: a pipe holds 64 KiB.
+    /// A pipe holds 64 KiB, so input and output must flow at the same time.
     #[tokio::test]
     async fn a_message_larger_than_a_pipe_goes_through() {
         let large = vec![b'x'; 1 << 20];
         let exec = Exec::new("cat", None, false);
-        let occasion = Occasion { sequence: 1, peer: None };
-        let reply = exec.run(Bytes::from(large.clone()), &occasion, Printed::Captured).await;
+        let info = MessageInfo { sequence: 1, peer: None };
+        let reply = exec.run(Bytes::from(large.clone()), &info, OutputMode::Captured).await;
         assert_eq!(reply.unwrap(), large);
     }
 
     #[tokio::test]
-    async fn a_failure_is_told_in_words() {
+    async fn a_failure_names_the_exit_status() {
         let failed = run("exit 3", b"").await.unwrap_err();
         assert!(failed.contains("exit status: 3"), "{failed}");
         let failed = run("kill -9 $$", b"").await.unwrap_err();
@@ -191,12 +199,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_hangs_is_ended_with_all_that_it_started() {
+    async fn a_command_that_hangs_is_killed_with_all_its_processes() {
         let marker = format!("{}", 100_000 + std::process::id());
         let exec =
             Exec::new(&format!("sleep {marker} | cat"), Some(Duration::from_millis(200)), false);
-        let occasion = Occasion { sequence: 1, peer: None };
-        let failed = exec.run(Bytes::new(), &occasion, Printed::Captured).await.unwrap_err();
+        let info = MessageInfo { sequence: 1, peer: None };
+        let failed = exec.run(Bytes::new(), &info, OutputMode::Captured).await.unwrap_err();
         assert!(failed.contains("longer than 200ms"), "{failed}");
         let gone = || {
             let processes = std::fs::read_dir("/proc").unwrap().flatten();
@@ -214,10 +222,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_end_belongs_to_the_reply_when_asked_for() {
+    async fn the_final_line_end_is_kept_on_request() {
         let exec = Exec::new("echo hi", None, true);
-        let occasion = Occasion { sequence: 1, peer: None };
-        let reply = exec.run(Bytes::new(), &occasion, Printed::Captured).await.unwrap();
+        let info = MessageInfo { sequence: 1, peer: None };
+        let reply = exec.run(Bytes::new(), &info, OutputMode::Captured).await.unwrap();
         assert_eq!(reply, "hi\n");
     }
 }

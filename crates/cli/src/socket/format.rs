@@ -1,27 +1,27 @@
-//! How a received message is printed.
+//! The formats in which received messages are printed.
 
 use clap::ValueEnum;
 use serde_json::Value;
 
-/// The formats. nanocat and nngcat have quoted and msgpack alike.
+/// A format for messages. nanocat and nngcat have the same `quoted` and `msgpack`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// As it is, and a line end
+    /// Unchanged, with a line end
     Line,
-    /// As it is, and nothing between two messages
+    /// Unchanged, with nothing between two messages
     Raw,
-    /// In double quotes, with escapes as in C; a line each
+    /// In double quotes with escapes as in C, one message per line
     Quoted,
-    /// Two hexadecimal digits for a byte; a line each
+    /// Two hexadecimal digits per byte, one message per line
     Hex,
-    /// As a MessagePack byte string, so that a program can tell where each ends
+    /// As a MessagePack byte string, so that a program can separate the messages
     Msgpack,
-    /// On one line, as the JSON that it is; what is no JSON as a JSON string
+    /// JSON on one line; a message that is not JSON becomes a JSON string
     Json,
 }
 
 impl Format {
-    /// The bytes to print.
+    /// Formats a message for printing.
     pub(crate) fn of(self, body: &[u8]) -> Vec<u8> {
         match self {
             Format::Line => [body, b"\n"].concat(),
@@ -38,7 +38,7 @@ impl Format {
     }
 }
 
-/// Hexadecimal digits.
+/// Encodes bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -63,7 +63,7 @@ fn packed(body: &[u8]) -> Vec<u8> {
     let mut bytes = match (u8::try_from(length), u16::try_from(length)) {
         (Ok(short), _) => vec![0xc4, short],
         (_, Ok(middle)) => [&[0xc5], &middle.to_be_bytes()[..]].concat(),
-        // A message of 4 GiB is beyond every receive limit that a machine bears.
+        // No receive limit in use allows a message of 4 GiB.
         _ => [&[0xc6], &u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes()[..]].concat(),
     };
     bytes.extend_from_slice(body);
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_format_prints_what_it_promises() {
+    fn each_format_prints_its_own_form() {
         let body = b"a\"\n\xff";
         assert_eq!(Format::Line.of(body), b"a\"\n\xff\n");
         assert_eq!(Format::Raw.of(body), body);
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_put_on_one_line_and_other_text_becomes_a_string() {
+    fn json_is_printed_on_one_line_and_other_text_becomes_a_string() {
         assert_eq!(Format::Json.of(b"{ \"a\":\n 1 }"), b"{\"a\":1}\n");
         assert_eq!(Format::Json.of(b"hello"), b"\"hello\"\n");
         assert_eq!(Format::Json.of(b""), b"\"\"\n");

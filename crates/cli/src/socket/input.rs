@@ -1,7 +1,7 @@
-//! What is sent: a text of the command line, a file, or standard input line by line or whole.
+//! The source of messages to send: a text, a file, or standard input by lines or as a whole.
 //!
-//! Standard input is read by a thread of its own, because a read from it cannot be taken back; it
-//! reads a few messages ahead and no more.
+//! A separate thread reads standard input, because a blocking read cannot be cancelled. It reads at
+//! most a few messages ahead.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
@@ -13,52 +13,56 @@ use wigwag::Bytes;
 
 use crate::exit::{Code, Failed};
 
-/// Bytes of one message that is read from a file or from standard input: what fits the memory of a
-/// small machine several times over.
+/// Largest message from a file or from standard input, in bytes; several fit into the memory of a
+/// small machine.
 const INPUT_BYTES_MAX: usize = 64 << 20;
 
-/// Messages that are read ahead.
-const AHEAD_MESSAGES: usize = 64;
+/// Messages that the thread reads ahead.
+const READ_AHEAD_MESSAGES: usize = 64;
 
-/// Where messages come from.
+/// A source of messages.
 pub(crate) enum Input {
-    /// The same one, so often; `None`: for ever.
+    /// One message, repeated `left` more times; `None` means without end.
     Fixed { body: Bytes, left: Option<u64> },
-    /// One for each line, at most so many more.
+    /// One message per line, at most `left` more.
     Lines { lines: mpsc::Receiver<io::Result<Vec<u8>>>, left: Option<u64> },
-    /// Nothing.
-    Silence,
+    /// No messages.
+    Empty,
 }
 
 impl Input {
-    /// `body`, so often.
+    /// Repeats `body` the given number of times; `None` means without end.
     pub(crate) fn fixed(body: Bytes, times: Option<u64>) -> Input {
         Input::Fixed { body, left: times }
     }
 
-    /// Standard input, a message a line, at most `count`.
+    /// Reads standard input, one message per line, at most `count`.
     pub(crate) fn lines(count: Option<u64>) -> Input {
-        let (give, lines) = mpsc::channel(AHEAD_MESSAGES);
-        // The thread ends with its input, with us, or with the process.
+        let (emit, lines) = mpsc::channel(READ_AHEAD_MESSAGES);
+        // The thread ends with its input, with the receiver, or with the process.
         thread::spawn(move || {
-            read_lines(io::stdin().lock(), |line| give.blocking_send(line).is_ok())
+            read_lines(io::stdin().lock(), |line| emit.blocking_send(line).is_ok())
         });
         Input::Lines { lines, left: count }
     }
 
-    /// Whether it comes to an end without anybody's doing: a person at a terminal does not.
-    pub(crate) fn ends_by_itself(&self) -> bool {
+    /// Whether the source ends by itself. Standard input from a terminal does not.
+    pub(crate) fn is_finite(&self) -> bool {
         match self {
             Input::Fixed { left, .. } => left.is_some(),
             Input::Lines { .. } => !io::stdin().is_terminal(),
-            Input::Silence => true,
+            Input::Empty => true,
         }
     }
 
-    /// The next message; `None` when there is none any more. A dropped future has taken nothing.
+    /// Returns the next message, or `None` at the end.
+    ///
+    /// # Cancellation
+    ///
+    /// Dropping the future loses no message.
     pub(crate) async fn next(&mut self) -> Result<Option<Bytes>, Failed> {
         match self {
-            Input::Silence => Ok(None),
+            Input::Empty => Ok(None),
             Input::Fixed { left, .. } | Input::Lines { left, .. } if *left == Some(0) => Ok(None),
             Input::Fixed { body, left } => {
                 *left = left.map(|left| left - 1);
@@ -70,13 +74,13 @@ impl Input {
                     *left = left.map(|left| left - 1);
                     Ok(Some(Bytes::from(line)))
                 }
-                Some(Err(error)) => Err(unreadable("standard input", &error)),
+                Some(Err(error)) => Err(read_failure("standard input", &error)),
             },
         }
     }
 }
 
-/// All of a file as one message; `-` is standard input.
+/// Reads a whole file as one message; `-` is standard input.
 pub(crate) fn whole(path: &Path) -> Result<Bytes, Failed> {
     let name = path.display().to_string();
     let read = |mut from: &mut dyn Read| {
@@ -88,11 +92,11 @@ pub(crate) fn whole(path: &Path) -> Result<Bytes, Failed> {
         "-" => read(&mut io::stdin().lock()),
         _ => File::open(path).and_then(|mut file| read(&mut file)),
     };
-    bytes.map(Bytes::from).map_err(|error| unreadable(&name, &error))
+    bytes.map(Bytes::from).map_err(|error| read_failure(&name, &error))
 }
 
-/// Gives each line to `give`, without its end, until that refuses one.
-fn read_lines(from: impl Read, give: impl Fn(io::Result<Vec<u8>>) -> bool) {
+/// Passes each line, without its line end, to `emit` until that returns false.
+fn read_lines(from: impl Read, emit: impl Fn(io::Result<Vec<u8>>) -> bool) {
     let mut from = BufReader::new(from);
     loop {
         let mut line = Vec::new();
@@ -108,7 +112,7 @@ fn read_lines(from: impl Read, give: impl Fn(io::Result<Vec<u8>>) -> bool) {
             Err(error) => Err(error),
         };
         let failed = line.is_err();
-        if !give(line) || failed {
+        if !emit(line) || failed {
             return;
         }
     }
@@ -116,15 +120,15 @@ fn read_lines(from: impl Read, give: impl Fn(io::Result<Vec<u8>>) -> bool) {
 
 fn within_limit(bytes: Vec<u8>) -> io::Result<Vec<u8>> {
     if bytes.len() > INPUT_BYTES_MAX {
-        let why = format!("a message of it is longer than {INPUT_BYTES_MAX} bytes");
+        let why = format!("it has a message longer than {INPUT_BYTES_MAX} bytes");
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(bytes)
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Failed {
-    let what = format!("what was to be sent cannot be read: {error}");
-    Failed::told(Code::Usage, &what, name, "check its name, rights and size")
+fn read_failure(name: &str, error: &io::Error) -> Failed {
+    let what = format!("the input cannot be read: {error}");
+    Failed::with_mend(Code::Usage, &what, name, "check its name, permissions and size")
 }
 
 #[cfg(test)]
@@ -134,23 +138,23 @@ mod tests {
     use super::*;
 
     fn lines(text: &[u8]) -> Vec<Vec<u8>> {
-        let given = RefCell::new(Vec::new());
+        let emitted = RefCell::new(Vec::new());
         read_lines(text, |line| {
-            given.borrow_mut().push(line.unwrap());
+            emitted.borrow_mut().push(line.unwrap());
             true
         });
-        given.into_inner()
+        emitted.into_inner()
     }
 
     #[test]
-    fn a_line_is_a_message_without_its_end_and_an_empty_one_is_one_too() {
+    fn each_line_is_a_message_without_its_line_end() {
         assert_eq!(lines(b"a\n\nb"), [b"a".to_vec(), b"".to_vec(), b"b".to_vec()]);
-        assert_eq!(lines(b"a\r\n"), [b"a\r".to_vec()], "bytes are not ours to take");
+        assert_eq!(lines(b"a\r\n"), [b"a\r".to_vec()], "a carriage return belongs to the message");
         assert!(lines(b"").is_empty());
     }
 
     #[tokio::test]
-    async fn a_fixed_text_comes_so_often_and_then_no_more() {
+    async fn a_fixed_text_is_repeated_the_given_number_of_times() {
         let mut input = Input::fixed(Bytes::from_static(b"x"), Some(2));
         assert!(input.next().await.unwrap().is_some());
         assert!(input.next().await.unwrap().is_some());
@@ -158,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_named() {
+    fn the_error_for_a_missing_file_names_it() {
         let refused = whole(Path::new("/nowhere/at/all")).unwrap_err().to_string();
         assert!(refused.contains("/nowhere/at/all") && refused.contains("mend: "), "{refused}");
     }

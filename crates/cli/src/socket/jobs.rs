@@ -1,7 +1,7 @@
-//! rep and respond with `--jobs`: so many commands answer at once, each in a context of its own.
+//! rep and respond with `--jobs`: several commands answer at once, each in its own context.
 //!
-//! A reply goes out as soon as its command ends, whatever the others do; requests for which no
-//! command is free wait with the library, and in the end with whoever asks.
+//! A reply is sent as soon as its command ends, independently of the others. Requests beyond the
+//! number of jobs wait in the socket, and finally at the requester.
 
 use std::time::{Duration, Instant};
 
@@ -9,47 +9,47 @@ use tokio::task::{JoinError, JoinSet};
 use wigwag::{Bytes, RepContext, RespondentContext, SocketError};
 
 use super::any::Socket;
-use super::exec::{Exec, Occasion, Printed};
-use super::session::{Session, Stop};
-use super::work::command_failed;
+use super::exec::{Exec, MessageInfo, OutputMode};
+use super::session::{Session, StopReason};
+use super::work::exec_failure;
 use crate::exit::{Code, Failed};
 
-/// A place at which one request is answered.
+/// A context that answers one request at a time.
 enum Worker {
     Rep(RepContext),
     Respond(RespondentContext),
 }
 
-/// A request that was answered, or was not.
-struct Answered {
+/// The result of one job.
+struct JobResult {
     worker: Worker,
     outcome: Result<(), Failed>,
     took: Duration,
 }
 
-/// Answers with `exec`, with so many at once.
+/// Answers requests with `exec`, running at most `jobs` commands at once.
 pub(super) async fn answer(
     session: &mut Session,
     exec: &Exec,
     jobs: usize,
     count: Option<u64>,
-) -> Result<(), Stop> {
-    let mut idle = workers(&session.out.socket, jobs)?;
-    let mut running: JoinSet<Answered> = JoinSet::new();
+) -> Result<(), StopReason> {
+    let mut idle = workers(&session.sender.socket, jobs)?;
+    let mut running: JoinSet<JobResult> = JoinSet::new();
     loop {
         let wanted = count.is_none_or(|count| session.tally.received < count);
         tokio::select! {
             Some(ended) = running.join_next(), if !running.is_empty() => {
-                idle.extend(note(session, ended));
+                idle.extend(record_exit(session, ended));
             }
             request = next(idle.last()), if wanted && !idle.is_empty() => {
                 let Some(worker) = idle.pop() else { continue };
                 session.tally.received += 1;
-                let (request, occasion) = (request?, session.occasion());
+                let (request, info) = (request?, session.message_info());
                 if session.shows() {
                     session.show(&request, None)?;
                 }
-                running.spawn(run(worker, exec.clone(), request, occasion));
+                running.spawn(run(worker, exec.clone(), request, info));
             }
             else => return Ok(()),
         }
@@ -74,10 +74,10 @@ async fn next(worker: Option<&Worker>) -> Result<Bytes, SocketError> {
     }
 }
 
-async fn run(worker: Worker, exec: Exec, request: Bytes, occasion: Occasion) -> Answered {
+async fn run(worker: Worker, exec: Exec, request: Bytes, info: MessageInfo) -> JobResult {
     let begun = Instant::now();
-    let outcome = match exec.run(request, &occasion, Printed::Captured).await {
-        Err(why) => Err(command_failed(&exec, &why, &occasion)),
+    let outcome = match exec.run(request, &info, OutputMode::Captured).await {
+        Err(why) => Err(exec_failure(&exec, &why, &info)),
         Ok(reply) => {
             let sent = match &worker {
                 Worker::Rep(context) => context.send(reply).await,
@@ -86,23 +86,23 @@ async fn run(worker: Worker, exec: Exec, request: Bytes, occasion: Occasion) -> 
             sent.map_err(|refused| SocketError::from(refused).into())
         }
     };
-    Answered { worker, outcome, took: begun.elapsed() }
+    JobResult { worker, outcome, took: begun.elapsed() }
 }
 
-fn note(session: &mut Session, ended: Result<Answered, JoinError>) -> Option<Worker> {
+fn record_exit(session: &mut Session, ended: Result<JobResult, JoinError>) -> Option<Worker> {
     match ended {
-        Ok(Answered { worker, outcome, took }) => {
+        Ok(JobResult { worker, outcome, took }) => {
             match outcome {
                 Ok(()) => {
                     session.tally.sent.set(session.tally.sent.get() + 1);
-                    session.tally.took(took);
+                    session.tally.record_time(took);
                 }
-                Err(failed) => session.failed(&failed),
+                Err(failed) => session.record_failure(&failed),
             }
             Some(worker)
         }
         Err(error) => {
-            session.failed(&Failed::new(Code::Internal, error));
+            session.record_failure(&Failed::new(Code::Internal, error));
             None
         }
     }

@@ -1,8 +1,8 @@
-//! What a socket of the command can be, who its partner is, and which command starts it.
+//! The role of a socket: its protocol, its partner, and the command that starts it.
 
 use wigwag::ProtocolNumber;
 
-use super::place::{How, quoted};
+use super::endpoint::{ConnectMode, quoted};
 
 /// One end of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub(crate) enum Role {
     Survey,
     Respond,
     Pair,
-    /// Pair of version 0, the only one that nanomsg has.
+    /// Pair version 0, the only version that nanomsg supports.
     Pair0,
     Bus,
     Star,
@@ -38,31 +38,31 @@ const ROLES: [(Role, ProtocolNumber); 12] = [
 ];
 
 impl Role {
-    /// The number that it announces on the wire.
+    /// The protocol number that the role announces on the wire.
     pub(crate) fn number(self) -> ProtocolNumber {
         let found = ROLES.iter().find(|(role, _)| *role == self);
         found.map_or(ProtocolNumber(0), |(_, number)| *number)
     }
 
-    /// The role that announces `number`.
+    /// The role with the protocol number `number`.
     pub(crate) fn of(number: ProtocolNumber) -> Option<Role> {
         ROLES.iter().find(|(_, known)| *known == number).map(|(role, _)| *role)
     }
 
-    /// The only one that it talks to.
+    /// The only role that this one can connect to.
     pub(crate) fn partner(self) -> Role {
         self.number().partner().and_then(Role::of).unwrap_or(self)
     }
 
-    /// The rule: whoever serves listens, and whoever comes to be served dials.
-    pub(crate) fn how(self) -> How {
+    /// Whether the role listens or dials by default: servers listen, clients dial.
+    pub(crate) fn default_mode(self) -> ConnectMode {
         match self {
-            Role::Rep | Role::Pull | Role::Pub | Role::Respond => How::Listen,
-            _ => How::Dial,
+            Role::Rep | Role::Pull | Role::Pub | Role::Respond => ConnectMode::Listen,
+            _ => ConnectMode::Dial,
         }
     }
 
-    /// The words behind `wigwag`.
+    /// The subcommand of `wigwag`.
     fn words(self) -> &'static str {
         match self {
             Role::Req => "req",
@@ -80,8 +80,8 @@ impl Role {
         }
     }
 
-    /// Whose programs can be at the other end.
-    pub(crate) fn peers(self) -> &'static str {
+    /// The SP implementations that have the partner role.
+    pub(crate) fn peer_libraries(self) -> &'static str {
         match self {
             Role::Pair => "NNG or mangos",
             Role::Star => "mangos",
@@ -89,11 +89,11 @@ impl Role {
         }
     }
 
-    /// The command that plays this role at `address`; `text` is what it sends, if it sends.
-    pub(crate) fn command(self, how: How, address: &str, text: &str) -> String {
+    /// The command line for this role at `address`; `text` is the message, if the role sends.
+    pub(crate) fn command(self, mode: ConnectMode, address: &str, text: &str) -> String {
         let mut command = format!("wigwag {}", self.words());
-        if how != self.how() {
-            command += if how == How::Dial { " --dial" } else { " --listen" };
+        if mode != self.default_mode() {
+            command += if mode == ConnectMode::Dial { " --dial" } else { " --listen" };
         }
         command += &format!(" {}", quoted(address));
         match self {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_role_has_a_number_and_a_partner_that_has_it_as_partner() {
+    fn partners_are_mutual_for_every_role() {
         for (role, number) in ROLES {
             assert_eq!((role.number(), Role::of(number)), (number, Some(role)));
             assert_eq!(role.partner().partner(), role);
@@ -119,10 +119,19 @@ mod tests {
     }
 
     #[test]
-    fn the_command_says_who_dials_only_when_it_is_not_the_rule() {
-        let command = |role: Role, how| role.command(how, "tcp://127.0.0.1:7001", "a b");
-        assert_eq!(command(Role::Push, How::Dial), "wigwag push tcp://127.0.0.1:7001 'a b'");
-        assert_eq!(command(Role::Rep, How::Listen), "wigwag rep tcp://127.0.0.1:7001 --echo");
-        assert_eq!(command(Role::Pull, How::Dial), "wigwag pull --dial tcp://127.0.0.1:7001");
+    fn the_command_names_the_connect_mode_only_if_it_is_not_the_default() {
+        let command = |role: Role, mode| role.command(mode, "tcp://127.0.0.1:7001", "a b");
+        assert_eq!(
+            command(Role::Push, ConnectMode::Dial),
+            "wigwag push tcp://127.0.0.1:7001 'a b'"
+        );
+        assert_eq!(
+            command(Role::Rep, ConnectMode::Listen),
+            "wigwag rep tcp://127.0.0.1:7001 --echo"
+        );
+        assert_eq!(
+            command(Role::Pull, ConnectMode::Dial),
+            "wigwag pull --dial tcp://127.0.0.1:7001"
+        );
     }
 }

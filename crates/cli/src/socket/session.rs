@@ -1,8 +1,7 @@
-//! A socket at work: from the first connection to the summary.
+//! A session: the run of one socket, from the first connection to the summary.
 //!
-//! Work ends by itself, by an error, because the reader of our output went away, or by Ctrl-C. Each
-//! time the socket is closed, which writes what it has accepted, and each time the summary is
-//! printed.
+//! A session ends by itself, by an error, by a closed standard output, or by Ctrl-C. In every case
+//! the socket is closed, which writes the accepted messages, and the summary is printed.
 
 use std::cell::Cell;
 use std::io;
@@ -16,131 +15,131 @@ use tokio::time::Instant;
 use wigwag::{Bytes, SocketError};
 
 use super::any::Socket;
-use super::connect::{self, Plan, Wanted};
+use super::connect::{self, ConnectPlan, PeerState};
+use super::event_log::EventLog;
 use super::format::{Format, hex};
-use super::news::News;
 use super::role::Role;
 use super::summary::{SCHEMA, Tally, losses};
 use crate::exit::{Code, Failed};
 use crate::print;
 
-/// A send that takes longer than this is told of: somebody does not read.
+/// A send that takes longer than this is reported: a peer does not read.
 const SLOW: Duration = Duration::from_secs(2);
 
-/// Time between two looks at what was dropped. A drop wakes nobody, so it is looked for.
+/// Polling interval for dropped messages. A drop wakes no task, so the counters are polled.
 const DROPS_PAUSE: Duration = Duration::from_millis(500);
 
-/// Why work ended before its end.
-pub(super) enum Stop {
-    /// Nobody reads what is printed: `| head` has seen enough.
+/// Why a session ended early.
+pub(super) enum StopReason {
+    /// Standard output was closed, for example by `| head`.
     ReaderGone,
-    /// It cannot go on.
+    /// An error that the session cannot recover from.
     Failed(Failed),
 }
 
-impl From<Failed> for Stop {
-    fn from(failed: Failed) -> Stop {
-        Stop::Failed(failed)
+impl From<Failed> for StopReason {
+    fn from(failed: Failed) -> StopReason {
+        StopReason::Failed(failed)
     }
 }
 
-impl From<SocketError> for Stop {
-    fn from(error: SocketError) -> Stop {
-        Stop::Failed(error.into())
+impl From<SocketError> for StopReason {
+    fn from(error: SocketError) -> StopReason {
+        StopReason::Failed(error.into())
     }
 }
 
-/// How messages are printed, and what is said beside them.
-pub(super) struct Show {
-    /// `None`: nothing is printed.
+/// How messages are printed, and whether a summary follows.
+pub(super) struct DisplayOptions {
+    /// The format of messages; `None` prints no messages.
     pub(super) format: Option<Format>,
     pub(super) json: bool,
-    /// No summary.
+    /// Prints no summary.
     pub(super) quiet: bool,
-    /// A summary even of what goes without saying.
+    /// Prints a summary even after a single successful exchange.
     pub(super) verbose: bool,
 }
 
-/// A socket at work.
+/// A socket with its log, counters and settings.
 pub(super) struct Session {
     pub(super) role: Role,
-    pub(super) out: Outbound,
-    pub(super) news: News,
+    pub(super) sender: SendHalf,
+    pub(super) log: EventLog,
     pub(super) tally: Tally,
-    show: Show,
-    /// Messages that were printed.
+    display: DisplayOptions,
+    /// Number of printed messages.
     shown: u64,
-    /// How long a call may take; `None`: as long as it likes.
+    /// Time limit for one call; `None` means no limit.
     pub(super) deadline: Option<Duration>,
 }
 
-/// The sending half.
+/// The sending half of a session.
 #[derive(Clone)]
-pub(super) struct Outbound {
+pub(super) struct SendHalf {
     pub(super) socket: Arc<Socket>,
-    news: News,
-    /// Where the socket is, for errors.
+    log: EventLog,
+    /// The socket's role and endpoints, for errors.
     pub(super) at: String,
     limit: Option<Duration>,
-    /// Time for the first peer to come; `None`: any time.
+    /// Time limit for the first peer to connect; `None` means no limit.
     wait: Option<Duration>,
     sent: Rc<Cell<u64>>,
 }
 
-/// What a session needs to be.
-pub(super) struct Settings {
+/// The arguments of [`Session::new`].
+pub(super) struct SessionConfig {
     pub(super) role: Role,
     pub(super) socket: Socket,
-    pub(super) news: News,
-    pub(super) show: Show,
+    pub(super) log: EventLog,
+    pub(super) display: DisplayOptions,
     pub(super) wait: Option<Duration>,
     pub(super) deadline: Option<Duration>,
     pub(super) at: String,
 }
 
 impl Session {
-    pub(super) fn new(settings: Settings) -> Session {
-        let Settings { role, socket, news, show, wait, deadline, at } = settings;
+    pub(super) fn new(config: SessionConfig) -> Session {
+        let SessionConfig { role, socket, log, display, wait, deadline, at } = config;
         let tally = Tally::new(role);
         let (socket, sent) = (Arc::new(socket), tally.sent.clone());
-        let out = Outbound { socket, news: news.clone(), at, limit: deadline, wait, sent };
-        Session { role, out, news, tally, show, shown: 0, deadline }
+        let sender = SendHalf { socket, log: log.clone(), at, limit: deadline, wait, sent };
+        Session { role, sender, log, tally, display, shown: 0, deadline }
     }
 
-    /// Connects, works, closes, and sums up.
+    /// Connects the socket, runs `work`, closes the socket and prints the summary.
     pub(super) async fn run(
         mut self,
-        plan: &Plan<'_>,
-        work: impl AsyncFnOnce(&mut Session) -> Result<(), Stop>,
+        plan: &ConnectPlan<'_>,
+        work: impl AsyncFnOnce(&mut Session) -> Result<(), StopReason>,
     ) -> Result<Code, Failed> {
         let mut interrupt = Interrupt::new()?;
-        let (socket, news) = (self.out.socket.clone(), self.news.clone());
+        let (socket, log) = (self.sender.socket.clone(), self.log.clone());
         let ended = tokio::select! {
             ended = async {
-                plan.open(&*socket, &news).await?;
+                plan.open(&*socket, &log).await?;
                 work(&mut self).await
             } => Some(ended),
-            () = interrupt.comes() => None,
-            () = tell_drops(&socket, &news) => None,
+            () = interrupt.recv() => None,
+            () = report_drops(&socket, &log) => None,
         };
         let interrupted = ended.is_none();
         let code = match ended {
             None => Code::Interrupted,
-            Some(Ok(()) | Err(Stop::ReaderGone)) => self.tally.code(&socket.statistics()),
-            Some(Err(Stop::Failed(failed))) => {
-                let code = failed.say();
-                self.tally.failed(code);
+            Some(Ok(()) | Err(StopReason::ReaderGone)) => self.tally.code(&socket.statistics()),
+            Some(Err(StopReason::Failed(failed))) => {
+                let code = failed.print();
+                self.tally.record_error(code);
                 code
             }
         };
         socket.close().await;
-        self.sum_up(interrupted);
+        self.print_summary(interrupted);
         Ok(code)
     }
 
-    /// The next message, or `None` when none comes within the deadline.
+    /// Receives the next message, or returns `None` if none arrives within the deadline.
     pub(super) async fn recv(&mut self) -> Result<Option<Bytes>, SocketError> {
-        let next = self.out.socket.recv();
+        let next = self.sender.socket.recv();
         let body = match self.deadline {
             None => next.await?,
             Some(limit) => match tokio::time::timeout(limit, next).await {
@@ -152,38 +151,40 @@ impl Session {
         Ok(Some(body))
     }
 
-    /// True when messages are printed.
+    /// True if messages are printed.
     pub(super) fn shows(&self) -> bool {
-        self.show.json || self.show.format.is_some()
+        self.display.json || self.display.format.is_some()
     }
 
     /// Prints a message, if messages are printed.
-    pub(super) fn show(&mut self, body: &[u8], took: Option<Duration>) -> Result<(), Stop> {
+    pub(super) fn show(&mut self, body: &[u8], took: Option<Duration>) -> Result<(), StopReason> {
         self.shown += 1;
-        let bytes = match self.show {
-            Show { json: true, .. } => format!("{}\n", self.document(body, took)).into_bytes(),
-            Show { format: Some(format), .. } => format.of(body),
-            Show { format: None, .. } => return Ok(()),
+        let bytes = match self.display {
+            DisplayOptions { json: true, .. } => {
+                format!("{}\n", self.document(body, took)).into_bytes()
+            }
+            DisplayOptions { format: Some(format), .. } => format.of(body),
+            DisplayOptions { format: None, .. } => return Ok(()),
         };
-        print::bytes(&bytes).map_err(|_| Stop::ReaderGone)
+        print::bytes(&bytes).map_err(|_| StopReason::ReaderGone)
     }
 
-    /// An error after which the work goes on.
-    pub(super) fn failed(&mut self, failed: &Failed) {
-        let code = failed.say();
-        self.tally.failed(code);
+    /// Prints and counts an error after which the session continues.
+    pub(super) fn record_failure(&mut self, failed: &Failed) {
+        let code = failed.print();
+        self.tally.record_error(code);
     }
 
-    /// The failure that nothing came within the deadline.
-    pub(super) fn nothing_came(&self, what: &str) -> Failed {
+    /// The error after a deadline; `what` says what did not arrive.
+    pub(super) fn timeout_failure(&self, what: &str) -> Failed {
         let limit = self.deadline.unwrap_or_default();
-        let gone = match self.out.socket.statistics().pipes_open {
-            0 => ", and no peer is connected any more",
+        let gone = match self.sender.socket.statistics().pipes_open {
+            0 => ", and no peer is connected",
             _ => "",
         };
         let what = format!("{what} within {limit:?}{gone}");
         let mend = "look at the peer, or allow more time with --deadline";
-        Failed::told(Code::NoAnswer, &what, &self.out.at, mend)
+        Failed::with_mend(Code::NoAnswer, &what, &self.sender.at, mend)
     }
 
     fn document(&self, body: &[u8], took: Option<Duration>) -> Value {
@@ -203,7 +204,7 @@ impl Session {
             "kind": kind,
             "protocol": self.role.number().to_string(),
             "sequence": self.shown,
-            "peer": self.news.only_peer(),
+            "peer": self.log.only_peer(),
             "bytes": body.len(),
             "body": text,
             "encoding": encoding,
@@ -211,44 +212,47 @@ impl Session {
         })
     }
 
-    fn sum_up(&self, interrupted: bool) {
-        let statistics = self.out.socket.statistics();
+    fn print_summary(&self, interrupted: bool) {
+        let statistics = self.sender.socket.statistics();
         let serves = matches!(self.role, Role::Rep | Role::Respond);
-        let silent = !serves && !interrupted && self.tally.goes_without_saying(&statistics);
-        if self.show.quiet {
+        let silent = !serves && !interrupted && self.tally.is_trivial_success(&statistics);
+        if self.display.quiet {
             return;
         }
-        if self.show.json {
+        if self.display.json {
             print::error(&self.tally.document(&statistics, interrupted).to_string());
-        } else if self.show.verbose || !silent {
+        } else if self.display.verbose || !silent {
             print::error(&self.tally.line(&statistics));
         }
     }
 }
 
-impl Outbound {
-    /// Waits for the first peer, unless no time is to be spent on it.
-    pub(super) async fn peer(&self, wanted: Wanted) -> Result<(), Failed> {
+impl SendHalf {
+    /// Waits for the first peer, unless the wait is zero.
+    pub(super) async fn wait_for_peer(&self, required: PeerState) -> Result<(), Failed> {
         if self.wait.is_some_and(|wait| wait.is_zero()) {
             return Ok(());
         }
-        connect::peer(&self.socket, wanted, &self.news, self.wait, &self.at).await
+        connect::wait_for_peer(&self.socket, required, &self.log, self.wait, &self.at).await
     }
 
-    /// Sends a message within the deadline; without one, says when it takes long.
+    /// Sends a message within the deadline. Without a deadline, a send that takes long is reported.
     pub(super) async fn send(&self, body: Bytes) -> Result<(), Failed> {
         let sending = self.socket.send(body);
         match self.limit {
             Some(limit) => match tokio::time::timeout(limit, sending).await {
                 Ok(sent) => sent?,
-                Err(_) => return Err(self.stuck(limit)),
+                Err(_) => return Err(self.send_timeout(limit)),
             },
             None => {
                 tokio::pin!(sending);
                 match tokio::time::timeout(SLOW, &mut sending).await {
                     Ok(sent) => sent?,
                     Err(_) => {
-                        self.news.say_now_and_then("stuck", &format!("waiting  {}", self.why()));
+                        self.log.print_rate_limited(
+                            "stuck",
+                            &format!("waiting  {}", self.stall_reason()),
+                        );
                         sending.await?;
                     }
                 }
@@ -258,41 +262,41 @@ impl Outbound {
         Ok(())
     }
 
-    fn stuck(&self, limit: Duration) -> Failed {
-        let what = format!("a message was not sent within {limit:?}: {}", self.why());
+    fn send_timeout(&self, limit: Duration) -> Failed {
+        let what = format!("a message was not sent within {limit:?}: {}", self.stall_reason());
         let mend = "look at the peer, or allow more time with --deadline";
-        Failed::told(Code::NoAnswer, &what, &self.at, mend)
+        Failed::with_mend(Code::NoAnswer, &what, &self.at, mend)
     }
 
-    fn why(&self) -> &'static str {
+    fn stall_reason(&self) -> &'static str {
         match self.socket.statistics().pipes_open {
             0 => "no peer is connected",
-            _ => "the peers do not read as fast as is sent",
+            _ => "the peers read more slowly than messages are sent",
         }
     }
 }
 
-/// Messages at a steady pace.
-pub(super) struct Pace {
+/// Spaces messages evenly in time.
+pub(super) struct Pacer {
     interval: Option<Duration>,
     due: Option<Instant>,
 }
 
-impl Pace {
-    pub(super) fn new(interval: Option<Duration>) -> Pace {
-        Pace { interval, due: None }
+impl Pacer {
+    pub(super) fn new(interval: Option<Duration>) -> Pacer {
+        Pacer { interval, due: None }
     }
 
-    /// Waits until the next message is due: the first one is at once. A dropped future changes
+    /// Waits until the next message is due. The first one is due at once. Dropping the future changes
     /// nothing.
-    pub(super) async fn due(&self) {
+    pub(super) async fn wait(&self) {
         if let Some(due) = self.due {
             tokio::time::sleep_until(due).await;
         }
     }
 
-    /// A message has gone. Late ones are not caught up with.
-    pub(super) fn gone(&mut self) {
+    /// Records that a message was sent. Delays are not made up for.
+    pub(super) fn advance(&mut self) {
         self.due = self.interval.map(|interval| {
             let now = Instant::now();
             self.due.map_or(now + interval, |due| (due + interval).max(now))
@@ -300,21 +304,21 @@ impl Pace {
     }
 }
 
-/// Ctrl-C, or the wish of somebody else that this process ends.
+/// Receives SIGINT (Ctrl-C) and SIGTERM.
 pub(crate) struct Interrupt {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Interrupt {
-    /// Takes the signals from now on.
+    /// Installs the signal handlers.
     pub(crate) fn new() -> io::Result<Interrupt> {
         let interrupt = signal(SignalKind::interrupt())?;
         Ok(Interrupt { interrupt, terminate: signal(SignalKind::terminate())? })
     }
 
-    /// Waits for one.
-    pub(crate) async fn comes(&mut self) {
+    /// Waits for a signal.
+    pub(crate) async fn recv(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -322,19 +326,19 @@ impl Interrupt {
     }
 }
 
-/// Says what was dropped soon after it was; never ends.
-async fn tell_drops(socket: &Socket, news: &News) {
-    let mut told = Vec::new();
+/// Reports dropped messages soon after they were dropped. Never returns.
+async fn report_drops(socket: &Socket, log: &EventLog) {
+    let mut reported = Vec::new();
     loop {
         tokio::time::sleep(DROPS_PAUSE).await;
         let lost = losses(&socket.statistics());
-        if lost != told {
+        if lost != reported {
             let words: Vec<String> = lost
                 .iter()
                 .map(|(name, count)| format!("{count} {}", name.replace('_', " ")))
                 .collect();
-            news.say_now_and_then("drops", &format!("messages lost  {}", words.join(", ")));
-            told = lost;
+            log.print_rate_limited("drops", &format!("messages lost  {}", words.join(", ")));
+            reported = lost;
         }
     }
 }

@@ -1,91 +1,94 @@
-//! The session that comes of what was typed.
+//! Turns a parsed command line into a session.
 
 use std::time::Duration;
 
 use wigwag::Bytes;
 
 use super::any::Socket;
-use super::arguments::{Answers, Asks, Command, Common, Outgoing, Pairs, Receives, Sends, Talks};
-use super::connect::{Plan, WAIT};
+use super::arguments::{
+    AnswerArguments, AskArguments, CommonArguments, OutgoingArguments, PairArguments,
+    ReceiveArguments, SendArguments, SocketCommand, TalkArguments,
+};
+use super::connect::{ConnectPlan, DIAL_WAIT};
+use super::endpoint::{ConnectMode, Endpoint, split};
+use super::event_log::{EventLog, Verbosity};
 use super::exec::Exec;
 use super::format::Format;
 use super::input::{Input, whole};
 use super::jobs;
-use super::news::{Loudness, News};
-use super::place::{How, Place, split};
 use super::role::Role;
-use super::session::{Pace, Session, Settings, Show, Stop};
-use super::work::{self, Answer};
+use super::session::{DisplayOptions, Pacer, Session, SessionConfig, StopReason};
+use super::work::{self, ReplySource};
 use crate::calls;
 use crate::exit::{Code, Failed};
 
-/// How long a reply may take, unless something else is asked for: as `wigwag ask` has it.
+/// Default time limit for a reply, as in `wigwag ask`.
 const REPLY_TIME: Duration = Duration::from_secs(5);
 
-/// How long answers to a survey count; the same in nanomsg, NNG and mangos.
+/// Default survey time, as in nanomsg, NNG and mangos.
 const SURVEY_TIME: Duration = Duration::from_secs(1);
 
-impl Command {
+impl SocketCommand {
     pub(crate) fn run(self) -> Result<Code, Failed> {
         match self {
-            Command::Req(asks) => asks.run(Role::Req, REPLY_TIME),
-            Command::Survey(asks) => asks.run(Role::Survey, SURVEY_TIME),
-            Command::Rep(answers) => answers.run(Role::Rep),
-            Command::Respond(answers) => answers.run(Role::Respond),
-            Command::Pub(sends) => sends.run(Role::Pub),
-            Command::Push(sends) => sends.run(Role::Push),
-            Command::Sub(receives) => receives.run(Role::Sub),
-            Command::Pull(receives) => receives.run(Role::Pull),
-            Command::Pair(Pairs { talks, v0: true }) => talks.run(Role::Pair0),
-            Command::Pair(Pairs { talks, v0: false }) => talks.run(Role::Pair),
-            Command::Bus(talks) => talks.run(Role::Bus),
-            Command::Star(talks) => talks.run(Role::Star),
+            SocketCommand::Req(arguments) => arguments.run(Role::Req, REPLY_TIME),
+            SocketCommand::Survey(arguments) => arguments.run(Role::Survey, SURVEY_TIME),
+            SocketCommand::Rep(arguments) => arguments.run(Role::Rep),
+            SocketCommand::Respond(arguments) => arguments.run(Role::Respond),
+            SocketCommand::Pub(arguments) => arguments.run(Role::Pub),
+            SocketCommand::Push(arguments) => arguments.run(Role::Push),
+            SocketCommand::Sub(arguments) => arguments.run(Role::Sub),
+            SocketCommand::Pull(arguments) => arguments.run(Role::Pull),
+            SocketCommand::Pair(PairArguments { talks, v0: true }) => talks.run(Role::Pair0),
+            SocketCommand::Pair(PairArguments { talks, v0: false }) => talks.run(Role::Pair),
+            SocketCommand::Bus(talks) => talks.run(Role::Bus),
+            SocketCommand::Star(talks) => talks.run(Role::Star),
         }
     }
 }
 
-impl Asks {
+impl AskArguments {
     fn run(mut self, role: Role, time: Duration) -> Result<Code, Failed> {
         self.common.deadline = self.common.deadline.or(Some(time));
-        let asked = self.common.read()?;
-        let text = asked.text()?;
+        let parsed = self.common.read()?;
+        let text = parsed.text()?;
         let input = self.outgoing.input(text, self.common.count)?;
-        let pace = Pace::new(self.outgoing.interval);
+        let pacer = Pacer::new(self.outgoing.interval);
         let format = self.incoming.format.or(Some(Format::Line));
-        self.common.run(role, format, &asked, async |session| match role {
-            Role::Survey => work::survey(session, input, pace).await,
-            _ => work::ask(session, input, pace).await,
+        self.common.run(role, format, &parsed, async |session| match role {
+            Role::Survey => work::survey(session, input, pacer).await,
+            _ => work::ask(session, input, pacer).await,
         })
     }
 }
 
-impl Answers {
+impl AnswerArguments {
     fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        let text = asked.text()?.or(self.data.as_deref());
+        let parsed = self.common.read()?;
+        let text = parsed.text()?.or(self.data.as_deref());
         let deadline = self.common.deadline;
         let answer = match (&self.exec, self.echo, text, &self.file) {
             (Some(command), false, None, None) => {
-                Answer::Exec(Exec::new(command, deadline, self.keep_line_end))
+                ReplySource::Exec(Exec::new(command, deadline, self.keep_line_end))
             }
-            (None, true, None, None) => Answer::Echo,
-            (None, false, Some(text), None) => Answer::Fixed(Bytes::from(text.to_owned())),
-            (None, false, None, Some(file)) => Answer::Fixed(whole(file)?),
+            (None, true, None, None) => ReplySource::Echo,
+            (None, false, Some(text), None) => ReplySource::Fixed(Bytes::from(text.to_owned())),
+            (None, false, None, Some(file)) => ReplySource::Fixed(whole(file)?),
             _ => {
                 let mend =
                     "say how to answer, in one way: --echo, --exec COMMAND, --file FILE, or a text";
-                return Err(Failed::told(
+                return Err(Failed::with_mend(
                     Code::Usage,
                     "it is not clear how to answer",
-                    &asked.at,
+                    &parsed.at,
                     mend,
                 ));
             }
         };
         let (format, count) = (self.incoming.format, self.common.count);
-        self.common.run(role, format, &asked, async |session| match &answer {
+        self.common.run(role, format, &parsed, async |session| match &answer {
             // The range of the argument keeps it small.
-            Answer::Exec(exec) if self.jobs > 1 => {
+            ReplySource::Exec(exec) if self.jobs > 1 => {
                 jobs::answer(session, exec, self.jobs as usize, count).await
             }
             answer => work::answer(session, answer, count).await,
@@ -93,20 +96,21 @@ impl Answers {
     }
 }
 
-impl Sends {
+impl SendArguments {
     fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        let input = self.outgoing.input(asked.text()?, self.common.count)?;
-        let pace = Pace::new(self.outgoing.interval);
-        self.common.run(role, None, &asked, async |session| work::send(session, input, pace).await)
+        let parsed = self.common.read()?;
+        let input = self.outgoing.input(parsed.text()?, self.common.count)?;
+        let pacer = Pacer::new(self.outgoing.interval);
+        self.common
+            .run(role, None, &parsed, async |session| work::send(session, input, pacer).await)
     }
 }
 
-impl Receives {
+impl ReceiveArguments {
     fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        if role == Role::Pull && !asked.rest.is_empty() {
-            return Err(asked.too_much());
+        let parsed = self.common.read()?;
+        if role == Role::Pull && !parsed.rest.is_empty() {
+            return Err(parsed.too_many_words());
         }
         let deadline = self.common.deadline;
         let exec = self.exec.as_deref().map(|command| Exec::new(command, deadline, true));
@@ -114,31 +118,31 @@ impl Receives {
         // The range of the argument keeps it small.
         let jobs = self.jobs as usize;
         let count = self.common.count;
-        self.common.run(role, format, &asked, async |session| {
+        self.common.run(role, format, &parsed, async |session| {
             work::receive(session, exec.as_ref(), jobs, count).await
         })
     }
 }
 
-impl Talks {
+impl TalkArguments {
     fn run(self, role: Role) -> Result<Code, Failed> {
-        let asked = self.common.read()?;
-        let text = asked.text()?;
+        let parsed = self.common.read()?;
+        let text = parsed.text()?;
         let input = match self.echo && text.is_none() {
-            true => Input::Silence,
+            true => Input::Empty,
             false => self.outgoing.input(text, None)?,
         };
-        let pace = Pace::new(self.outgoing.interval);
+        let pacer = Pacer::new(self.outgoing.interval);
         let format = self.incoming.format.or(Some(Format::Line));
         let (echo, count) = (self.echo, self.common.count);
-        self.common.run(role, format, &asked, async |session| {
-            work::talk(session, input, pace, echo, count).await
+        self.common.run(role, format, &parsed, async |session| {
+            work::talk(session, input, pacer, echo, count).await
         })
     }
 }
 
-impl Outgoing {
-    /// Messages as asked for; `text` is what stood behind the addresses.
+impl OutgoingArguments {
+    /// The source of messages; `text` is the word after the addresses.
     fn input(&self, text: Option<&str>, count: Option<u64>) -> Result<Input, Failed> {
         let fixed = match (text, &self.data, &self.file, self.whole) {
             (None, None, None, false) => return Ok(Input::lines(count)),
@@ -149,7 +153,7 @@ impl Outgoing {
             _ => {
                 let mend = "give a text, --data, --file or --whole, and only one of them";
                 let what = "it is not clear what to send";
-                return Err(Failed::told(Code::Usage, what, "the command line", mend));
+                return Err(Failed::with_mend(Code::Usage, what, "the command line", mend));
             }
         };
         let once = self.interval.is_none().then_some(1);
@@ -157,93 +161,106 @@ impl Outgoing {
     }
 }
 
-/// The words of the command line, sorted.
-struct Asked {
+/// The words of the command line, split into addresses and the rest.
+struct ParsedWords {
     addresses: Vec<String>,
     rest: Vec<String>,
     /// The first address, for errors.
     at: String,
 }
 
-impl Asked {
-    /// The text behind the addresses.
+impl ParsedWords {
+    /// The text after the addresses, at most one word.
     fn text(&self) -> Result<Option<&str>, Failed> {
         match self.rest.as_slice() {
             [] => Ok(None),
             [text] => Ok(Some(text)),
-            _ => Err(self.too_much()),
+            _ => Err(self.too_many_words()),
         }
     }
 
-    fn too_much(&self) -> Failed {
-        let what = format!("{} words stand behind the addresses", self.rest.len());
-        Failed::told(Code::Usage, &what, &self.at, "put quotes around a text that has spaces")
+    fn too_many_words(&self) -> Failed {
+        let what = format!("{} words follow the addresses", self.rest.len());
+        Failed::with_mend(Code::Usage, &what, &self.at, "put quotes around a text that has spaces")
     }
 }
 
-impl Common {
-    fn read(&self) -> Result<Asked, Failed> {
+impl CommonArguments {
+    fn read(&self) -> Result<ParsedWords, Failed> {
         let (addresses, rest) = split(&self.words)?;
         let at = self.words.iter().chain(&self.and_listen).chain(&self.and_dial).next();
         let at = at.cloned().unwrap_or_default();
-        Ok(Asked { addresses: addresses.to_vec(), rest: rest.to_vec(), at })
+        Ok(ParsedWords { addresses: addresses.to_vec(), rest: rest.to_vec(), at })
     }
 
-    fn places(&self, role: Role, asked: &Asked) -> Vec<Place> {
-        let how = match (self.listen, self.dial) {
-            (true, _) => How::Listen,
-            (_, true) => How::Dial,
-            _ => role.how(),
+    fn endpoints(&self, role: Role, parsed: &ParsedWords) -> Vec<Endpoint> {
+        let mode = match (self.listen, self.dial) {
+            (true, _) => ConnectMode::Listen,
+            (_, true) => ConnectMode::Dial,
+            _ => role.default_mode(),
         };
-        let place = |how| move |address: &String| Place::new(how, address);
-        let addresses = asked.addresses.iter().map(place(how));
-        let listens = self.and_listen.iter().map(place(How::Listen));
-        addresses.chain(listens).chain(self.and_dial.iter().map(place(How::Dial))).collect()
+        let endpoint = |mode| move |address: &String| Endpoint::new(mode, address);
+        let addresses = parsed.addresses.iter().map(endpoint(mode));
+        let listens = self.and_listen.iter().map(endpoint(ConnectMode::Listen));
+        addresses
+            .chain(listens)
+            .chain(self.and_dial.iter().map(endpoint(ConnectMode::Dial)))
+            .collect()
     }
 
-    fn loudness(&self) -> Loudness {
+    fn verbosity(&self) -> Verbosity {
         match (self.quiet, self.verbose) {
-            (true, _) => Loudness::Quiet,
-            (_, true) => Loudness::Verbose,
-            _ => Loudness::Normal,
+            (true, _) => Verbosity::Quiet,
+            (_, true) => Verbosity::Verbose,
+            _ => Verbosity::Normal,
         }
     }
 
-    /// Makes the socket, connects it, and does `work`.
+    /// Creates the socket, connects it, and runs `work`.
     fn run(
         &self,
         role: Role,
         format: Option<Format>,
-        asked: &Asked,
-        work: impl AsyncFnOnce(&mut Session) -> Result<(), Stop>,
+        parsed: &ParsedWords,
+        work: impl AsyncFnOnce(&mut Session) -> Result<(), StopReason>,
     ) -> Result<Code, Failed> {
-        let news = News::start(self.loudness());
-        let places = self.places(role, asked);
-        let text = asked.rest.first().map_or("hello", String::as_str);
+        let log = EventLog::start(self.verbosity());
+        let endpoints = self.endpoints(role, parsed);
+        let text = parsed.rest.first().map_or("hello", String::as_str);
         calls::run(|| async move {
             let socket = Socket::new(role);
             socket.set_receive_limit(self.receive_limit);
-            self.prepare(&socket, asked)?;
-            let settings = Settings {
+            self.prepare(&socket, parsed)?;
+            let config = SessionConfig {
                 role,
                 socket,
-                news,
-                show: Show { format, json: self.json, quiet: self.quiet, verbose: self.verbose },
-                wait: self.wait.or_else(|| dials_all(&places).then_some(WAIT)),
+                log,
+                display: DisplayOptions {
+                    format,
+                    json: self.json,
+                    quiet: self.quiet,
+                    verbose: self.verbose,
+                },
+                wait: self.wait.or_else(|| dials_all(&endpoints).then_some(DIAL_WAIT)),
                 deadline: self.deadline,
-                at: format!("{}, {}", role.number(), words(&places)),
+                at: format!("{}, {}", role.number(), describe(&endpoints)),
             };
-            let plan = Plan { role, places: &places, wait: self.wait.unwrap_or(WAIT), text };
-            Session::new(settings).run(&plan, work).await
+            let plan = ConnectPlan {
+                role,
+                endpoints: &endpoints,
+                wait: self.wait.unwrap_or(DIAL_WAIT),
+                text,
+            };
+            Session::new(config).run(&plan, work).await
         })
     }
 
-    /// What must be set before the first peer comes.
-    fn prepare(&self, socket: &Socket, asked: &Asked) -> Result<(), Failed> {
+    /// Sets the options that must be set before the first peer connects.
+    fn prepare(&self, socket: &Socket, parsed: &ParsedWords) -> Result<(), Failed> {
         match socket {
-            Socket::Sub(sub) if asked.rest.is_empty() => sub.subscribe("")?,
+            Socket::Sub(sub) if parsed.rest.is_empty() => sub.subscribe("")?,
             Socket::Sub(sub) => {
-                for topic in &asked.rest {
+                for topic in &parsed.rest {
                     sub.subscribe(topic.clone())?;
                 }
             }
@@ -254,15 +271,15 @@ impl Common {
     }
 }
 
-/// True when nobody is expected to come by himself.
-fn dials_all(places: &[Place]) -> bool {
-    places.iter().all(|place| place.how == How::Dial)
+/// True if no endpoint listens.
+fn dials_all(endpoints: &[Endpoint]) -> bool {
+    endpoints.iter().all(|endpoint| endpoint.mode == ConnectMode::Dial)
 }
 
-fn words(places: &[Place]) -> String {
-    let words = places.iter().map(|Place { how, address }| match how {
-        How::Dial => format!("dials {address}"),
-        How::Listen => format!("listens at {address}"),
+fn describe(endpoints: &[Endpoint]) -> String {
+    let words = endpoints.iter().map(|Endpoint { mode, address }| match mode {
+        ConnectMode::Dial => format!("dials {address}"),
+        ConnectMode::Listen => format!("listens at {address}"),
     });
     words.collect::<Vec<_>>().join(", ")
 }

@@ -1,4 +1,4 @@
-//! What a socket has done, said when it ends: as a line, or as a document of `socket-1.json`.
+//! The summary of a session, as a line or as a document of `socket-1.json`.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,18 +13,18 @@ use wigwag_lab::times::Times;
 use super::role::Role;
 use crate::exit::Code;
 
-/// The schema of the documents that the commands of sockets write.
+/// The schema of the documents that socket commands write.
 pub(crate) const SCHEMA: &str = "wigwag.socket/1";
 
-/// Counts while the socket works.
+/// Counters of a session.
 pub(crate) struct Tally {
     role: Role,
-    /// Messages that were sent; whoever sends beside the one who receives counts here too.
+    /// Number of sent messages; shared with the sending half.
     pub(crate) sent: Rc<Cell<u64>>,
-    /// Messages that were received.
+    /// Number of received messages.
     pub(crate) received: u64,
     errors: u64,
-    /// What the first error says to the shell.
+    /// The exit code of the first error.
     code: Option<Code>,
     times: Times,
 }
@@ -34,37 +34,38 @@ impl Tally {
         Tally { role, sent: Rc::default(), received: 0, errors: 0, code: None, times: Times::new() }
     }
 
-    /// An error after which the socket went on.
-    pub(crate) fn failed(&mut self, code: Code) {
+    /// Counts an error after which the session continues.
+    pub(crate) fn record_error(&mut self, code: Code) {
         self.errors += 1;
         self.code = self.code.or(Some(code));
     }
 
-    /// An exchange took so long.
-    pub(crate) fn took(&mut self, time: Duration) {
+    /// Records the duration of an exchange.
+    pub(crate) fn record_time(&mut self, time: Duration) {
         self.times.take(time);
     }
 
-    /// The exit code. A message that was refused is an error, though no call of ours failed by it.
+    /// The exit code. A refused message counts as an error, although no call failed.
     pub(crate) fn code(&self, statistics: &Statistics) -> Code {
         let refused = statistics.pipes_punished > 0;
         self.code.unwrap_or(if refused { Code::Refused } else { Code::Ok })
     }
 
-    /// Calls that failed, and messages that were refused: above the receive limit, or no messages.
+    /// Number of failed calls and refused messages. A message is refused if it exceeds the receive
+    /// limit or is malformed.
     fn errors(&self, statistics: &Statistics) -> u64 {
         self.errors + statistics.pipes_punished
     }
 
-    /// Whether a single exchange went well: then the result says it all.
-    pub(crate) fn goes_without_saying(&self, statistics: &Statistics) -> bool {
+    /// True after at most one successful exchange, which needs no summary.
+    pub(crate) fn is_trivial_success(&self, statistics: &Statistics) -> bool {
         self.errors(statistics) == 0
             && self.sent.get() <= 1
             && self.received <= 1
             && losses(statistics).is_empty()
     }
 
-    /// The line for a person.
+    /// The summary as a line of text.
     pub(crate) fn line(&self, statistics: &Statistics) -> String {
         let words = |count, one: &str, many: &str| {
             format!("{} {}", grouped(count), if count == 1 { one } else { many })
@@ -90,7 +91,7 @@ impl Tally {
         parts.join(" · ")
     }
 
-    /// The same for a program.
+    /// The summary as a JSON document.
     pub(crate) fn document(&self, statistics: &Statistics, interrupted: bool) -> Value {
         let times = self.times.percentiles().map(|times| in_microseconds(&times));
         let drops: serde_json::Map<String, Value> = losses(statistics)
@@ -112,7 +113,7 @@ impl Tally {
         })
     }
 
-    /// What is sent and what is received, in the singular and the plural.
+    /// The names of sent and received messages, in singular and plural.
     fn nouns(&self) -> [Option<(&'static str, &'static str)>; 2] {
         let sent = Some(("message sent", "messages sent"));
         let received = Some(("message received", "messages received"));
@@ -128,8 +129,8 @@ impl Tally {
     }
 }
 
-/// Messages that did not get where they were to go, by reason. Those of an earlier request are left
-/// out: whoever asks again does not want them.
+/// Lost messages by reason. Replies to an earlier request are left out, because a requester that
+/// has asked again does not need them.
 pub(crate) fn losses(statistics: &Statistics) -> Vec<(&'static str, u64)> {
     let counters = &statistics.counters;
     let all = [
@@ -146,7 +147,7 @@ pub(crate) fn losses(statistics: &Statistics) -> Vec<(&'static str, u64)> {
     all.into_iter().filter(|(_, count)| *count > 0).collect()
 }
 
-/// Percentiles in microseconds, for a document.
+/// Percentiles in microseconds as JSON.
 pub(crate) fn in_microseconds(times: &Percentiles) -> Value {
     let us = |nanoseconds: u64| nanoseconds as f64 / 1e3;
     json!({
@@ -159,7 +160,7 @@ pub(crate) fn in_microseconds(times: &Percentiles) -> Value {
     })
 }
 
-/// Percentiles for a person: none that too few samples bear.
+/// Percentiles as text, without those that have too few samples.
 pub(crate) fn percentiles(times: Percentiles) -> String {
     let us = |nanoseconds: u64| microseconds(nanoseconds as f64 / 1e3);
     let borne = [("p90", times.p90), ("p99", times.p99), ("p99.9", times.p999)];
@@ -177,46 +178,46 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_counts_in_the_words_of_the_protocol() {
+    fn the_summary_line_uses_the_terms_of_the_protocol() {
         let mut tally = Tally::new(Role::Rep);
         tally.sent.set(1);
         tally.received = 12_004;
-        tally.failed(Code::Internal);
-        (0..20).for_each(|_| tally.took(Duration::from_micros(30)));
+        tally.record_error(Code::Internal);
+        (0..20).for_each(|_| tally.record_time(Duration::from_micros(30)));
         let mut statistics = Statistics::default();
         statistics.pipes_opened = 1;
         statistics.counters.dropped_abandoned = 2;
         let line = tally.line(&statistics);
         let start = "12,004 requests · 1 reply · 1 error · 1 peer · 2 dropped abandoned · p50 30";
         assert!(line.starts_with(start), "{line}");
-        assert!(!line.contains("p90"), "{line}: 20 samples do not bear it");
+        assert!(!line.contains("p90"), "{line}: 20 samples are too few for it");
         assert_eq!(tally.code(&statistics), Code::Internal);
     }
 
     #[test]
-    fn a_refused_message_counts_as_an_error_behind_those_of_calls() {
+    fn a_refused_message_counts_as_an_error_after_those_of_calls() {
         let mut tally = Tally::new(Role::Pull);
         let mut statistics = Statistics::default();
         assert_eq!(tally.code(&statistics), Code::Ok);
         statistics.pipes_punished = 2;
         assert_eq!(tally.code(&statistics), Code::Refused);
-        assert!(!tally.goes_without_saying(&statistics));
+        assert!(!tally.is_trivial_success(&statistics));
         assert!(tally.line(&statistics).starts_with("0 messages received · 2 errors"));
         assert_eq!(tally.document(&statistics, false)["errors"], 2);
-        tally.failed(Code::NoAnswer);
+        tally.record_error(Code::NoAnswer);
         assert_eq!(tally.code(&statistics), Code::NoAnswer);
     }
 
     #[test]
-    fn one_exchange_without_a_fault_goes_without_saying() {
+    fn one_successful_exchange_needs_no_summary() {
         let mut tally = Tally::new(Role::Req);
         tally.sent.set(1);
         tally.received = 1;
         let mut statistics = Statistics::default();
-        assert!(tally.goes_without_saying(&statistics));
+        assert!(tally.is_trivial_success(&statistics));
         statistics.messages_cut_off = 1;
-        assert!(!tally.goes_without_saying(&statistics));
+        assert!(!tally.is_trivial_success(&statistics));
         tally.sent.set(2);
-        assert!(!tally.goes_without_saying(&Statistics::default()));
+        assert!(!tally.is_trivial_success(&Statistics::default()));
     }
 }

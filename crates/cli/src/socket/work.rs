@@ -1,4 +1,4 @@
-//! What each role does with its socket.
+//! The loop of each role.
 
 use std::time::{Duration, Instant};
 
@@ -7,72 +7,72 @@ use wigwag::Bytes;
 use wigwag::socket::SocketErrorKind;
 
 use super::any::Socket;
-use super::connect::Wanted;
-use super::exec::{Exec, Occasion, Printed};
+use super::connect::PeerState;
+use super::exec::{Exec, MessageInfo, OutputMode};
 use super::input::Input;
-use super::session::{Outbound, Pace, Session, Stop};
+use super::session::{Pacer, SendHalf, Session, StopReason};
 use crate::exit::{Code, Failed};
 use crate::print;
 
-/// What a request is answered with.
-pub(super) enum Answer {
-    /// What a command prints.
+/// The source of replies.
+pub(super) enum ReplySource {
+    /// The output of a command.
     Exec(Exec),
     /// The request itself.
     Echo,
-    /// Always the same.
+    /// A fixed reply.
     Fixed(Bytes),
 }
 
-/// req: each message is a request, and its reply is printed before the next one goes.
+/// req: sends each message as a request and prints the reply before it sends the next one.
 pub(super) async fn ask(
     session: &mut Session,
     mut input: Input,
-    mut pace: Pace,
-) -> Result<(), Stop> {
-    session.out.peer(Wanted::Here).await?;
+    mut pacer: Pacer,
+) -> Result<(), StopReason> {
+    session.sender.wait_for_peer(PeerState::Connected).await?;
     let limit = session.deadline.unwrap_or(Duration::MAX);
-    let socket = session.out.socket.clone();
+    let socket = session.sender.socket.clone();
     let Socket::Req(req) = &*socket else { return Ok(()) };
     while let Some(request) = input.next().await? {
-        pace.due().await;
-        pace.gone();
+        pacer.wait().await;
+        pacer.advance();
         session.tally.sent.set(session.tally.sent.get() + 1);
         let begun = Instant::now();
         match tokio::time::timeout(limit, req.ask(request)).await {
             Ok(Ok(reply)) => {
                 let took = begun.elapsed();
                 session.tally.received += 1;
-                session.tally.took(took);
+                session.tally.record_time(took);
                 session.show(&reply, Some(took))?;
             }
-            Ok(Err(error)) => session.failed(&error.into()),
-            Err(_) => session.failed(&session.nothing_came("no reply came")),
+            Ok(Err(error)) => session.record_failure(&error.into()),
+            Err(_) => session.record_failure(&session.timeout_failure("no reply arrived")),
         }
     }
     Ok(())
 }
 
-/// survey: each message asks everybody, and answers are printed until its time is over.
+/// survey: sends each message as a survey and prints answers until the survey time is over.
 pub(super) async fn survey(
     session: &mut Session,
     mut input: Input,
-    mut pace: Pace,
-) -> Result<(), Stop> {
-    session.out.peer(Wanted::Here).await?;
-    let socket = session.out.socket.clone();
+    mut pacer: Pacer,
+) -> Result<(), StopReason> {
+    session.sender.wait_for_peer(PeerState::Connected).await?;
+    let socket = session.sender.socket.clone();
     let Socket::Survey(surveyor) = &*socket else { return Ok(()) };
     while let Some(question) = input.next().await? {
-        pace.due().await;
-        pace.gone();
+        pacer.wait().await;
+        pacer.advance();
         let (begun, before) = (Instant::now(), session.tally.received);
-        session.out.send(question).await?;
+        session.sender.send(question).await?;
         loop {
             match surveyor.recv().await {
                 Ok(answer) => {
                     let took = begun.elapsed();
                     session.tally.received += 1;
-                    session.tally.took(took);
+                    session.tally.record_time(took);
                     session.show(&answer, Some(took))?;
                 }
                 Err(error) if matches!(error.kind, SocketErrorKind::SurveyOver) => break,
@@ -80,65 +80,69 @@ pub(super) async fn survey(
             }
         }
         if session.tally.received == before {
-            session.failed(&session.nothing_came("nobody answered"));
+            session.record_failure(&session.timeout_failure("no answer arrived"));
         }
     }
     Ok(())
 }
 
-/// rep and respond: whatever comes is answered, one after the other.
+/// rep and respond: answers requests one after the other.
 pub(super) async fn answer(
     session: &mut Session,
-    answer: &Answer,
+    answer: &ReplySource,
     count: Option<u64>,
-) -> Result<(), Stop> {
-    let socket = session.out.socket.clone();
+) -> Result<(), StopReason> {
+    let socket = session.sender.socket.clone();
     while count.is_none_or(|count| session.tally.received < count) {
         let request = socket.recv().await?;
         let begun = Instant::now();
         session.tally.received += 1;
-        let occasion = session.occasion();
+        let info = session.message_info();
         if session.shows() {
             session.show(&request, None)?;
         }
         let reply = match answer {
-            Answer::Echo => request,
-            Answer::Fixed(reply) => reply.clone(),
-            Answer::Exec(exec) => match exec.run(request, &occasion, Printed::Captured).await {
+            ReplySource::Echo => request,
+            ReplySource::Fixed(reply) => reply.clone(),
+            ReplySource::Exec(exec) => match exec.run(request, &info, OutputMode::Captured).await {
                 Ok(reply) => reply,
-                // Nothing is a reply that says so, and a made-up one would be a lie.
+                // SP has no error reply, and an invented reply would be wrong.
                 Err(why) => {
-                    session.failed(&command_failed(exec, &why, &occasion));
+                    session.record_failure(&exec_failure(exec, &why, &info));
                     continue;
                 }
             },
         };
-        session.out.send(reply).await?;
-        session.tally.took(begun.elapsed());
+        session.sender.send(reply).await?;
+        session.tally.record_time(begun.elapsed());
     }
     Ok(())
 }
 
-/// pub and push: every message is sent.
-pub(super) async fn send(session: &mut Session, input: Input, pace: Pace) -> Result<(), Stop> {
-    session.out.peer(Wanted::Here).await?;
-    Ok(send_all(&session.out, input, pace).await?)
+/// pub and push: sends every message.
+pub(super) async fn send(
+    session: &mut Session,
+    input: Input,
+    pacer: Pacer,
+) -> Result<(), StopReason> {
+    session.sender.wait_for_peer(PeerState::Connected).await?;
+    Ok(send_all(&session.sender, input, pacer).await?)
 }
 
-/// sub and pull: every message is printed, or given to a command.
+/// sub and pull: prints every message, or runs a command with it.
 pub(super) async fn receive(
     session: &mut Session,
     exec: Option<&Exec>,
     jobs: usize,
     count: Option<u64>,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     let mut running: JoinSet<Result<Bytes, Failed>> = JoinSet::new();
-    // What several print at once is printed one after the other.
-    let printed = if jobs > 1 { Printed::Captured } else { Printed::Passed };
+    // The outputs of concurrent commands are captured, so that they are printed one after the other.
+    let printed = if jobs > 1 { OutputMode::Captured } else { OutputMode::Inherited };
     while count.is_none_or(|count| session.tally.received < count) {
         let Some(body) = session.recv().await? else {
             if session.tally.received == 0 || count.is_some() {
-                return Err(session.nothing_came("no message came").into());
+                return Err(session.timeout_failure("no message arrived").into());
             }
             break;
         };
@@ -147,41 +151,41 @@ pub(super) async fn receive(
             continue;
         };
         while running.len() >= jobs {
-            note(session, running.join_next().await)?;
+            record_exit(session, running.join_next().await)?;
         }
-        let (exec, occasion) = (exec.clone(), session.occasion());
+        let (exec, info) = (exec.clone(), session.message_info());
         running.spawn(async move {
-            let ran = exec.run(body, &occasion, printed).await;
-            ran.map_err(|why| command_failed(&exec, &why, &occasion))
+            let ran = exec.run(body, &info, printed).await;
+            ran.map_err(|why| exec_failure(&exec, &why, &info))
         });
         while let Some(ended) = running.try_join_next() {
-            note(session, Some(ended))?;
+            record_exit(session, Some(ended))?;
         }
     }
     while !running.is_empty() {
-        note(session, running.join_next().await)?;
+        record_exit(session, running.join_next().await)?;
     }
     Ok(())
 }
 
-/// pair, bus and star: sending and receiving beside each other. `count` is of what is received;
-/// it ends then, and not before all is sent that has an end.
+/// pair, bus and star: sends and receives concurrently. The loop ends after `count` received
+/// messages, but not before a finite input is sent.
 pub(super) async fn talk(
     session: &mut Session,
     input: Input,
-    pace: Pace,
+    pacer: Pacer,
     echo: bool,
     count: Option<u64>,
-) -> Result<(), Stop> {
-    let out = session.out.clone();
+) -> Result<(), StopReason> {
+    let out = session.sender.clone();
     if count == Some(0) {
-        out.peer(Wanted::Here).await?;
-        return Ok(send_all(&out, input, pace).await?);
+        out.wait_for_peer(PeerState::Connected).await?;
+        return Ok(send_all(&out, input, pacer).await?);
     }
-    // Whoever has said something and has gone was a peer too.
-    out.peer(Wanted::Ever).await?;
-    let finishes = input.ends_by_itself();
-    let sending = send_all(&out, input, pace);
+    // A peer that sent a message and left counts as well.
+    out.wait_for_peer(PeerState::Seen).await?;
+    let finishes = input.is_finite();
+    let sending = send_all(&out, input, pacer);
     let receiving = listen(session, echo, count);
     tokio::pin!(sending, receiving);
     let mut sent = false;
@@ -203,65 +207,65 @@ pub(super) async fn talk(
     Ok(())
 }
 
-async fn listen(session: &mut Session, echo: bool, count: Option<u64>) -> Result<(), Stop> {
+async fn listen(session: &mut Session, echo: bool, count: Option<u64>) -> Result<(), StopReason> {
     while count.is_none_or(|count| session.tally.received < count) {
         let Some(body) = session.recv().await? else {
             if session.tally.received == 0 || count.is_some() {
-                return Err(session.nothing_came("no message came").into());
+                return Err(session.timeout_failure("no message arrived").into());
             }
             return Ok(());
         };
         session.show(&body, None)?;
         if echo {
-            session.out.send(body).await?;
+            session.sender.send(body).await?;
         }
     }
     Ok(())
 }
 
-/// Sends to the peers that are there, once there is one.
-async fn send_all(out: &Outbound, mut input: Input, mut pace: Pace) -> Result<(), Failed> {
+/// Waits for a peer, then sends every message of `input`.
+async fn send_all(out: &SendHalf, mut input: Input, mut pacer: Pacer) -> Result<(), Failed> {
     let mut waited = false;
     while let Some(body) = input.next().await? {
         if !std::mem::replace(&mut waited, true) {
-            out.peer(Wanted::Here).await?;
+            out.wait_for_peer(PeerState::Connected).await?;
         }
-        pace.due().await;
-        pace.gone();
+        pacer.wait().await;
+        pacer.advance();
         out.send(body).await?;
     }
     Ok(())
 }
 
 impl Session {
-    /// Which message was received last.
-    pub(super) fn occasion(&self) -> Occasion {
-        Occasion { sequence: self.tally.received, peer: self.news.only_peer() }
+    /// Describes the last received message.
+    pub(super) fn message_info(&self) -> MessageInfo {
+        MessageInfo { sequence: self.tally.received, peer: self.log.only_peer() }
     }
 }
 
-/// A command has ended: what it printed, or why it failed.
-fn note(
+/// Prints the output of a command that has ended, or records its failure.
+fn record_exit(
     session: &mut Session,
     ended: Option<Result<Result<Bytes, Failed>, JoinError>>,
-) -> Result<(), Stop> {
+) -> Result<(), StopReason> {
     match ended {
         None => {}
         Some(Ok(Ok(printed))) => {
-            return print::bytes(&printed).map_err(|_| Stop::ReaderGone);
+            return print::bytes(&printed).map_err(|_| StopReason::ReaderGone);
         }
-        Some(Ok(Err(failed))) => session.failed(&failed),
-        Some(Err(error)) => session.failed(&Failed::new(Code::Internal, error)),
+        Some(Ok(Err(failed))) => session.record_failure(&failed),
+        Some(Err(error)) => session.record_failure(&Failed::new(Code::Internal, error)),
     }
     Ok(())
 }
 
-/// A command of `--exec` failed.
-pub(super) fn command_failed(exec: &Exec, why: &str, occasion: &Occasion) -> Failed {
-    let from = occasion.peer.as_deref().map_or(String::new(), |peer| format!(" from {peer}"));
-    let what = format!("the command of --exec failed: {why}");
-    let at = format!("message {}{from}, sh -c '{}'", occasion.sequence, exec.command());
-    Failed::told(
+/// The error of an `--exec` command.
+pub(super) fn exec_failure(exec: &Exec, why: &str, info: &MessageInfo) -> Failed {
+    let from = info.peer.as_deref().map_or(String::new(), |peer| format!(" from {peer}"));
+    let what = format!("the --exec command failed: {why}");
+    let at = format!("message {}{from}, sh -c '{}'", info.sequence, exec.command());
+    Failed::with_mend(
         Code::Internal,
         &what,
         &at,

@@ -1,4 +1,4 @@
-//! `wigwag bench`: the verdict, the numbers that follow only a clean one, and every exit code.
+//! `wigwag bench`: the verdict, the numbers of a clean run, and every exit code.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use crate::running::Running;
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/bench-1.json");
 
-/// The document that a measurement printed; it follows the schema.
+/// Parses the document of a measurement and checks it against the schema.
 fn document(said: &Said) -> Value {
     let document: Value = serde_json::from_str(&said.out).unwrap_or_else(|_| panic!("{said:?}"));
     let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
@@ -23,11 +23,11 @@ fn document(said: &Said) -> Value {
     document
 }
 
-/// What is made of a request: its number and its body become replies.
+/// Maps the number and the body of a request to its replies.
 type Reply = fn(u64, &[u8]) -> Vec<Vec<u8>>;
 
-/// A REP that makes of each request, without its SP words, what `reply` says: none, one, or more
-/// replies. It is written by hand, because no socket of ours does such things.
+/// Starts a REP peer that sends the replies of `reply`: none, one or more per request. It is written
+/// by hand, because no socket of the library misbehaves in this way.
 fn bad_rep(reply: Reply) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let place = listener.local_addr().expect("bound");
@@ -57,7 +57,7 @@ fn answer(mut stream: TcpStream, reply: Reply) -> Option<()> {
 }
 
 #[test]
-fn an_echo_is_measured_and_every_reply_was_right() {
+fn an_echo_is_measured_and_every_reply_is_verified() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     let said = run(["bench", "latency", &at, "--count", "1000"]);
     assert_eq!((said.code, said.err.as_str()), (Some(0), ""), "{said:?}");
@@ -86,7 +86,7 @@ fn an_echo_is_measured_and_every_reply_was_right() {
 }
 
 #[test]
-fn a_run_by_time_has_whole_seconds() {
+fn a_timed_run_has_whole_seconds() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     let said = run(["bench", "throughput", &at, "--duration", "1200ms", "--json"]);
     let found = document(&said);
@@ -95,7 +95,7 @@ fn a_run_by_time_has_whole_seconds() {
 }
 
 #[test]
-fn a_pair_that_echoes_will_do() {
+fn a_pair_that_echoes_can_be_measured() {
     for (echo, bench) in [(&[][..], "--pair"), (&["--v0"], "--pair-v0")] {
         let words = [&["pair", "--listen", "tcp://127.0.0.1:0", "--echo"][..], echo].concat();
         let (_pair, at) = Running::listening(&words, b"");
@@ -105,7 +105,7 @@ fn a_pair_that_echoes_will_do() {
 }
 
 #[test]
-fn what_is_pushed_to_the_service_is_accounted_for_by_it() {
+fn the_service_verifies_pushed_messages() {
     let (serve, at) = Running::listening(&["bench", "serve", "tcp://127.0.0.1:0"], b"");
     for clients in ["1", "3"] {
         let words =
@@ -125,9 +125,9 @@ fn what_is_pushed_to_the_service_is_accounted_for_by_it() {
     assert_eq!(serve.interrupt().code, Some(130));
 }
 
-/// Whatever a peer does to a reply, it is exit 6 and there is no number.
+/// A run with any kind of wrong reply ends with exit code 6 and without numbers.
 #[test]
-fn a_peer_that_changes_swaps_repeats_or_doubles_replies_gets_no_number() {
+fn a_peer_that_changes_replaces_or_duplicates_replies_gets_no_numbers() {
     let fixed = |_: u64, _: &[u8]| vec![b"pong".to_vec()];
     let one_bit = |number: u64, body: &[u8]| {
         let mut body = body.to_vec();
@@ -149,7 +149,7 @@ fn a_peer_that_changes_swaps_repeats_or_doubles_replies_gets_no_number() {
 }
 
 #[test]
-fn replies_that_stop_are_lost_and_a_peer_that_never_answers_is_exit_4() {
+fn missing_replies_are_lost_and_a_peer_that_never_answers_is_exit_4() {
     let stops: Reply = |number, body| if number < 30 { vec![body.to_vec()] } else { Vec::new() };
     let said = run([
         "bench",
@@ -163,7 +163,7 @@ fn replies_that_stop_are_lost_and_a_peer_that_never_answers_is_exit_4() {
     ]);
     let found = document(&said);
     assert_eq!((said.code, &found["verified"]["lost"]), (Some(6), &1.into()), "{said:?}");
-    assert!(found["trouble"].as_str().unwrap().contains("no reply came within 200ms"));
+    assert!(found["trouble"].as_str().unwrap().contains("no reply arrived within 200ms"));
     let never: Reply = |_, _| Vec::new();
     let said = run(["bench", "latency", &bad_rep(never), "--deadline", "100ms"]);
     assert_eq!(said.code, Some(4), "{said:?}");
@@ -171,7 +171,7 @@ fn replies_that_stop_are_lost_and_a_peer_that_never_answers_is_exit_4() {
 }
 
 #[test]
-fn a_peer_that_always_answers_the_same_is_held_to_it() {
+fn a_fixed_reply_is_compared_with_the_expected_text() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "pong"], b"");
     let bench = |words: &[&'static str]| {
         run(["bench", "latency", &at, "--count", "20"].into_iter().chain(words.iter().copied()))
@@ -182,7 +182,7 @@ fn a_peer_that_always_answers_the_same_is_held_to_it() {
 }
 
 #[test]
-fn a_condition_that_holds_is_exit_7_and_says_the_figure() {
+fn a_condition_that_holds_is_exit_7_and_prints_the_figure() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     let bench =
         |gate: &'static str| run(["bench", "latency", &at, "--count", "200", "--fail-if", gate]);
@@ -192,12 +192,12 @@ fn a_condition_that_holds_is_exit_7_and_says_the_figure() {
     assert!(said.err.starts_with("failed: rate<1e12: it is "), "{said:?}");
     let said = bench("p99>1h");
     assert_eq!(said.code, Some(7), "{said:?}");
-    assert!(said.err.contains("no such figure"), "200 samples do not bear it: {said:?}");
+    assert!(said.err.contains("no such figure"), "200 samples are too few for it: {said:?}");
     assert_eq!(bench("p98>1h").code, Some(2));
 }
 
 #[test]
-fn the_other_exit_codes_are_those_of_the_sockets() {
+fn the_other_exit_codes_are_those_of_the_socket_commands() {
     assert_eq!(run(["bench", "latency", "tcp://127.0.0.1:1", "--wait", "0"]).code, Some(3));
     let (_pull, at) = Running::listening(&["pull", "tcp://127.0.0.1:0"], b"");
     assert_eq!(run(["bench", "throughput", &at]).code, Some(5));
@@ -207,11 +207,11 @@ fn the_other_exit_codes_are_those_of_the_sockets() {
 }
 
 #[test]
-fn ctrl_c_keeps_what_was_measured() {
+fn ctrl_c_still_prints_the_measurement() {
     let (_serve, at) = Running::listening(&["bench", "serve", "tcp://127.0.0.1:0"], b"");
     for kind in ["latency", "throughput"] {
         let bench = Running::start(&["bench", kind, &at, "--duration", "1h", "--json"], b"");
-        crate::process::eventually("it listens to signals", || {
+        crate::process::eventually("it handles signals", || {
             crate::process::catches_interrupts(bench.pid())
         });
         let said = bench.interrupt();

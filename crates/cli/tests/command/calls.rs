@@ -1,4 +1,4 @@
-//! `wigwag ask`, `tell` and `describe`: results, and every way in which they fail.
+//! `wigwag ask`, `tell` and `describe`: results, and every kind of failure.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 
 use crate::process::{Said, Serving, run};
 
-/// The failure went to standard error with what happened, where, and what mends it.
+/// Checks that the error on standard error says what happened, where, and how to mend it.
 fn failed(said: &Said, code: i32, what: &str) {
     assert_eq!(said.code, Some(code), "{said:?}");
     assert_eq!(said.out, "", "an error is no result");
     let lines: Vec<&str> = said.err.lines().collect();
     let [error, at, mend] = lines.as_slice() else {
-        panic!("three lines are wanted: {said:?}");
+        panic!("three lines are expected: {said:?}");
     };
     assert!(error.starts_with("error: ") && error.contains(what), "{said:?}");
     assert!(at.starts_with("   at: "), "{said:?}");
     assert!(mend.starts_with(" mend: "), "{said:?}");
 }
 
-/// Every command that calls an actor, with arguments that would do.
+/// Every command that calls an actor, with valid arguments.
 fn commands(actor: &str) -> [Vec<&str>; 3] {
     [
         vec!["ask", actor, "add", "2", "3"],
@@ -30,7 +30,7 @@ fn commands(actor: &str) -> [Vec<&str>; 3] {
     ]
 }
 
-/// An address at which `answer` talks to whoever comes.
+/// Starts a listener that runs `answer` for each connection, and returns its address.
 fn stranger(answer: fn(TcpStream)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let place = listener.local_addr().expect("bound");
@@ -53,7 +53,7 @@ fn a_tell_arrives_and_an_ask_prints_its_reply_alone() {
 }
 
 #[test]
-fn describe_tells_a_person_and_a_program_the_same() {
+fn describe_prints_the_same_as_text_and_as_json() {
     let serving = Serving::start();
     let sum = serving.actor("sum");
     let text = run(["describe", &sum]);
@@ -69,7 +69,7 @@ fn describe_tells_a_person_and_a_program_the_same() {
 }
 
 #[test]
-fn an_unknown_actor_is_named() {
+fn an_unknown_actor_is_exit_8() {
     let serving = Serving::start();
     for command in commands(&serving.actor("nobody")) {
         failed(&run(command), 8, "no actor of that name");
@@ -77,7 +77,7 @@ fn an_unknown_actor_is_named() {
 }
 
 #[test]
-fn an_unknown_method_is_named_and_describe_is_pointed_to() {
+fn an_unknown_method_is_named_and_the_error_suggests_describe() {
     let serving = Serving::start();
     let sum = serving.actor("sum");
     for command in ["ask", "tell"] {
@@ -88,15 +88,15 @@ fn an_unknown_method_is_named_and_describe_is_pointed_to() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_before_they_leave() {
+fn wrong_arguments_are_refused_before_they_are_sent() {
     let serving = Serving::start();
     let sum = serving.actor("sum");
     for command in ["ask", "tell"] {
         for (arguments, wrong) in [
-            (&["2"][..], "1 were given"),
-            (&["2", "3", "4"], "3 were given"),
-            (&["2", "three"], "\"three\" cannot be the i64"),
-            (&["2", "0.5"], "\"0.5\" cannot be the i64"),
+            (&["2"][..], "wrong number of arguments: 1"),
+            (&["2", "3", "4"], "wrong number of arguments: 3"),
+            (&["2", "three"], "\"three\" is not of type i64"),
+            (&["2", "0.5"], "\"0.5\" is not of type i64"),
         ] {
             let words = [command, &sum, "add"].into_iter();
             let said = run(words.chain(arguments.iter().copied()));
@@ -105,16 +105,16 @@ fn wrong_arguments_are_refused_before_they_leave() {
     }
 }
 
-/// The command cannot judge this type, so the actor does.
+/// The command does not know this type, so the actor checks the argument.
 #[test]
-fn wrong_arguments_that_only_the_actor_can_judge_are_refused_there() {
+fn arguments_of_a_type_unknown_to_the_command_are_checked_by_the_actor() {
     let serving = Serving::start();
     let said = run(["ask", &serving.actor("counter"), "verify_and_reset", "[1]"]);
     failed(&said, 2, "other arguments: verify_and_reset");
 }
 
 #[test]
-fn a_port_at_which_nobody_listens_is_told_at_once() {
+fn a_port_without_a_listener_is_exit_3_at_once() {
     let place = {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
@@ -126,7 +126,7 @@ fn a_port_at_which_nobody_listens_is_told_at_once() {
 }
 
 #[test]
-fn a_peer_that_is_no_node_is_told_from_one() {
+fn a_peer_that_is_no_node_is_exit_5() {
     let web = stranger(|mut stream| {
         let mut asked = [0; 8];
         let _ = stream.read(&mut asked);
@@ -137,7 +137,7 @@ fn a_peer_that_is_no_node_is_told_from_one() {
         let _ = stream.write_all(b"\0SP\0\0\x51\0\0");
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    // The right kind of SP socket, with somebody else behind it.
+    // The right SP protocol, but the peer is no node.
     let pair = stranger(|mut stream| {
         let _ = stream.write_all(b"\0SP\0\0\x11\0\0");
         let _ = stream.write_all(b"\0\0\0\0\0\0\0\x09\0\0\0\x01hello");
@@ -151,7 +151,7 @@ fn a_peer_that_is_no_node_is_told_from_one() {
 }
 
 #[test]
-fn an_address_that_cannot_be_right_is_refused_with_the_form_of_one() {
+fn a_malformed_address_is_refused_with_the_reason() {
     for (address, what) in [
         ("sum", "begins with a scheme"),
         ("gopher://127.0.0.1:7001/sum", "no transport"),
@@ -165,7 +165,7 @@ fn an_address_that_cannot_be_right_is_refused_with_the_form_of_one() {
 }
 
 #[test]
-fn a_silent_peer_is_waited_for_until_the_deadline() {
+fn a_silent_peer_is_exit_4_after_the_deadline() {
     let silent = stranger(|mut stream| {
         let _ = stream.read_to_end(&mut Vec::new());
     });
@@ -177,5 +177,5 @@ fn a_silent_peer_is_waited_for_until_the_deadline() {
     }
     let said = run(["describe", &silent, "--deadline", "soon"]);
     assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
-    assert!(said.err.contains("a time with a unit, like 200ms"), "{said:?}");
+    assert!(said.err.contains("expected a time with a unit, like 200ms"), "{said:?}");
 }

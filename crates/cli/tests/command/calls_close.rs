@@ -1,7 +1,7 @@
-//! The session of `wigwag ask`, `tell` and `describe` at the node that they call: it ends with them.
+//! The sessions of `wigwag ask`, `tell` and `describe` end with the command.
 //!
-//! A node keeps the session of a peer that is cut, for the case that it comes back. A command never
-//! comes back, so it must end its session, whatever came of the call.
+//! A node keeps the session of a disconnected peer for the case that it reconnects. A command never
+//! reconnects, so it must end its session, also when the call fails.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -18,17 +18,17 @@ use wigwag_lab::demo::actors::Sum;
 use crate::process::run;
 use crate::running::Running;
 
-/// Answers in every way but the right one.
+/// An actor that answers late, not at all, or with an error.
 #[derive(Default)]
 struct Desk {
     waiting: Vec<Owed<u64>>,
-    /// Told of each call that waits.
+    /// Notified of each call that waits.
     called: Arc<Notify>,
 }
 
 #[wigwag::actor]
 impl Desk {
-    /// Answers when `serve` is called, if ever.
+    /// Answers when `serve` is called.
     pub fn wait(&mut self, answer: Owed<u64>) {
         self.waiting.push(answer);
         self.called.notify_one();
@@ -38,7 +38,7 @@ impl Desk {
         self.waiting.drain(..).for_each(|answer| answer.send(7));
     }
 
-    /// Ends without an answer.
+    /// Drops the answer.
     pub fn lose(&mut self, answer: Owed<u64>) {
         drop(answer);
     }
@@ -48,25 +48,25 @@ impl Desk {
     }
 }
 
-/// Far beyond an orderly end and below the minute for which a session that was cut is kept.
+/// Far longer than an orderly end takes, and below the minute for which a cut session is kept.
 const END_MAX: Duration = Duration::from_secs(20);
 
-/// Times that each command runs: an end that is only sometimes heard would show.
+/// Number of runs of each command, to detect an end that only sometimes arrives.
 const RUNS: usize = 4;
 
-/// The reason for which the next session ends.
+/// The reason why the next session ends.
 async fn next_end(events: &mut SessionEvents) -> Arc<str> {
     loop {
         let event = events.next().await.expect("the node lives");
         match event.what {
             SessionChange::Ended { why, .. } => return why,
-            SessionChange::Cut { why } => panic!("the command left without a word: {why}"),
+            SessionChange::Cut { why } => panic!("the command left without a goodbye: {why}"),
             _ => {}
         }
     }
 }
 
-/// Runs a command line against a node with the actor `sum`, and sees its session end.
+/// Runs a command line against a node with the actor `sum`, and checks that its session ends.
 async fn leaves_nothing(words: &[&str], actor: &str, code: i32) {
     let node = Node::new();
     node.export("sum", &Sum.spawn()).expect("the name is free");
@@ -116,7 +116,7 @@ async fn a_command_that_fails_ends_its_session_with_goodbye() {
     }
 }
 
-/// Passes one connection on to `place`. While `deaf` is set, nothing of what the dialer says.
+/// Relays one connection to `place`. While `deaf` is set, bytes of the dialer are dropped.
 fn relay(place: String, deaf: Arc<AtomicBool>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = format!("tcp://{}", listener.local_addr().expect("bound"));
@@ -133,7 +133,7 @@ fn relay(place: String, deaf: Arc<AtomicBool>) -> String {
 fn pass(mut from: TcpStream, mut to: TcpStream, deaf: &AtomicBool) {
     let mut bytes = [0; 4096];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
-        // The other end may have gone first.
+        // The other end may have closed first.
         if !deaf.load(Ordering::SeqCst) && to.write_all(&bytes[..count]).is_err() {
             break;
         }
@@ -142,7 +142,7 @@ fn pass(mut from: TcpStream, mut to: TcpStream, deaf: &AtomicBool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn a_peer_that_confirms_nothing_does_not_hold_up_a_command_that_has_its_reply() {
+async fn a_peer_that_confirms_nothing_does_not_delay_a_command_that_has_its_reply() {
     let called = Arc::new(Notify::new());
     let desk = Desk { called: called.clone(), ..Desk::default() }.spawn();
     let node = Node::new();
@@ -155,7 +155,7 @@ async fn a_peer_that_confirms_nothing_does_not_hold_up_a_command_that_has_its_re
     timeout(END_MAX, called.notified()).await.expect("the call arrives");
     deaf.store(true, Ordering::SeqCst);
     desk.serve().tell().await.expect("the desk lives");
-    // Ends within a fraction of its deadline, or the test does.
+    // The command ends within a fraction of its deadline, or the test fails.
     let ended = tokio::task::spawn_blocking(move || asking.end()).await.expect("it ends");
     assert_eq!((ended.code, ended.out.as_str()), (Some(0), "7\n"), "{ended:?}");
 }

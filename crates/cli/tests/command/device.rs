@@ -1,4 +1,4 @@
-//! `wigwag device`: what is joined talks as if it were connected, and its end is told.
+//! `wigwag device`: joined peers talk as if they were connected, and the summary is printed.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::running::{Running, with_input};
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/device-1.json");
 
-/// A device that listens at both ends, with the addresses where it does.
+/// Starts a device that listens at both ends, and returns it with the two addresses.
 fn device(pair: &str) -> (Running, String, String) {
     device_with(pair, &[])
 }
@@ -29,7 +29,7 @@ fn device_with(pair: &str, more: &[&str]) -> (Running, String, String) {
 }
 
 #[test]
-fn requests_go_through_and_the_end_counts_them() {
+fn requests_are_forwarded_and_the_summary_counts_them() {
     let (device, first, second) = device("reqrep");
     let _rep = Running::start(&["rep", "--dial", &second, "--exec", "tr a-z A-Z"], b"");
     device.until_err("connected");
@@ -37,18 +37,18 @@ fn requests_go_through_and_the_end_counts_them() {
     assert_eq!((said.code, said.out.as_str()), (Some(0), "ONE\nTWO\n"), "{said:?}");
     let ended = device.interrupt();
     assert_eq!(ended.code, Some(130));
-    assert!(ended.err.contains("4 messages passed on · 0 dropped · 2 peers"), "{ended:?}");
+    assert!(ended.err.contains("4 messages forwarded · 0 dropped · 2 peers"), "{ended:?}");
 }
 
 #[test]
-fn the_end_is_one_document_for_a_program() {
+fn the_summary_is_one_json_document() {
     let (device, first, second) = device_with("pushpull", &["--json"]);
     let pull = Running::start(&["pull", "--dial", &second, "--count", "3"], b"");
     assert_eq!(run(["push", &first, "x", "--count", "3"]).code, Some(0));
     assert_eq!(pull.end().out, "x\nx\nx\n");
     let ended = device.interrupt();
     assert_eq!(ended.code, Some(130), "{ended:?}");
-    assert!(!ended.err.contains("passed on"), "it is said once: {ended:?}");
+    assert!(!ended.err.contains("forwarded"), "the summary is printed once: {ended:?}");
     let document: Value = serde_json::from_str(&ended.out).expect("one document and no more");
     let schema = serde_json::from_str(SCHEMA).expect("the schema is JSON");
     assert_eq!(wigwag_lab::results::schema::faults_against(&schema, &document), [""; 0]);
@@ -67,11 +67,11 @@ fn a_message_above_the_receive_limit_counts_as_dropped() {
     device.until_err("closed  ");
     drop(push);
     let ended = device.interrupt();
-    assert!(ended.err.contains("0 messages passed on · 1 dropped"), "{ended:?}");
+    assert!(ended.err.contains("0 messages forwarded · 1 dropped"), "{ended:?}");
 }
 
 #[test]
-fn what_is_pushed_or_published_goes_through() {
+fn pushed_and_published_messages_are_forwarded() {
     let (device, first, second) = device("pushpull");
     let pull = Running::start(&["pull", "--dial", &second, "--count", "3"], b"");
     assert_eq!(run(["push", &first, "x", "--count", "3"]).code, Some(0));
@@ -85,7 +85,7 @@ fn what_is_pushed_or_published_goes_through() {
 }
 
 #[test]
-fn one_address_is_a_bus_on_which_everybody_hears_everybody() {
+fn a_device_with_one_address_forwards_among_its_own_peers() {
     let (device, at) =
         Running::listening(&["device", "tcp://127.0.0.1:0", "--pair", "bus", "-v"], b"");
     let hears = Running::start(&["bus", &at, "--count", "1", "-v"], b"");

@@ -1,4 +1,4 @@
-//! The command as its user has it: a process with arguments, two outputs and an exit code.
+//! Tests of the command as a process with arguments, two outputs and an exit code.
 
 mod process;
 mod running;

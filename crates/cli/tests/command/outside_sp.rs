@@ -1,4 +1,4 @@
-//! The command against programs of others: nanocat of nanomsg and nngcat of NNG, both ways round.
+//! The command against nanocat of nanomsg and nngcat of NNG, with each side in both roles.
 
 use std::io::Write;
 use std::net::TcpListener;
@@ -7,13 +7,13 @@ use std::process::Command;
 use crate::process::{eventually, run};
 use crate::running::{Running, with_input};
 
-/// Time that a program of others waits for a message, in its words.
+/// Seconds that the other program waits for a message.
 const PATIENCE: &str = "20";
 
 const PROGRAMS: [&str; 2] = ["nanocat", "nngcat"];
 
-/// Runs `test` with each program and an address that was free a moment ago: they cannot tell which
-/// one they got.
+/// Runs `test` with each program and an address that was free a moment ago, because the programs
+/// cannot report a port that the system chose.
 fn each(name: &str, test: impl Fn(&str, &str)) {
     if std::env::var("WIGWAG_OUTSIDE").is_ok_and(|value| value == "1") {
         for program in PROGRAMS {
@@ -24,16 +24,16 @@ fn each(name: &str, test: impl Fn(&str, &str)) {
             test(program, &at);
         }
     } else {
-        // The harness shows nothing of a test that passes but what is written past its macros.
-        let told = writeln!(
+        // The harness hides output of a passing test, except what is written directly.
+        let written = writeln!(
             std::io::stdout(),
             "not run: set WIGWAG_OUTSIDE=1 to talk to nanocat and nngcat"
         );
-        told.expect("standard output");
+        written.expect("standard output");
     }
 }
 
-/// A program of others that works until it is dropped.
+/// Starts the other program, which runs until it is dropped.
 fn theirs(program: &str, role: &str, how: &str, at: &str, more: &[&str]) -> Running {
     let mut command = Command::new(program);
     command.args([&format!("--{role}"), how, at]).args(more);
@@ -98,7 +98,7 @@ fn our_survey_is_answered_by_theirs_and_theirs_by_ours() {
         let said = run(["survey", at, "who?", "--deadline", "1s", "--wait", "10s"]);
         assert_eq!((said.code, said.out.as_str()), (Some(0), "me\n"), "{program} {said:?}");
         let (_ours, ours_at) = Running::listening(&["respond", "tcp://127.0.0.1:0", "--echo"], b"");
-        // Their survey may go out before anybody is connected, so it goes out again.
+        // Their first survey may be sent before a peer is connected, so it is repeated.
         let more = ["--data", "who?", "--interval", "1"];
         theirs(program, "surveyor", "--connect", &ours_at, &more).until_out("\"who?\"");
     });
@@ -115,9 +115,9 @@ fn our_pair_talks_to_theirs_of_version_0() {
     });
 }
 
-/// What nngcat leaves to guessing: the wrong kind of peer is named, with the command that works.
+/// The error names the protocol of the peer, and the command that can talk to it.
 #[test]
-fn their_wrong_kind_is_named_with_what_to_type() {
+fn the_error_for_their_wrong_protocol_suggests_the_right_command() {
     each("wrong", |program, at| {
         let _pull = theirs(program, "pull", "--bind", at, &[]);
         eventually("it listens", || run(["req", at, "hi", "--wait", "0"]).code != Some(3));
@@ -127,7 +127,7 @@ fn their_wrong_kind_is_named_with_what_to_type() {
     });
 }
 
-/// Neither program echoes: both answer all requests alike, and that is what they are held to.
+/// Neither program echoes, so the fixed reply is verified.
 #[test]
 fn their_rep_is_measured_and_every_reply_verified() {
     each("bench", |program, at| {

@@ -1,4 +1,4 @@
-//! Starts the command, talks to it with signals, and looks at what it leaves behind.
+//! Starts the command, sends it signals, and checks that it leaves no process behind.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -7,14 +7,13 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A command that takes longer is stuck: a demo of one round takes a sixth of this on two cores
-/// that have nothing else to do.
+/// Time limit for a command. A demo of one round takes a sixth of this on two idle cores.
 const COMMAND_MAX: Duration = Duration::from_secs(120);
 
-/// Time for a process to go away by itself.
+/// Time limit for a process to end by itself.
 const GONE_MAX: Duration = Duration::from_secs(10);
 
-/// What a command said, and its exit code.
+/// The output of a command, and its exit code.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -22,7 +21,7 @@ pub(crate) struct Said {
     pub(crate) err: String,
 }
 
-/// Runs the command to its end.
+/// Runs the command until it ends.
 pub(crate) fn run<'a>(words: impl IntoIterator<Item = &'a str>) -> Said {
     finish(start(words))
 }
@@ -38,12 +37,12 @@ pub(crate) fn start<'a>(words: impl IntoIterator<Item = &'a str>) -> Child {
         .expect("the command was built for this test")
 }
 
-/// Waits for the end of a command, and ends it when it does not come.
+/// Waits for the end of a command, and kills it after [`COMMAND_MAX`].
 pub(crate) fn finish(child: Child) -> Said {
     let pid = child.id();
-    let (tell, told) = mpsc::channel();
-    thread::spawn(move || tell.send(child.wait_with_output()));
-    let Ok(output) = told.recv_timeout(COMMAND_MAX) else {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || sender.send(child.wait_with_output()));
+    let Ok(output) = receiver.recv_timeout(COMMAND_MAX) else {
         signal(pid, "KILL");
         panic!("the command was still running after {COMMAND_MAX:?}");
     };
@@ -58,12 +57,16 @@ pub(crate) fn signal(pid: u32, name: &str) {
     assert!(sent.is_ok_and(|status| status.success()), "kill -{name}");
 }
 
-/// Waits for what nobody announces.
+/// Polls `happened` until it is true, for at most [`GONE_MAX`].
 pub(crate) fn eventually(what: &str, happened: impl FnMut() -> bool) {
     eventually_within(GONE_MAX, what, happened);
 }
 
-/// Polls `happened` until it is true, and panics when that takes longer than `limit`.
+/// Polls `happened` until it is true.
+///
+/// # Panics
+///
+/// Panics if that takes longer than `limit`.
 pub(crate) fn eventually_within(limit: Duration, what: &str, mut happened: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !happened() {
@@ -72,28 +75,28 @@ pub(crate) fn eventually_within(limit: Duration, what: &str, mut happened: impl 
     }
 }
 
-/// The processes that `parent` has started and that still run.
+/// The running child processes of `parent`.
 pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     let processes = fs::read_dir("/proc").expect("Linux has /proc");
     let pids = processes.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
     pids.filter(|pid| stat(*pid).is_some_and(|(_, of)| of == parent)).collect()
 }
 
-/// True when the process runs no more, whether or not somebody has asked for its exit code.
+/// True if the process has ended, whether or not its parent has collected the exit code.
 pub(crate) fn is_gone(pid: u32) -> bool {
     stat(pid).is_none_or(|(state, _)| state == 'Z' || state == 'X')
 }
 
-/// State and parent of a process.
+/// The state and the parent of a process.
 fn stat(pid: u32) -> Option<(char, u32)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name stands in brackets and may hold any character.
+    // The name is in parentheses and may contain any character.
     let (_, fields) = text.rsplit_once(')')?;
     let mut fields = fields.split_whitespace();
     Some((fields.next()?.chars().next()?, fields.next()?.parse().ok()?))
 }
 
-/// True when Ctrl-C no longer simply ends the process.
+/// True if the process has installed a handler for SIGINT.
 pub(crate) fn catches_interrupts(pid: u32) -> bool {
     const SIGINT_BIT: u64 = 1 << 1;
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -103,12 +106,12 @@ pub(crate) fn catches_interrupts(pid: u32) -> bool {
         .is_some_and(|mask| mask & SIGINT_BIT != 0)
 }
 
-/// `wigwag demo --serve` with its two actors, until it is dropped.
+/// A running `wigwag demo --serve` with its two actors, killed on drop.
 pub(crate) struct Serving {
     child: Option<Child>,
-    /// The command lines that it offers.
+    /// The command lines that it suggests.
     pub(crate) offers: Vec<String>,
-    /// Where it listens.
+    /// The address of its listener.
     pub(crate) address: String,
 }
 
@@ -125,12 +128,12 @@ impl Serving {
         Serving { child: Some(child), offers, address }
     }
 
-    /// The address of an actor there.
+    /// The address of an actor.
     pub(crate) fn actor(&self, name: &str) -> String {
         format!("{}/{name}", self.address)
     }
 
-    /// Presses Ctrl-C and waits for the end.
+    /// Sends SIGINT and waits for the end.
     pub(crate) fn interrupt(mut self) -> Said {
         let child = self.child.take().expect("taken only here and in drop");
         signal(child.id(), "INT");
@@ -141,7 +144,7 @@ impl Serving {
 impl Drop for Serving {
     fn drop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // Gone already is as good.
+            // The process may have ended already.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -1,4 +1,4 @@
-//! A command that runs while a test looks at what it has said so far.
+//! A command that runs while a test reads its output.
 
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -7,14 +7,14 @@ use std::thread::{self, JoinHandle};
 
 use crate::process::{Said, eventually, signal};
 
-/// The command, started and not yet ended.
+/// A running command, killed on drop.
 pub(crate) struct Running {
     child: Child,
     out: Captured,
     err: Captured,
 }
 
-/// What came out of one end of it.
+/// The output captured from one pipe.
 struct Captured {
     bytes: Arc<Mutex<Vec<u8>>>,
     reading: Option<JoinHandle<()>>,
@@ -62,14 +62,14 @@ impl Running {
             .spawn()
             .unwrap_or_else(|error| panic!("{command:?}: {error}"));
         let mut stdin = child.stdin.take().expect("piped");
-        // A command need not read its input.
+        // The command may end without reading its input.
         let _ = stdin.write_all(input);
         let out = Captured::new(child.stdout.take().expect("piped"));
         let err = Captured::new(child.stderr.take().expect("piped"));
         Running { child, out, err }
     }
 
-    /// Starts a command that listens, with the address that it says.
+    /// Starts a command that listens, and returns it with the address that it prints.
     pub(crate) fn listening(words: &[&str], input: &[u8]) -> (Running, String) {
         let running = Running::start(words, input);
         let line = running.until_err("listening  ");
@@ -77,17 +77,17 @@ impl Running {
         (running, address)
     }
 
-    /// The first line on standard error that holds `what`, when it has come.
+    /// Waits for a line on standard error that contains `what`.
     pub(crate) fn until_err(&self, what: &str) -> String {
         until(&self.err, what)
     }
 
-    /// The same on standard output.
+    /// Waits for a line on standard output that contains `what`.
     pub(crate) fn until_out(&self, what: &str) -> String {
         until(&self.out, what)
     }
 
-    /// What it has said on standard error so far.
+    /// The standard error so far.
     pub(crate) fn said(&self) -> String {
         self.err.text()
     }
@@ -96,7 +96,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Presses Ctrl-C, and waits for the end.
+    /// Sends SIGINT, and waits for the end.
     pub(crate) fn interrupt(self) -> Said {
         signal(self.child.id(), "INT");
         self.end()
@@ -127,13 +127,13 @@ fn until(captured: &Captured, what: &str) -> String {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Gone already is as good.
+        // The process may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Runs a command with an input to its end.
+/// Runs a command with an input until it ends.
 pub(crate) fn with_input(words: &[&str], input: &[u8]) -> Said {
     Running::start(words, input).end()
 }

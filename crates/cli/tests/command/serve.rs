@@ -1,14 +1,14 @@
-//! `wigwag demo --serve`: what it tells a person to type must work.
+//! `wigwag demo --serve`: the command lines that it suggests work.
 
 use crate::process::{Serving, run};
 
 #[test]
-fn the_lines_that_serve_offers_work_as_they_stand_and_ctrl_c_ends_it() {
+fn the_suggested_command_lines_work_and_ctrl_c_ends_the_service() {
     let serving = Serving::start();
     let offers: Vec<Vec<&str>> =
         serving.offers.iter().map(|offer| offer.split(' ').skip(1).collect()).collect();
     let [ask, describe] = offers.as_slice() else {
-        panic!("two lines are offered: {:?}", serving.offers);
+        panic!("two lines are suggested: {:?}", serving.offers);
     };
     let asked = run(ask.iter().copied());
     assert_eq!((asked.code, asked.out.as_str()), (Some(0), "5\n"), "{asked:?}");
@@ -20,7 +20,7 @@ fn the_lines_that_serve_offers_work_as_they_stand_and_ctrl_c_ends_it() {
 }
 
 #[test]
-fn the_help_fits_on_a_screen_and_has_three_examples() {
+fn the_help_fits_on_one_screen_and_has_three_examples() {
     let help = run(["--help"]);
     assert_eq!(help.code, Some(0));
     assert!(help.out.lines().count() <= 24, "{}", help.out);

@@ -1,10 +1,10 @@
-//! The help, the completions and the manual: each command is in all of them.
+//! The help, the completions and the manual name every command.
 
 use std::fs;
 
 use crate::process::run;
 
-/// Every command that the help of the whole names.
+/// Every command that `wigwag --help` names.
 const COMMANDS: [&str; 21] = [
     "req",
     "rep",
@@ -38,7 +38,7 @@ fn the_first_screen_names_every_command_and_no_other() {
         let named = table.split([' ', ',', '\n']).any(|word| word == command);
         assert!(named, "{command} is missing in: {help}");
     }
-    // A completion script is made from the parser itself, so a command that is new is found out.
+    // The completion script is generated from the parser, so it contains every new command.
     let script = run(["completions", "fish"]).out;
     let mut known: Vec<&str> = script
         .lines()
@@ -53,7 +53,7 @@ fn the_first_screen_names_every_command_and_no_other() {
 }
 
 #[test]
-fn every_command_of_sockets_has_examples() {
+fn every_socket_command_has_examples() {
     for command in &COMMANDS[..13] {
         let help = run([command, "--help"]);
         assert_eq!(help.code, Some(0));
@@ -65,7 +65,7 @@ fn every_command_of_sockets_has_examples() {
 }
 
 #[test]
-fn completions_are_made_for_each_shell() {
+fn completions_are_generated_for_each_shell() {
     for (shell, sign) in [
         ("bash", "complete -F _wigwag"),
         ("zsh", "#compdef wigwag"),

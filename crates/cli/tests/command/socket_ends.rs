@@ -1,4 +1,4 @@
-//! How a socket command ends: Ctrl-C, a reader that went away, and what is left behind.
+//! The end of a socket command: Ctrl-C, SIGTERM, a closed standard output, and its child processes.
 
 use std::process::{Command, Stdio};
 
@@ -6,7 +6,7 @@ use crate::process::{catches_interrupts, children_of, eventually, is_gone, signa
 use crate::running::Running;
 
 #[test]
-fn ctrl_c_is_130_and_still_sums_up_in_every_role() {
+fn ctrl_c_is_exit_130_and_prints_the_summary_in_every_role() {
     for (words, line) in [
         (&["rep", "tcp://127.0.0.1:0", "--echo"][..], "0 requests · 0 replies"),
         (&["pull", "tcp://127.0.0.1:0"], "0 messages received"),
@@ -22,15 +22,15 @@ fn ctrl_c_is_130_and_still_sums_up_in_every_role() {
 }
 
 #[test]
-fn the_wish_to_end_is_heard_like_ctrl_c_and_before_anybody_has_come() {
+fn sigterm_ends_a_command_that_still_waits_for_its_peer() {
     let waiting = Running::start(&["req", "tcp://127.0.0.1:1", "x", "--wait", "1h"], b"");
-    eventually("it listens to signals", || catches_interrupts(waiting.pid()));
+    eventually("it handles signals", || catches_interrupts(waiting.pid()));
     signal(waiting.pid(), "TERM");
     assert_eq!(waiting.end().code, Some(130));
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_it_without_a_word_of_complaint() {
+fn a_closed_standard_output_ends_the_command_silently() {
     let (publisher, at) =
         Running::listening(&["pub", "tcp://127.0.0.1:0", "line", "--interval", "1ms"], b"");
     let program = env!("CARGO_BIN_EXE_wigwag");
@@ -43,7 +43,7 @@ fn a_reader_that_has_seen_enough_ends_it_without_a_word_of_complaint() {
 }
 
 #[test]
-fn a_command_of_exec_does_not_outlive_ctrl_c() {
+fn an_exec_command_does_not_outlive_ctrl_c() {
     let (pull, at) =
         Running::listening(&["pull", "tcp://127.0.0.1:0", "--exec", "sleep 600 | cat"], b"");
     let push = Running::start(&["push", &at, "x"], b"");

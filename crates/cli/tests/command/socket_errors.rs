@@ -1,4 +1,4 @@
-//! Every way in which a socket command fails: its exit code, and what, where and mend.
+//! Every failure of a socket command: its exit code, and the three lines of its error.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use crate::process::{Said, Serving, run};
 use crate::running::Running;
 use crate::sockets::document;
 
-/// The failure went to standard error with what happened, where, and what mends it.
+/// Checks that the error on standard error says what happened, where, and how to mend it.
 fn failed(said: &Said, code: i32, what: &str) {
     assert_eq!((said.code, said.out.as_str()), (Some(code), ""), "{said:?}");
     let mut lines = said.err.lines().skip_while(|line| !line.starts_with("error: "));
@@ -23,7 +23,7 @@ fn free_port() -> String {
     format!("tcp://{}", listener.local_addr().expect("bound"))
 }
 
-/// An address at which `answer` talks to whoever comes.
+/// Starts a listener that runs `answer` for each connection, and returns its address.
 fn stranger(answer: fn(TcpStream)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let place = listener.local_addr().expect("bound");
@@ -32,7 +32,7 @@ fn stranger(answer: fn(TcpStream)) -> String {
 }
 
 #[test]
-fn nobody_there_is_exit_3_with_the_tries_and_the_command_that_would_be() {
+fn a_missing_listener_is_exit_3_with_the_tries_and_the_command_that_starts_one() {
     let at = free_port();
     let said = run(["req", &at, "hi"]);
     failed(&said, 3, "nobody listens there (");
@@ -43,7 +43,7 @@ fn nobody_there_is_exit_3_with_the_tries_and_the_command_that_would_be() {
 }
 
 #[test]
-fn a_dialer_waits_for_its_peer_as_long_as_it_is_told() {
+fn a_dialer_waits_for_its_peer_up_to_the_given_time() {
     let at = free_port();
     let req = Running::start(&["req", &at, "hi", "--wait", "10s"], b"");
     let _rep = Running::listening(&["rep", &at, "late"], b"");
@@ -58,7 +58,7 @@ fn an_address_in_use_is_exit_3() {
 }
 
 #[test]
-fn a_place_where_nothing_can_listen_is_exit_3_with_what_to_do_there() {
+fn an_address_that_cannot_be_bound_is_exit_3_with_the_remedy() {
     const PATH: &str = "ipc:///no/such/directory/socket";
     for words in [
         &["rep", PATH, "--echo"][..],
@@ -74,14 +74,14 @@ fn a_place_where_nothing_can_listen_is_exit_3_with_what_to_do_there() {
         assert!(said.err.contains("make the directory first"), "{said:?}");
         assert!(!said.err.contains("start the peer"), "{said:?}");
     }
-    // RFC 5737 keeps this network for documents: no machine has an address of it.
+    // RFC 5737 reserves this network for documentation, so no machine has an address in it.
     let said = run(["rep", "tcp://192.0.2.1:7000", "--echo"]);
     failed(&said, 3, "no interface of this machine has that address");
     assert!(said.err.contains("tcp://:PORT"), "{said:?}");
 }
 
 #[test]
-fn a_node_at_the_address_of_a_socket_is_exit_5_with_the_line_that_asks_an_actor() {
+fn a_node_at_the_address_is_exit_5_with_the_command_that_asks_an_actor() {
     let serving = Serving::start();
     let at = serving.address.as_str();
     for words in [
@@ -103,20 +103,20 @@ fn a_node_at_the_address_of_a_socket_is_exit_5_with_the_line_that_asks_an_actor(
 
 /// RFC sp-tcp-mapping-01: the header names the protocol; PULL is 0x51.
 #[test]
-fn a_peer_of_the_wrong_kind_is_exit_5_with_the_command_that_talks_to_it() {
+fn a_peer_of_the_wrong_protocol_is_exit_5_with_the_command_that_talks_to_it() {
     let (_pull, at) = Running::listening(&["pull", "tcp://127.0.0.1:0"], b"");
     let said = run(["req", &at, "hi"]);
     failed(&said, 5, "peer is a PULL socket, REQ can only talk to REP");
     assert!(said.err.contains(&format!("{at} (SP header 00 53 50 00 00 51 00 00)")), "{said:?}");
     let line = said.err.lines().find(|line| line.starts_with(" mend: ")).unwrap();
     assert_eq!(line, format!(" mend: wigwag push {at} hi        (or start the peer as REP)"));
-    // What it says is true: the very command works.
+    // The suggested command works.
     let words: Vec<&str> = line.split_whitespace().skip(2).take(3).collect();
     assert_eq!(run(words).code, Some(0));
 }
 
 #[test]
-fn a_peer_that_speaks_something_else_is_exit_5() {
+fn a_peer_that_does_not_speak_sp_is_exit_5() {
     let web = stranger(|mut stream| {
         let _ = stream.read(&mut [0; 8]);
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
@@ -125,7 +125,7 @@ fn a_peer_that_speaks_something_else_is_exit_5() {
 }
 
 #[test]
-fn whoever_knocks_with_the_wrong_protocol_is_told_of_at_once() {
+fn a_connection_with_the_wrong_protocol_is_reported_at_once() {
     let (rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo", "--json"], b"");
     assert_eq!(run(["push", &at, "x"]).code, Some(5));
     let line = rep.until_err("refused  ");
@@ -136,40 +136,40 @@ fn whoever_knocks_with_the_wrong_protocol_is_told_of_at_once() {
     let (push, at) =
         Running::listening(&["push", "--listen", "tcp://127.0.0.1:0", "x", "--wait", "2s"], b"");
     assert_eq!(run(["req", &at, "x"]).code, Some(5));
-    failed(&push.end(), 5, "but one that was refused");
+    failed(&push.end(), 5, "except a refused one");
 }
 
 #[test]
-fn no_reply_no_answer_and_no_message_are_exit_4() {
+fn a_missing_reply_answer_message_or_peer_is_exit_4() {
     let silent = stranger(|mut stream| {
         let _ = stream.write_all(b"\0SP\0\0\x31\0\0");
         let _ = stream.read_to_end(&mut Vec::new());
     });
-    failed(&run(["req", &silent, "hi", "--deadline", "100ms"]), 4, "no reply came within 100ms");
+    failed(&run(["req", &silent, "hi", "--deadline", "100ms"]), 4, "no reply arrived within 100ms");
     let (_respond, at) =
         Running::listening(&["respond", "tcp://127.0.0.1:0", "--exec", "exit 1"], b"");
     let said = run(["survey", &at, "who?", "--deadline", "200ms"]);
-    failed(&said, 4, "nobody answered within 200ms");
-    failed(&run(["pull", "tcp://127.0.0.1:0", "--deadline", "50ms"]), 4, "no message came");
+    failed(&said, 4, "no answer arrived within 200ms");
+    failed(&run(["pull", "tcp://127.0.0.1:0", "--deadline", "50ms"]), 4, "no message arrived");
     let said = run(["push", "--listen", "tcp://127.0.0.1:0", "x", "--wait", "50ms"]);
-    failed(&said, 4, "no peer came within 50ms");
+    failed(&said, 4, "no peer connected within 50ms");
 }
 
 #[test]
-fn a_peer_that_goes_away_is_told_of() {
+fn a_peer_that_disconnects_is_reported() {
     let (rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     let req = Running::start(&["req", &at, "x", "--interval", "10ms", "--deadline", "500ms"], b"");
     req.until_out("x");
     drop(rep);
     let line = req.until_err("no peer  ");
     assert!(line.contains(&at) && line.contains("nobody listens there"), "{line}");
-    req.until_err("no reply came within 500ms, and no peer is connected any more");
+    req.until_err("no reply arrived within 500ms, and no peer is connected");
     let ended = req.interrupt();
     assert_eq!(ended.code, Some(130), "{ended:?}");
 }
 
 #[test]
-fn what_cannot_be_meant_is_exit_2() {
+fn an_invalid_command_line_is_exit_2() {
     for (words, what) in [
         (&["req", "hello"][..], "begins with a scheme"),
         (&["req", "gopher://127.0.0.1:1", "x"], "no transport"),
@@ -195,7 +195,7 @@ fn what_cannot_be_meant_is_exit_2() {
 }
 
 #[test]
-fn a_message_above_the_receive_limit_is_told_of_and_makes_exit_8() {
+fn a_message_above_the_receive_limit_is_reported_and_is_exit_8() {
     const LIMIT: [&str; 5] = ["tcp://127.0.0.1:0", "--receive-limit", "16", "--count", "1"];
     let long = "far more than sixteen bytes";
     for (role, partner, count) in [
@@ -218,11 +218,11 @@ fn a_message_above_the_receive_limit_is_told_of_and_makes_exit_8() {
 }
 
 #[test]
-fn a_refused_message_is_said_also_by_a_quiet_command() {
+fn a_quiet_command_still_reports_a_refused_message() {
     let words = ["push", "--listen", "tcp://127.0.0.1:0", "far more than sixteen bytes"];
     let (_push, at) = Running::listening(&words, b"");
     let pull = Running::start(&["pull", "--dial", &at, "--receive-limit", "16", "-q"], b"");
     let line = pull.until_err("closed  ");
     assert!(line.contains("the limit is 16"), "{line}");
-    assert_eq!(pull.interrupt().err.lines().count(), 1, "nothing else is said");
+    assert_eq!(pull.interrupt().err.lines().count(), 1, "nothing else is printed");
 }

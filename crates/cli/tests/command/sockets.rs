@@ -1,4 +1,4 @@
-//! Sockets from the shell: two commands that talk to each other, in every protocol and format.
+//! Two socket commands that talk to each other, in every protocol and format.
 
 use std::io::Write as _;
 use std::net::{Shutdown, TcpStream};
@@ -10,7 +10,7 @@ use crate::running::{Running, with_input};
 
 const SCHEMA: &str = include_str!("../../../../docs/schema/socket-1.json");
 
-/// A document that follows the schema.
+/// Parses a document and checks it against the schema.
 pub(crate) fn document(line: &str) -> Value {
     let document: Value =
         serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
@@ -35,7 +35,7 @@ fn a_request_prints_its_reply_and_nothing_else() {
 }
 
 #[test]
-fn a_listener_says_where_it_is_and_who_may_dial() {
+fn a_listener_prints_its_address_and_the_peers_that_can_dial() {
     let (rep, at) = Running::listening(&["rep", "tcp://:0", "OK"], b"");
     let port = at.strip_prefix("tcp://0.0.0.0:").expect("every interface");
     let line = rep.until_err("listening");
@@ -44,7 +44,7 @@ fn a_listener_says_where_it_is_and_who_may_dial() {
 }
 
 #[test]
-fn each_line_is_a_request_and_the_summary_has_the_times() {
+fn each_line_is_a_request_and_the_summary_has_percentiles() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     let said = with_input(&["req", &at], b"one\ntwo\n\nfour");
     assert_eq!((said.code, said.out.as_str()), (Some(0), "one\ntwo\n\nfour\n"), "{said:?}");
@@ -66,7 +66,7 @@ fn a_file_is_sent_whole() {
 }
 
 #[test]
-fn every_format_shows_the_same_message_in_its_way() {
+fn every_format_prints_the_message_in_its_own_form() {
     let (_rep, at) = Running::listening(&["rep", "tcp://127.0.0.1:0", "--echo"], b"");
     for (format, printed) in [
         ("line", "{ \"a\": \"\\n\" }\n"),
@@ -77,7 +77,7 @@ fn every_format_shows_the_same_message_in_its_way() {
     ] {
         ok(&run(["req", &at, "{ \"a\": \"\\n\" }", "--format", format]), printed);
     }
-    // A byte string of five: 0xc4 and the length, of which a text has only the second.
+    // A byte string of five bytes begins with 0xc4, which is not UTF-8, and the length.
     let said = with_input(&["req", &at, "hello", "--format", "msgpack"], b"");
     ok(&said, "\u{fffd}\u{5}hello");
 }
@@ -93,12 +93,12 @@ fn a_command_answers_with_the_message_as_its_input() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_and_gives_no_reply() {
+fn a_command_that_fails_is_reported_and_gives_no_reply() {
     let (rep, at) =
         Running::listening(&["rep", "tcp://127.0.0.1:0", "--exec", "exit 3", "--count", "1"], b"");
     let said = run(["req", &at, "x", "--deadline", "300ms"]);
     assert_eq!((said.code, said.out.as_str()), (Some(4), ""), "{said:?}");
-    assert!(said.err.contains("no reply came within 300ms"), "{said:?}");
+    assert!(said.err.contains("no reply arrived within 300ms"), "{said:?}");
     let ended = rep.end();
     assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(ended.err.contains("exit status: 3") && ended.err.contains("message 1 from tcp://"));
@@ -106,7 +106,7 @@ fn a_command_that_fails_is_told_and_gives_no_reply() {
 }
 
 #[test]
-fn a_command_that_takes_too_long_is_ended() {
+fn a_command_that_takes_too_long_is_killed() {
     let words =
         ["rep", "tcp://127.0.0.1:0", "--exec", "sleep 60", "--deadline", "100ms", "--count", "1"];
     let (rep, at) = Running::listening(&words, b"");
@@ -116,9 +116,9 @@ fn a_command_that_takes_too_long_is_ended() {
     assert!(ended.err.contains("longer than 100ms"), "{ended:?}");
 }
 
-/// Two commands wait for each other: only when both run at once does either end.
+/// The two commands wait for each other, so they end only if both run at once.
 #[test]
-fn commands_answer_some_at_once() {
+fn jobs_answer_requests_concurrently() {
     let folder = std::env::temp_dir().join(format!("wigwag-jobs-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let exec = format!(
@@ -137,7 +137,7 @@ fn commands_answer_some_at_once() {
 }
 
 #[test]
-fn a_publisher_waits_for_its_subscriber_and_topics_are_filtered() {
+fn a_publisher_waits_for_its_subscriber_which_filters_topics() {
     let (publisher, at) =
         Running::listening(&["pub", "tcp://127.0.0.1:0"], b"weather. rain\nnews\nweather. sun\n");
     let said = run(["sub", &at, "weather.", "--count", "2", "-q"]);
@@ -148,7 +148,7 @@ fn a_publisher_waits_for_its_subscriber_and_topics_are_filtered() {
 }
 
 #[test]
-fn what_is_pushed_is_pulled_in_its_order() {
+fn pushed_messages_are_pulled_in_order() {
     let (pull, at) = Running::listening(&["pull", "tcp://127.0.0.1:0", "--count", "500"], b"");
     let lines: String = (0..500).map(|number| format!("job {number}\n")).collect();
     let said = with_input(&["push", &at], lines.as_bytes());
@@ -158,7 +158,7 @@ fn what_is_pushed_is_pulled_in_its_order() {
 }
 
 #[test]
-fn pulled_messages_are_given_to_commands_some_at_once() {
+fn pulled_messages_are_passed_to_concurrent_commands() {
     let words =
         ["pull", "tcp://127.0.0.1:0", "--exec", "cat; echo", "--jobs", "4", "--count", "20"];
     let (pull, at) = Running::listening(&words, b"");
@@ -169,7 +169,7 @@ fn pulled_messages_are_given_to_commands_some_at_once() {
 }
 
 #[test]
-fn a_survey_prints_every_answer_that_comes_in_time() {
+fn a_survey_prints_every_answer_that_arrives_in_time() {
     let (_one, first) = Running::listening(&["respond", "tcp://127.0.0.1:0", "me"], b"");
     let (_two, second) = Running::listening(&["respond", "tcp://127.0.0.1:0", "and me"], b"");
     let said = run(["survey", &first, &second, "who?", "--deadline", "2s"]);
@@ -193,22 +193,22 @@ fn a_pair_talks_in_both_directions() {
 }
 
 #[test]
-fn bus_and_star_reach_all_and_a_star_passes_on() {
+fn bus_and_star_reach_all_peers_and_a_star_forwards() {
     let (bus, at) =
         Running::listening(&["bus", "--listen", "tcp://127.0.0.1:0", "--count", "1"], b"");
     ok(&run(["bus", &at, "hi", "--count", "0"]), "");
     assert_eq!(bus.end().out, "hi\n");
     let (star, at) = Running::listening(&["star", "--listen", "tcp://127.0.0.1:0", "-v"], b"");
     let far = Running::start(&["star", &at, "--count", "1"], b"");
-    // The one in the middle must know of it, or has nobody to pass anything on to.
+    // The star in the middle must know the far one before it can forward to it.
     star.until_err("connected");
     ok(&run(["star", &at, "hi", "--count", "0"]), "");
     assert_eq!(far.end().out, "hi\n");
 }
 
-/// All that the peer does is over before the command looks up.
+/// The peer connects, sends and closes while the command is stopped.
 #[test]
-fn what_a_peer_said_before_it_went_is_received() {
+fn a_message_of_a_peer_that_has_left_is_received() {
     let (bus, at) =
         Running::listening(&["bus", "--listen", "tcp://127.0.0.1:0", "--count", "1"], b"");
     signal(bus.pid(), "STOP");

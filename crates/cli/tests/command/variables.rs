@@ -1,4 +1,4 @@
-//! Options that the environment sets, and the line that wins over them.
+//! Environment variables for options, and the precedence of the command line.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use crate::process::Said;
 use crate::running::Running;
 use crate::sockets::document;
 
-/// Runs a command to its end with these variables.
+/// Runs a command with these variables until it ends.
 fn run(variables: &[(&str, &str)], words: &[&str]) -> Said {
     let mut command = Command::new(env!("CARGO_BIN_EXE_wigwag"));
     command.args(words).envs(variables.iter().copied());
@@ -18,14 +18,14 @@ fn echo() -> (Running, String) {
 }
 
 #[test]
-fn a_variable_stands_for_its_option_and_the_line_wins() {
+fn a_variable_sets_its_option_and_the_command_line_has_precedence() {
     let (_rep, at) = echo();
     let hex = [("WIGWAG_FORMAT", "hex"), ("WIGWAG_COUNT", "2"), ("WIGWAG_INTERVAL", "1ms")];
     let said = run(&hex, &["req", &at, "AB", "-q"]);
     assert_eq!((said.code, said.out.as_str()), (Some(0), "4142\n4142\n"), "{said:?}");
     let said = run(&hex, &["req", &at, "AB", "-q", "--format", "line", "--count", "1"]);
     assert_eq!((said.code, said.out.as_str()), (Some(0), "AB\n"), "{said:?}");
-    // An empty one is none.
+    // An empty variable is ignored.
     let said = run(&[("WIGWAG_FORMAT", "")], &["req", &at, "AB"]);
     assert_eq!((said.code, said.out.as_str()), (Some(0), "AB\n"), "{said:?}");
     let said = run(&[("WIGWAG_WAIT", "10ms")], &["req", "tcp://127.0.0.1:1", "x"]);
@@ -33,7 +33,7 @@ fn a_variable_stands_for_its_option_and_the_line_wins() {
 }
 
 #[test]
-fn a_switch_is_1_or_0_and_gives_way_to_what_excludes_it() {
+fn a_switch_is_1_or_0_and_yields_to_a_conflicting_option() {
     let (_rep, at) = echo();
     let said = run(&[("WIGWAG_JSON", "1")], &["req", &at, "x"]);
     let reply = document(said.out.trim_end());
@@ -46,20 +46,20 @@ fn a_switch_is_1_or_0_and_gives_way_to_what_excludes_it() {
     assert!(said.err.contains("connected"), "{said:?}");
     let said = run(&[("WIGWAG_LISTEN", "1")], &["req", "--dial", &at, "x"]);
     assert_eq!((said.code, said.out.as_str()), (Some(0), "x\n"), "{said:?}");
-    // One that means something only beside another option waits for it.
+    // A variable whose option requires another option has no effect without it.
     let said = run(&[("WIGWAG_JOBS", "4"), ("WIGWAG_V0", "1")], &["req", &at, "x"]);
     assert_eq!((said.code, said.out.as_str()), (Some(0), "x\n"), "{said:?}");
 }
 
 #[test]
-fn a_bad_value_is_an_error_that_names_the_variable() {
+fn an_invalid_value_is_an_error_that_names_the_variable() {
     let nowhere = "tcp://127.0.0.1:1";
     for (variable, value, reason) in [
-        ("WIGWAG_DEADLINE", "soon", "it wants a time"),
-        ("WIGWAG_RECEIVE_LIMIT", "-1", "it wants a number of bytes"),
+        ("WIGWAG_DEADLINE", "soon", "expected a time"),
+        ("WIGWAG_RECEIVE_LIMIT", "-1", "expected a number of bytes"),
         ("WIGWAG_COUNT", "many", "invalid digit"),
-        ("WIGWAG_FORMAT", "xml", "it wants one of line, raw, quoted"),
-        ("WIGWAG_JSON", "maybe", "it wants 1 or 0"),
+        ("WIGWAG_FORMAT", "xml", "expected one of line, raw, quoted"),
+        ("WIGWAG_JSON", "maybe", "expected 1 or 0"),
     ] {
         let said = run(&[(variable, value)], &["req", nowhere, "x"]);
         assert_eq!((said.code, said.out.as_str()), (Some(2), ""), "{said:?}");
@@ -71,9 +71,9 @@ fn a_bad_value_is_an_error_that_names_the_variable() {
     assert!(said.code == Some(2) && said.err.contains("WIGWAG_JOBS is \"0\""), "{said:?}");
     let both = [("WIGWAG_QUIET", "1"), ("WIGWAG_VERBOSE", "1")];
     let said = run(&both, &["device", nowhere, nowhere, "--pair", "bus"]);
-    let clash = "WIGWAG_QUIET and WIGWAG_VERBOSE exclude each other";
+    let clash = "WIGWAG_QUIET and WIGWAG_VERBOSE conflict";
     assert!(said.code == Some(2) && said.err.contains(clash), "{said:?}");
-    // Neither a command without the option nor one that is typed right for itself looks at it.
+    // A command without the option, or with the option on its line, ignores the variable.
     let bad = [("WIGWAG_DEADLINE", "soon")];
     assert_eq!(run(&bad, &["--version"]).code, Some(0));
     assert_eq!(
@@ -82,9 +82,9 @@ fn a_bad_value_is_an_error_that_names_the_variable() {
     );
 }
 
-/// What is sent or done is nobody's but the line's.
+/// Messages and commands come only from the command line.
 #[test]
-fn no_variable_runs_or_sends_anything() {
+fn no_variable_sets_what_is_sent_or_executed() {
     let (_rep, at) = echo();
     let others = [("WIGWAG_EXEC", "echo no"), ("WIGWAG_DATA", "no"), ("WIGWAG_ECHO", "1")];
     let said = run(&others, &["req", &at, "x"]);

@@ -1,4 +1,4 @@
-//! Clients that push to `wigwag bench serve`, which then says what came of it.
+//! Clients that push messages to `wigwag bench serve`, which verifies them and reports the counts.
 
 use std::time::{Duration, Instant};
 
@@ -6,63 +6,69 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use wigwag_lab::digest::{SentDigest, Verified};
 
-use super::orders::{self, Answer, Order};
+use super::control::{self, ControlReply, ControlRequest};
 use super::payload::Stamper;
 use super::seconds::Seconds;
 use crate::exit::{Code, Failed};
 use crate::socket::Socket;
 
-/// Time for the account: what is on its way fills the buffers of two kernels at most.
+/// Time limit for the service's verdict. Messages in flight fill at most the socket buffers of two
+/// kernels.
 const ACCOUNT_TIME: Duration = Duration::from_secs(60);
 
-/// An address that can be pushed to.
-pub(super) struct Target {
+/// The address of a run at the service.
+pub(super) struct PushTarget {
     run: u64,
     pub(super) address: String,
 }
 
-/// What became of what was pushed.
-pub(super) struct Pushed {
+/// The service's verdict on a run.
+pub(super) struct PushResults {
     pub(super) verified: Verified,
     pub(super) seconds: Seconds,
 }
 
-/// Asks for an address to push to; `None` when the peer only echoes.
+/// Requests an address to push to; `None` if the peer only echoes.
 pub(super) async fn target(
     control: &Socket,
     url: &str,
     clients: usize,
     size: usize,
     limit: Duration,
-) -> Result<Option<Target>, Failed> {
-    let order = orders::write(&Order::Pull { clients, size });
+) -> Result<Option<PushTarget>, Failed> {
+    let request = control::write(&ControlRequest::Pull { clients, size });
     let Socket::Req(req) = control else { return Ok(None) };
-    let reply = tokio::time::timeout(limit, req.ask(order)).await.map_err(|_| {
-        let what = format!("no reply came within {limit:?}");
+    let reply = tokio::time::timeout(limit, req.ask(request)).await.map_err(|_| {
+        let what = format!("no reply arrived within {limit:?}");
         let mend = "check that something answers there: wigwag bench serve, or an echo";
-        Failed::told(Code::NoAnswer, &what, url, mend)
+        Failed::with_mend(Code::NoAnswer, &what, url, mend)
     })??;
-    match orders::read(&reply) {
-        Some(Answer::Pull { run, address }) => {
-            Ok(Some(Target { run, address: reachable(url, &address) }))
+    match control::read(&reply) {
+        Some(ControlReply::Pull { run, address }) => {
+            Ok(Some(PushTarget { run, address: reachable(url, &address) }))
         }
-        Some(Answer::Refused { why }) => {
+        Some(ControlReply::Refused { why }) => {
             let what = format!("the service refused the run: {why}");
-            Err(Failed::told(Code::Refused, &what, url, "ask for less"))
+            Err(Failed::with_mend(
+                Code::Refused,
+                &what,
+                url,
+                "use fewer clients or smaller messages",
+            ))
         }
         _ => Ok(None),
     }
 }
 
-/// Lets every socket push its share of `count` until all are done, `until` has come or `stop` is
-/// raised, and has it accounted for.
+/// Pushes through every socket its share of `count` messages until all are sent, `until` is reached
+/// or `stop` is set, then asks the service for the verdict.
 pub(super) async fn push_all(
     control: &Socket,
-    target: &Target,
+    target: &PushTarget,
     sockets: Vec<Socket>,
-    plan: Plan,
+    plan: PushPlan,
     stop: &watch::Receiver<bool>,
-) -> Result<Pushed, Failed> {
+) -> Result<PushResults, Failed> {
     let clients = sockets.len() as u64;
     let mut tasks = JoinSet::new();
     for (number, socket) in (0..).zip(sockets) {
@@ -74,7 +80,7 @@ pub(super) async fn push_all(
         });
     }
     let mut sent = vec![SentDigest::default(); clients as usize];
-    // They stay open until all is accounted for: what waits in them is not to be cut off.
+    // The sockets stay open until the verdict, so that queued messages are still written.
     let mut open = Vec::new();
     while let Some(ended) = tasks.join_next().await {
         let (number, digest, socket) =
@@ -82,26 +88,26 @@ pub(super) async fn push_all(
         sent[number] = digest;
         open.push(socket);
     }
-    let order = orders::write(&Order::Account { run: target.run, sent });
-    let Socket::Req(req) = control else { return Err(no_account(&target.address)) };
-    let reply = tokio::time::timeout(ACCOUNT_TIME, req.ask(order)).await;
-    let reply = reply.map_err(|_| no_account(&target.address))??;
-    match orders::read(&reply) {
-        Some(Answer::Account { verified, seconds }) => Ok(Pushed {
+    let request = control::write(&ControlRequest::Account { run: target.run, sent });
+    let Socket::Req(req) = control else { return Err(missing_account(&target.address)) };
+    let reply = tokio::time::timeout(ACCOUNT_TIME, req.ask(request)).await;
+    let reply = reply.map_err(|_| missing_account(&target.address))??;
+    match control::read(&reply) {
+        Some(ControlReply::Account { verified, seconds }) => Ok(PushResults {
             verified: Verified::from_words(verified),
             seconds: Seconds::from_vec(seconds),
         }),
-        _ => Err(no_account(&target.address)),
+        _ => Err(missing_account(&target.address)),
     }
 }
 
-/// How much is pushed.
+/// Settings of a run.
 #[derive(Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct PushPlan {
     pub(super) size: usize,
     pub(super) count: Option<u64>,
     pub(super) until: Option<Instant>,
-    /// How long there may be no room for a message.
+    /// Time limit for one send.
     pub(super) deadline: Duration,
     pub(super) seed: u64,
 }
@@ -110,7 +116,7 @@ async fn push(
     socket: Socket,
     mut stamper: Stamper,
     share: Option<u64>,
-    plan: Plan,
+    plan: PushPlan,
     mut stop: watch::Receiver<bool>,
 ) -> Result<(SentDigest, Socket), Failed> {
     while share.is_none_or(|share| stamper.sent.count < share) {
@@ -126,19 +132,24 @@ async fn push(
                 break;
             }
             sent = tokio::time::timeout(plan.deadline, socket.send(message)) => {
-                sent.map_err(|_| stuck(plan.deadline))??;
+                sent.map_err(|_| send_timeout(plan.deadline))??;
             }
         }
     }
     Ok((stamper.sent, socket))
 }
 
-fn stuck(limit: Duration) -> Failed {
+fn send_timeout(limit: Duration) -> Failed {
     let what = format!("there was no room for a message within {limit:?}");
-    Failed::told(Code::NoAnswer, &what, "bench throughput", "look at the service, and run again")
+    Failed::with_mend(
+        Code::NoAnswer,
+        &what,
+        "bench throughput",
+        "look at the service, and run again",
+    )
 }
 
-/// The address as we reach it: a host that stands for every interface is the one that we dialled.
+/// The address as this process reaches it: a wildcard host is replaced by the host of `url`.
 fn reachable(url: &str, address: &str) -> String {
     let port = address.strip_prefix("tcp://0.0.0.0:").or(address.strip_prefix("tcp://[::]:"));
     match (port, url.rsplit_once(':')) {
@@ -147,9 +158,9 @@ fn reachable(url: &str, address: &str) -> String {
     }
 }
 
-fn no_account(at: &str) -> Failed {
-    let what = "the service did not say what came of the messages";
-    Failed::told(Code::NoAnswer, what, at, "look at the service, and run again")
+fn missing_account(at: &str) -> Failed {
+    let what = "the service did not report the verdict on the messages";
+    Failed::with_mend(Code::NoAnswer, what, at, "look at the service, and run again")
 }
 
 #[cfg(test)]
@@ -157,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_interface_is_the_host_that_was_dialled() {
+    fn a_wildcard_host_is_replaced_by_the_dialed_host() {
         let reachable = |address| reachable("tcp://10.0.0.1:7001", address);
         assert_eq!(reachable("tcp://0.0.0.0:41234"), "tcp://10.0.0.1:41234");
         assert_eq!(reachable("tcp://[::]:41234"), "tcp://10.0.0.1:41234");

@@ -1,4 +1,4 @@
-//! Clients that ask, one request at a time each, and hold every reply against its request.
+//! Clients that send one request at a time each, and compare every reply with its request.
 
 use std::time::{Duration, Instant};
 
@@ -12,47 +12,48 @@ use super::payload::{Stamp, Stamper};
 use super::seconds::Seconds;
 use crate::socket::Socket;
 
-/// What the clients are to do.
+/// Settings that all clients of a run share.
 #[derive(Clone)]
-pub(super) struct Order {
+pub(super) struct RequestPlan {
     /// Bytes of a request.
     pub(super) size: usize,
-    /// What every reply must be; without it, the request.
+    /// The expected reply to every request; `None` expects an echo of the request.
     pub(super) expect: Option<Bytes>,
-    /// How long a reply may take.
+    /// Time limit for one reply.
     pub(super) deadline: Duration,
-    /// When to stop, whatever has been done by then.
+    /// The time at which clients stop, however many requests they have sent.
     pub(super) until: Option<Instant>,
     pub(super) seed: u64,
     pub(super) begun: Instant,
 }
 
-/// What became of it.
+/// Results of one client, or of all clients together.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct RequestResults {
     pub(super) verified: Verified,
     pub(super) times: Times,
     pub(super) seconds: Seconds,
     pub(super) reply_bytes: u64,
-    /// Why the first client that stopped early did.
+    /// Why the first client that stopped early did so.
     pub(super) trouble: Option<String>,
 }
 
-/// Lets every socket ask its share of `count` until all are done or `stop` is raised.
+/// Runs one client per socket, each with its share of `count` requests, until all have finished or
+/// `stop` is set.
 pub(super) async fn ask_all(
     sockets: Vec<Socket>,
     count: Option<u64>,
-    order: &Order,
+    plan: &RequestPlan,
     stop: &watch::Receiver<bool>,
-) -> Asked {
+) -> RequestResults {
     let clients = sockets.len() as u64;
     let mut tasks = JoinSet::new();
     for (number, socket) in (0..).zip(sockets) {
         let share = count.map(|count| count / clients + u64::from(number < count % clients));
-        let client = Client::new(number as u32, order.clone());
+        let client = Client::new(number as u32, plan.clone());
         tasks.spawn(client.run(socket, share, stop.clone()));
     }
-    let mut all = Asked::default();
+    let mut all = RequestResults::default();
     while let Some(ended) = tasks.join_next().await {
         match ended {
             Ok(one) => all.add(one),
@@ -62,8 +63,8 @@ pub(super) async fn ask_all(
     all
 }
 
-impl Asked {
-    fn add(&mut self, other: Asked) {
+impl RequestResults {
+    fn add(&mut self, other: RequestResults) {
         self.verified = self.verified + other.verified;
         self.times.add(&other.times);
         self.seconds.add(&other.seconds);
@@ -73,22 +74,22 @@ impl Asked {
 }
 
 struct Client {
-    order: Order,
+    plan: RequestPlan,
     number: u32,
     stamper: Stamper,
     seen: SequenceDigest,
-    /// Replies that no request of ours can have.
+    /// Replies that match no request of this client.
     wrong: u64,
-    /// Replies beyond the first to a request.
+    /// Second and later replies to one request.
     doubled: u64,
-    asked: Asked,
+    results: RequestResults,
 }
 
 impl Client {
-    fn new(number: u32, order: Order) -> Client {
-        let stamper = Stamper::new(number, order.size, order.seed);
-        let (seen, asked) = (SequenceDigest::new(1), Asked::default());
-        Client { order, number, stamper, seen, wrong: 0, doubled: 0, asked }
+    fn new(number: u32, plan: RequestPlan) -> Client {
+        let stamper = Stamper::new(number, plan.size, plan.seed);
+        let (seen, results) = (SequenceDigest::new(1), RequestResults::default());
+        Client { plan, number, stamper, seen, wrong: 0, doubled: 0, results }
     }
 
     async fn run(
@@ -96,55 +97,55 @@ impl Client {
         socket: Socket,
         share: Option<u64>,
         stop: watch::Receiver<bool>,
-    ) -> Asked {
+    ) -> RequestResults {
         let mut stop = stop;
         while share.is_none_or(|share| self.stamper.sent.count < share) {
-            if self.order.until.is_some_and(|until| Instant::now() >= until) || *stop.borrow() {
+            if self.plan.until.is_some_and(|until| Instant::now() >= until) || *stop.borrow() {
                 break;
             }
             let before = self.stamper.sent;
             let (stamp, request) = self.stamper.stamp();
             let begun = Instant::now();
             let reply = tokio::select! {
-                reply = tokio::time::timeout(self.order.deadline, exchange(&socket, request)) => reply,
+                reply = tokio::time::timeout(self.plan.deadline, exchange(&socket, request)) => reply,
                 _ = stop.wait_for(|stop| *stop) => {
-                    // Interrupted: this one does not count, for nobody waited for its reply.
+                    // Interrupted: this request does not count, because its reply is not awaited.
                     self.stamper.sent = before;
                     break;
                 }
             };
             match reply {
                 Ok(Ok(reply)) => self.check(stamp, &reply, begun),
-                Ok(Err(error)) => return self.broken_off(error.kind.to_string()),
+                Ok(Err(error)) => return self.abort(error.kind.to_string()),
                 Err(_) => {
-                    let limit = self.order.deadline;
-                    return self.broken_off(format!("no reply came within {limit:?}"));
+                    let limit = self.plan.deadline;
+                    return self.abort(format!("no reply arrived within {limit:?}"));
                 }
             }
         }
         let statistics = socket.statistics();
         if statistics.counters.resent == 0 {
-            // A reply to a request that has its reply: the socket keeps it from us, and counts it.
+            // The socket drops and counts a second reply to a request, so only the count shows it.
             self.doubled = statistics.counters.dropped_late;
         }
         socket.close().await;
         self.finish()
     }
 
-    /// One that gets no answer waits no more: those that were asked and not answered are lost.
-    fn broken_off(mut self, why: String) -> Asked {
-        self.asked.trouble = Some(why);
+    /// Ends the client early, for example after a timeout. Requests without a reply count as lost.
+    fn abort(mut self, why: String) -> RequestResults {
+        self.results.trouble = Some(why);
         self.finish()
     }
 
     fn check(&mut self, stamp: Stamp, reply: &[u8], begun: Instant) {
         let now = Instant::now();
-        self.asked.times.take(now - begun);
-        self.asked.seconds.count(now - self.order.begun);
-        self.asked.reply_bytes += reply.len() as u64;
-        let replied = match &self.order.expect {
+        self.results.times.take(now - begun);
+        self.results.seconds.count(now - self.plan.begun);
+        self.results.reply_bytes += reply.len() as u64;
+        let replied = match &self.plan.expect {
             Some(expect) => (reply == expect).then_some(stamp),
-            None => Stamp::read(reply, self.order.size).filter(|it| it.sender == self.number),
+            None => Stamp::read(reply, self.plan.size).filter(|it| it.sender == self.number),
         };
         match replied {
             Some(replied) => self.seen.accept(0, replied.sequence, replied.value),
@@ -152,15 +153,15 @@ impl Client {
         }
     }
 
-    fn finish(self) -> Asked {
+    fn finish(self) -> RequestResults {
         let mut verified = verdict(&self.seen, self.stamper.sent, self.wrong);
         verified.received += self.doubled;
         verified.duplicated += self.doubled;
-        Asked { verified, ..self.asked }
+        RequestResults { verified, ..self.results }
     }
 }
 
-/// The verdict on one sender's messages, `wrong` of which came as something else.
+/// The verdict on one sender's messages, of which `wrong` were received as something else.
 fn verdict(seen: &SequenceDigest, sent: SentDigest, wrong: u64) -> Verified {
     let mut verified = seen.verdict_against(&[sent]);
     verified.received += wrong;
@@ -184,7 +185,7 @@ mod tests {
     use super::*;
 
     fn client(expect: Option<&'static str>) -> Client {
-        let order = Order {
+        let plan = RequestPlan {
             size: 32,
             expect: expect.map(Bytes::from),
             deadline: Duration::from_secs(1),
@@ -192,10 +193,10 @@ mod tests {
             seed: 1,
             begun: Instant::now(),
         };
-        Client::new(0, order)
+        Client::new(0, plan)
     }
 
-    /// What a peer makes of each of three requests, and the six counts that come of it.
+    /// Sends three requests to `peer` and returns the six counts of the verdict.
     fn counts(peer: impl Fn(usize, &[Bytes]) -> Bytes) -> [u64; 6] {
         let mut client = client(None);
         let mut requests = Vec::new();
@@ -209,9 +210,9 @@ mod tests {
     }
 
     #[test]
-    fn an_echo_is_right_and_everything_else_is_found_out() {
+    fn an_echo_is_verified_and_any_other_reply_is_detected() {
         assert_eq!(counts(|at, requests| requests[at].clone()), [3, 3, 0, 0, 0, 0]);
-        // The first reply again and again: two duplicates, two lost.
+        // The first reply three times: two duplicates, two lost.
         assert_eq!(counts(|_, requests| requests[0].clone()), [3, 3, 2, 2, 0, 0]);
         let garbage = |_: usize, _: &[Bytes]| Bytes::from_static(b"pong");
         assert_eq!(counts(garbage), [3, 3, 0, 0, 0, 3]);
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_reply_is_held_against_what_it_must_be() {
+    fn a_fixed_reply_is_compared_with_the_expected_one() {
         let mut client = client(Some("pong"));
         for reply in [b"pong", b"ping"] {
             let (stamp, _) = client.stamper.stamp();

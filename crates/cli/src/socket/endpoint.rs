@@ -1,42 +1,45 @@
-//! Where a socket is: which words of the command line are addresses, and who dials.
+//! The endpoints of a socket: addresses, each with the choice between dialing and listening.
 //!
-//! Leading words that are addresses are addresses; whatever follows is what is sent. rep, pull, pub
-//! and respond listen, all others dial, unless `--listen` or `--dial` says otherwise. An address
-//! without a host is every interface of this machine for whoever listens, and this machine for
-//! whoever dials.
+//! The leading words of the command line that parse as addresses are the addresses; the following
+//! words are the text to send or the topics. rep, pull, pub and respond listen by default, all others
+//! dial. An address without a host stands for every interface when listening, and for this machine
+//! when dialing.
 
 use wigwag::Address;
 
 use crate::exit::Failed;
 
-/// Which end of a connection.
+/// Whether a socket dials an address or listens at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum How {
+pub(crate) enum ConnectMode {
     Dial,
     Listen,
 }
 
-/// An address, and what is done there.
+/// An address, and whether the socket dials it or listens at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    pub(crate) how: How,
+pub(crate) struct Endpoint {
+    pub(crate) mode: ConnectMode,
     pub(crate) address: String,
 }
 
-impl Place {
-    /// The place at `address`, with its host filled in.
-    pub(crate) fn new(how: How, address: &str) -> Place {
-        let address = match (address.strip_prefix("tcp://:"), how) {
-            (Some(port), How::Listen) => format!("tcp://0.0.0.0:{port}"),
-            (Some(port), How::Dial) => format!("tcp://127.0.0.1:{port}"),
+impl Endpoint {
+    /// The endpoint at `address`; a missing host is filled in.
+    pub(crate) fn new(mode: ConnectMode, address: &str) -> Endpoint {
+        let address = match (address.strip_prefix("tcp://:"), mode) {
+            (Some(port), ConnectMode::Listen) => format!("tcp://0.0.0.0:{port}"),
+            (Some(port), ConnectMode::Dial) => format!("tcp://127.0.0.1:{port}"),
             (None, _) => address.to_owned(),
         };
-        Place { how, address }
+        Endpoint { mode, address }
     }
 }
 
-/// Splits words into the addresses in front and the rest. The first word must be an address, or the
-/// error says what is wrong with it.
+/// Splits words into the leading addresses and the rest.
+///
+/// # Errors
+///
+/// Fails if the first word is not an address, and says why.
 pub(crate) fn split(words: &[String]) -> Result<(&[String], &[String]), Failed> {
     if let Some(first) = words.first() {
         first.parse::<Address>()?;
@@ -45,7 +48,7 @@ pub(crate) fn split(words: &[String]) -> Result<(&[String], &[String]), Failed> 
     Ok(words.split_at(addresses))
 }
 
-/// A word as a shell takes it for one.
+/// Quotes a word for the shell where necessary.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "_./:@%+=,-".contains(letter);
     match !word.is_empty() && word.chars().all(plain) {
@@ -63,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_come_first_and_the_rest_is_said() {
+    fn leading_addresses_are_split_from_the_rest() {
         let all = words(&["tcp://a:1", "ipc:///b", "hello", "tcp://c:2"]);
         let (addresses, rest) = split(&all).unwrap();
         assert_eq!((addresses, rest), (&all[..2], &all[2..]));
@@ -71,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_first_word_that_is_no_address_is_refused_with_the_form_of_one() {
+    fn a_first_word_that_is_no_address_is_refused_with_an_example() {
         for word in ["hello", "tcq://a:1", "tcp://"] {
             let refused = split(&words(&[word])).unwrap_err().to_string();
             assert!(refused.contains("mend: ") && refused.contains("tcp://"), "{refused}");
@@ -79,15 +82,15 @@ mod tests {
     }
 
     #[test]
-    fn an_address_without_a_host_is_every_interface_or_this_machine() {
-        let at = |how| Place::new(how, "tcp://:7001").address;
-        assert_eq!(at(How::Listen), "tcp://0.0.0.0:7001");
-        assert_eq!(at(How::Dial), "tcp://127.0.0.1:7001");
-        assert_eq!(Place::new(How::Dial, "ipc://:7").address, "ipc://:7");
+    fn a_missing_host_is_every_interface_or_this_machine() {
+        let at = |mode| Endpoint::new(mode, "tcp://:7001").address;
+        assert_eq!(at(ConnectMode::Listen), "tcp://0.0.0.0:7001");
+        assert_eq!(at(ConnectMode::Dial), "tcp://127.0.0.1:7001");
+        assert_eq!(Endpoint::new(ConnectMode::Dial, "ipc://:7").address, "ipc://:7");
     }
 
     #[test]
-    fn a_word_is_quoted_when_a_shell_would_take_it_apart() {
+    fn a_word_is_quoted_if_the_shell_would_split_it() {
         assert_eq!(quoted("tcp://127.0.0.1:7001"), "tcp://127.0.0.1:7001");
         assert_eq!(quoted("who's there"), r"'who'\''s there'");
         assert_eq!((quoted(""), quoted("$x")), ("''".to_owned(), "'$x'".to_owned()));
