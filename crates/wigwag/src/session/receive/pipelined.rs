@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// Hands over what was laid down, and takes it as the asker does.
-    fn take(answering: &mut PipelinedReplies, ring: &Ring) -> Vec<Outcome> {
+    fn take(answering: &mut PipelinedReplies, ring: &Ring) -> Vec<AnswerOutcome> {
         let filling = &mut answering.rings[0];
         ring.publish(&mut filling.laid, filling.next);
         let (mut answers, mut taken) = (Answers::default(), Vec::new());
