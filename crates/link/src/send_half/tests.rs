@@ -274,10 +274,10 @@ fn handled_calls_are_announced_with_any_batch_without_calls() {
     sender.tick(now, || false).unwrap();
     let mut receiver = RecvHalf::new(&Limits::default());
     let credit = |handled| Frame::Credit { channel, limit: 64, handled };
-    let told = |frames: &[Frame<'_>]| {
+    let as_text = |frames: &[Frame<'_>]| {
         frames.iter().map(|frame| alloc::format!("{frame:?}")).collect::<Vec<_>>()
     };
-    assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), told(&[credit(2)]));
+    assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), as_text(&[credit(2)]));
     sender.handled(channel, 1);
     sender.handled(7, 1);
     for (id, handled) in [(1, Some(credit(3))), (2, None)] {
@@ -287,13 +287,13 @@ fn handled_calls_are_announced_with_any_batch_without_calls() {
         sender.tick(now, || false).unwrap();
         let ping = Frame::Ping { id, next_ms: 1000 };
         let expected: Vec<_> = handled.into_iter().chain([ping]).collect();
-        assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), told(&expected));
+        assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), as_text(&expected));
     }
     sender.handled(channel, 1);
     one_tell(&mut sender, 0, 1);
     assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap().len(), 1, "not with a call");
     sender.ping_received(9, 1000);
-    let expected = told(&[credit(4), Frame::Pong { id: 9 }]);
+    let expected = as_text(&[credit(4), Frame::Pong { id: 9 }]);
     assert_eq!(frames(&mut receiver, &output(&mut sender)).unwrap(), expected);
 }
 
@@ -423,8 +423,8 @@ fn a_silent_peer_gets_a_ping_and_is_then_given_up() {
     let (mut sender, second) = (sender(), Duration::from_secs(1));
     let mut receiver = RecvHalf::new(&Limits::default());
     sender.tick(Time::START + second, || true).unwrap();
-    let said = frames(&mut receiver, &output(&mut sender)).unwrap();
-    assert_eq!(said, ["Ping { id: 1, next_ms: 1000 }"]);
+    let sent = frames(&mut receiver, &output(&mut sender)).unwrap();
+    assert_eq!(sent, ["Ping { id: 1, next_ms: 1000 }"]);
     sender.bytes_received(Time::START + second);
     sender.tick(Time::START + Duration::from_millis(3999), || true).unwrap();
     let silent = sender.tick(Time::START + 4 * second, || true);
