@@ -65,7 +65,7 @@ pub enum NetErrorKind {
         when: &'static str,
     },
     /// The socket's owner, or its protocol, refused this peer.
-    #[error("the peer was refused: {rule}")]
+    #[error("the peer was turned away: {rule}")]
     TurnedAway {
         /// The rule of the owner or the protocol.
         rule: String,

@@ -194,12 +194,12 @@ impl Core {
         }
     }
 
-    /// Closes the pipes that are `meant`, and returns their number; pipes that end already are left
-    /// alone.
-    pub(super) fn end_pipes(&self, end: PipeEnd, meant: impl Fn(&PipeEntry) -> bool) -> usize {
+    /// Closes the pipes that are `selected`, and returns their number; pipes that end already are
+    /// left alone.
+    pub(super) fn end_pipes(&self, end: PipeEnd, selected: impl Fn(&PipeEntry) -> bool) -> usize {
         let mut ending = Vec::new();
         for entry in self.lock().pipes.values_mut() {
-            if entry.end.is_none() && meant(entry) {
+            if entry.end.is_none() && selected(entry) {
                 entry.end = Some(end.clone());
                 ending.push(entry.pipe.clone());
             }

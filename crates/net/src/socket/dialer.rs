@@ -40,13 +40,13 @@ impl Core {
                 send_priority: options.send_priority,
                 receive_priority: options.receive_priority,
             };
-            let member = core.join(Side::Dialled, address, pipe_options)?;
-            let dialer = Dialer::new(&core, &member.endpoint);
+            let guard = core.add_endpoint(Side::Dialled, address, pipe_options)?;
+            let dialer = Dialer::new(&core, &guard.endpoint);
             let first = match options.in_background {
                 true => None,
-                false => Some(core.connect(&member.endpoint, options).await?),
+                false => Some(core.connect(&guard.endpoint, options).await?),
             };
-            core.spawn(core.clone().keep_dialled(member, options, first));
+            core.spawn(core.clone().keep_dialled(guard, options, first));
             Ok(dialer)
         })
         .await
@@ -72,11 +72,11 @@ impl Core {
 
     async fn keep_dialled(
         self: Arc<Core>,
-        member: EndpointGuard,
+        guard: EndpointGuard,
         options: DialOptions,
         first: Option<OpenPipe>,
     ) {
-        let endpoint = &member.endpoint;
+        let endpoint = &guard.endpoint;
         let redials = transport::transport(&endpoint.address).is_ok_and(|of| of.redials());
         let redial = options.redial.unwrap_or_else(|| self.with(|state| state.redial));
         let mut backoff = match first {
@@ -100,7 +100,7 @@ impl Core {
                 self.with(|state| state.statistics.redials += u64::from(again));
                 self.connect(endpoint, options).await
             };
-            match until(self.over(endpoint), next).await {
+            match until(self.endpoint_closed(endpoint), next).await {
                 None => return,
                 Some(Ok(pipe)) => open = Some(pipe),
                 Some(Err(error)) => self.note_failure(endpoint, &error),

@@ -72,14 +72,14 @@ pub(super) struct EndpointGuard {
 
 impl Drop for EndpointGuard {
     fn drop(&mut self) {
-        self.core.leave(&self.endpoint);
+        self.core.close_endpoint(&self.endpoint);
         self.endpoint.advance(Phase::Gone);
     }
 }
 
 impl Core {
     /// Adds an endpoint to the table.
-    pub(super) fn join(
+    pub(super) fn add_endpoint(
         self: &Arc<Core>,
         side: Side,
         address: Address,
@@ -106,7 +106,7 @@ impl Core {
 
     /// Removes an endpoint from the table and closes its pipes. When the whole socket closes, they
     /// go on for as long as it lingers.
-    fn leave(self: &Arc<Core>, endpoint: &Endpoint) {
+    fn close_endpoint(self: &Arc<Core>, endpoint: &Endpoint) {
         let number = endpoint.number;
         let alone = self.with(|state| {
             state.endpoints.remove(&number);
@@ -119,12 +119,12 @@ impl Core {
     }
 
     /// Waits until no more connections of `endpoint` are wanted.
-    pub(super) async fn over(&self, endpoint: &Endpoint) {
+    pub(super) async fn endpoint_closed(&self, endpoint: &Endpoint) {
         until(self.reached(Phase::Lingering), endpoint.reached(Phase::Closed)).await;
     }
 
     /// Waits until no task of `endpoint` runs any more.
-    async fn gone(&self, endpoint: &Endpoint) {
+    async fn endpoint_gone(&self, endpoint: &Endpoint) {
         until(self.reached(Phase::Gone), endpoint.reached(Phase::Gone)).await;
     }
 }
@@ -161,15 +161,15 @@ macro_rules! handle {
             /// others, or are dropped and counted. Waits until no task of it runs; dropping the
             /// future does not undo the close. Closing it again has no effect.
             pub async fn close(&self) {
-                self.core.leave(&self.endpoint);
-                self.core.gone(&self.endpoint).await;
+                self.core.close_endpoint(&self.endpoint);
+                self.core.endpoint_gone(&self.endpoint).await;
             }
 
             /// [`close`](Self::close) on the calling thread.
             pub fn blocking_close(&self) {
-                self.core.leave(&self.endpoint);
+                self.core.close_endpoint(&self.endpoint);
                 // Without a runtime no task of it ever ran.
-                let _ = self.core.block_on(self.core.gone(&self.endpoint));
+                let _ = self.core.block_on(self.core.endpoint_gone(&self.endpoint));
             }
         }
 

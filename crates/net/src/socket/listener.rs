@@ -40,9 +40,10 @@ impl Core {
                 send_priority: options.send_priority,
                 receive_priority: options.receive_priority,
             };
-            let member = core.join(Side::Accepted, listener.address().clone(), pipe_options)?;
-            let handle = Listener::new(&core, &member.endpoint);
-            core.spawn(core.clone().accept_all(listener, member));
+            let guard =
+                core.add_endpoint(Side::Accepted, listener.address().clone(), pipe_options)?;
+            let handle = Listener::new(&core, &guard.endpoint);
+            core.spawn(core.clone().accept_all(listener, guard));
             Ok(handle)
         })
         .await
@@ -51,12 +52,12 @@ impl Core {
     async fn accept_all(
         self: Arc<Core>,
         listener: Box<dyn transport::Listener>,
-        member: EndpointGuard,
+        guard: EndpointGuard,
     ) {
-        let endpoint = &member.endpoint;
+        let endpoint = &guard.endpoint;
         let pending = PendingHandshakes::new(UNAUTHENTICATED_MAX);
         let mut acceptor = Acceptor::new(listener);
-        until(self.over(endpoint), async {
+        until(self.endpoint_closed(endpoint), async {
             loop {
                 match acceptor.accept(&*pending).await {
                     Ok(connection) => {
@@ -86,7 +87,7 @@ impl Core {
             let evicted = || NetError::new(&peer, NetErrorKind::Evicted);
             until(handshake.evicted(), greeting).await.ok_or_else(evicted).flatten()
         };
-        let greeted = until(self.over(&endpoint), bounded).await;
+        let greeted = until(self.endpoint_closed(&endpoint), bounded).await;
         drop(handshake);
         match greeted {
             Some(Ok(_)) => {
@@ -164,9 +165,9 @@ mod tests {
             send_priority: Priority::default(),
             receive_priority: Priority::default(),
         };
-        let member = core.join(Side::Accepted, address.clone(), pipe_options).unwrap();
+        let guard = core.add_endpoint(Side::Accepted, address.clone(), pipe_options).unwrap();
         let listener = Scripted { address, script: Mutex::new(script) };
-        core.spawn(core.clone().accept_all(Box::new(listener), member));
+        core.spawn(core.clone().accept_all(Box::new(listener), guard));
     }
 
     /// EMFILE three times, then a peer: it is served, and the loop has paused each time.

@@ -74,7 +74,7 @@ impl<K: Copy + Eq + Hash> KeyedWakerQueues<K> {
 
     pub(super) fn next(&mut self, key: K) -> Option<Waker> {
         let next = self.queues.get_mut(&key)?.next();
-        self.tidy(key);
+        self.remove_if_empty(key);
         next
     }
 
@@ -84,11 +84,11 @@ impl<K: Copy + Eq + Hash> KeyedWakerQueues<K> {
 
     pub(super) fn leave(&mut self, key: K, ticket: u64) -> bool {
         let left = self.queues.get_mut(&key).is_some_and(|queue| queue.leave(ticket));
-        self.tidy(key);
+        self.remove_if_empty(key);
         left
     }
 
-    fn tidy(&mut self, key: K) {
+    fn remove_if_empty(&mut self, key: K) {
         let empty = self.queues.get(&key).filter(|queue| queue.queue.is_empty());
         if let Some(last) = empty.map(|queue| queue.last) {
             self.last = self.last.max(last);
@@ -103,16 +103,16 @@ mod tests {
 
     #[test]
     fn a_recreated_queue_reuses_no_ticket() {
-        let mut apart = KeyedWakerQueues::default();
+        let mut queues = KeyedWakerQueues::default();
         let (mut first, mut second) = (None, None);
-        apart.wait('a', &mut first, Waker::noop());
-        assert!(apart.next('b').is_none() && apart.next('a').is_some());
-        assert!(apart.queues.is_empty());
-        apart.wait('a', &mut second, Waker::noop());
-        apart.wait('a', &mut first, Waker::noop());
-        assert_eq!(apart.all().count(), 2, "neither has replaced the other");
-        assert!(!apart.leave('a', 1));
-        assert!(apart.queues.is_empty());
+        queues.wait('a', &mut first, Waker::noop());
+        assert!(queues.next('b').is_none() && queues.next('a').is_some());
+        assert!(queues.queues.is_empty());
+        queues.wait('a', &mut second, Waker::noop());
+        queues.wait('a', &mut first, Waker::noop());
+        assert_eq!(queues.all().count(), 2, "neither has replaced the other");
+        assert!(!queues.leave('a', 1));
+        assert!(queues.queues.is_empty());
     }
 
     #[test]
