@@ -357,7 +357,7 @@ fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStrea
     // What stands further back is put in first, so that it does not move the other.
     let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#whole>())));
     let owed = method.owed.map(|at| {
-        let kind = if method.is_stream { quote!(Yield) } else { quote!(Owed) };
+        let kind = if method.is_stream { quote!(Yield) } else { quote!(Responder) };
         (at, quote!(::wigwag::#kind::new(#reply)))
     });
     let mut own: Vec<_> = this.into_iter().chain(owed).collect();

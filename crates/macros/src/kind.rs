@@ -12,12 +12,12 @@ pub(crate) enum Unfit {
     Open,
 }
 
-/// Looks for borrows and open types at any depth. What stands in `Here<…>` does not travel, so it
+/// Looks for borrows and open types at any depth. What stands in `Local<…>` does not travel, so it
 /// may be anything that lives long enough, which the compiler knows better.
 pub(crate) fn unfit(tokens: TokenStream) -> Option<Unfit> {
     let mut tokens = tokens.into_iter();
     while let Some(token) = tokens.next() {
-        if matches!(&token, TokenTree::Ident(ident) if ident == "Here") {
+        if matches!(&token, TokenTree::Ident(ident) if ident == "Local") {
             skip_angles(&mut tokens);
             continue;
         }
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_stays_here_may_be_anything_and_what_stands_beside_it_not() {
-        let job = quote!(Here<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
+        let job = quote!(Local<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
         assert!(unfit(job.clone()).is_none());
         assert!(unfit(quote!(Vec<(wigwag::#job, u8)>)).is_none());
         assert!(matches!(unfit(quote!((#job, &str))), Some(Unfit::Borrow)));

@@ -82,13 +82,13 @@ use proc_macro::TokenStream;
 /// 12 arguments. The reply is a type of the same sort, or nothing.
 ///
 /// What lives in this process only can be an argument or a reply too: a reference to another actor
-/// as it is, alone or in an `Option` or a `Vec`, and any other value as `wigwag::Here<T>`, a channel
+/// as it is, alone or in an `Option` or a `Vec`, and any other value as `wigwag::Local<T>`, a channel
 /// or a closure for instance. Between actors of one process it is handed over; a call from
-/// elsewhere, or to elsewhere, is refused as `OnlyHere`. Actors that hold references to each other in a
+/// elsewhere, or to elsewhere, is refused as `NotSerializable`. Actors that hold references to each other in a
 /// circle do not end by themselves: an actor ends when the last reference to it is dropped.
 ///
 /// ```
-/// use wigwag::{Actor, Here};
+/// use wigwag::{Actor, Local};
 ///
 /// #[derive(Default)]
 /// struct Player {
@@ -105,7 +105,7 @@ use proc_macro::TokenStream;
 ///         self.peer.clone()
 ///     }
 ///
-///     pub fn apply(&self, job: Here<Box<dyn Fn(u32) -> u32 + Send>>) -> u32 {
+///     pub fn apply(&self, job: Local<Box<dyn Fn(u32) -> u32 + Send>>) -> u32 {
 ///         job(20)
 ///     }
 /// }
@@ -115,7 +115,7 @@ use proc_macro::TokenStream;
 /// let (ada, bob) = (Player::default().spawn(), Player::default().spawn());
 /// ada.meet(bob).ask().await?;
 /// let bob = ada.peer().ask().await?.expect("they have met");
-/// assert_eq!(bob.apply(Here(Box::new(|n| n + 1))).ask().await?, 21);
+/// assert_eq!(bob.apply(Local(Box::new(|n| n + 1))).ask().await?, 21);
 /// # Ok(())
 /// # }
 /// ```
@@ -153,21 +153,21 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// A parameter `answer: Owed<R>` of a handler that returns nothing is no argument either: through it
+/// A parameter `answer: Responder<R>` of a handler that returns nothing is no argument either: through it
 /// the call is answered with an `R`, later, from another call, or by another actor that it is handed
 /// to.
 ///
 /// ```
-/// use wigwag::{Actor, Owed};
+/// use wigwag::{Actor, Responder};
 ///
 /// #[derive(Default)]
 /// struct Gate {
-///     waiting: Vec<Owed<u32>>,
+///     waiting: Vec<Responder<u32>>,
 /// }
 ///
 /// #[wigwag::actor]
 /// impl Gate {
-///     pub fn wait(&mut self, answer: Owed<u32>) {
+///     pub fn wait(&mut self, answer: Responder<u32>) {
 ///         self.waiting.push(answer);
 ///     }
 ///
@@ -190,7 +190,7 @@ use proc_macro::TokenStream;
 ///
 /// A parameter `items: Yield<T>` of a handler that returns nothing makes the reply a stream of `T`. The
 /// reference's method then gives a `Streaming`, which is asked item by item; the producer is never
-/// further ahead than the caller says. Streams stay in their process, as `Here<T>` does.
+/// further ahead than the caller says. Streams stay in their process, as `Local<T>` does.
 ///
 /// ```
 /// use wigwag::{Actor, Yield};
@@ -369,7 +369,7 @@ pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 /// use std::collections::HashMap;
 ///
-/// use wigwag::{Actor, Here, This};
+/// use wigwag::{Actor, Local, This};
 ///
 /// struct Store;
 ///
@@ -532,15 +532,15 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Values that stay in this process
 ///
-/// A type with a field that does not travel (a `Here<T>`, a reference to an actor) does not travel
+/// A type with a field that does not travel (a `Local<T>`, a reference to an actor) does not travel
 /// either, whatever its value is. Types that hold each other in a circle cannot be asked that, and
 /// the compiler says that there is a cycle: `#[message(travels)]` at one of them answers it.
 ///
 /// ```
-/// use wigwag::{Encode, Here, Message};
+/// use wigwag::{Encode, Local, Message};
 ///
 /// #[derive(Message)]
-/// struct Job(u32, Option<Here<std::sync::mpsc::Sender<u32>>>);
+/// struct Job(u32, Option<Local<std::sync::mpsc::Sender<u32>>>);
 ///
 /// #[derive(Message)]
 /// struct Expression(Vec<Statement>);

@@ -106,8 +106,10 @@ impl Method {
                 FnArg::Typed(typed) if owed.is_none() && Later::read(&typed.ty).is_some() => {
                     owed = Later::read(&typed.ty).map(|later| (arguments.len(), later));
                 }
-                FnArg::Typed(typed) if Later::read(&typed.ty).is_some() => errors
-                    .add(&typed.ty, "a call has one reply: take one `Owed<…>` or one `Yield<…>`"),
+                FnArg::Typed(typed) if Later::read(&typed.ty).is_some() => errors.add(
+                    &typed.ty,
+                    "a call has one reply: take one `Responder<…>` or one `Yield<…>`",
+                ),
                 FnArg::Typed(typed) => {
                     arguments.extend(Argument::read(typed, is_async, whole, errors));
                 }
@@ -234,7 +236,7 @@ fn is_this(written: &Type) -> bool {
         && path.path.segments.last().is_some_and(|last| last.ident == "This")
 }
 
-/// `Owed<R>` or `Yield<R>`: the reply as a value.
+/// `Responder<R>` or `Yield<R>`: the reply as a value.
 struct Later<'t> {
     name: &'static str,
     reply: &'t Type,
@@ -244,7 +246,7 @@ impl Later<'_> {
     fn read(written: &Type) -> Option<Later<'_>> {
         let Type::Path(path) = kind::inner(written) else { return None };
         let last = path.path.segments.last()?;
-        let name = ["Owed", "Yield"].into_iter().find(|name| last.ident == name)?;
+        let name = ["Responder", "Yield"].into_iter().find(|name| last.ident == name)?;
         let PathArguments::AngleBracketed(given) = &last.arguments else { return None };
         match given.args.first()? {
             GenericArgument::Type(reply) if given.args.len() == 1 => Some(Later { name, reply }),

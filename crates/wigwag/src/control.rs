@@ -114,7 +114,7 @@ impl Reading {
         sending.sender.outbox.append(|out| write::any(out, &attached));
         drop(sending);
         let owner = Arc::new(ChannelOwner::new(place, channel, self.attaches));
-        let lane = actor.open_lane(owner.clone());
+        let lane = actor.open_inbound_queue(owner.clone());
         let open = Open { actor, lane, owner, used: 0, limit, dirty: false };
         self.channels[at] = Some(Inbound::Open(open));
         Ok(())

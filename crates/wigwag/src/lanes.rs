@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wigwag_actor::{CallErrorKind, LaneOwner};
+use wigwag_actor::{CallErrorKind, InboundQueueOwner};
 use wigwag_link::credit::Grant;
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, write};
@@ -87,7 +87,7 @@ impl Drop for ChannelOwner {
     }
 }
 
-impl LaneOwner for ChannelOwner {
+impl InboundQueueOwner for ChannelOwner {
     fn freed(&self, units: u64) {
         let link = &self.link;
         let due = {

@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
-use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
+use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_link::frame::Frame;
 use wigwag_link::limits::units;
 use wigwag_link::receiver::{CallRun, ReplyRun};
@@ -33,7 +33,7 @@ pub(crate) enum Inbound {
 
 pub(crate) struct Open {
     pub(crate) actor: Arc<dyn Exported>,
-    pub(crate) lane: Box<dyn Lane>,
+    pub(crate) lane: Box<dyn InboundQueue>,
     pub(crate) owner: Arc<ChannelOwner>,
     /// Units that the peer has used since ATTACH, and the limit that we last knew it to have.
     pub(crate) used: u64,

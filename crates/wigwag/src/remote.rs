@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_actor::reference::answers::Answers;
-use wigwag_actor::reference::route::Asks;
+use wigwag_actor::reference::route::RemotePipeline;
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
@@ -70,7 +70,7 @@ impl<I: Interface> Remote<I> {
     #[cold]
     fn only_here(&self, method: u32) -> CallError {
         let text = format!("an argument of `{}` does not travel", I::SCHEMA.method_name(method));
-        CallError::new(CallErrorKind::OnlyHere, &self.channel.target).with_detail(&text)
+        CallError::new(CallErrorKind::NotSerializable, &self.channel.target).with_detail(&text)
     }
 }
 
@@ -81,7 +81,7 @@ struct Pipelined<I> {
     run_owner: RunOwner,
 }
 
-impl<I: Interface> Asks<I> for Pipelined<I> {
+impl<I: Interface> RemotePipeline<I> for Pipelined<I> {
     #[inline]
     fn ask(
         &mut self,
@@ -203,7 +203,10 @@ impl<I: Interface> Route<I> for Remote<I> {
         self.channel.poll_reply(slot, waker)
     }
 
-    fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError> {
+    fn pipeline(
+        self: Arc<Self>,
+        most: usize,
+    ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError> {
         let link = &self.channel.link;
         let Some(ring) = link.asks.open_ring(most) else {
             let text = "all places for asks of this session are taken";
