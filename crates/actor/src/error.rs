@@ -62,11 +62,11 @@ pub enum CallErrorKind {
     /// A blocking call inside an actor or a `wigwag::spawn` task, which would stop its thread.
     BlockingInTurn,
     /// What was wanted is only possible for an actor of the same process.
-    Elsewhere,
-    /// An argument or the reply lives in its own process only, as [`Here`](crate::Here) and references
+    Remote,
+    /// An argument or the reply lives in its own process only, as [`Local`](crate::Local) and references
     /// to actors do, and the other side is another process. When the request comes back with it, an
     /// argument was meant and nothing was sent; otherwise the call was handled and the reply is lost.
-    OnlyHere,
+    NotSerializable,
     /// An error of the application's own, by its number.
     Application(u16),
 }
@@ -85,7 +85,7 @@ const CODES: [(u16, CallErrorKind); 15] = [
     (0x0209, CallErrorKind::TooLarge),
     (0x020A, CallErrorKind::CallCycle),
     (0x020B, CallErrorKind::DeadlinePassed),
-    (0x020C, CallErrorKind::OnlyHere),
+    (0x020C, CallErrorKind::NotSerializable),
     (0x0304, CallErrorKind::NotDelivered),
     (0x0305, CallErrorKind::Unknown),
 ];
@@ -121,8 +121,8 @@ impl CallErrorKind {
             | K::Cancelled
             | K::CallCycle
             | K::BlockingInTurn
-            | K::Elsewhere
-            | K::OnlyHere => Fault::Caller,
+            | K::Remote
+            | K::NotSerializable => Fault::Caller,
             K::NotDelivered | K::Unknown => Fault::Network,
             _ => Fault::Peer,
         }
@@ -150,9 +150,9 @@ impl CallErrorKind {
             K::DeadlinePassed => "give the call more time",
             K::NotDelivered => "it is safe to send it again",
             K::Unknown => "send it again only if handling it twice does no harm",
-            K::Elsewhere => "do it in the process where the actor lives",
+            K::Remote => "do it in the process where the actor lives",
             K::BlockingInTurn => "use tell().await or ask().await there",
-            K::OnlyHere => {
+            K::NotSerializable => {
                 "send what can travel, a name for instance, or call the actor from its own process"
             }
             K::Application(_) => "the actor's documentation says what this code means",
@@ -182,9 +182,9 @@ impl fmt::Display for CallErrorKind {
             K::DeadlinePassed => "the deadline had passed before the call began",
             K::NotDelivered => "the session ended before the message left: it was not handled",
             K::Unknown => "the session ended in between: the message may have been handled",
-            K::Elsewhere => "the actor lives in another process",
+            K::Remote => "the actor lives in another process",
             K::BlockingInTurn => "a blocking call inside an actor would stop its thread",
-            K::OnlyHere => "a value of the call lives in its own process only",
+            K::NotSerializable => "a value of the call lives in its own process only",
         };
         f.write_str(text)
     }

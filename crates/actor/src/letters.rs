@@ -79,7 +79,7 @@ pub struct DeadLetters(broadcast::Receiver<DeadLetter>);
 
 /// What a subscriber hears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum DeadLetterEvent {
     /// This tell was lost.
     Letter(DeadLetter),
     /// So many were, and were not told, because this subscriber was too slow.
@@ -91,11 +91,11 @@ impl DeadLetters {
     ///
     /// # Cancellation
     /// Dropped while it waits, nothing is missed.
-    pub async fn next(&mut self) -> Heard {
+    pub async fn next(&mut self) -> DeadLetterEvent {
         loop {
             match self.0.recv().await {
-                Ok(letter) => return Heard::Letter(letter),
-                Err(RecvError::Lagged(missed)) => return Heard::Missed(missed),
+                Ok(letter) => return DeadLetterEvent::Letter(letter),
+                Err(RecvError::Lagged(missed)) => return DeadLetterEvent::Missed(missed),
                 // Not while the process lives.
                 Err(RecvError::Closed) => std::future::pending().await,
             }

@@ -12,7 +12,7 @@ pub const RUN_CALLS_MAX: usize = 64;
 
 /// The same of a session's lane, whose short calls are read from where they lie: what is paid once a
 /// run, with two locks of the session, would be a fifth of what a call costs.
-pub const LANE_CALLS_MAX: usize = 256;
+pub const INBOUND_CHUNK_CALLS_MAX: usize = 256;
 
 /// Urgent calls that may wait for an actor: a quarter of what its mailbox holds, because a flood of
 /// them is not urgent, and at most four runs that a newer one waits for.
@@ -113,8 +113,8 @@ pub const TIMER_PERIOD_MIN: Duration = Duration::from_millis(1);
 /// lives.
 pub const TIMER_DELAY_MAX: Duration = Duration::from_secs(10 * 365 * 86_400);
 
-/// Sends that a [`Pace`](crate::Pace) remembers: one time of 16 bytes each, a megabyte.
-pub const PACE_SENDS_MAX: usize = 65_536;
+/// Sends that a [`RateLimiter`](crate::RateLimiter) remembers: one time of 16 bytes each, a megabyte.
+pub const RATE_LIMITER_SENDS_MAX: usize = 65_536;
 
 /// Names of a process: as many as an actor may have watchers, and with the longest names 32 MiB.
 pub const NAMES_MAX: usize = 65_536;

@@ -24,7 +24,7 @@ pub struct ActorOptions {
     /// comparison.
     pub spans: bool,
     /// Where the actor runs.
-    pub runs: Runs,
+    pub placement: Placement,
 }
 
 /// What becomes of a call of a local sender that finds the mailbox full. Calls from other nodes are
@@ -50,10 +50,10 @@ pub enum WhenFull {
 /// else does something belongs on a thread of its own.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub enum Runs {
+pub enum Placement {
     /// On the runtime of whoever starts it.
     #[default]
-    Here,
+    Current,
     /// On that runtime: one that has a single thread is a worker of its own.
     On(Handle),
     /// On a thread of its own, which it may block.
@@ -103,14 +103,14 @@ impl ActorOptions {
     /// The same options for an actor that runs on `runtime`.
     #[must_use]
     pub fn on(mut self, runtime: &Handle) -> ActorOptions {
-        self.runs = Runs::On(runtime.clone());
+        self.placement = Placement::On(runtime.clone());
         self
     }
 
     /// The same options for an actor with a thread of its own, which its handlers may block.
     #[must_use]
     pub fn own_thread(mut self) -> ActorOptions {
-        self.runs = Runs::OwnThread;
+        self.placement = Placement::OwnThread;
         self
     }
 }
@@ -122,7 +122,7 @@ impl Default for ActorOptions {
             when_full: WhenFull::default(),
             side_by_side: SIDE_BY_SIDE,
             spans: false,
-            runs: Runs::default(),
+            placement: Placement::default(),
         }
     }
 }

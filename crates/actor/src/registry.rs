@@ -46,7 +46,7 @@ pub enum NameError {
     /// The actor has ended.
     Ended,
     /// The actor lives in another process.
-    Elsewhere,
+    Remote,
     /// As many watch the actor as may, and the registry must watch it too.
     TooManyWatchers,
 }
@@ -74,7 +74,7 @@ impl fmt::Display for NameError {
                 "there are {NAMES_MAX} names already: unregister some, or keep references instead"
             ),
             NameError::Ended => f.write_str("the actor has ended: register its successor"),
-            NameError::Elsewhere => {
+            NameError::Remote => {
                 f.write_str("the actor lives in another process: register it there")
             }
             NameError::TooManyWatchers => crate::lifecycle::monitor::TooManyWatchers.fmt(f),
@@ -114,7 +114,7 @@ where
     I: Interface,
     R: Alive<I> + AsRef<crate::Ref<I>>,
 {
-    let handle = actor.handle().map_err(|_| NameError::Elsewhere)?;
+    let handle = actor.handle().map_err(|_| NameError::Remote)?;
     if name.len() > NAME_BYTES_MAX {
         return Err(NameError::TooLong(name.len()));
     }

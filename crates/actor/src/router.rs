@@ -26,7 +26,7 @@ pub enum RouterError {
     /// [`STICKY_KEYS_MAX`] keys have a member already.
     TooManyKeys,
     /// The actor lives in another process.
-    Elsewhere,
+    Remote,
 }
 
 impl fmt::Display for RouterError {
@@ -37,7 +37,7 @@ impl fmt::Display for RouterError {
                 f,
                 "{STICKY_KEYS_MAX} keys stick to a member already: forget those that are done"
             ),
-            RouterError::Elsewhere => {
+            RouterError::Remote => {
                 f.write_str("the actor lives in another process: have a router there")
             }
         }
@@ -69,7 +69,7 @@ impl<I: Interface> Router<I> {
     /// A router over these.
     ///
     /// # Errors
-    /// `Elsewhere` when one lives in another process.
+    /// `Remote` when one lives in another process.
     pub fn of(members: impl IntoIterator<Item = I::Ref>) -> Result<Router<I>, RouterError> {
         let router = Router::new();
         members.into_iter().try_for_each(|member| router.add(&member))?;
@@ -79,9 +79,9 @@ impl<I: Interface> Router<I> {
     /// Adds a member; adding it again changes nothing.
     ///
     /// # Errors
-    /// `Elsewhere` when it lives in another process.
+    /// `Remote` when it lives in another process.
     pub fn add(&self, member: &I::Ref) -> Result<(), RouterError> {
-        let handle = Alive::<I>::handle(member).map_err(|_| RouterError::Elsewhere)?;
+        let handle = Alive::<I>::handle(member).map_err(|_| RouterError::Remote)?;
         let mut state = self.lock();
         if state.members.iter().all(|known| known.handle != handle) {
             state.members.push(RouterMember { handle, reference: member.clone() });

@@ -42,7 +42,7 @@ CODES = {
     "NoSuchActor": 0x0200, "NoSuchMethod": 0x0201, "BadArguments": 0x0202, "ActorStopped": 0x0203,
     "Panicked": 0x0204, "Overloaded": 0x0205, "Cancelled": 0x0206, "ReplyDropped": 0x0207,
     "Draining": 0x0208, "TooLarge": 0x0209, "CallCycle": 0x020A, "DeadlinePassed": 0x020B,
-    "OnlyHere": 0x020C,
+    "NotSerializable": 0x020C,
 }
 NAMES = {code: name for name, code in CODES.items()}
 

@@ -361,7 +361,7 @@ fn given(definition: &Definition, method: &Method, lent: bool) -> Vec<TokenStrea
     // Insert from the back, so that one insertion does not shift the position of the other.
     let this = method.this.map(|at| (at, quote!(&::wigwag::__private::this::<#self_type>())));
     let deferred = method.deferred.map(|at| {
-        let kind = if method.is_stream { quote!(Yield) } else { quote!(Owed) };
+        let kind = if method.is_stream { quote!(Yield) } else { quote!(Responder) };
         (at, quote!(::wigwag::#kind::new(#reply)))
     });
     let mut own: Vec<_> = this.into_iter().chain(deferred).collect();

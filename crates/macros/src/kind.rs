@@ -12,12 +12,12 @@ pub(crate) enum Unsupported {
     Opaque,
 }
 
-/// Finds borrows and opaque types at any depth. The content of `Here<…>` does not travel, so it may
+/// Finds borrows and opaque types at any depth. The content of `Local<…>` does not travel, so it may
 /// be any type that lives long enough, which the compiler checks.
 pub(crate) fn unsupported(tokens: TokenStream) -> Option<Unsupported> {
     let mut tokens = tokens.into_iter();
     while let Some(token) = tokens.next() {
-        if matches!(&token, TokenTree::Ident(ident) if ident == "Here") {
+        if matches!(&token, TokenTree::Ident(ident) if ident == "Local") {
             skip_angles(&mut tokens);
             continue;
         }
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn local_values_may_be_of_any_type_but_not_their_neighbours() {
-        let job = quote!(Here<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
+        let job = quote!(Local<Box<dyn Fn(Vec<u8>) -> Vec<u8> + Send>>);
         assert!(unsupported(job.clone()).is_none());
         assert!(unsupported(quote!(Vec<(wigwag::#job, u8)>)).is_none());
         assert!(matches!(unsupported(quote!((#job, &str))), Some(Unsupported::Borrowed)));

@@ -83,13 +83,13 @@ use proc_macro::TokenStream;
 ///
 /// Values that make sense only within their process can be arguments or replies too: a reference to
 /// another actor directly, alone or in an `Option` or a `Vec`, and any other value as
-/// `wigwag::Here<T>`, for instance a channel or a closure. Between actors of one process the value
-/// is moved; a call to or from another process is refused as `OnlyHere`. Actors that hold
+/// `wigwag::Local<T>`, for instance a channel or a closure. Between actors of one process the value
+/// is moved; a call to or from another process is refused as `NotSerializable`. Actors that hold
 /// references to each other in a cycle do not end by themselves, because an actor ends when the
 /// last reference to it is dropped.
 ///
 /// ```
-/// use wigwag::{Actor, Here};
+/// use wigwag::{Actor, Local};
 ///
 /// #[derive(Default)]
 /// struct Player {
@@ -106,7 +106,7 @@ use proc_macro::TokenStream;
 ///         self.peer.clone()
 ///     }
 ///
-///     pub fn apply(&self, job: Here<Box<dyn Fn(u32) -> u32 + Send>>) -> u32 {
+///     pub fn apply(&self, job: Local<Box<dyn Fn(u32) -> u32 + Send>>) -> u32 {
 ///         job(20)
 ///     }
 /// }
@@ -116,7 +116,7 @@ use proc_macro::TokenStream;
 /// let (ada, bob) = (Player::default().spawn(), Player::default().spawn());
 /// ada.meet(bob).ask().await?;
 /// let bob = ada.peer().ask().await?.expect("they have met");
-/// assert_eq!(bob.apply(Here(Box::new(|n| n + 1))).ask().await?, 21);
+/// assert_eq!(bob.apply(Local(Box::new(|n| n + 1))).ask().await?, 21);
 /// # Ok(())
 /// # }
 /// ```
@@ -154,21 +154,21 @@ use proc_macro::TokenStream;
 /// # }
 /// ```
 ///
-/// A parameter `answer: Owed<R>` of a handler that returns nothing is not an argument either: it
+/// A parameter `answer: Responder<R>` of a handler that returns nothing is not an argument either: it
 /// answers the call with an `R` later, from another call or from another actor to which it is
 /// passed.
 ///
 /// ```
-/// use wigwag::{Actor, Owed};
+/// use wigwag::{Actor, Responder};
 ///
 /// #[derive(Default)]
 /// struct Gate {
-///     waiting: Vec<Owed<u32>>,
+///     waiting: Vec<Responder<u32>>,
 /// }
 ///
 /// #[wigwag::actor]
 /// impl Gate {
-///     pub fn wait(&mut self, answer: Owed<u32>) {
+///     pub fn wait(&mut self, answer: Responder<u32>) {
 ///         self.waiting.push(answer);
 ///     }
 ///
@@ -191,7 +191,7 @@ use proc_macro::TokenStream;
 ///
 /// A parameter `items: Yield<T>` of a handler that returns nothing makes the reply a stream of `T`.
 /// The reference's method then returns a `Streaming`, which is asked item by item; the producer is
-/// never further ahead than the caller allows. Streams stay within their process, like `Here<T>`.
+/// never further ahead than the caller allows. Streams stay within their process, like `Local<T>`.
 ///
 /// ```
 /// use wigwag::{Actor, Yield};
@@ -370,7 +370,7 @@ pub fn actor(options: TokenStream, item: TokenStream) -> TokenStream {
 /// ```
 /// use std::collections::HashMap;
 ///
-/// use wigwag::{Actor, Here, This};
+/// use wigwag::{Actor, Local, This};
 ///
 /// struct Store;
 ///
@@ -534,15 +534,15 @@ pub fn main(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// # Values that stay in their process
 ///
-/// A type with a field that does not travel (a `Here<T>`, a reference to an actor) does not travel
+/// A type with a field that does not travel (a `Local<T>`, a reference to an actor) does not travel
 /// either, whatever its value. For types that contain each other in a cycle this cannot be
 /// computed, and the compiler reports a cycle: `#[message(travels)]` on one of them resolves it.
 ///
 /// ```
-/// use wigwag::{Encode, Here, Message};
+/// use wigwag::{Encode, Local, Message};
 ///
 /// #[derive(Message)]
-/// struct Job(u32, Option<Here<std::sync::mpsc::Sender<u32>>>);
+/// struct Job(u32, Option<Local<std::sync::mpsc::Sender<u32>>>);
 ///
 /// #[derive(Message)]
 /// struct Expression(Vec<Statement>);

@@ -110,8 +110,10 @@ impl Method {
                 {
                     deferred = DeferredReply::read(&typed.ty).map(|later| (arguments.len(), later));
                 }
-                FnArg::Typed(typed) if DeferredReply::read(&typed.ty).is_some() => errors
-                    .add(&typed.ty, "a call has one reply: take one `Owed<…>` or one `Yield<…>`"),
+                FnArg::Typed(typed) if DeferredReply::read(&typed.ty).is_some() => errors.add(
+                    &typed.ty,
+                    "a call has one reply: take one `Responder<…>` or one `Yield<…>`",
+                ),
                 FnArg::Typed(typed) => {
                     arguments.extend(Argument::read(typed, is_async, self_type, errors));
                 }
@@ -238,7 +240,7 @@ fn is_this(written: &Type) -> bool {
         && path.path.segments.last().is_some_and(|last| last.ident == "This")
 }
 
-/// `Owed<R>` or `Yield<R>`: the reply as a value.
+/// `Responder<R>` or `Yield<R>`: the reply as a value.
 struct DeferredReply<'t> {
     name: &'static str,
     reply: &'t Type,
@@ -248,7 +250,7 @@ impl DeferredReply<'_> {
     fn read(written: &Type) -> Option<DeferredReply<'_>> {
         let Type::Path(path) = kind::inner(written) else { return None };
         let last = path.path.segments.last()?;
-        let name = ["Owed", "Yield"].into_iter().find(|name| last.ident == name)?;
+        let name = ["Responder", "Yield"].into_iter().find(|name| last.ident == name)?;
         let PathArguments::AngleBracketed(given) = &last.arguments else { return None };
         match given.args.first()? {
             GenericArgument::Type(reply) if given.args.len() == 1 => {

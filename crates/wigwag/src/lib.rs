@@ -44,10 +44,10 @@
 //!
 //! # Values that stay in this process
 //!
-//! A reference to an actor is an argument or a reply like any other, and [`Here`] makes one of a
+//! A reference to an actor is an argument or a reply like any other, and [`Local`] makes one of a
 //! channel, shared memory or a closure. Between actors of one process they are handed over as they
 //! are. A call with one of them to another process comes back as
-//! [`OnlyHere`](CallErrorKind::OnlyHere), and whoever asks there for a reply with one of them gets that
+//! [`NotSerializable`](CallErrorKind::NotSerializable), and whoever asks there for a reply with one of them gets that
 //! error. Whether a type travels is known when the program is compiled: calls that do pay nothing
 //! for the question.
 //!
@@ -98,7 +98,7 @@
 //! [receipt](Call::receipt) says it of a single one:
 //!
 //! ```
-//! use wigwag::{Actor, Fate};
+//! use wigwag::{Actor, DeliveryStatus};
 //!
 //! #[derive(Default)]
 //! struct Ledger {
@@ -117,9 +117,9 @@
 //!     let ledger = Ledger::default().spawn();
 //!     let receipt = ledger.book(7).receipt().await?;
 //!     match receipt.await {
-//!         Fate::Delivered => println!("it is booked"),
-//!         Fate::NotDelivered => println!("it is not, and may be sent again"),
-//!         Fate::Unknown => println!("it may be booked: look before you send it again"),
+//!         DeliveryStatus::Delivered => println!("it is booked"),
+//!         DeliveryStatus::NotDelivered => println!("it is not, and may be sent again"),
+//!         DeliveryStatus::Unknown => println!("it may be booked: look before you send it again"),
 //!     }
 //!     Ok(())
 //! }
@@ -266,13 +266,14 @@ pub use send::dynamic::{Described, DescribedMethod, Dynamic};
 pub use session::SessionStatistics;
 pub use wigwag_actor::{
     Activity, Actor, ActorOptions, Alive, Answer, Ask, AskError, Call, CallError, CallErrorKind,
-    Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetters, Down, Exit,
-    Failure, Fate, GroupError, Groups, Handle, Heard, Here, Inspection, Interface, Life, Loss,
-    Losses, Monitor, NameError, NotSent, NotStashed, Owed, Pace, Pipeline, Reason, Receipt, Ref,
-    Refused, ReplaceError, Restart, Router, RouterError, Runs, Shutdown, Snapshot, StateMachine,
-    StopPlan, Stopped, Strategy, Streaming, Supervisor, SupervisorError, SupervisorRef, Tell, This,
-    Timer, TimerError, Told, TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell,
-    WhenFull, Yield, block_on, dead_letters, losses, registry,
+    Change, ChangeKind, Changes, Child, ChildInfo, ChildState, DeadLetter, DeadLetterEvent,
+    DeadLetters, DeliveryStatus, Down, Exit, Failure, GroupError, Groups, Handle, Inspection,
+    Interface, Life, Local, Loss, Losses, Monitor, NameError, NotSent, NotStashed, Pipeline,
+    Placement, RateLimiter, Reason, Receipt, Ref, Refused, ReplaceError, Responder, Restart,
+    Router, RouterError, Shutdown, Snapshot, StateMachine, StopPlan, Stopped, Strategy, Streaming,
+    Supervisor, SupervisorError, SupervisorRef, Tell, TellAllReport, This, Timer, TimerError,
+    TooManyWatchers, Unsent, Unwanted, Urgent, UrgentAsk, UrgentTell, WhenFull, Yield, block_on,
+    dead_letters, losses, registry,
 };
 pub use wigwag_macros::{Message, actor, handler, main};
 pub use wigwag_net::descriptor::{HandedOver, hand_over};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::time::timeout;
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Child, Here, Strategy, Supervisor};
+use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Child, Local, Strategy, Supervisor};
 
 /// Asks until one is seen that was answered so, or was not.
 const TRIES: u64 = 1000;
@@ -42,8 +42,8 @@ impl Quick {
         Handle::current().id().to_string()
     }
 
-    pub fn thread(&self) -> Here<std::thread::ThreadId> {
-        Here(std::thread::current().id())
+    pub fn thread(&self) -> Local<std::thread::ThreadId> {
+        Local(std::thread::current().id())
     }
 
     pub fn count(&mut self) {

@@ -7,12 +7,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 use wigwag::limits::ASK_WAIT_MAX;
-use wigwag::{Actor, Alive, CallErrorKind, Here, Node, Owed, Reason, This};
+use wigwag::{Actor, Alive, CallErrorKind, Local, Node, Reason, Responder, This};
 
 /// Answers through others, or later.
 #[derive(Default)]
 struct Desk {
-    waiting: Vec<Owed<u64>>,
+    waiting: Vec<Responder<u64>>,
     other: Option<DeskRef>,
     served: u64,
     noted: Vec<u64>,
@@ -24,7 +24,7 @@ impl Desk {
         self.other = Some(other);
     }
 
-    pub fn wait(&mut self, number: u64, answer: Owed<u64>) {
+    pub fn wait(&mut self, number: u64, answer: Responder<u64>) {
         let _ = number;
         self.waiting.push(answer);
     }
@@ -51,12 +51,12 @@ impl Desk {
     }
 
     /// Hands the answer on; the other desk gives it.
-    pub fn forward(&mut self, number: u64, answer: Owed<u64>) {
+    pub fn forward(&mut self, number: u64, answer: Responder<u64>) {
         let other = self.other.as_ref().unwrap();
-        other.take_over(number, Here(answer)).try_tell().unwrap();
+        other.take_over(number, Local(answer)).try_tell().unwrap();
     }
 
-    pub fn take_over(&mut self, number: u64, answer: Here<Owed<u64>>) {
+    pub fn take_over(&mut self, number: u64, answer: Local<Responder<u64>>) {
         answer.0.send(number + 1);
     }
 
@@ -65,7 +65,7 @@ impl Desk {
     }
 
     /// Asks the other without holding up this one.
-    pub fn ask_beside(&mut self, this: &This<Self>, number: u64, answer: Owed<u64>) {
+    pub fn ask_beside(&mut self, this: &This<Self>, number: u64, answer: Responder<u64>) {
         let other = self.other.clone().unwrap();
         let asked = async move { other.wait(number).ask().await.unwrap() };
         this.later(asked, move |desk, value| {
@@ -88,7 +88,7 @@ impl Desk {
     }
 
     /// Until the gate opens.
-    pub async fn hold(&mut self, gate: Here<oneshot::Receiver<()>>) {
+    pub async fn hold(&mut self, gate: Local<oneshot::Receiver<()>>) {
         gate.0.await.unwrap();
     }
 
@@ -100,9 +100,9 @@ impl Desk {
     /// Notes whether it is wanted, before and after the gate.
     pub async fn look(
         &mut self,
-        begun: Here<oneshot::Sender<()>>,
-        gate: Here<oneshot::Receiver<()>>,
-        answer: Owed<u64>,
+        begun: Local<oneshot::Sender<()>>,
+        gate: Local<oneshot::Receiver<()>>,
+        answer: Responder<u64>,
     ) {
         self.noted.push(u64::from(answer.is_wanted()));
         begun.0.send(()).unwrap();
@@ -170,15 +170,15 @@ async fn an_asker_elsewhere_is_owed_an_answer_in_the_same_way() {
         assert_eq!(within(ask).await.unwrap(), served);
     }
     let refused = there.take_over(1, lost_answer(&first).await).try_tell().unwrap_err();
-    assert_eq!(refused.error.kind, CallErrorKind::OnlyHere);
+    assert_eq!(refused.error.kind, CallErrorKind::NotSerializable);
 }
 
 /// An answer that somebody owes to nobody.
-async fn lost_answer(desk: &DeskRef) -> Here<Owed<u64>> {
+async fn lost_answer(desk: &DeskRef) -> Local<Responder<u64>> {
     desk.wait(0).tell().await.unwrap();
     // A visit goes before what waits.
     desk.number().ask().await.unwrap();
-    Here(desk.visit(|desk| desk.waiting.pop().unwrap()).await.unwrap())
+    Local(desk.visit(|desk| desk.waiting.pop().unwrap()).await.unwrap())
 }
 
 #[tokio::test]
@@ -213,7 +213,7 @@ async fn what_runs_beside_an_actor_ends_with_it() {
     let nobody = async {
         loop {
             let wanted =
-                second.visit(|desk| desk.waiting.iter().any(Owed::is_wanted)).await.unwrap();
+                second.visit(|desk| desk.waiting.iter().any(Responder::is_wanted)).await.unwrap();
             if !wanted {
                 return;
             }
@@ -268,7 +268,7 @@ async fn two_that_ask_each_other_at_once_do_not_wait() {
 async fn an_ask_that_was_given_up_before_its_turn_is_not_handled() {
     let desk = desk();
     let (open, gate) = oneshot::channel();
-    let blocked = desk.hold(Here(gate)).try_ask().unwrap();
+    let blocked = desk.hold(Local(gate)).try_ask().unwrap();
     let mut kept = Vec::new();
     for number in 0..100 {
         let asked = desk.note(number).try_ask().unwrap();
@@ -298,7 +298,7 @@ async fn a_handler_that_runs_sees_that_its_asker_has_gone() {
     let desk = desk();
     let (begin, begins) = oneshot::channel();
     let (go_on, goes_on) = oneshot::channel();
-    let asked = desk.look(Here(begin), Here(goes_on)).try_ask().unwrap();
+    let asked = desk.look(Local(begin), Local(goes_on)).try_ask().unwrap();
     within(begins).await.unwrap();
     drop(asked);
     go_on.send(()).unwrap();

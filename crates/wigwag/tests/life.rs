@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use wigwag::{
-    Actor, ActorOptions, Alive, CallErrorKind, Down, Exit, Handle, Here, Life, Monitor, Reason,
+    Actor, ActorOptions, Alive, CallErrorKind, Down, Exit, Handle, Life, Local, Monitor, Reason,
     This, WhenFull,
 };
 
@@ -46,7 +46,7 @@ impl Witness {
     }
 
     /// Ends when the test lets it: a handler that does not look around.
-    pub fn block(&self, until: Here<Gate>) {
+    pub fn block(&self, until: Local<Gate>) {
         self.say("blocks");
         until.0.wait();
     }
@@ -107,25 +107,25 @@ struct Watcher {
 
 #[wigwag::actor(life)]
 impl Watcher {
-    pub fn monitor(&mut self, this: &This<Self>, actor: Here<Handle>) -> Here<Monitor> {
-        Here(this.monitor(&actor.0).unwrap())
+    pub fn monitor(&mut self, this: &This<Self>, actor: Local<Handle>) -> Local<Monitor> {
+        Local(this.monitor(&actor.0).unwrap())
     }
 
-    pub fn demonitor(&mut self, this: &This<Self>, actor: Here<Handle>, watching: Here<Monitor>) {
+    pub fn demonitor(&mut self, this: &This<Self>, actor: Local<Handle>, watching: Local<Monitor>) {
         this.demonitor(watching.0, &actor.0);
     }
 
     /// The notice has come when the monitor is taken back.
-    pub fn monitor_in_vain(&mut self, this: &This<Self>, ended: Here<Handle>) {
+    pub fn monitor_in_vain(&mut self, this: &This<Self>, ended: Local<Handle>) {
         let monitor = this.monitor(&ended.0).unwrap();
         this.demonitor(monitor, &ended.0);
     }
 
-    pub fn link(&self, this: &This<Self>, actor: Here<Handle>) {
+    pub fn link(&self, this: &This<Self>, actor: Local<Handle>) {
         this.link(&actor.0).unwrap();
     }
 
-    pub fn unlink(&self, this: &This<Self>, actor: Here<Handle>) {
+    pub fn unlink(&self, this: &This<Self>, actor: Local<Handle>) {
         this.unlink(&actor.0);
     }
 
@@ -143,8 +143,8 @@ fn watcher() -> (WatcherRef, Receiver<(Monitor, u64, Reason)>) {
     (Watcher { says }.spawn(), heard)
 }
 
-fn here(handle: &Handle) -> Here<Handle> {
-    Here(handle.clone())
+fn here(handle: &Handle) -> Local<Handle> {
+    Local(handle.clone())
 }
 
 /// What was said, when the actor has ended.
@@ -161,7 +161,7 @@ async fn stopping_lets_the_call_at_hand_finish_and_refuses_the_rest() {
     let (opens, gate) = Gate::new();
     let witness = witness.spawn_with(ActorOptions::default().own_thread());
     let handle = witness.handle().unwrap();
-    witness.block(Here(gate)).tell().await.unwrap();
+    witness.block(Local(gate)).tell().await.unwrap();
     assert_eq!(heard_first(&heard).await, "blocks");
     let waiting = witness.say_number(1).try_ask().unwrap();
     witness.say_number(2).try_tell().unwrap();
@@ -182,7 +182,7 @@ async fn draining_handles_what_waits_and_lets_nothing_in() {
     let (opens, gate) = Gate::new();
     let witness = witness.spawn_with(ActorOptions::default().own_thread());
     let handle = witness.handle().unwrap();
-    witness.block(Here(gate)).tell().await.unwrap();
+    witness.block(Local(gate)).tell().await.unwrap();
     let waiting = witness.say_number(1).try_ask().unwrap();
     witness.stop_itself("it has drained".into()).try_tell().unwrap();
     witness.say_number(2).try_tell().unwrap();
@@ -258,7 +258,7 @@ async fn killing_one_that_does_not_look_around_frees_all_who_wait() {
     let (opens, gate) = Gate::new();
     let witness = witness.spawn_with(ActorOptions::default().own_thread());
     let handle = witness.handle().unwrap();
-    witness.block(Here(gate)).tell().await.unwrap();
+    witness.block(Local(gate)).tell().await.unwrap();
     assert_eq!(heard_first(&heard).await, "blocks");
     let waiting = witness.say_number(1).try_ask().unwrap();
     assert!(handle.kill());

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::oneshot;
-use wigwag::{Actor, AskError, CallErrorKind, Encode, Here, Message, Node};
+use wigwag::{Actor, AskError, CallErrorKind, Encode, Local, Message, Node};
 
-type Sum = Here<Arc<AtomicU64>>;
+type Sum = Local<Arc<AtomicU64>>;
 
 #[derive(Default)]
 struct Peer {
@@ -67,12 +67,12 @@ impl Peer {
         sum
     }
 
-    pub fn run(&self, job: Here<Box<dyn FnOnce(u64) -> u64 + Send>>) -> u64 {
+    pub fn run(&self, job: Local<Box<dyn FnOnce(u64) -> u64 + Send>>) -> u64 {
         (job.0)(self.number)
     }
 
     /// Answers on the way that came with it.
-    pub fn answer(&self, to: Here<oneshot::Sender<u64>>) {
+    pub fn answer(&self, to: Local<oneshot::Sender<u64>>) {
         let _ = to.0.send(self.number);
     }
 }
@@ -119,7 +119,7 @@ async fn actors_of_one_process_pass_references_along_and_answer_with_them() {
 async fn shared_memory_channels_and_closures_reach_an_actor_of_this_process() {
     let hub = peer(0);
     hub.join_all((1..=100).map(peer).collect(), None).tell().await.unwrap();
-    let sum = Here(Arc::new(AtomicU64::new(0)));
+    let sum = Local(Arc::new(AtomicU64::new(0)));
     hub.count_all(sum.clone()).ask().await.unwrap();
     // Each was told before it is asked.
     for at in 0..100 {
@@ -131,10 +131,10 @@ async fn shared_memory_channels_and_closures_reach_an_actor_of_this_process() {
     assert!(Arc::ptr_eq(&same, &sum));
 
     let (to, answer) = oneshot::channel();
-    peer(9).answer(Here(to)).tell().await.unwrap();
+    peer(9).answer(Local(to)).tell().await.unwrap();
     assert_eq!(answer.await.unwrap(), 9);
     let base = 30_u64;
-    let job = Here(Box::new(move |number| base + number) as Box<dyn FnOnce(u64) -> u64 + Send>);
+    let job = Local(Box::new(move |number| base + number) as Box<dyn FnOnce(u64) -> u64 + Send>);
     assert_eq!(peer(12).run(job).ask().await.unwrap(), 42);
 }
 
@@ -142,27 +142,27 @@ async fn shared_memory_channels_and_closures_reach_an_actor_of_this_process() {
 async fn is_refused(there: PeerRef) {
     let guest = peer(3);
     let refused = there.join(guest.clone()).tell().await.unwrap_err();
-    assert_eq!(refused.error.kind, CallErrorKind::OnlyHere);
+    assert_eq!(refused.error.kind, CallErrorKind::NotSerializable);
     assert!(refused.error.to_string().contains("`join`"), "{}", refused.error);
     let PeerMessage::Join { peer: back } = refused.message else { panic!("another call") };
     assert_eq!(back.number().ask().await.unwrap(), 3);
 
     let refused = there.join(back.clone()).try_tell().unwrap_err();
-    assert_eq!(refused.error.kind, CallErrorKind::OnlyHere);
+    assert_eq!(refused.error.kind, CallErrorKind::NotSerializable);
     assert!(matches!(refused.message, PeerMessage::Join { .. }));
 
     let error = there.join_all(Vec::new(), None).ask().await.unwrap_err();
-    assert_eq!(error.error().kind, CallErrorKind::OnlyHere);
+    assert_eq!(error.error().kind, CallErrorKind::NotSerializable);
     assert!(matches!(error.into_message(), Some(PeerMessage::JoinAll { .. })));
     let error = there.host(Guest::Unknown("x".into())).try_ask().err().unwrap();
-    assert_eq!(error.error.kind, CallErrorKind::OnlyHere);
+    assert_eq!(error.error.kind, CallErrorKind::NotSerializable);
 
     let mut joins = there.pipeline(8).unwrap();
     let unsent = joins.push(there.join(guest.clone()), 5).await.unwrap_err();
-    assert_eq!((unsent.refused.error.kind, unsent.context), (CallErrorKind::OnlyHere, 5));
+    assert_eq!((unsent.refused.error.kind, unsent.context), (CallErrorKind::NotSerializable, 5));
     assert!(matches!(unsent.refused.message, PeerMessage::Join { .. }));
     let unsent = joins.try_push(there.join(guest), 6).unwrap_err();
-    assert_eq!((unsent.refused.error.kind, unsent.context), (CallErrorKind::OnlyHere, 6));
+    assert_eq!((unsent.refused.error.kind, unsent.context), (CallErrorKind::NotSerializable, 6));
     assert!(joins.is_empty());
 
     // The way is as good as before.
@@ -184,7 +184,7 @@ async fn has_no_reply(there: PeerRef) {
         there.peer_later(0).ask().await.unwrap_err(),
     ] {
         assert!(matches!(error, AskError::Failed(_)), "it was sent");
-        assert_eq!(error.error().kind, CallErrorKind::OnlyHere);
+        assert_eq!(error.error().kind, CallErrorKind::NotSerializable);
     }
     let mut peers = there.pipeline(64).unwrap();
     for at in 0..64_u64 {
@@ -193,7 +193,7 @@ async fn has_no_reply(there: PeerRef) {
     let mut expected = 0..64;
     while let Some((at, reply)) = peers.answer().await {
         assert_eq!(Some(at), expected.next());
-        assert_eq!(reply.unwrap_err().kind, CallErrorKind::OnlyHere);
+        assert_eq!(reply.unwrap_err().kind, CallErrorKind::NotSerializable);
     }
     assert_eq!(expected.next(), None);
     // A tell wants no reply.
@@ -220,7 +220,7 @@ async fn an_argument_that_stays_cannot_be_made_up_elsewhere() {
     let dynamic = client.dynamic(&format!("{bound}/peer")).await.unwrap();
     for arguments in [&[0x91, 0xC0][..], &[0x91, 5]] {
         let error = dynamic.ask("join", arguments).await.unwrap_err();
-        assert_eq!(error.kind, CallErrorKind::OnlyHere, "{error}");
+        assert_eq!(error.kind, CallErrorKind::NotSerializable, "{error}");
     }
     let error = dynamic.ask("join", &[0x90]).await.unwrap_err();
     assert_eq!(error.kind, CallErrorKind::BadArguments);

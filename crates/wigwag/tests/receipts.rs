@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
-use wigwag::{Actor, Alive, CallErrorKind, Fate, Node, Owed};
+use wigwag::{Actor, Alive, CallErrorKind, DeliveryStatus, Node, Responder};
 
 /// What is waited for comes at once; this only turns a hang into a failure.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Default)]
 struct Notes {
     seen: Vec<u64>,
-    owed: Option<Owed<u64>>,
+    owed: Option<Responder<u64>>,
 }
 
 #[wigwag::actor]
@@ -31,7 +31,7 @@ impl Notes {
     }
 
     /// Is not answered while the actor lives, unless `forget` is called.
-    pub fn keep(&mut self, owed: Owed<u64>) {
+    pub fn keep(&mut self, owed: Responder<u64>) {
         self.owed = Some(owed);
     }
 
@@ -40,9 +40,9 @@ impl Notes {
     }
 
     /// Its answer does not travel.
-    pub fn here(&mut self, number: u64) -> wigwag::Here<u64> {
+    pub fn here(&mut self, number: u64) -> wigwag::Local<u64> {
         self.seen.push(number);
-        wigwag::Here(number)
+        wigwag::Local(number)
     }
 
     pub async fn wait(&mut self) {
@@ -80,22 +80,26 @@ async fn a_receipt_says_delivered_when_the_handler_has_ended_however() {
         ];
         let answered = notes.add(3).receipt().await.unwrap();
         for receipt in receipts {
-            assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), Fate::Delivered);
+            assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), DeliveryStatus::Delivered);
         }
-        assert_eq!(timeout(PATIENCE, answered).await.unwrap(), Fate::Delivered);
+        assert_eq!(timeout(PATIENCE, answered).await.unwrap(), DeliveryStatus::Delivered);
         // It has ended without its answer.
         let kept = notes.keep().receipt().await.unwrap();
         notes.forget().tell().await.unwrap();
-        assert_eq!(timeout(PATIENCE, kept).await.unwrap(), Fate::Delivered);
+        assert_eq!(timeout(PATIENCE, kept).await.unwrap(), DeliveryStatus::Delivered);
     }
     assert_eq!(actor.seen().ask().await.unwrap(), [1, 2, 3, 1, 2, 3]);
     // The same error tells of arguments that do not travel, so nothing is claimed.
-    for (notes, fate) in [(&actor, Fate::Delivered), (&remote, Fate::Unknown)] {
+    for (notes, fate) in [(&actor, DeliveryStatus::Delivered), (&remote, DeliveryStatus::Unknown)] {
         let receipt = notes.here(4).receipt().await.unwrap();
         assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), fate);
     }
     let failed = remote.fail().receipt().await.unwrap();
-    assert_eq!(timeout(PATIENCE, failed).await.unwrap(), Fate::Delivered, "by a panic too");
+    assert_eq!(
+        timeout(PATIENCE, failed).await.unwrap(),
+        DeliveryStatus::Delivered,
+        "by a panic too"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -104,7 +108,7 @@ async fn what_was_not_understood_was_not_delivered() {
     let (_remote, client, _server, address) = elsewhere(&actor).await;
     let later = client.actor::<LaterInterface>(&address).await.unwrap();
     let receipt = later.note("one".to_owned()).receipt().await.unwrap();
-    assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), Fate::NotDelivered);
+    assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), DeliveryStatus::NotDelivered);
     let refused = later.unheard_of().receipt().await.map(drop).unwrap_err();
     assert_eq!(refused.error.kind, CallErrorKind::NoSuchMethod, "it was not even sent");
     assert!(actor.seen().ask().await.unwrap().is_empty());
@@ -120,13 +124,13 @@ async fn of_a_handler_that_was_broken_off_and_of_those_behind_it_nothing_is_know
             [notes.wait().receipt().await.unwrap(), notes.note(1).receipt().await.unwrap()];
         actor.handle().unwrap().kill();
         for receipt in receipts {
-            assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), Fate::Unknown);
+            assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), DeliveryStatus::Unknown);
         }
         let refused = timeout(PATIENCE, async {
             // The other process hears of it a little later.
             loop {
                 match notes.note(2).receipt().await {
-                    Ok(receipt) => assert_eq!(receipt.await, Fate::Unknown),
+                    Ok(receipt) => assert_eq!(receipt.await, DeliveryStatus::Unknown),
                     Err(refused) => return refused,
                 }
             }
@@ -163,7 +167,7 @@ async fn receipts_and_tells_go_in_one_order() {
             }
         }
         for receipt in receipts {
-            assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), Fate::Delivered);
+            assert_eq!(timeout(PATIENCE, receipt).await.unwrap(), DeliveryStatus::Delivered);
         }
         let seen = notes.seen().ask().await.unwrap();
         assert!(seen.into_iter().skip(1000 * round).eq(0..1000));

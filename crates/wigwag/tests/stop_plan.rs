@@ -52,7 +52,7 @@ impl Unit {
         panic!("on purpose");
     }
 
-    pub fn drop_answer(&mut self, answer: wigwag::Owed<u32>) {
+    pub fn drop_answer(&mut self, answer: wigwag::Responder<u32>) {
         drop(answer);
     }
 

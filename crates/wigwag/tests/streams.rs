@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use wigwag::{Actor, Alive, CallErrorKind, Here, Interface, Node, NotSent, Streaming, Yield};
+use wigwag::{Actor, Alive, CallErrorKind, Interface, Local, Node, NotSent, Streaming, Yield};
 
 /// Produces numbers, in whatever way it is asked to.
 #[derive(Default)]
@@ -37,8 +37,8 @@ impl Counter {
         &mut self,
         count: u64,
         mut items: Yield<u64>,
-        sent: Here<Arc<AtomicU64>>,
-        ended: Here<oneshot::Sender<bool>>,
+        sent: Local<Arc<AtomicU64>>,
+        ended: Local<oneshot::Sender<bool>>,
     ) {
         let mut is_wanted = true;
         for number in 0..count {
@@ -78,7 +78,7 @@ impl Counter {
     }
 
     /// Waits until nobody takes the items any more.
-    pub async fn watch(&mut self, mut items: Yield<u64>, gone: Here<oneshot::Sender<()>>) {
+    pub async fn watch(&mut self, mut items: Yield<u64>, gone: Local<oneshot::Sender<()>>) {
         items.send(1).await.unwrap();
         items.closed().await;
         assert!(!items.is_wanted() && items.credit() == 0);
@@ -162,7 +162,7 @@ async fn a_producer_is_no_further_ahead_than_its_caller_says() {
     for ahead in [1, 7, 64] {
         let (sent, (ended, _ends)) = (Arc::new(AtomicU64::new(0)), oneshot::channel());
         let counter = counter();
-        let mut items = counter.ticks_inside(1000, Here(sent.clone()), Here(ended));
+        let mut items = counter.ticks_inside(1000, Local(sent.clone()), Local(ended));
         if ahead != 64 {
             items = items.ahead(ahead);
         }
@@ -230,7 +230,7 @@ async fn a_stream_ends_with_its_actor() {
     // Killed while its handler waits for credit, with another call behind it.
     let (sent, (ended, _ends)) = (Arc::new(AtomicU64::new(0)), oneshot::channel());
     let counter = counter();
-    let mut items = counter.ticks_inside(1000, Here(sent), Here(ended)).ahead(2);
+    let mut items = counter.ticks_inside(1000, Local(sent), Local(ended)).ahead(2);
     assert_eq!(within(items.next()).await.unwrap().unwrap(), 0);
     let mut behind = counter.ticks(3);
     begin(&mut behind).await;
@@ -246,12 +246,12 @@ async fn a_consumer_that_goes_frees_the_producer() {
     let counter = counter();
     let (ended, ends) = oneshot::channel();
     let sent = Arc::new(AtomicU64::new(0));
-    let mut items = counter.ticks_inside(1000, Here(sent), Here(ended)).ahead(3);
+    let mut items = counter.ticks_inside(1000, Local(sent), Local(ended)).ahead(3);
     assert_eq!(within(items.next()).await.unwrap().unwrap(), 0);
     drop(items);
     assert!(!within(ends).await.unwrap(), "the handler hears of it while it waits");
     let (gone, goes) = oneshot::channel();
-    let mut items = counter.watch(Here(gone));
+    let mut items = counter.watch(Local(gone));
     assert_eq!(within(items.next()).await.unwrap().unwrap(), 1);
     drop(items);
     within(goes).await.unwrap();
@@ -322,13 +322,13 @@ async fn a_stream_does_not_leave_its_process() {
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let there = client.actor::<Counter>(&format!("{bound}/counter")).await.unwrap();
     let mut items = there.keep();
-    assert_eq!(all(&mut items).await, (vec![], Some(CallErrorKind::OnlyHere)));
+    assert_eq!(all(&mut items).await, (vec![], Some(CallErrorKind::NotSerializable)));
     let told = there.call::<()>(CounterMessage::Keep {}).tell().await.unwrap_err();
-    assert_eq!(told.error.kind, CallErrorKind::OnlyHere);
+    assert_eq!(told.error.kind, CallErrorKind::NotSerializable);
     // A peer that sends the call in spite of it is answered by the actor's side.
     let dynamic = client.dynamic(&format!("{bound}/counter")).await.unwrap();
     let refused = within(dynamic.ask("keep", &[0x90])).await.unwrap_err();
-    assert_eq!(refused.kind, CallErrorKind::OnlyHere);
+    assert_eq!(refused.kind, CallErrorKind::NotSerializable);
     assert_eq!(there.number().ask().await.unwrap(), 0, "no handler has run");
     let mut polled = there.ticks(1);
     let mut context = std::task::Context::from_waker(Waker::noop());

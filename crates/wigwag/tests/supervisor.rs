@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout};
 use wigwag::{
-    Actor, Alive, CallErrorKind, Child, ChildState, Handle, Here, Life, Reason, Restart, Shutdown,
+    Actor, Alive, CallErrorKind, Child, ChildState, Handle, Life, Local, Reason, Restart, Shutdown,
     Strategy, Supervisor, SupervisorError, SupervisorRef, This,
 };
 
@@ -59,7 +59,7 @@ impl Unit {
         panic!("on purpose");
     }
 
-    pub fn end(&self, this: &This<Self>, reason: Here<Reason>) {
+    pub fn end(&self, this: &This<Self>, reason: Local<Reason>) {
         this.stop(reason.0);
     }
 
@@ -271,7 +271,7 @@ async fn each_rule_starts_again_after_the_ends_that_it_says() {
                 .unwrap();
             let unit = child(&tree, "a").await;
             let handle = unit.handle().unwrap();
-            unit.end(Here(end.clone())).tell().await.unwrap();
+            unit.end(Local(end.clone())).tell().await.unwrap();
             if again {
                 assert_eq!(unit.handled().ask().await.unwrap(), 1, "{rule:?} after {end}");
                 assert!(!handle.is_ended());

@@ -9,7 +9,7 @@ pub mod urgent;
 pub mod receipt;
 pub mod pipeline;
 pub mod streaming;
-pub mod pace;
+pub mod rate_limiter;
 mod cycle;
 pub(crate) mod block;
 
@@ -132,7 +132,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     /// Dropped while it waits for room, the message is not sent. Dropped while it waits for the
     /// reply, the ask is cancelled: an actor of this process that has not begun with it passes it
     /// over, so it is not handled. One that has begun goes on, an `async` handler too, and may look at
-    /// [`Owed::is_wanted`](crate::Owed::is_wanted); the reply is thrown away when it comes. An actor of
+    /// [`Responder::is_wanted`](crate::Responder::is_wanted); the reply is thrown away when it comes. An actor of
     /// another process is not told. A tell is always handled.
     ///
     /// # Panics

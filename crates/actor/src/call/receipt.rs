@@ -16,7 +16,7 @@ use crate::reference::interface::Interface;
 
 /// What became of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Fate {
+pub enum DeliveryStatus {
     /// Its handler has ended: with or without an answer, by a panic too.
     Delivered,
     /// It certainly was not handled and will not be.
@@ -25,24 +25,24 @@ pub enum Fate {
     Unknown,
 }
 
-impl fmt::Display for Fate {
+impl fmt::Display for DeliveryStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Fate::Delivered => "delivered",
-            Fate::NotDelivered => "not delivered",
-            Fate::Unknown => "unknown",
+            DeliveryStatus::Delivered => "delivered",
+            DeliveryStatus::NotDelivered => "not delivered",
+            DeliveryStatus::Unknown => "unknown",
         })
     }
 }
 
-impl Fate {
+impl DeliveryStatus {
     /// What an ask that has ended so says of its message.
-    fn of(kind: CallErrorKind) -> Fate {
+    fn of(kind: CallErrorKind) -> DeliveryStatus {
         use CallErrorKind as K;
         match kind {
             // The last two are about an answer, so there was one.
             K::Panicked | K::ReplyDropped | K::Application(_) | K::BadReply | K::TooLarge => {
-                Fate::Delivered
+                DeliveryStatus::Delivered
             }
             K::NotDelivered
             | K::NoSuchActor
@@ -50,10 +50,10 @@ impl Fate {
             | K::BadArguments
             | K::CallCycle
             | K::Draining
-            | K::DeadlinePassed => Fate::NotDelivered,
+            | K::DeadlinePassed => DeliveryStatus::NotDelivered,
             // A stopped actor has begun with the message or not. What lives in its own process only
             // may be an argument or the answer. And who knows what a later release may say.
-            _ => Fate::Unknown,
+            _ => DeliveryStatus::Unknown,
         }
     }
 }
@@ -78,7 +78,7 @@ impl<'a, I: Interface, R: Answerable> Call<'a, I, R> {
     }
 }
 
-/// What will become of a message that is on its way: a future that gives its [`Fate`].
+/// What will become of a message that is on its way: a future that gives its [`DeliveryStatus`].
 ///
 /// It ends by itself when the message was handled, or the actor or the session ends. There is no
 /// time limit: a session that is cut is kept for as long as its node says. In a handler, the receipt
@@ -91,13 +91,16 @@ pub struct Receipt<'a, I: Interface, R: Answerable> {
 impl<I: Interface, R: Answerable> Unpin for Receipt<'_, I, R> {}
 
 impl<I: Interface, R: Answerable> Future for Receipt<'_, I, R> {
-    type Output = Fate;
+    type Output = DeliveryStatus;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Fate> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<DeliveryStatus> {
         let Some(answer) = &mut self.answer else { return Poll::Pending };
         let outcome = std::task::ready!(Pin::new(answer).poll(context));
         self.answer = None;
-        Poll::Ready(outcome.map_or_else(|error| Fate::of(error.kind), |_| Fate::Delivered))
+        Poll::Ready(
+            outcome
+                .map_or_else(|error| DeliveryStatus::of(error.kind), |_| DeliveryStatus::Delivered),
+        )
     }
 }
 

@@ -79,7 +79,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     /// The next item; `None` after the end.
     ///
     /// # Errors
-    /// `Full`, `ActorStopped` and whatever else a call may meet; `OnlyHere` when the actor lives in
+    /// `Full`, `ActorStopped` and whatever else a call may meet; `NotSerializable` when the actor lives in
     /// another process: nothing is sent. After an error there is only `None`.
     ///
     /// # Cancellation
@@ -126,7 +126,7 @@ impl<I: Interface, T: Send + 'static> Streaming<I, T> {
     /// False: there is no room yet.
     fn send(&mut self, context: &Context<'_>) -> Result<bool, CallError> {
         let Place::Local(local) = &self.target.place else {
-            let error = CallError::new(CallErrorKind::OnlyHere, self.target.target());
+            let error = CallError::new(CallErrorKind::NotSerializable, self.target.target());
             return Err(error.with_detail("a stream does not travel"));
         };
         if turn::is_handler() && !self.ticket.is_parked() {

@@ -46,7 +46,7 @@ impl<'a, I: Interface, R> Call<'a, I, R> {
     /// its turn.
     ///
     /// # Errors
-    /// Beside those of any call: `Elsewhere`, with the message, for an actor of another process,
+    /// Beside those of any call: `Remote`, with the message, for an actor of another process,
     /// where no call goes before another. An ordinary call may be made of it.
     ///
     /// # Performance
@@ -281,7 +281,7 @@ fn push<I: Interface>(
     match &target.place {
         Place::Local(local) => local.push_urgent(message, asker, ticket, waker),
         Place::Remote(route, _) => {
-            let error = CallError::new(CallErrorKind::Elsewhere, route.target());
+            let error = CallError::new(CallErrorKind::Remote, route.target());
             let why = "an urgent call goes before others only in the actor's own process";
             Attempt::Failed(Box::new(error.with_detail(why)))
         }

@@ -11,7 +11,7 @@ pub enum GroupError {
     /// One of the actors has ended; none has joined.
     Ended,
     /// One of the actors lives in another process; none has joined.
-    Elsewhere,
+    Remote,
     /// The scope would have more than [`MEMBERSHIPS_MAX`] memberships.
     TooManyMembers,
     /// The scope has [`SUBSCRIPTIONS_MAX`] subscriptions.
@@ -24,7 +24,7 @@ impl fmt::Display for GroupError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             GroupError::Ended => f.write_str("an actor has ended: have its successor join"),
-            GroupError::Elsewhere => {
+            GroupError::Remote => {
                 f.write_str("an actor lives in another process: have it join there")
             }
             GroupError::TooManyMembers => write!(

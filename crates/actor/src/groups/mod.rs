@@ -30,7 +30,7 @@ pub struct Groups<I: Interface>(Arc<Mutex<GroupsState<I>>>);
 
 /// What became of a call to all members.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct TellAllReport {
     /// Calls on their way.
     pub sent: usize,
     /// Calls that found no room, or an actor that had just ended; they are lost.
@@ -167,15 +167,19 @@ impl<I: Interface> Groups<I> {
 
     /// Tells each member, as often as it has joined, and waits for nobody:
     /// `groups.tell_all("all", |member| member.add(1))`.
-    pub fn tell_all<R>(&self, group: &str, call: impl Fn(&I::Ref) -> Call<'_, I, R>) -> Told {
-        let mut told = Told::default();
+    pub fn tell_all<R>(
+        &self,
+        group: &str,
+        call: impl Fn(&I::Ref) -> Call<'_, I, R>,
+    ) -> TellAllReport {
+        let mut report = TellAllReport::default();
         for member in self.members(group) {
             match call(&member).try_tell() {
-                Ok(()) => told.sent += 1,
-                Err(_) => told.refused += 1,
+                Ok(()) => report.sent += 1,
+                Err(_) => report.refused += 1,
             }
         }
-        told
+        report
     }
 
     /// The members of a group now, and every change from now on.
@@ -260,7 +264,7 @@ impl<I: Interface> Groups<I> {
 
 fn members<I: Interface>(actors: &[I::Ref]) -> Result<Vec<GroupMember<I>>, GroupError> {
     let member = |actor: &I::Ref| {
-        let handle = Alive::<I>::handle(actor).map_err(|_| GroupError::Elsewhere)?;
+        let handle = Alive::<I>::handle(actor).map_err(|_| GroupError::Remote)?;
         if handle.is_ended() {
             return Err(GroupError::Ended);
         }

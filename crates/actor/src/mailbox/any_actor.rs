@@ -36,22 +36,26 @@ impl<M: Send + 'static> AnyActor for Mailbox<M> {
 
     fn waiting(&self) -> usize {
         let state = self.lock();
-        let lanes = state.ready.lanes();
+        let session_queues = state.ready.session_queues();
         let timers = state.ready.due().filter(|queue| queue.waiting() > 0).count();
         let urgent = state.ready.urgent().cloned();
         let local = state.local.waiting();
         drop(state);
-        let lanes = lanes.iter().map(|lane| &lane.queue);
-        lanes.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + local + timers
+        let session_queues = session_queues.iter().map(|session_queue| &session_queue.queue);
+        session_queues.chain(urgent.as_deref()).map(Queue::waiting).sum::<usize>() + local + timers
     }
 
     fn waiting_for(&self) -> Option<Duration> {
         let state = self.lock();
-        let (lanes, urgent) = (state.ready.lanes(), state.ready.urgent().cloned());
+        let (session_queues, urgent) =
+            (state.ready.session_queues(), state.ready.urgent().cloned());
         let due = state.ready.due().filter_map(Queue::since).map(Since::elapsed).max();
         let local = state.local.since();
         drop(state);
-        let queues = lanes.iter().map(|lane| &lane.queue).chain(urgent.as_deref());
+        let queues = session_queues
+            .iter()
+            .map(|session_queue| &session_queue.queue)
+            .chain(urgent.as_deref());
         queues.filter_map(Queue::since).chain(local).map(Since::elapsed).chain(due).max()
     }
 

@@ -32,11 +32,12 @@ impl<M> Mailbox<M> {
     fn seal_queues(&self) {
         let mut state = self.lock();
         let senders = state.local.seal();
-        let (lanes, urgent) = (state.ready.lanes(), state.ready.urgent().cloned());
+        let (session_queues, urgent) =
+            (state.ready.session_queues(), state.ready.urgent().cloned());
         drop(state);
         senders.into_iter().for_each(Waker::wake);
-        let lanes = lanes.iter().map(|lane| &lane.queue);
-        lanes.chain(urgent.as_deref()).for_each(Queue::seal);
+        let session_queues = session_queues.iter().map(|session_queue| &session_queue.queue);
+        session_queues.chain(urgent.as_deref()).for_each(Queue::seal);
     }
 
     pub(crate) fn is_sealed(&self) -> bool {
@@ -77,7 +78,7 @@ impl<M> Mailbox<M> {
             timers.close();
         }
         let mut state = self.lock();
-        let lanes = state.ready.lanes();
+        let session_queues = state.ready.session_queues();
         // Not before: the list alone keeps a lane that its session has let go of with mail in it.
         let ready = std::mem::replace(&mut state.ready, ReadyQueues::LocalOnly(false));
         drop(state);
@@ -87,11 +88,14 @@ impl<M> Mailbox<M> {
         }
         ready.due().for_each(|queue| queue.close().into_iter().for_each(drop));
         drop(ready);
-        for lane in lanes {
-            for chunk in lane.queue.close() {
-                refuse(chunk, Provenance { owner: Some(&lane.owner), origin: Some(self.origin()) });
+        for session_queue in session_queues {
+            for chunk in session_queue.queue.close() {
+                refuse(
+                    chunk,
+                    Provenance { owner: Some(&session_queue.owner), origin: Some(self.origin()) },
+                );
             }
-            lane.owner.stopped();
+            session_queue.owner.stopped();
         }
         let (left, senders) = self.lock().local.close();
         senders.into_iter().for_each(Waker::wake);

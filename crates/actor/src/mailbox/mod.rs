@@ -33,12 +33,12 @@ use crate::mailbox::backlog::parked::{Ticket, Wakers};
 use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::backlog::{Backlog, Pushed, lose};
 use crate::mailbox::mail_batch::MailBatch;
-use crate::mailbox::ready_queues::{LaneQueue, Provenance, ReadyQueues, Source};
+use crate::mailbox::ready_queues::{Provenance, ReadyQueues, SessionQueue, Source};
 use crate::mailbox::timers::{TimerError, Timers};
 use crate::message::Message;
 use crate::options::WhenFull;
 use crate::reply::Asker;
-use crate::reply::owner::LaneOwner;
+use crate::reply::owner::InboundQueueOwner;
 use crate::schema::Schema;
 use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering};
 
@@ -201,18 +201,21 @@ impl<M> Mailbox<M> {
     }
 
     /// A queue for one session.
-    pub(crate) fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Arc<LaneQueue<M>> {
+    pub(crate) fn open_inbound_queue(
+        &self,
+        owner: Arc<dyn InboundQueueOwner>,
+    ) -> Arc<SessionQueue<M>> {
         let queue = Queue::new(usize::MAX, WhenFull::Wait);
-        let lane = Arc::new(LaneQueue { queue, owner });
+        let session_queue = Arc::new(SessionQueue { queue, owner });
         let mut state = self.lock();
         if state.closed || state.sealed {
             drop(state);
-            lane.queue.close();
-            lane.owner.stopped();
-            return lane;
+            session_queue.queue.close();
+            session_queue.owner.stopped();
+            return session_queue;
         }
-        state.ready.add(&lane);
-        lane
+        state.ready.add(&session_queue);
+        session_queue
     }
 
     /// What the actor does next. `has_running`: calls have been begun, so it is not over yet.

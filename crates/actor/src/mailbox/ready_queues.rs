@@ -11,19 +11,19 @@ use crate::mailbox::backlog::queue::Queue;
 use crate::mailbox::precedence::Precedence;
 use crate::mailbox::stash::Stash;
 use crate::mailbox::timers::Timers;
-use crate::reply::owner::LaneOwner;
+use crate::reply::owner::InboundQueueOwner;
 
 /// The queue of one session.
-pub(crate) struct LaneQueue<M> {
+pub(crate) struct SessionQueue<M> {
     pub(crate) queue: Queue<M>,
-    pub(crate) owner: Arc<dyn LaneOwner>,
+    pub(crate) owner: Arc<dyn InboundQueueOwner>,
 }
 
 /// A queue of a mailbox.
 pub(crate) enum Source<M> {
     /// That of the local senders.
     Local,
-    Lane(Arc<LaneQueue<M>>),
+    Session(Arc<SessionQueue<M>>),
     /// The one call of a timer: it begins as soon as it is taken out, so that it is in here, and can
     /// be withdrawn, until then.
     Timer(Arc<Queue<M>>),
@@ -34,7 +34,7 @@ pub(crate) enum Source<M> {
 /// Whom calls of a queue concern beside their actor.
 pub(crate) struct Provenance<'a, M> {
     /// The session that answers go to.
-    pub(crate) owner: Option<&'a Arc<dyn LaneOwner>>,
+    pub(crate) owner: Option<&'a Arc<dyn InboundQueueOwner>>,
     /// For those who hear of lost calls.
     pub(crate) origin: Option<Origin<M>>,
 }
@@ -49,10 +49,10 @@ impl<M> Copy for Provenance<'_, M> {}
 
 impl<M> Source<M> {
     /// The session that it belongs to.
-    pub(crate) fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
+    pub(crate) fn owner(&self) -> Option<&Arc<dyn InboundQueueOwner>> {
         match self {
             Source::Local | Source::Timer(_) | Source::Urgent(_) => None,
-            Source::Lane(lane) => Some(&lane.owner),
+            Source::Session(session_queue) => Some(&session_queue.owner),
         }
     }
 
@@ -60,7 +60,7 @@ impl<M> Source<M> {
     pub(crate) fn queue(&self) -> Option<&Queue<M>> {
         match self {
             Source::Local => None,
-            Source::Lane(lane) => Some(&lane.queue),
+            Source::Session(session_queue) => Some(&session_queue.queue),
             Source::Timer(queue) | Source::Urgent(queue) => Some(queue),
         }
     }
@@ -78,7 +78,7 @@ impl<M> Clone for Source<M> {
     fn clone(&self) -> Source<M> {
         match self {
             Source::Local => Source::Local,
-            Source::Lane(lane) => Source::Lane(lane.clone()),
+            Source::Session(session_queue) => Source::Session(session_queue.clone()),
             Source::Timer(queue) => Source::Timer(queue.clone()),
             Source::Urgent(queue) => Source::Urgent(queue.clone()),
         }
@@ -96,7 +96,7 @@ pub(crate) enum ReadyQueues<M> {
 pub(crate) struct ManyQueues<M> {
     listed: VecDeque<Source<M>>,
     /// Every lane that was opened; for closing. Lanes whose session is gone drop out.
-    lanes: Vec<Weak<LaneQueue<M>>>,
+    session_queues: Vec<Weak<SessionQueue<M>>>,
     timers: Option<Arc<Timers<M>>>,
     urgent: Option<Arc<Queue<M>>>,
     /// Calls that the actor has put aside.
@@ -139,16 +139,18 @@ impl<M> ReadyQueues<M> {
         }
     }
 
-    pub(crate) fn add(&mut self, lane: &Arc<LaneQueue<M>>) {
+    pub(crate) fn add(&mut self, session_queue: &Arc<SessionQueue<M>>) {
         let many = self.many();
-        many.lanes.retain(|lane| lane.strong_count() > 0);
-        many.lanes.push(Arc::downgrade(lane));
+        many.session_queues.retain(|session_queue| session_queue.strong_count() > 0);
+        many.session_queues.push(Arc::downgrade(session_queue));
     }
 
-    pub(crate) fn lanes(&self) -> Vec<Arc<LaneQueue<M>>> {
+    pub(crate) fn session_queues(&self) -> Vec<Arc<SessionQueue<M>>> {
         match self {
             ReadyQueues::LocalOnly(_) => Vec::new(),
-            ReadyQueues::Many(many) => many.lanes.iter().filter_map(Weak::upgrade).collect(),
+            ReadyQueues::Many(many) => {
+                many.session_queues.iter().filter_map(Weak::upgrade).collect()
+            }
         }
     }
 
@@ -211,7 +213,7 @@ impl<M> ReadyQueues<M> {
         };
         listed.into_iter().flatten().filter_map(|source| match source {
             Source::Timer(queue) => Some(&**queue),
-            Source::Local | Source::Lane(_) | Source::Urgent(_) => None,
+            Source::Local | Source::Session(_) | Source::Urgent(_) => None,
         })
     }
 
@@ -220,7 +222,7 @@ impl<M> ReadyQueues<M> {
             let listed = local.then_some(Source::Local).into_iter().collect();
             *self = ReadyQueues::Many(Box::new(ManyQueues {
                 listed,
-                lanes: Vec::new(),
+                session_queues: Vec::new(),
                 timers: None,
                 urgent: None,
                 stash: Stash::new(),

@@ -17,7 +17,7 @@ pub trait Alive<I: Interface> {
     /// The actor without its type.
     ///
     /// # Errors
-    /// `Elsewhere` when it lives in another process.
+    /// `Remote` when it lives in another process.
     fn handle(&self) -> Result<Handle, CallError>;
 
     /// Has something done with the actor's state between two of its calls, before those that wait:
@@ -26,7 +26,7 @@ pub trait Alive<I: Interface> {
     /// `visit` gives back.
     ///
     /// # Errors
-    /// `Elsewhere` when it lives in another process, `ActorStopped` when it has ended, `Panicked` when
+    /// `Remote` when it lives in another process, `ActorStopped` when it has ended, `Panicked` when
     /// the visit panicked, which ends the actor.
     ///
     /// # Cancellation
@@ -60,9 +60,7 @@ impl<I: Interface, R: AsRef<Ref<I>>> Alive<I> for R {
     fn handle(&self) -> Result<Handle, CallError> {
         match &self.as_ref().place {
             Place::Local(local) => Ok(Handle::new(local.mailbox.clone())),
-            Place::Remote(route, _) => {
-                Err(CallError::new(CallErrorKind::Elsewhere, route.target()))
-            }
+            Place::Remote(route, _) => Err(CallError::new(CallErrorKind::Remote, route.target())),
         }
     }
 

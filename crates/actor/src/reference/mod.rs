@@ -4,7 +4,7 @@
 //! The caller writes the same line for both.
 
 pub mod interface;
-pub mod lane;
+pub mod inbound_queue;
 pub mod answers;
 pub mod run_writer;
 pub mod spin;
@@ -20,12 +20,12 @@ use crate::error::{CallError, CallErrorKind};
 use crate::mailbox::Mailbox;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::parked::Ticket;
+use crate::reference::inbound_queue::{Exported, InboundQueue, TypedInboundQueue};
 use crate::reference::interface::Interface;
-use crate::reference::lane::{Exported, Lane, TypedLane};
 use crate::reference::route::{Attempt, Route};
 use crate::reference::run_writer::RunOwner;
 use crate::reply::Asker;
-use crate::reply::owner::LaneOwner;
+use crate::reply::owner::InboundQueueOwner;
 use crate::schema::Schema;
 use crate::turn;
 
@@ -218,8 +218,8 @@ impl<I: Interface> Exported for LocalRef<I> {
         I::SCHEMA
     }
 
-    fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Box<dyn Lane> {
-        Box::new(TypedLane::new(self.mailbox.clone(), owner))
+    fn open_inbound_queue(&self, owner: Arc<dyn InboundQueueOwner>) -> Box<dyn InboundQueue> {
+        Box::new(TypedInboundQueue::new(self.mailbox.clone(), owner))
     }
 
     fn is_stopped(&self) -> bool {

@@ -11,7 +11,7 @@ use crate::reason::Reason;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReplaceError<E> {
-    /// The actor was not reached: `Elsewhere` or `ActorStopped`.
+    /// The actor was not reached: `Remote` or `ActorStopped`.
     Unreached(CallError),
     /// The conversion gave this error.
     Refused(E),

@@ -80,7 +80,10 @@ pub trait Route<I: Interface>: Send + Sync {
     fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>>;
 
     /// A way for many asks at once, up to `most`, and for how many there is room.
-    fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError>;
+    fn pipeline(
+        self: Arc<Self>,
+        most: usize,
+    ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError>;
 
     /// Nobody waits for the reply in `slot` any more.
     fn cancel(&self, slot: Slot);
@@ -100,7 +103,7 @@ pub trait Route<I: Interface>: Send + Sync {
 
 /// The asks of one pipeline at an actor that lives elsewhere. Dropping it gives up those that have
 /// no answer yet.
-pub trait Asks<I: Interface>: Send {
+pub trait RemotePipeline<I: Interface>: Send {
     /// Sends ask `number`; they are counted from 0 on. With a waker the sender is parked when there
     /// is no room.
     fn ask(

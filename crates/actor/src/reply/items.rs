@@ -29,7 +29,7 @@ use crate::reply::flow::{Flow, Offered};
 ///
 /// # Where
 /// Streams stay in their process. A call from another one is answered with
-/// [`OnlyHere`](CallErrorKind::OnlyHere) and its handler does not run. A call that was told has no
+/// [`NotSerializable`](CallErrorKind::NotSerializable) and its handler does not run. A call that was told has no
 /// consumer: every item comes back.
 pub struct Yield<T> {
     reply: Reply<'static>,

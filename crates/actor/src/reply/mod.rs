@@ -4,7 +4,7 @@
 //! always hears something, whatever the handler does.
 
 pub(crate) mod one_shot;
-pub mod owed;
+pub mod responder;
 pub mod owner;
 pub(crate) mod flow;
 pub mod items;
@@ -21,7 +21,7 @@ use wigwag_wire::{Buffer, Encode, call};
 use crate::error::CallErrorKind;
 use crate::limits::IDLE_REPLY_BYTES_MAX;
 use crate::reply::one_shot::OneShot;
-use crate::reply::owner::LaneOwner;
+use crate::reply::owner::InboundQueueOwner;
 
 /// A local asker's place, without its type.
 pub(crate) trait LocalReply: Any + Send + Sync {
@@ -86,8 +86,8 @@ impl From<Option<(u32, u32)>> for ReplySlot {
 }
 
 enum ReplyPath<'r> {
-    Borrowed(&'r Arc<dyn LaneOwner>),
-    Owned(Arc<dyn LaneOwner>),
+    Borrowed(&'r Arc<dyn InboundQueueOwner>),
+    Owned(Arc<dyn InboundQueueOwner>),
     None,
 }
 
@@ -142,14 +142,17 @@ pub struct Reply<'r> {
 
 impl<'r> Reply<'r> {
     #[inline]
-    pub(crate) fn new(slot: ReplySlot, path: Option<&'r Arc<dyn LaneOwner>>) -> Reply<'r> {
+    pub(crate) fn new(slot: ReplySlot, path: Option<&'r Arc<dyn InboundQueueOwner>>) -> Reply<'r> {
         let path = path.map_or(ReplyPath::None, ReplyPath::Borrowed);
         Reply { slot, path, batch: ReplyBatch::default() }
     }
 
     /// For the calls of a run. Who asks for this hands over what was gathered before the actor's
     /// turn may end.
-    pub(crate) fn of_run(path: Option<&'r Arc<dyn LaneOwner>>, batch: ReplyBatch) -> Reply<'r> {
+    pub(crate) fn of_run(
+        path: Option<&'r Arc<dyn InboundQueueOwner>>,
+        batch: ReplyBatch,
+    ) -> Reply<'r> {
         let mut reply = Reply::new(ReplySlot::Nobody, path);
         reply.batch = batch;
         reply.batch.joins = path.is_some_and(|owner| owner.joins());
@@ -228,7 +231,7 @@ impl<'r> Reply<'r> {
     #[inline(always)]
     pub fn send<R: Encode + Send + 'static>(&mut self, value: R) {
         if !R::TRAVELS && self.is_elsewhere() {
-            return self.fail(CallErrorKind::OnlyHere, "the reply does not travel");
+            return self.fail(CallErrorKind::NotSerializable, "the reply does not travel");
         }
         if let (ReplySlot::Remote { slot, generation }, ReplyPath::Borrowed(_)) =
             (&self.slot, &self.path)
@@ -282,7 +285,7 @@ impl<'r> Reply<'r> {
         }
     }
 
-    fn owner(&self) -> Option<&Arc<dyn LaneOwner>> {
+    fn owner(&self) -> Option<&Arc<dyn InboundQueueOwner>> {
         match &self.path {
             ReplyPath::Borrowed(owner) => Some(owner),
             ReplyPath::Owned(owner) => Some(owner),

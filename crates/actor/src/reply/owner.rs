@@ -6,7 +6,7 @@ use wigwag_wire::small::DynEncode;
 use crate::error::CallErrorKind;
 
 /// A session, as the actor sees it: where replies go and who must know that places are free.
-pub trait LaneOwner: Send + Sync {
+pub trait InboundQueueOwner: Send + Sync {
     /// Places are free again: `units` of credit were taken out of the lane.
     fn freed(&self, units: u64);
 

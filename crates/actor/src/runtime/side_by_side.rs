@@ -21,7 +21,7 @@ use crate::error::CallErrorKind;
 use crate::letters::{Loss, Origin};
 use crate::limits::SIDE_BY_SIDE_MAX;
 use crate::reason::Reason;
-use crate::reply::owner::LaneOwner;
+use crate::reply::owner::InboundQueueOwner;
 use crate::reply::{Reply, while_ending};
 use crate::runtime::actor::Actor;
 use crate::runtime::run::spans::{self, Spans};
@@ -49,7 +49,7 @@ pub(crate) struct PendingCall<M> {
     pub(crate) message: M,
     pub(crate) reply: Reply<'static>,
     /// The session that it came from, which counts the calls that have ended.
-    pub(crate) owner: Option<Arc<dyn LaneOwner>>,
+    pub(crate) owner: Option<Arc<dyn InboundQueueOwner>>,
     /// For those who hear of lost calls.
     pub(crate) origin: Option<Origin<M>>,
 }
@@ -107,7 +107,7 @@ struct WorkSlot {
 struct Running {
     work: Work,
     key: Option<u64>,
-    owner: Option<Arc<dyn LaneOwner>>,
+    owner: Option<Arc<dyn InboundQueueOwner>>,
 }
 
 impl<M> SideBySide<M> {

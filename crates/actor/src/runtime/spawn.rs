@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::lifecycle::handle::AnyActor;
 use crate::mailbox::Mailbox;
-use crate::options::{ActorOptions, RunConfig, Runs};
+use crate::options::{ActorOptions, Placement, RunConfig};
 use crate::reason::Reason;
 use crate::reference::{LocalRef, Ref};
 use crate::runtime::actor::Actor;
@@ -21,10 +21,10 @@ use crate::scheduler::{ActorTask, DirectCall, Scheduler};
 pub(crate) fn spawn<A: Actor>(actor: A, options: &ActorOptions) -> Ref<A> {
     let (reference, mailbox) = open::<A>(options);
     let task = ActorFuture::new(actor, mailbox.clone(), None, options.run_config());
-    let scheduler = match &options.runs {
-        Runs::Here => Scheduler::current(),
-        Runs::On(runtime) => Scheduler::of_runtime(runtime),
-        Runs::OwnThread => {
+    let scheduler = match &options.placement {
+        Placement::Current => Scheduler::current(),
+        Placement::On(runtime) => Scheduler::of_runtime(runtime),
+        Placement::OwnThread => {
             run(options, mailbox, task);
             return reference;
         }
@@ -75,10 +75,10 @@ where
     F: ActorTask,
 {
     let task = ActorScope::new(mailbox.clone(), task);
-    match &options.runs {
-        Runs::Here => Scheduler::current().spawn(task),
-        Runs::On(runtime) => Scheduler::of_runtime(runtime).spawn(task),
-        Runs::OwnThread => {
+    match &options.placement {
+        Placement::Current => Scheduler::current().spawn(task),
+        Placement::On(runtime) => Scheduler::of_runtime(runtime).spawn(task),
+        Placement::OwnThread => {
             mailbox.has_own_thread();
             let thread = std::thread::Builder::new().name(mailbox.target().to_string());
             let body = || {

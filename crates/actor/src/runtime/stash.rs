@@ -15,7 +15,7 @@ use crate::lifecycle::handle::AnyActor;
 use crate::limits::STASH_CALLS_MAX;
 use crate::mailbox::stash::Stashed;
 use crate::reference::interface::Interface;
-use crate::reply::owed::Owed;
+use crate::reply::responder::Responder;
 use crate::runtime::this::This;
 
 /// A call that was not put aside, and who waits for its answer.
@@ -23,7 +23,7 @@ pub struct NotStashed<M, R> {
     /// The call.
     pub message: M,
     /// Its answer: dropped, the asker hears that there is none.
-    pub answer: Owed<R>,
+    pub answer: Responder<R>,
     /// `Full`: [`STASH_CALLS_MAX`] are put aside already. `ActorStopped`: the actor has ended.
     pub kind: CallErrorKind,
 }
@@ -59,11 +59,11 @@ impl<I: Interface> This<I> {
     ///
     /// ```
     /// # use wigwag_actor as wigwag;
-    /// use wigwag::{Call, Interface, Owed, This};
+    /// use wigwag::{Call, Interface, Responder, This};
     ///
     /// fn not_now<I: Interface>(
     ///     this: &This<I>,
-    ///     answer: Owed<u64>,
+    ///     answer: Responder<u64>,
     ///     again: impl FnOnce(&I::Ref) -> Call<'_, I, u64>,
     /// ) {
     ///     if let Err(full) = this.stash(answer, again) {
@@ -76,7 +76,7 @@ impl<I: Interface> This<I> {
     /// [`NotStashed`], with the message and the answer, when [`STASH_CALLS_MAX`] are put aside.
     pub fn stash<R>(
         &self,
-        answer: Owed<R>,
+        answer: Responder<R>,
         call: impl FnOnce(&I::Ref) -> Call<'_, I, R>,
     ) -> Result<(), Box<NotStashed<I::Message, R>>> {
         let reference = self.reference();
@@ -86,7 +86,7 @@ impl<I: Interface> This<I> {
         let Err(kind) = self.mailbox.stash(&mut stashed) else { return Ok(()) };
         match stashed.and_then(|mut stashed| stashed.call.take()) {
             Some((message, reply)) => {
-                Err(Box::new(NotStashed { message, answer: Owed::of(reply), kind }))
+                Err(Box::new(NotStashed { message, answer: Responder::of(reply), kind }))
             }
             None => Ok(()),
         }

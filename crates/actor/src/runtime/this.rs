@@ -61,7 +61,7 @@ impl<I: Interface> This<I> {
     /// mailbox. What it sends leaves together whenever it waits, like what an actor sends. It ends
     /// with the actor; dropping what is given back changes nothing, aborting it ends it at once.
     ///
-    /// Many may run side by side, each with `Owed` answers of its own: bound them as you would bound
+    /// Many may run side by side, each with `Responder` answers of its own: bound them as you would bound
     /// a queue.
     ///
     /// # Panics

@@ -28,7 +28,7 @@
 //! - Tasks of the runtime (`tokio::spawn`) among themselves: first come, first served.
 //! - What the runtime itself draws without our seed: `tokio::select!` without `biased;` when two of
 //!   its branches are ready at once.
-//! - Other threads, among them `spawn_blocking`, actors with [`Runs::OwnThread`](crate::Runs) and a
+//! - Other threads, among them `spawn_blocking`, actors with [`Placement::OwnThread`](crate::Placement) and a
 //!   second runtime. Nor does the clock wait for them: an ask of such an actor may be over time at
 //!   once.
 //! - Sockets, files and processes, for the same reason.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::timeout;
-use wigwag::{Actor, Node, Owed, SessionChange, SessionEvents};
+use wigwag::{Actor, Node, Responder, SessionChange, SessionEvents};
 use wigwag_lab::demo::actors::Sum;
 
 use crate::process::run;
@@ -21,7 +21,7 @@ use crate::running::Running;
 /// An actor that answers late, not at all, or with an error.
 #[derive(Default)]
 struct Desk {
-    waiting: Vec<Owed<u64>>,
+    waiting: Vec<Responder<u64>>,
     /// Notified of each call that waits.
     called: Arc<Notify>,
 }
@@ -29,7 +29,7 @@ struct Desk {
 #[wigwag::actor]
 impl Desk {
     /// Answers when `serve` is called.
-    pub fn wait(&mut self, answer: Owed<u64>) {
+    pub fn wait(&mut self, answer: Responder<u64>) {
         self.waiting.push(answer);
         self.called.notify_one();
     }
@@ -39,11 +39,11 @@ impl Desk {
     }
 
     /// Drops the answer.
-    pub fn lose(&mut self, answer: Owed<u64>) {
+    pub fn lose(&mut self, answer: Responder<u64>) {
         drop(answer);
     }
 
-    pub fn refuse(&mut self, answer: Owed<u64>) {
+    pub fn refuse(&mut self, answer: Responder<u64>) {
         answer.fail(7, "no more today");
     }
 }

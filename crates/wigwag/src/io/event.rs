@@ -141,7 +141,7 @@ impl Piece for Chunk {
 }
 
 /// Lets a type be an argument between actors of this process, and no further, as
-/// [`Here`](crate::Here) does.
+/// [`Local`](crate::Local) does.
 macro_rules! stays_here {
     ($(($($generic:ident)?) $kind:ty),+ $(,)?) => { $(
         impl<$($generic)?> wigwag_wire::Encode for $kind {

@@ -61,7 +61,7 @@ impl<W: AsyncWrite + Unpin + Send + 'static> Writing<W> {
     /// Gives it to an actor: it is closed when the actor ends. It is no reference to the actor.
     ///
     /// # Errors
-    /// `Elsewhere` when the actor lives in another process.
+    /// `Remote` when the actor lives in another process.
     ///
     /// # Panics
     /// Outside a tokio runtime.

@@ -74,7 +74,7 @@ impl Follow {
     /// [`End::Failed`].
     ///
     /// # Errors
-    /// `Elsewhere` when the actor lives in another process.
+    /// `Remote` when the actor lives in another process.
     ///
     /// # Panics
     /// Outside a tokio runtime.

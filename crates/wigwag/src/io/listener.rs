@@ -61,7 +61,7 @@ impl Accept {
     /// Until it is closed it counts as a reference to the actor.
     ///
     /// # Errors
-    /// `Elsewhere` when the actor lives in another process.
+    /// `Remote` when the actor lives in another process.
     ///
     /// # Panics
     /// Outside a tokio runtime.

@@ -63,7 +63,7 @@ impl<P: Piece, S: AsyncRead + AsyncWrite + Send + 'static> Stream<P, S> {
     /// have ended, and when the actor has.
     ///
     /// # Errors
-    /// `Elsewhere` when the actor lives in another process.
+    /// `Remote` when the actor lives in another process.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -97,7 +97,7 @@ impl<P: Piece, S: AsyncRead + Unpin + Send + 'static> Reading<P, S> {
     /// Gives it to an actor, as [`Stream::deliver`] does.
     ///
     /// # Errors
-    /// `Elsewhere` when the actor lives in another process.
+    /// `Remote` when the actor lives in another process.
     ///
     /// # Panics
     /// Outside a tokio runtime.

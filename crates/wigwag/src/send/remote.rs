@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use wigwag_actor::reference::answers::Answers;
-use wigwag_actor::reference::route::Asks;
+use wigwag_actor::reference::route::RemotePipeline;
 use wigwag_actor::reference::run_writer::RunOwner;
 use wigwag_actor::schema::FIRST_METHOD;
 use wigwag_actor::{
@@ -70,18 +70,18 @@ impl<I: Interface> Remote<I> {
     #[cold]
     fn only_here(&self, method: u32) -> CallError {
         let text = format!("an argument of `{}` does not travel", I::SCHEMA.method_name(method));
-        CallError::new(CallErrorKind::OnlyHere, &self.channel.target).with_detail(&text)
+        CallError::new(CallErrorKind::NotSerializable, &self.channel.target).with_detail(&text)
     }
 }
 
 /// The asks of a pipeline at a remote actor.
-struct RemotePipeline<I> {
+struct RingPipeline<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
     run_owner: RunOwner,
 }
 
-impl<I: Interface> Asks<I> for RemotePipeline<I> {
+impl<I: Interface> RemotePipeline<I> for RingPipeline<I> {
     #[inline]
     fn ask(
         &mut self,
@@ -203,7 +203,10 @@ impl<I: Interface> Route<I> for Remote<I> {
         self.channel.poll_reply(slot, waker)
     }
 
-    fn pipeline(self: Arc<Self>, most: usize) -> Result<(Box<dyn Asks<I>>, usize), CallError> {
+    fn pipeline(
+        self: Arc<Self>,
+        most: usize,
+    ) -> Result<(Box<dyn RemotePipeline<I>>, usize), CallError> {
         let session = &self.channel.session;
         let Some(ring) = session.asks.open_ring(most) else {
             let text = "all places for asks of this session are taken";
@@ -215,7 +218,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         }
         let most = most.min(ring.places() as usize);
         let run_owner = RunOwner::new(self.channel.is_fixed);
-        Ok((Box::new(RemotePipeline { remote: self, ring, run_owner }), most))
+        Ok((Box::new(RingPipeline { remote: self, ring, run_owner }), most))
     }
 
     fn cancel(&self, slot: Slot) {

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use wigwag::{
-    Actor, Alive, Change, ChangeKind, Changes, GroupError, Groups, Handle, Node, Reason, Told,
+    Actor, Alive, Change, ChangeKind, Changes, GroupError, Groups, Handle, Node, Reason,
+    TellAllReport,
 };
 
 struct Member(u64);
@@ -16,7 +17,7 @@ impl Member {
         self.0
     }
 
-    pub fn join(&self, this: &wigwag::This<Self>, groups: wigwag::Here<Groups<Member>>) {
+    pub fn join(&self, this: &wigwag::This<Self>, groups: wigwag::Local<Groups<Member>>) {
         let _ = groups.0.subscribe("self").unwrap();
         groups.0.join("self", &this.reference()).unwrap();
         this.stop(Reason::Normal);
@@ -101,8 +102,8 @@ async fn process_owner_check() {
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let remote = client.actor::<Member>(&format!("{bound}/member")).await.unwrap();
     let (groups, local) = (Groups::<Member>::new(), member());
-    assert_eq!(groups.join("group", &remote), Err(GroupError::Elsewhere));
-    assert_eq!(groups.join_all("group", &[local, remote.clone()]), Err(GroupError::Elsewhere));
+    assert_eq!(groups.join("group", &remote), Err(GroupError::Remote));
+    assert_eq!(groups.join_all("group", &[local, remote.clone()]), Err(GroupError::Remote));
     assert!(!groups.leave("group", &remote) && groups.groups().is_empty());
     client.close(Duration::from_secs(5)).await;
     service.close(Duration::from_secs(5)).await;
@@ -217,7 +218,7 @@ async fn a_scope_that_is_made_anew_is_empty() {
 #[tokio::test]
 async fn monitor_self() {
     let (groups, one) = (Groups::<Member>::new(), member());
-    one.join(wigwag::Here(groups.clone())).tell().await.unwrap();
+    one.join(wigwag::Local(groups.clone())).tell().await.unwrap();
     let handle = one.handle().unwrap();
     assert_eq!(handle.ended().await, Reason::Normal);
     assert!(groups.members("self").is_empty());
@@ -246,7 +247,10 @@ async fn scopes_are_apart_and_a_group_is_told_together() {
     let (one, two) = (member(), member());
     groups.join_all("all", &[one.clone(), two.clone(), two.clone()]).unwrap();
     assert!(other.groups().is_empty());
-    assert_eq!(groups.tell_all("all", |member| member.add(5)), Told { sent: 3, refused: 0 });
+    assert_eq!(
+        groups.tell_all("all", |member| member.add(5)),
+        TellAllReport { sent: 3, refused: 0 }
+    );
     assert_eq!(one.add(0).ask().await.unwrap(), 5);
     assert_eq!(two.add(0).ask().await.unwrap(), 10);
     stop(&one).await;

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant, SystemTime};
 
 use wigwag::{
-    Activity, Actor, ActorOptions, Alive, Child, ChildState, Handle, Here, Inspection, Life,
+    Activity, Actor, ActorOptions, Alive, Child, ChildState, Handle, Inspection, Life, Local,
     Reason, Strategy, Supervisor,
 };
 
@@ -36,7 +36,7 @@ impl Sink {
         panic!("on purpose: {number}");
     }
 
-    pub fn hold(&mut self, begun: Here<Sender<()>>, go: Here<Receiver<()>>) {
+    pub fn hold(&mut self, begun: Local<Sender<()>>, go: Local<Receiver<()>>) {
         begun.0.send(()).unwrap();
         go.0.recv().unwrap();
     }
@@ -95,7 +95,7 @@ async fn a_stuck_actor_does_not_hold_up_who_looks_and_nothing_piles_up() {
     let sink = Sink::default().spawn_with(ActorOptions::default().own_thread());
     let handle = sink.handle().unwrap();
     let ((begins, begun), (goes, go)) = (channel(), channel());
-    sink.hold(Here(begins), Here(go)).try_tell().unwrap();
+    sink.hold(Local(begins), Local(go)).try_tell().unwrap();
     begun.recv().unwrap();
     sink.add(1).try_tell().unwrap();
     sink.add(1).urgent().try_tell().unwrap();
@@ -117,7 +117,7 @@ async fn the_age_of_a_mailbox_is_that_of_the_call_that_waits_longest() {
         let sink = Sink::default().spawn_with(ActorOptions::default().own_thread());
         let handle = sink.handle().unwrap();
         let ((begins, begun), (goes, go)) = (channel(), channel());
-        sink.hold(Here(begins), Here(go)).try_tell().unwrap();
+        sink.hold(Local(begins), Local(go)).try_tell().unwrap();
         begun.recv().unwrap();
         assert_eq!(handle.inspect(Duration::ZERO).await.waiting_for, None);
         let before = Instant::now();

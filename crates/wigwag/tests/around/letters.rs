@@ -5,7 +5,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 use wigwag::{
-    Actor, ActorOptions, Alive, DeadLetters, Handle, Heard, Loss, WhenFull, dead_letters, losses,
+    Actor, ActorOptions, Alive, DeadLetterEvent, DeadLetters, Handle, Loss, WhenFull, dead_letters,
+    losses,
 };
 
 /// One flood at a time: another test's would have this one miss its own.
@@ -27,12 +28,12 @@ async fn lost(letters: &mut DeadLetters, of: &Handle, count: usize) -> Vec<(Loss
     let mut lost = Vec::new();
     while lost.len() < count {
         match timeout(Duration::from_secs(10), letters.next()).await.unwrap() {
-            Heard::Letter(letter) if letter.number == of.number() => {
+            DeadLetterEvent::Letter(letter) if letter.number == of.number() => {
                 assert_eq!(letter.actor, "Sink");
                 lost.push((letter.loss, letter.method));
             }
-            Heard::Letter(_) => {}
-            Heard::Missed(count) => panic!("{count} missed"),
+            DeadLetterEvent::Letter(_) => {}
+            DeadLetterEvent::Missed(count) => panic!("{count} missed"),
         }
     }
     lost
@@ -103,7 +104,7 @@ async fn who_is_too_slow_hears_how_many_he_missed() {
         sink.first().try_tell().unwrap_err();
     }
     // Other tests may have lost some too.
-    let Heard::Missed(missed) = letters.next().await else { panic!("none were missed") };
+    let DeadLetterEvent::Missed(missed) = letters.next().await else { panic!("none were missed") };
     assert!(missed >= 1_500 - 1_024, "{missed}");
-    assert!(matches!(letters.next().await, Heard::Letter(_)));
+    assert!(matches!(letters.next().await, DeadLetterEvent::Letter(_)));
 }

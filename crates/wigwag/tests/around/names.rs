@@ -6,7 +6,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use wigwag::registry::{find, find_any, register, registered, unregister, wait_for};
-use wigwag::{Actor, Alive, Down, Handle, Here, Life, NameError, Reason, This};
+use wigwag::{Actor, Alive, Down, Handle, Life, Local, NameError, Reason, This};
 
 struct Counter(u64);
 
@@ -102,7 +102,7 @@ struct Heir(Sender<Result<(), NameError>>);
 
 #[wigwag::actor(life)]
 impl Heir {
-    pub fn inherit(&self, this: &This<Self>, from: Here<Handle>) {
+    pub fn inherit(&self, this: &This<Self>, from: Local<Handle>) {
         this.monitor(&from.0).unwrap();
     }
 }
@@ -121,7 +121,7 @@ async fn a_name_is_free_before_anybody_hears_of_the_end() {
         let king = Counter(0).spawn();
         let handle = king.handle().unwrap();
         register("throne", &king).unwrap();
-        heir.inherit(Here(handle.clone())).ask().await.unwrap();
+        heir.inherit(Local(handle.clone())).ask().await.unwrap();
         if kills {
             handle.kill();
         } else {

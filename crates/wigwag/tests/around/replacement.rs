@@ -89,7 +89,7 @@ async fn what_is_not_reached_is_not_replaced() {
     service.export("shop", &here).unwrap();
     let bound = service.listen("tcp://127.0.0.1:0").await.unwrap();
     let there = client.actor::<Shop>(&format!("{bound}/shop")).await.unwrap();
-    assert_eq!(kind(there.replace(new).await), CallErrorKind::Elsewhere);
+    assert_eq!(kind(there.replace(new).await), CallErrorKind::Remote);
     here.handle().unwrap().kill();
     assert_eq!(kind(here.replace(new).await), CallErrorKind::ActorStopped);
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
-use wigwag::{Actor, ActorOptions, Alive, Node, Owed, This};
+use wigwag::{Actor, ActorOptions, Alive, Node, Responder, This};
 
 thread_local! {
     static ENTERED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
@@ -99,7 +99,7 @@ impl Traced {
         }
     }
 
-    pub fn again(&mut self, this: &This<Self>, answer: Owed<String>) {
+    pub fn again(&mut self, this: &This<Self>, answer: Responder<String>) {
         if !self.is_open {
             return this.stash(answer, |me| me.again()).unwrap();
         }

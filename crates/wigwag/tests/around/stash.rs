@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, Alive, AskError, CallErrorKind, Child, Heard, Loss, Node, Owed, Reason, Strategy,
-    Supervisor, This, dead_letters,
+    Actor, Alive, AskError, CallErrorKind, Child, DeadLetterEvent, Loss, Node, Reason, Responder,
+    Strategy, Supervisor, This, dead_letters,
 };
 
 /// Calls that may be put aside.
@@ -24,7 +24,7 @@ struct Gate {
 
 #[wigwag::actor]
 impl Gate {
-    pub fn pass(&mut self, this: &This<Self>, answer: Owed<u64>, number: u64) {
+    pub fn pass(&mut self, this: &This<Self>, answer: Responder<u64>, number: u64) {
         if self.is_open {
             self.came.push(number);
             if self.stops_at == Some(number) {
@@ -41,7 +41,7 @@ impl Gate {
     }
 
     /// The same with a handler that waits.
-    pub async fn pass_slowly(&mut self, this: &This<Self>, answer: Owed<u64>, number: u64) {
+    pub async fn pass_slowly(&mut self, this: &This<Self>, answer: Responder<u64>, number: u64) {
         tokio::task::yield_now().await;
         if !self.is_open {
             return this.stash(answer, |me| me.pass_slowly(number)).unwrap();
@@ -52,7 +52,7 @@ impl Gate {
     }
 
     /// Passes once for each time that the gate is opened.
-    pub fn pass_alone(&mut self, this: &This<Self>, answer: Owed<u64>, number: u64) {
+    pub fn pass_alone(&mut self, this: &This<Self>, answer: Responder<u64>, number: u64) {
         if !std::mem::take(&mut self.is_open) {
             return this.stash(answer, |me| me.pass_alone(number)).unwrap();
         }
@@ -172,7 +172,7 @@ async fn at_the_end_askers_of_what_was_put_aside_hear_so_and_tells_are_lost() {
         assert_eq!(asked.await.unwrap_err().kind, CallErrorKind::ActorStopped);
         loop {
             match timeout(Duration::from_secs(10), letters.next()).await.unwrap() {
-                Heard::Letter(letter) if letter.number == handle.number() => {
+                DeadLetterEvent::Letter(letter) if letter.number == handle.number() => {
                     assert_eq!((letter.loss, letter.method), (Loss::Ended, "pass"));
                     break;
                 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until};
-use wigwag::{Actor, Alive, Owed, StateMachine, This};
+use wigwag::{Actor, Alive, Responder, StateMachine, This};
 
 const OPEN_FOR: Duration = Duration::from_secs(10);
 const CODE: &str = "1234";
@@ -54,7 +54,7 @@ impl Lock {
     }
 
     /// Goes through when the lock is open.
-    pub fn pass(&mut self, this: &This<Self>, answer: Owed<u64>, number: u64) {
+    pub fn pass(&mut self, this: &This<Self>, answer: Responder<u64>, number: u64) {
         match *self.state {
             State::Open => {
                 self.diary.push_str(&number.to_string());

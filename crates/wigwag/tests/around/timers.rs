@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use tokio::time::{Instant, advance, sleep, timeout};
 use wigwag::{
-    Actor, ActorOptions, Alive, Down, Handle, Here, Life, Pace, Reason, This, Timer, TimerError,
+    Actor, ActorOptions, Alive, Down, Handle, Life, Local, RateLimiter, Reason, This, Timer,
+    TimerError,
 };
 
 /// Sets timers and says when which call came.
@@ -50,7 +51,7 @@ impl Clock {
         self.timers[timer as usize].cancel()
     }
 
-    pub fn monitor(&mut self, this: &This<Self>, actor: Here<Handle>) {
+    pub fn monitor(&mut self, this: &This<Self>, actor: Local<Handle>) {
         this.monitor(&actor.0).unwrap();
     }
 
@@ -177,7 +178,7 @@ async fn control_mail_cancels_a_call_that_waits() {
         let (other, _heard) = self::clock(ActorOptions::default());
         let (handle, other) = (clock.handle().unwrap(), other.handle().unwrap());
         clock.after(10, 0).ask().await.unwrap();
-        clock.monitor(Here(other.clone())).ask().await.unwrap();
+        clock.monitor(Local(other.clone())).ask().await.unwrap();
         handle.suspend();
         sleep(ms(20)).await;
         assert_eq!(handle.waiting(), 1);
@@ -258,7 +259,7 @@ async fn on_the_real_clock_a_timer_is_never_early() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pace_lets_so_many_go_in_any_span_and_the_rest_in_order() {
-    let pace = Pace::new(3, ms(100));
+    let pace = RateLimiter::new(3, ms(100));
     let began = Instant::now();
     let mut went = Vec::new();
     for pause in [0, 0, 50, 0, 0, 0, 0] {

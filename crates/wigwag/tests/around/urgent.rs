@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, ActorOptions, Alive, AskError, CallErrorKind, Heard, Here, Loss, Node, Refused, This,
-    Urgent, WhenFull, dead_letters,
+    Actor, ActorOptions, Alive, AskError, CallErrorKind, DeadLetterEvent, Local, Loss, Node,
+    Refused, This, Urgent, WhenFull, dead_letters,
 };
 
 /// Room for urgent calls.
@@ -27,7 +27,7 @@ impl Recorder {
     }
 
     /// Waits for the word of whoever holds the other end.
-    pub fn hold(&mut self, begun: Here<Sender<()>>, go: Here<Receiver<()>>) {
+    pub fn hold(&mut self, begun: Local<Sender<()>>, go: Local<Receiver<()>>) {
         begun.0.send(()).unwrap();
         go.0.recv().unwrap();
     }
@@ -86,7 +86,7 @@ fn the_run_at_hand_is_broken_off_after_one_call() {
     let (begins, begun) = channel();
     let (goes, go) = channel();
     handle.suspend();
-    recorder.hold(Here(begins), Here(go)).try_tell().unwrap();
+    recorder.hold(Local(begins), Local(go)).try_tell().unwrap();
     for number in 0..100 {
         recorder.number(number).try_tell().unwrap();
     }
@@ -184,7 +184,9 @@ async fn the_end_refuses_what_is_urgent_and_tells_are_heard_of() {
         let mut lost = Vec::new();
         while lost.len() < 2 {
             match timeout(Duration::from_secs(10), letters.next()).await.unwrap() {
-                Heard::Letter(letter) if letter.number == handle.number() => lost.push(letter.loss),
+                DeadLetterEvent::Letter(letter) if letter.number == handle.number() => {
+                    lost.push(letter.loss)
+                }
                 _ => {}
             }
         }
@@ -263,7 +265,7 @@ async fn elsewhere_nothing_is_urgent() -> Result<(), Box<dyn std::error::Error>>
     let Err(AskError::Refused(Refused { message, error })) = urgent.ask().await else {
         panic!("it was let in");
     };
-    assert_eq!(error.kind, CallErrorKind::Elsewhere);
+    assert_eq!(error.kind, CallErrorKind::Remote);
     assert_eq!(recorder.call::<u64>(message).ask().await?, 5);
     Ok(())
 }

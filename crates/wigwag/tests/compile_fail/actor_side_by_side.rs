@@ -1,6 +1,6 @@
 //! What runs side by side is a future that owns what it needs, and its key is an argument.
 
-use wigwag::Owed;
+use wigwag::Responder;
 
 struct Cache(u64);
 
@@ -46,7 +46,7 @@ impl Cache {
     }
 
     #[wigwag::handler(side_by_side)]
-    pub fn owes(&mut self, answer: Owed<u64>) -> impl Future<Output = ()> {
+    pub fn owes(&mut self, answer: Responder<u64>) -> impl Future<Output = ()> {
         async move { answer.send(1) }
     }
 }

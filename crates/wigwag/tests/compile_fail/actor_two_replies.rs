@@ -1,12 +1,12 @@
 //! A call has one reply: a value, an answer that is owed, or a stream.
 
-use wigwag::{Owed, Yield};
+use wigwag::{Responder, Yield};
 
 struct Feed;
 
 #[wigwag::actor]
 impl Feed {
-    pub fn both(&mut self, answer: Owed<u64>, items: Yield<u64>) {
+    pub fn both(&mut self, answer: Responder<u64>, items: Yield<u64>) {
         drop((answer, items));
     }
 

@@ -7,13 +7,13 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, interval};
 use wigwag::limits::{ASK_WAIT_MAX, HANDLER_WAIT_MAX};
-use wigwag::{ActorOptions, Alive, CallErrorKind, Here};
+use wigwag::{ActorOptions, Alive, CallErrorKind, Local};
 
 use super::ring::{MemberMessage, MemberRef, Ring, Way, count, member};
 use super::{Counts, SECOND, Tally, kind};
 
 /// Actors in the longest circle that is refused at once, as `wigwag_actor::limits` has it.
-const CIRCLE_MAX: usize = 64;
+const CYCLE_ACTORS_MAX: usize = 64;
 
 /// Asks a member ten times a second, until it is stopped; gives how often it was answered.
 fn neighbour(member: MemberRef, tally: Arc<Tally>) -> (JoinHandle<u32>, Arc<tokio::sync::Notify>) {
@@ -26,7 +26,7 @@ fn neighbour(member: MemberRef, tally: Arc<Tally>) -> (JoinHandle<u32>, Arc<toki
                 _ = ticks.tick() => {}
                 () = until.notified() => return answered,
             }
-            let call = member.plain(Here(tally.guard())).timeout(HANDLER_WAIT_MAX / 2);
+            let call = member.plain(Local(tally.guard())).timeout(HANDLER_WAIT_MAX / 2);
             assert_eq!(kind(call.ask().await), Ok(()), "a neighbour goes on");
             answered += 1;
         }
@@ -75,7 +75,7 @@ async fn ring_of(members: usize) -> (Result<(), CallErrorKind>, Duration) {
     }
     let begun = Instant::now();
     let hops = u32::try_from(members).unwrap();
-    let call = ring[0].go_on(0, hops, Here(tally.guard())).without_limit();
+    let call = ring[0].go_on(0, hops, Local(tally.guard())).without_limit();
     let outcome = kind(call.ask().await).and_then(|end| end.0);
     let took = begun.elapsed();
     for one in &ring {
@@ -88,10 +88,13 @@ async fn ring_of(members: usize) -> (Result<(), CallErrorKind>, Duration) {
 /// gives; a longer ring ends by the time limit of its asks.
 #[tokio::test(start_paused = true)]
 async fn a_circle_is_refused_at_once_up_to_its_longest_and_ends_by_the_limit_beyond() {
-    for members in [1, 2, 4, CIRCLE_MAX / 2, CIRCLE_MAX] {
+    for members in [1, 2, 4, CYCLE_ACTORS_MAX / 2, CYCLE_ACTORS_MAX] {
         assert_eq!(ring_of(members).await, (Err(CallErrorKind::CallCycle), Duration::ZERO));
     }
-    assert_eq!(ring_of(CIRCLE_MAX + 1).await, (Err(CallErrorKind::Overloaded), HANDLER_WAIT_MAX));
+    assert_eq!(
+        ring_of(CYCLE_ACTORS_MAX + 1).await,
+        (Err(CallErrorKind::Overloaded), HANDLER_WAIT_MAX)
+    );
 }
 
 /// A tell is no part of a circle of asks, so nobody sees this one; it ends by the limits.
@@ -127,7 +130,7 @@ async fn fill(
         gates.push(opens);
         member.visit(move |one| one.gate = Some(gate)).await.unwrap();
         let call = |number: u32| {
-            let (hops, guard) = (u32::from(number == 0), Here(ring.tally.guard()));
+            let (hops, guard) = (u32::from(number == 0), Local(ring.tally.guard()));
             member.go_on(at * 1000 + number, hops, guard)
         };
         call(0).try_tell().unwrap();
@@ -187,7 +190,7 @@ async fn tells_in_a_circle(capacity: u32, late: Duration) -> usize {
         };
         assert!(is_it(&held.message));
         let next = &ring.members[(at as usize + 1) % 3];
-        next.call::<Here<Result<(), CallErrorKind>>>(held.message).ask().await.unwrap().0.unwrap();
+        next.call::<Local<Result<(), CallErrorKind>>>(held.message).ask().await.unwrap().0.unwrap();
         let last = next.visit(|member| member.came.pop()).await.unwrap();
         assert_eq!(last, Some(at * 1000));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Handle, Here};
+use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Handle, Local};
 
 use super::{Counts, Guard, SECOND, Tally, kind};
 
@@ -45,7 +45,7 @@ impl Member {
         self.next = None;
     }
 
-    pub fn plain(&self, guard: Here<Guard>) {
+    pub fn plain(&self, guard: Local<Guard>) {
         drop(guard);
     }
 
@@ -54,15 +54,15 @@ impl Member {
         &mut self,
         number: u32,
         hops: u32,
-        guard: Here<Guard>,
-    ) -> Here<Result<(), CallErrorKind>> {
+        guard: Local<Guard>,
+    ) -> Local<Result<(), CallErrorKind>> {
         self.came.push(number);
         if let Some(gate) = self.gate.take() {
             gate.await.unwrap();
         }
-        let Some(next) = self.next.clone().filter(|_| hops > 0) else { return Here(Ok(())) };
-        let (begun, call) = (Instant::now(), next.go_on(number, hops - 1, Here(guard.another())));
-        Here(match self.way {
+        let Some(next) = self.next.clone().filter(|_| hops > 0) else { return Local(Ok(())) };
+        let (begun, call) = (Instant::now(), next.go_on(number, hops - 1, Local(guard.another())));
+        Local(match self.way {
             Way::Asks => kind(call.ask().await).and_then(|end| end.0),
             Way::Tells => call.tell().await.map_err(|refused| {
                 let (after, kind) = (begun.elapsed(), refused.error.kind);
@@ -113,7 +113,7 @@ impl Ring {
         let calls = (0..askers * 3).map(|number| {
             let (member, guard) = (self.members[number as usize % 3].clone(), self.tally.guard());
             tokio::spawn(async move {
-                let call = member.go_on(number, hops, Here(guard));
+                let call = member.go_on(number, hops, Local(guard));
                 let call = match limit {
                     Some(limit) => call.timeout(limit),
                     None => call,
@@ -137,7 +137,7 @@ impl Ring {
     /// Each member answers when it has come so far.
     pub(super) async fn goes_on(&self) {
         for member in &self.members {
-            let call = member.plain(Here(self.tally.guard())).timeout(60 * SECOND);
+            let call = member.plain(Local(self.tally.guard())).timeout(60 * SECOND);
             assert_eq!(kind(call.ask().await), Ok(()));
         }
     }

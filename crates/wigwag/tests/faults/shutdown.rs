@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, yield_now};
 use tokio::time::{Instant, timeout};
 use wigwag::{
-    Actor, ActorOptions, Alive, CallErrorKind, Child, Handle, Here, StopPlan, Strategy, Supervisor,
-    SupervisorRef,
+    Actor, ActorOptions, Alive, CallErrorKind, Child, Handle, Local, StopPlan, Strategy,
+    Supervisor, SupervisorRef,
 };
 
 use super::ring::{Ring, Way};
@@ -78,9 +78,9 @@ impl System {
             (false, ActorOptions::default()),
         ] {
             let (actor, (stuck, _, release)) = (rude(options, &tally), stuck(loops));
-            actor.takes_all(Here(stuck), Here(tally.guard())).tell().await.unwrap();
+            actor.takes_all(Local(stuck), Local(tally.guard())).tell().await.unwrap();
             for _ in 0..4 {
-                let (actor, guard) = (actor.clone(), Here(tally.guard()));
+                let (actor, guard) = (actor.clone(), Local(tally.guard()));
                 asked.push(tokio::spawn(async move { kind(actor.plain(guard).ask().await) }));
             }
             all.push(actor);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
-use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Here, Reason, StopPlan};
+use wigwag::{Actor, ActorOptions, Alive, CallErrorKind, Local, Reason, StopPlan};
 
 use super::{Guard, PATIENCE, SECOND, Tally, kind};
 
@@ -30,11 +30,11 @@ pub(super) struct Rude {
 
 #[wigwag::actor]
 impl Rude {
-    pub fn plain(&self, guard: Here<Guard>) {
+    pub fn plain(&self, guard: Local<Guard>) {
         drop(guard);
     }
 
-    pub fn takes_all(&self, stuck: Here<Stuck>, guard: Here<Guard>) {
+    pub fn takes_all(&self, stuck: Local<Stuck>, guard: Local<Guard>) {
         // Nobody may listen.
         let _ = stuck.0.begun.send(());
         match stuck.0.until {
@@ -86,15 +86,15 @@ async fn a_rude_one(options: ActorOptions, loops: bool) {
     let bad = rude(options, &tally);
     let good = [(); 8].map(|()| rude(ActorOptions::default(), &tally));
     let (stuck, begins, release) = stuck(loops);
-    bad.takes_all(Here(stuck), Here(tally.guard())).tell().await.unwrap();
+    bad.takes_all(Local(stuck), Local(tally.guard())).tell().await.unwrap();
     timeout(PATIENCE, begins).await.unwrap().unwrap();
     let limit = SECOND / 5;
     let (begun, to) = (Instant::now(), bad.clone());
-    let late = to.plain(Here(tally.guard())).timeout(limit).ask();
+    let late = to.plain(Local(tally.guard())).timeout(limit).ask();
     let neighbours = async {
         for _ in 0..100 {
             for good in &good {
-                assert_eq!(kind(good.plain(Here(tally.guard())).ask().await), Ok(()));
+                assert_eq!(kind(good.plain(Local(tally.guard())).ask().await), Ok(()));
             }
         }
     };
@@ -102,7 +102,7 @@ async fn a_rude_one(options: ActorOptions, loops: bool) {
     assert_eq!(late.0, Err(CallErrorKind::Timeout(limit)));
     assert!(late.1 >= limit && late.1 < 5 * limit, "{:?}", late.1);
     let waits: Vec<_> =
-        (0..20).map(|_| bad.plain(Here(tally.guard())).try_ask().unwrap()).collect();
+        (0..20).map(|_| bad.plain(Local(tally.guard())).try_ask().unwrap()).collect();
     let (handle, begun) = (bad.handle().unwrap(), Instant::now());
     let plan = StopPlan::new().stop("bad", limit, [handle.clone()]);
     let stopped = timeout(5 * limit, plan.run()).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_rude_one(options: ActorOptions, loops: bool) {
         let heard = timeout(5 * limit, waits).await.unwrap();
         assert_eq!(heard.unwrap_err().kind, CallErrorKind::ActorStopped);
     }
-    assert_eq!(kind(bad.plain(Here(tally.guard())).ask().await), Err(CallErrorKind::ActorStopped));
+    assert_eq!(kind(bad.plain(Local(tally.guard())).ask().await), Err(CallErrorKind::ActorStopped));
     // Its own state, the argument of the call that it is in, and the neighbours.
     assert_eq!(tally.left(), 2 + good.len() as u64, "the rest is gone by now");
     drop((release, good));
@@ -136,7 +136,7 @@ struct Instigator {
 
 #[wigwag::actor]
 impl Instigator {
-    pub fn blocks_the_other(&self, stuck: Here<Stuck>, guard: Here<Guard>) {
+    pub fn blocks_the_other(&self, stuck: Local<Stuck>, guard: Local<Guard>) {
         assert!(self.other.takes_all(stuck, guard).try_tell().is_ok());
     }
 }
@@ -150,8 +150,9 @@ async fn who_was_answered_goes_on_though_the_next_actor_blocks_the_worker() {
         let other = rude(ActorOptions::default(), &tally);
         let (instigator, guard) = (Instigator { other }.spawn(), tally.guard());
         let (stuck, begins, release) = stuck(false);
-        let asks =
-            async move { kind(instigator.blocks_the_other(Here(stuck), Here(guard)).ask().await) };
+        let asks = async move {
+            kind(instigator.blocks_the_other(Local(stuck), Local(guard)).ask().await)
+        };
         let answered = timeout(PATIENCE, tokio::spawn(asks)).await;
         assert_eq!(answered.expect("the asker hears").unwrap(), Ok(()));
         timeout(PATIENCE, begins).await.unwrap().unwrap();
@@ -172,11 +173,11 @@ async fn who_has_blocked_a_worker_for_a_while_handles_what_waits() {
     let tally = Arc::new(Tally::default());
     let bad = rude(ActorOptions::default(), &tally);
     let (stuck, begins, release) = stuck(false);
-    let taken = bad.takes_all(Here(stuck), Here(tally.guard())).ask().sent().await.unwrap();
+    let taken = bad.takes_all(Local(stuck), Local(tally.guard())).ask().sent().await.unwrap();
     timeout(PATIENCE, begins).await.unwrap().unwrap();
     let waits: Vec<_> =
-        (0..20).map(|_| bad.plain(Here(tally.guard())).try_ask().unwrap()).collect();
-    let given_up = bad.plain(Here(tally.guard())).timeout(Duration::from_millis(1)).ask().await;
+        (0..20).map(|_| bad.plain(Local(tally.guard())).try_ask().unwrap()).collect();
+    let given_up = bad.plain(Local(tally.guard())).timeout(Duration::from_millis(1)).ask().await;
     assert!(matches!(kind(given_up), Err(CallErrorKind::Timeout(_))));
     drop(release);
     timeout(PATIENCE, taken).await.unwrap().unwrap();

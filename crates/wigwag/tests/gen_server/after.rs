@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use wigwag::{Actor, Alive, Here, Life, Owed, Reason, This, Timer};
+use wigwag::{Actor, Alive, Life, Local, Reason, Responder, This, Timer};
 
 use super::server::{ms, soon};
 
@@ -71,7 +71,7 @@ impl Idler {
     }
 
     /// Answers first and goes on before the next call.
-    pub fn continue_reply(&mut self, answer: Owed<bool>) {
+    pub fn continue_reply(&mut self, answer: Responder<bool>) {
         self.say("before");
         answer.send(true);
         self.say("continue");
@@ -205,5 +205,5 @@ async fn a_server_goes_on_by_itself() {
     idler.handle().unwrap().resume();
     assert_eq!(soon(idler.handle().unwrap().ended()).await, Reason::Normal);
     assert_eq!(by_now(&mut said), ["continue", "next", "continue", "continue"]);
-    drop(Here(idler));
+    drop(Local(idler));
 }

@@ -1,11 +1,11 @@
 //! Answers that others give: another actor, a thread, somebody whose server has ended long ago.
 
-use wigwag::{Alive, CallErrorKind, Owed};
+use wigwag::{Alive, CallErrorKind, Responder};
 
 use super::server::{ServerRef, apart, is_gone, server, soon};
 
 /// Takes the answer out of the server, for whoever is to give it.
-async fn taken(server: &ServerRef, number: u64) -> Owed<u64> {
+async fn taken(server: &ServerRef, number: u64) -> Responder<u64> {
     loop {
         let owed = server.visit(move |server| server.owed.remove(&number)).await.unwrap();
         if let Some(answer) = owed {

@@ -90,7 +90,7 @@ struct Narcissus;
 impl Narcissus {
     pub async fn ask_itself(
         &self,
-        this: wigwag::Here<NarcissusRef>,
+        this: wigwag::Local<NarcissusRef>,
         limit_ms: Option<u64>,
     ) -> bool {
         let call = this.0.nothing();
@@ -110,7 +110,7 @@ async fn asking_oneself_is_refused_at_once() {
     let server = Narcissus.spawn();
     let begun = Instant::now();
     for limit in [None, Some(60_000)] {
-        assert!(server.ask_itself(wigwag::Here(server.clone()), limit).ask().await.unwrap());
+        assert!(server.ask_itself(wigwag::Local(server.clone()), limit).ask().await.unwrap());
     }
     assert_eq!(begun.elapsed(), ms(0));
     server.handle().unwrap().stop();
@@ -141,7 +141,7 @@ async fn an_answer_may_be_waited_for_again() {
 async fn asks_under_way_end_with_their_server() {
     let (server, _said) = server();
     let asked = server.owe(1).ask().sent().await.unwrap();
-    let stopping = server.stop(wigwag::Here(Reason::Shutdown)).ask().sent().await.unwrap();
+    let stopping = server.stop(wigwag::Local(Reason::Shutdown)).ask().sent().await.unwrap();
     let behind = server.owe(2).ask().sent().await.unwrap();
     assert!(soon(stopping).await.unwrap(), "what it answered before it ended arrives");
     assert!(soon(asked).await.is_err());

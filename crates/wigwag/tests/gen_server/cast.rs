@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpListener;
 use wigwag::registry::{find, register};
-use wigwag::{Alive, CallErrorKind, Groups, Here, Reason, Told};
+use wigwag::{Alive, CallErrorKind, Groups, Local, Reason, TellAllReport};
 
 use super::server::{Server, apart, ended, is_gone, server, soon};
 
@@ -20,7 +20,7 @@ async fn a_tell_is_handled_in_its_turn() {
     // The same for a call whose answer nobody wants.
     server.number(1).tell().await.unwrap();
     server.note("first").try_tell().unwrap();
-    server.stop(Here(Reason::Normal)).try_tell().unwrap();
+    server.stop(Local(Reason::Normal)).try_tell().unwrap();
     server.note("behind").try_tell().unwrap();
     assert_eq!(said.rest().await, ["first", "stopped, it was done", "dropped"]);
     assert_eq!(ended(&server).await, Reason::Normal);
@@ -115,12 +115,12 @@ async fn all_of_a_group_are_told_and_who_has_ended_is_not() {
         group.join("servers", server).unwrap();
     }
     let tell_all = |name: &str| group.tell_all(name, |server| server.note("handled"));
-    assert_eq!(tell_all("servers"), Told { sent: 4, refused: 0 });
+    assert_eq!(tell_all("servers"), TellAllReport { sent: 4, refused: 0 });
     servers[0].0.handle().unwrap().kill();
-    assert_eq!(tell_all("servers"), Told { sent: 3, refused: 0 });
-    assert_eq!(tell_all("nobody"), Told { sent: 0, refused: 0 });
+    assert_eq!(tell_all("servers"), TellAllReport { sent: 3, refused: 0 });
+    assert_eq!(tell_all("nobody"), TellAllReport { sent: 0, refused: 0 });
     register("abcast", &servers[1].0).unwrap();
-    find::<Server>("abcast").unwrap().stop(Here(Reason::Normal)).tell().await.unwrap();
+    find::<Server>("abcast").unwrap().stop(Local(Reason::Normal)).tell().await.unwrap();
     for (at, (server, said)) in servers.into_iter().enumerate() {
         group.leave("servers", &server);
         drop(server);

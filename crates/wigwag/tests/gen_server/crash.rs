@@ -1,6 +1,6 @@
 //! Servers that fail in the middle of a call or at their end, and who hears what.
 
-use wigwag::{Actor, Alive, CallErrorKind, Here, Reason};
+use wigwag::{Actor, Alive, CallErrorKind, Local, Reason};
 
 use super::server::{Manner, Server, ended, failure, is_gone, server, soon, watcher};
 
@@ -10,8 +10,8 @@ use super::server::{Manner, Server, ended, failure, is_gone, server, soon, watch
 async fn who_asks_a_server_that_stops_is_told_so() {
     for reason in [Reason::Shutdown, Reason::failed("a reason"), Reason::Normal] {
         let ((server, said), (watcher, mut heard)) = (server(), watcher());
-        watcher.monitor(Here(server.handle().unwrap())).ask().await.unwrap();
-        let asked = server.stop_silently(Here(reason.clone())).try_ask().unwrap();
+        watcher.monitor(Local(server.handle().unwrap())).ask().await.unwrap();
+        let asked = server.stop_silently(Local(reason.clone())).try_ask().unwrap();
         let behind = server.number(1).try_ask().unwrap();
         assert_eq!(soon(asked).await.unwrap_err().kind, CallErrorKind::ReplyDropped);
         assert_eq!(soon(behind).await.unwrap_err().kind, CallErrorKind::ActorStopped);
@@ -30,7 +30,7 @@ async fn a_panic_ends_the_server_and_its_words_are_the_reason() {
     for told in [false, true] {
         let ((server, said), (watcher, mut heard)) = (server(), watcher());
         let handle = server.handle().unwrap();
-        watcher.monitor(Here(handle.clone())).ask().await.unwrap();
+        watcher.monitor(Local(handle.clone())).ask().await.unwrap();
         handle.suspend();
         let asked = match told {
             true => server.panic("crashed").try_tell().map(|()| None).unwrap(),
@@ -57,8 +57,8 @@ async fn a_panic_at_the_end_is_the_reason() {
     let (panics, said) = Server::new(Manner::PanicsAtEnd);
     let (server, (watcher, mut heard)) = (panics.spawn(), watcher());
     let handle = server.handle().unwrap();
-    watcher.monitor(Here(handle.clone())).ask().await.unwrap();
-    assert!(server.stop(Here(Reason::Normal)).ask().await.unwrap());
+    watcher.monitor(Local(handle.clone())).ask().await.unwrap();
+    assert!(server.stop(Local(Reason::Normal)).ask().await.unwrap());
     let reason = Reason::Panicked("at the end".into());
     assert_eq!(soon(heard.recv()).await, Some(reason.clone()));
     assert_eq!(handle.reason(), Some(reason));

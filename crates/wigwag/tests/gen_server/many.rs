@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 
 use tokio::time::Instant;
-use wigwag::{Actor, Alive, Here, Node, Reason};
+use wigwag::{Actor, Alive, Local, Node, Reason};
 
 use super::server::{Server, ServerRef, apart, failure, is_way_gone, ms, server, soon};
 
@@ -49,7 +49,7 @@ async fn many_servers_of_one_process_are_asked_at_once() {
     let begun = Instant::now();
     assert_eq!(ask_all(&servers, 10, 1000).await, (vec![0, 1, 2, 3, 4], vec![]));
     assert_eq!(begun.elapsed(), ms(10), "side by side");
-    assert!(servers[2].stop(Here(Reason::Normal)).ask().await.unwrap());
+    assert!(servers[2].stop(Local(Reason::Normal)).ask().await.unwrap());
     assert_eq!(ask_all(&servers, 10, 1000).await, (vec![0, 1, 3, 4], vec![2]));
     assert_eq!(ask_all(&servers, 50, 10).await, (vec![], vec![0, 1, 2, 3, 4]));
 }

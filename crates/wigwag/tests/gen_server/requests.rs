@@ -3,7 +3,7 @@
 
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
-use wigwag::{CallError, CallErrorKind, Here, Reason};
+use wigwag::{CallError, CallErrorKind, Local, Reason};
 
 use super::server::{ServerRef, failure, ms, server, soon};
 
@@ -27,7 +27,7 @@ impl Requests {
     fn add_last(&mut self, server: &ServerRef, label: &'static str) {
         let server = server.clone();
         self.0.spawn(async move {
-            (label, Err(failure(server.stop_silently(Here(Reason::Shutdown)).ask()).await))
+            (label, Err(failure(server.stop_silently(Local(Reason::Shutdown)).ask()).await))
         });
     }
 
@@ -146,7 +146,7 @@ async fn a_pipeline_is_a_collection_in_the_order_of_its_asks() {
     assert_eq!(requests.len(), 3);
     assert!(requests.try_answer().is_none());
     assert!(timeout_at(Instant::now() + ms(100), requests.answer()).await.is_err());
-    requests.push(server.stop_silently(Here(Reason::Normal)), "last").await.unwrap();
+    requests.push(server.stop_silently(Local(Reason::Normal)), "last").await.unwrap();
     let full = requests.try_push(server.number(0), "too many").unwrap_err();
     assert_eq!((full.refused.error.kind, full.context), (CallErrorKind::Full, "too many"));
     let mut answers = Vec::new();

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::timeout;
 use wigwag::{
-    Actor, Alive, CallErrorKind, Down, Exit, Handle, Here, Life, Node, Owed, Reason, This,
+    Actor, Alive, CallErrorKind, Down, Exit, Handle, Life, Local, Node, Reason, Responder, This,
 };
 
 /// How a server starts and ends, beside what is usual.
@@ -33,7 +33,7 @@ pub(crate) struct Server {
     manner: Manner,
     pub(crate) state: String,
     /// Answers that are owed, by their number.
-    pub(crate) owed: BTreeMap<u64, Owed<u64>>,
+    pub(crate) owed: BTreeMap<u64, Responder<u64>>,
 }
 
 impl Server {
@@ -70,13 +70,19 @@ impl Server {
     }
 
     /// Answers after so many milliseconds, and serves others meanwhile.
-    pub fn delayed(&mut self, this: &This<Self>, number: u64, delay_ms: u64, answer: Owed<u64>) {
+    pub fn delayed(
+        &mut self,
+        this: &This<Self>,
+        number: u64,
+        delay_ms: u64,
+        answer: Responder<u64>,
+    ) {
         self.owed.insert(number, answer);
         this.after(Duration::from_millis(delay_ms), move |me| me.give(number)).unwrap();
     }
 
     /// Owes the answer until somebody has it given.
-    pub fn owe(&mut self, number: u64, answer: Owed<u64>) {
+    pub fn owe(&mut self, number: u64, answer: Responder<u64>) {
         self.owed.insert(number, answer);
     }
 
@@ -88,16 +94,16 @@ impl Server {
 
     /// True when somebody waits for that answer.
     pub fn is_wanted(&self, number: u64) -> bool {
-        self.owed.get(&number).is_some_and(Owed::is_wanted)
+        self.owed.get(&number).is_some_and(Responder::is_wanted)
     }
 
-    pub fn stop(&self, this: &This<Self>, reason: Here<Reason>) -> bool {
+    pub fn stop(&self, this: &This<Self>, reason: Local<Reason>) -> bool {
         this.stop(reason.0);
         true
     }
 
     /// The same without an answer.
-    pub fn stop_silently(&self, this: &This<Self>, reason: Here<Reason>, answer: Owed<u64>) {
+    pub fn stop_silently(&self, this: &This<Self>, reason: Local<Reason>, answer: Responder<u64>) {
         this.stop(reason.0);
         drop(answer);
     }
@@ -174,11 +180,11 @@ pub(crate) struct Watcher {
 
 #[wigwag::actor(life)]
 impl Watcher {
-    pub fn monitor(&self, this: &This<Self>, whom: Here<Handle>) {
+    pub fn monitor(&self, this: &This<Self>, whom: Local<Handle>) {
         this.monitor(&whom.0).unwrap();
     }
 
-    pub fn link(&self, this: &This<Self>, whom: Here<Handle>) {
+    pub fn link(&self, this: &This<Self>, whom: Local<Handle>) {
         this.link(&whom.0).unwrap();
     }
 }

@@ -2,7 +2,7 @@
 
 use tokio::time::{Instant, timeout};
 use wigwag::registry::{find, find_any, register, unregister};
-use wigwag::{Actor, Alive, Here, Life, NameError, Reason, This};
+use wigwag::{Actor, Alive, Life, Local, NameError, Reason, This};
 
 use super::server::{Manner, Server, ended, is_gone, ms, server, soon, watcher};
 
@@ -12,7 +12,7 @@ async fn a_server_serves_until_it_is_stopped() {
     let (alone, heard) = Server::new(Manner::Good);
     let server = alone.start().await.unwrap();
     assert_eq!(server.number(7).ask().await.unwrap(), 7);
-    assert!(server.stop(Here(Reason::Normal)).ask().await.unwrap());
+    assert!(server.stop(Local(Reason::Normal)).ask().await.unwrap());
     assert_eq!(ended(&server).await, Reason::Normal);
     is_gone(&server).await;
     assert_eq!(heard.rest().await, ["stopped, it was done", "dropped"]);
@@ -67,10 +67,10 @@ async fn who_watches_a_server_hears_why_it_ended() {
         let (watcher, mut heard) = watcher();
         let handle = server.handle().unwrap();
         match links {
-            true => watcher.link(Here(handle)).ask().await.unwrap(),
-            false => watcher.monitor(Here(handle)).ask().await.unwrap(),
+            true => watcher.link(Local(handle)).ask().await.unwrap(),
+            false => watcher.monitor(Local(handle)).ask().await.unwrap(),
         }
-        assert!(server.stop(Here(Reason::failed("stopped"))).ask().await.unwrap());
+        assert!(server.stop(Local(Reason::failed("stopped"))).ask().await.unwrap());
         assert_eq!(soon(heard.recv()).await, Some(Reason::failed("stopped")));
         watcher.handle().unwrap().drain();
         drop(watcher);
@@ -89,7 +89,7 @@ async fn a_name_has_one_server() {
     let taken = register("my test name", &second);
     let by = first.handle().unwrap();
     assert_eq!(taken, Err(NameError::Taken { name: "my test name".into(), by }));
-    assert!(found.stop(Here(Reason::Normal)).ask().await.unwrap());
+    assert!(found.stop(Local(Reason::Normal)).ask().await.unwrap());
     ended(&first).await;
     assert!(find_any("my test name").is_none());
     is_gone(&found).await;
@@ -146,7 +146,7 @@ async fn a_start_may_take_a_name_of_its_own_and_no_other() {
 async fn a_linked_server_ends_in_good_order_with_its_parent() {
     let ((server, said), (parent, _)) = (server(), watcher());
     register("foobar", &parent).unwrap();
-    parent.link(Here(server.handle().unwrap())).ask().await.unwrap();
+    parent.link(Local(server.handle().unwrap())).ask().await.unwrap();
     parent.handle().unwrap().stop_with(Reason::failed("at the parent"));
     let reason = Reason::Linked(std::sync::Arc::new(Reason::failed("at the parent")));
     assert_eq!(ended(&server).await, reason);

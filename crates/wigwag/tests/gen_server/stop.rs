@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 
 use tokio::time::{Instant, timeout};
 use wigwag::registry::{find, find_any, register};
-use wigwag::{Actor, Alive, CallErrorKind, Here, NameError, Node, Reason};
+use wigwag::{Actor, Alive, CallErrorKind, Local, NameError, Node, Reason};
 
 use super::server::{
     Manner, Server, apart, ended, failure, is_gone, is_way_gone, ms, server, soon, watcher,
@@ -29,7 +29,7 @@ async fn a_server_is_stopped_for_any_reason() {
     for reason in [Reason::Normal, Reason::Killed, Reason::failed("another reason")] {
         let ((server, said), (watcher, mut heard)) = (server(), watcher());
         let handle = server.handle().unwrap();
-        watcher.monitor(Here(handle.clone())).ask().await.unwrap();
+        watcher.monitor(Local(handle.clone())).ask().await.unwrap();
         assert!(handle.stop_with(reason.clone()));
         assert_eq!(ended(&server).await, reason);
         assert_eq!(soon(heard.recv()).await, Some(reason.clone()));
@@ -91,7 +91,7 @@ async fn a_server_is_stopped_by_its_name() {
 async fn a_server_elsewhere_is_stopped_by_a_call() {
     let (local, said) = server();
     let (service, client, there, address) = apart(&local).await;
-    assert_eq!(there.handle().unwrap_err().kind, CallErrorKind::Elsewhere);
+    assert_eq!(there.handle().unwrap_err().kind, CallErrorKind::Remote);
     there.shut_down().ask().await.unwrap();
     assert_eq!(ended(&local).await, Reason::Shutdown);
     assert_eq!(said.rest().await, ["stopped, it was asked to stop", "dropped"]);

@@ -5,7 +5,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use wigwag::io::{self, Accepted, Event, Line, Output};
-use wigwag::{Actor, Alive, Handle, Here, Life, Reason, This};
+use wigwag::{Actor, Alive, Handle, Life, Local, Reason, This};
 
 /// Takes connections in.
 pub(crate) struct Server {
@@ -56,7 +56,7 @@ impl Session {
                 let room = self.rooms[room.parse::<usize>().unwrap()].clone();
                 let number = number.parse().unwrap();
                 let member = (self.output.clone().unwrap(), this.handle());
-                room.join(number, Here(member)).tell().await.unwrap();
+                room.join(number, Local(member)).tell().await.unwrap();
                 self.joined = Some((room, number));
             }
         }
@@ -81,8 +81,8 @@ pub(crate) struct Room {
 
 #[wigwag::actor]
 impl Room {
-    pub fn join(&mut self, number: u32, member: Here<(Output, Handle)>) {
-        let Here((output, session)) = member;
+    pub fn join(&mut self, number: u32, member: Local<(Output, Handle)>) {
+        let Local((output, session)) = member;
         self.members.push((number, output, session));
         if self.members.len() == self.size {
             self.tell_all(None, &Bytes::from_static(b"go\n"));

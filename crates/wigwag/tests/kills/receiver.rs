@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 use wigwag::{
-    Actor, CallErrorKind, Delivery, Fate, Node, NodeOptions, SessionChange, SessionEvents,
+    Actor, CallErrorKind, Delivery, DeliveryStatus, Node, NodeOptions, SessionChange, SessionEvents,
 };
 
 use crate::PATIENCE;
@@ -57,7 +57,7 @@ async fn start(port: u16, pages: &Pages) -> Child {
 struct Sent {
     calls: u64,
     asks: Vec<(u64, Result<u64, CallErrorKind>)>,
-    fates: Vec<(u64, Fate)>,
+    fates: Vec<(u64, DeliveryStatus)>,
 }
 
 /// Sends until nothing can be sent any more.
@@ -145,9 +145,15 @@ pub(crate) async fn kill_one(after: Duration) -> Told {
     }
     for (number, fate) in sent.fates {
         let was_written = number < written;
-        assert!(fate != Fate::Delivered || was_written, "{number} was not handled: {case}");
-        assert!(fate != Fate::NotDelivered || !was_written, "{number} was handled: {case}");
-        receipts += u64::from(fate == Fate::Delivered);
+        assert!(
+            fate != DeliveryStatus::Delivered || was_written,
+            "{number} was not handled: {case}"
+        );
+        assert!(
+            fate != DeliveryStatus::NotDelivered || !was_written,
+            "{number} was handled: {case}"
+        );
+        receipts += u64::from(fate == DeliveryStatus::Delivered);
     }
     assert_eq!(fresh.count(), 0, "nothing is sent again by itself: {case}");
     drop(second);

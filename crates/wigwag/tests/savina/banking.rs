@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use wigwag::{Actor, Here};
+use wigwag::{Actor, Local};
 
 use super::{Alive, Dice, PATIENCE, run};
 
@@ -59,7 +59,7 @@ fn transfer(dice: &mut Dice) -> (usize, usize, i64) {
 
 #[wigwag::actor]
 impl Teller {
-    pub fn start(&mut self, me: TellerRef, done: Here<oneshot::Sender<u32>>) {
+    pub fn start(&mut self, me: TellerRef, done: Local<oneshot::Sender<u32>>) {
         self.done = Some(done.0);
         for _ in 0..UNDER_WAY {
             self.order(me.clone());
@@ -101,7 +101,7 @@ fn banking() {
         }
         .spawn();
         let (done, ended) = oneshot::channel();
-        teller.start(teller.clone(), Here(done)).tell().await.unwrap();
+        teller.start(teller.clone(), Local(done)).tell().await.unwrap();
         assert_eq!(ended.await.unwrap(), TRANSFERS);
 
         let mut expected = vec![START; ACCOUNTS as usize];

@@ -4,14 +4,14 @@
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
-use wigwag::{Actor, Here};
+use wigwag::{Actor, Local};
 
 use super::{Alive, Dice, run};
 
 const ACTORS: usize = 120;
 const PINGS: u32 = 20_000;
 
-type Members = Here<Arc<[MemberRef]>>;
+type Members = Local<Arc<[MemberRef]>>;
 
 struct Member {
     number: usize,
@@ -96,7 +96,7 @@ fn big() {
         };
         let members: Arc<[MemberRef]> = (0..ACTORS).map(member).collect();
         for member in members.iter() {
-            member.meet(Here(members.clone())).tell().await.unwrap();
+            member.meet(Local(members.clone())).tell().await.unwrap();
         }
         for member in members.iter() {
             member.start().tell().await.unwrap();

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use tokio::sync::oneshot;
-use wigwag::{Actor, Here};
+use wigwag::{Actor, Local};
 
 use super::{Alive, run};
 
@@ -81,7 +81,7 @@ impl Manager {
         &mut self,
         producers: Vec<ProducerRef>,
         consumers: Vec<ConsumerRef>,
-        done: Here<oneshot::Sender<usize>>,
+        done: Local<oneshot::Sender<usize>>,
     ) {
         self.consumers = consumers;
         self.done = Some(done.0);
@@ -159,7 +159,7 @@ fn bounded_buffer() {
         let producers = (0..PRODUCERS).map(producer).collect();
         let consumers: Vec<ConsumerRef> = (0..CONSUMERS).map(consumer).collect();
         let (done, ended) = oneshot::channel();
-        manager.start(producers, consumers.clone(), Here(done)).tell().await.unwrap();
+        manager.start(producers, consumers.clone(), Local(done)).tell().await.unwrap();
         let most = ended.await.unwrap();
         assert!(most <= BUFFER_ITEMS_MAX, "{most} items were in the buffer");
 

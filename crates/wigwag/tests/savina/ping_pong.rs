@@ -2,7 +2,7 @@
 //! as many as the other has sent.
 
 use tokio::sync::oneshot;
-use wigwag::{Actor, Here};
+use wigwag::{Actor, Local};
 
 use super::{Alive, run};
 
@@ -17,7 +17,7 @@ struct Ping {
 
 #[wigwag::actor]
 impl Ping {
-    pub fn start(&mut self, me: PingRef, done: Here<oneshot::Sender<()>>) {
+    pub fn start(&mut self, me: PingRef, done: Local<oneshot::Sender<()>>) {
         self.done = Some(done.0);
         self.pong(me);
     }
@@ -55,7 +55,7 @@ fn ping_pong() {
         let pong = Pong { pings: 0, _alive: alive.clone() }.spawn();
         let ping = Ping { pong: pong.clone(), left: PINGS, done: None, _alive: alive }.spawn();
         let (done, ended) = oneshot::channel();
-        ping.start(ping.clone(), Here(done)).tell().await.unwrap();
+        ping.start(ping.clone(), Local(done)).tell().await.unwrap();
         ended.await.unwrap();
         assert_eq!(pong.pings().ask().await.unwrap(), PINGS);
     });

@@ -3,7 +3,7 @@
 //! taken apart by a message of its own.
 
 use tokio::sync::oneshot;
-use wigwag::{Actor, Here};
+use wigwag::{Actor, Local};
 
 use super::{Alive, run};
 
@@ -17,7 +17,7 @@ struct Member {
 }
 
 /// Where the count of every member's hops goes when the ring ends.
-type Done = Here<oneshot::Sender<Vec<u64>>>;
+type Done = Local<oneshot::Sender<Vec<u64>>>;
 
 #[wigwag::actor]
 impl Member {
@@ -56,7 +56,7 @@ fn thread_ring() {
             one.link(next.clone()).tell().await.unwrap();
         }
         let (done, ended) = oneshot::channel();
-        ring[0].hop(HOPS, Here(done)).tell().await.unwrap();
+        ring[0].hop(HOPS, Local(done)).tell().await.unwrap();
         drop(ring);
         assert_eq!(ended.await.unwrap(), vec![HOPS / ACTORS; ACTORS as usize]);
     });

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use wigwag::{CallErrorKind, Delivery, Fate, NodeOptions, SessionChange, SessionEvents};
+use wigwag::{CallErrorKind, Delivery, DeliveryStatus, NodeOptions, SessionChange, SessionEvents};
 
 use crate::cuts::Stage;
 use crate::ledger::{Ledger, in_time};
@@ -80,7 +80,7 @@ async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_wha
     assert_eq!((&**target, *not_delivered), (&*there, 35));
     assert_eq!(delivered + unknown, 103, "a hundred tells and three asks");
     assert_eq!(answer.await.unwrap_err().kind, CallErrorKind::NotDelivered);
-    assert_eq!(receipt.await, Fate::NotDelivered);
+    assert_eq!(receipt.await, DeliveryStatus::NotDelivered);
     for due in 0..5 {
         let (number, outcome) = asks.answer().await.unwrap();
         let expected = [CallErrorKind::Unknown, CallErrorKind::NotDelivered][usize::from(due > 1)];
@@ -103,7 +103,7 @@ async fn an_ask_that_was_sent_and_is_not_answered_when_its_session_ends_is_unkno
     assert_eq!(ledger.noted(0).ask().await.unwrap(), (0, 0));
     stage.relay.strike(Fault::End);
     assert_eq!(never.await.unwrap_err().kind, CallErrorKind::Unknown);
-    assert_eq!(unheard.await, Fate::Unknown);
+    assert_eq!(unheard.await, DeliveryStatus::Unknown);
     let change = next(&mut events, |_| true).await;
     assert!(matches!(change, SessionChange::Ended { .. }), "no cut, but the end: {change:?}");
 }

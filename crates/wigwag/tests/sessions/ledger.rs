@@ -16,7 +16,7 @@ pub(crate) struct Ledger {
     next: HashMap<u64, u64>,
     /// Messages that were lost, doubled or out of order.
     wrong: u64,
-    owed: Vec<wigwag::Owed<u64>>,
+    owed: Vec<wigwag::Responder<u64>>,
 }
 
 #[wigwag::actor]
@@ -33,7 +33,7 @@ impl Ledger {
     }
 
     /// Is never answered.
-    pub fn never(&mut self, owed: wigwag::Owed<u64>) {
+    pub fn never(&mut self, owed: wigwag::Responder<u64>) {
         self.owed.push(owed);
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::{Barrier, Semaphore};
 use tokio::time::timeout;
-use wigwag::{ActorOptions, CallErrorKind, Here, Life, Reason, This};
+use wigwag::{ActorOptions, CallErrorKind, Life, Local, Reason, This};
 
 /// Counts what is there of it.
 #[derive(Clone)]
@@ -77,7 +77,7 @@ impl Desk {
     }
 
     #[wigwag::handler(side_by_side)]
-    pub fn meet(&self, barrier: Here<Arc<Barrier>>) -> impl Future<Output = ()> + Send + use<> {
+    pub fn meet(&self, barrier: Local<Arc<Barrier>>) -> impl Future<Output = ()> + Send + use<> {
         async move {
             barrier.wait().await;
         }
@@ -115,8 +115,8 @@ impl Desk {
         }
     }
 
-    pub fn itself(&self, this: &This<Self>) -> Here<This<Desk>> {
-        Here(this.clone())
+    pub fn itself(&self, this: &This<Self>) -> Local<This<Desk>> {
+        Local(this.clone())
     }
 
     pub fn notes(&self) -> Vec<u64> {

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 
 use tokio::sync::Barrier;
-use wigwag::{Actor, Alive, Here};
+use wigwag::{Actor, Alive, Local};
 
 use crate::desk::{Desk, of, within};
 
@@ -14,7 +14,7 @@ async fn as_many_as_may_run_meet_at_a_barrier() {
     let desk = Desk::new().0.spawn();
     let barrier = Arc::new(Barrier::new(256));
     let asks: Vec<_> =
-        (0..256).map(|_| desk.meet(Here(barrier.clone())).try_ask().unwrap()).collect();
+        (0..256).map(|_| desk.meet(Local(barrier.clone())).try_ask().unwrap()).collect();
     for ask in asks {
         within(ask).await.unwrap();
     }

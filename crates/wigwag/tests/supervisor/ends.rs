@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wigwag::{
-    Actor, Alive, CallErrorKind, Child, Handle, Here, Life, Reason, Restart, Shutdown, Strategy,
+    Actor, Alive, CallErrorKind, Child, Handle, Life, Local, Reason, Restart, Shutdown, Strategy,
     Supervisor, SupervisorRef, This, testing,
 };
 
@@ -92,7 +92,7 @@ async fn children_may_end_by_themselves_while_their_supervisor_ends() {
     let stopping = tokio::spawn(async move { stopped(&tree).await });
     tokio::time::sleep(SECOND).await;
     for (unit, (_, end)) in units.iter().zip(&pairs) {
-        unit.end(Here(end.clone())).tell().await.unwrap();
+        unit.end(Local(end.clone())).tell().await.unwrap();
     }
     assert_eq!(stopping.await.unwrap(), 2 * SECOND);
     for (handle, (rule, end)) in handles.iter().zip(&pairs) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use wigwag::{
-    Actor, Alive, Child, ChildState, Here, Reason, Restart, Shutdown, Strategy, Supervisor,
+    Actor, Alive, Child, ChildState, Local, Reason, Restart, Shutdown, Strategy, Supervisor,
     SupervisorError, SupervisorRef,
 };
 
@@ -63,7 +63,7 @@ async fn a_temporary_child_may_end_while_its_siblings_do() {
     panics(&child(&tree, "b").await).await;
     settle_drops().await;
     assert_eq!(states(&tree).await[2], ChildState::Stopping);
-    first.end(Here(Reason::Normal)).tell().await.unwrap();
+    first.end(Local(Reason::Normal)).tell().await.unwrap();
     settle_drops().await;
     settled(&tree).await;
     assert_eq!(names(&tree).await, ["b", "c"]);
@@ -90,7 +90,7 @@ async fn a_child_is_started_again_as_often_as_is_borne() {
             second.panic().try_tell().unwrap();
         } else {
             first.panic().try_tell().unwrap();
-            second.end(Here(Reason::Normal)).try_tell().unwrap();
+            second.end(Local(Reason::Normal)).try_tell().unwrap();
         }
         settle_drops().await;
         settled(&tree).await;
@@ -152,8 +152,8 @@ async fn end(tree: &SupervisorRef, name: &str, way: usize) {
     let unit = child(tree, name).await;
     match way {
         0 => drop(unit.handle().unwrap().kill()),
-        1 => unit.end(Here(Reason::Normal)).tell().await.unwrap(),
-        2 => unit.end(Here(Reason::failed("abnormal"))).tell().await.unwrap(),
+        1 => unit.end(Local(Reason::Normal)).tell().await.unwrap(),
+        2 => unit.end(Local(Reason::failed("abnormal"))).tell().await.unwrap(),
         _ => tree.terminate_child(name).await.unwrap(),
     }
     drop(unit);

@@ -18,7 +18,7 @@ use crate::error::{CallError, CallErrorKind, Refused, Unsent};
 use crate::mailbox::backlog::parked::Ticket;
 use crate::reference::answers::Answers;
 use crate::reference::interface::Interface;
-use crate::reference::route::{Asks, Attempt};
+use crate::reference::route::{Attempt, RemotePipeline};
 use crate::reference::run_writer::{self, RunOwner};
 use crate::reference::{Place, Ref, send};
 use crate::reply::one_shot::OneShot;
@@ -45,7 +45,7 @@ pub struct Pipeline<I: Interface, R: Answerable, C = ()> {
 
 enum PipelineState<I: Interface, R> {
     Local(VecDeque<Arc<OneShot<R>>>),
-    Remote { asks: Box<dyn Asks<I>>, run_owner: RunOwner, answers: Answers },
+    Remote { asks: Box<dyn RemotePipeline<I>>, run_owner: RunOwner, answers: Answers },
 }
 
 impl<I: Interface> Ref<I> {

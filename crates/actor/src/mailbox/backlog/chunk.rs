@@ -32,7 +32,7 @@ impl Frames {
 }
 
 /// Up to [`RUN_CALLS_MAX`](crate::limits::RUN_CALLS_MAX) calls of one sender group, in order; of a
-/// session [`LANE_CALLS_MAX`](crate::limits::LANE_CALLS_MAX).
+/// session [`INBOUND_CHUNK_CALLS_MAX`](crate::limits::INBOUND_CHUNK_CALLS_MAX).
 pub(crate) enum Chunk<M> {
     Mails(MailBatch<M>),
     Frames(Frames),

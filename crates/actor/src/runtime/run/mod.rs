@@ -22,7 +22,7 @@ use crate::mailbox::backlog::chunk::Frames;
 use crate::mailbox::mail_batch::{MailBatch, MailDrain};
 use crate::mailbox::ready_queues::Provenance;
 use crate::mailbox::{refuse_askers, refuse_calls};
-use crate::reply::owner::LaneOwner;
+use crate::reply::owner::InboundQueueOwner;
 use crate::reply::{LocalReply, Reply, ReplySlot};
 use crate::runtime::actor::{Actor, Handled};
 
@@ -116,11 +116,14 @@ impl<A: Actor> CallSource<A> for MailDrain<'_, A::Message> {
 /// Calls of a session.
 pub(crate) struct EncodedCalls<'a> {
     calls: Calls<'a>,
-    owner: &'a Arc<dyn LaneOwner>,
+    owner: &'a Arc<dyn InboundQueueOwner>,
 }
 
 impl<'a> EncodedCalls<'a> {
-    pub(crate) fn new(frames: &'a Frames, owner: &'a Arc<dyn LaneOwner>) -> EncodedCalls<'a> {
+    pub(crate) fn new(
+        frames: &'a Frames,
+        owner: &'a Arc<dyn InboundQueueOwner>,
+    ) -> EncodedCalls<'a> {
         EncodedCalls { calls: frames.left(), owner }
     }
 
@@ -144,7 +147,7 @@ impl<'a> EncodedCalls<'a> {
             Some(error) => {
                 let detail = format!("{}: {error}", A::SCHEMA.method_name(method));
                 let kind = match error {
-                    DecodeError::NotSerializable => CallErrorKind::OnlyHere,
+                    DecodeError::NotSerializable => CallErrorKind::NotSerializable,
                     _ => CallErrorKind::BadArguments,
                 };
                 reply.fail(kind, &detail);

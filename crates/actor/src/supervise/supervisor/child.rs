@@ -41,7 +41,7 @@ pub enum Shutdown {
     /// It is asked to stop, and killed when it has not after this time.
     Within(Duration),
     /// It is killed.
-    InlineRun,
+    AtOnce,
     /// It is asked to stop and waited for: right for a supervisor, whose own children have their
     /// times.
     Patient,

@@ -9,9 +9,9 @@ use super::child::{Child, Restart, StartedChild, SupervisorLink, Verdict};
 use super::entry::{ChildEntry, EntryState, StopCause};
 use super::message::{ChildEvent, SupervisorError, SupervisorReply};
 use super::{Strategy, Supervisor};
-use crate::here::Here;
 use crate::lifecycle::handle::Handle;
 use crate::lifecycle::monitor::Down;
+use crate::local::Local;
 use crate::reason::Reason;
 use crate::reply::Reply;
 use crate::runtime::this::This;
@@ -33,7 +33,7 @@ impl Supervisor {
         reply: &mut Reply<'_>,
     ) {
         if let Err(error) = self.check_new(&child.name) {
-            return reply.send::<SupervisorReply<Handle>>(Here(Err(error)));
+            return reply.send::<SupervisorReply<Handle>>(Local(Err(error)));
         }
         let supervisor = self.supervisor(this);
         let (mut entry, begun) = ChildEntry::start(child, &supervisor, this);
@@ -50,18 +50,18 @@ impl Supervisor {
     ) {
         let at = match self.named(name) {
             Ok(at) => at,
-            Err(error) => return reply.send::<SupervisorReply<()>>(Here(Err(error))),
+            Err(error) => return reply.send::<SupervisorReply<()>>(Local(Err(error))),
         };
         let supervisor = self.supervisor(this);
         match &self.children[at].state {
-            EntryState::Ended => reply.send::<SupervisorReply<()>>(Here(Ok(()))),
+            EntryState::Ended => reply.send::<SupervisorReply<()>>(Local(Ok(()))),
             EntryState::Waiting(_) => {
                 let waiting = self.children[at].set(EntryState::Ended);
                 if let EntryState::Waiting(Some(verdict)) = waiting {
                     let _ = verdict.send(Verdict::Over);
                 }
                 self.forget_if_temporary(at);
-                reply.send::<SupervisorReply<()>>(Here(Ok(())));
+                reply.send::<SupervisorReply<()>>(Local(Ok(())));
                 self.go_on(this);
             }
             EntryState::Stopping(_) | EntryState::Starting { .. } | EntryState::Running => {
@@ -80,9 +80,9 @@ impl Supervisor {
             Ok(at) if matches!(self.children[at].state, EntryState::Ended) => at,
             Ok(_) => {
                 let error = SupervisorError::StillThere(name.clone());
-                return reply.send::<SupervisorReply<Handle>>(Here(Err(error)));
+                return reply.send::<SupervisorReply<Handle>>(Local(Err(error)));
             }
-            Err(error) => return reply.send::<SupervisorReply<Handle>>(Here(Err(error))),
+            Err(error) => return reply.send::<SupervisorReply<Handle>>(Local(Err(error))),
         };
         self.start_anew(this, at, Some(reply.take_owned()));
     }
@@ -146,7 +146,7 @@ impl Supervisor {
         match outcome {
             Ok(()) => {
                 if let EntryState::Starting { asker: Some(mut asker), .. } = entry.run() {
-                    asker.send::<SupervisorReply<Handle>>(Here(Ok(entry.handle.clone())));
+                    asker.send::<SupervisorReply<Handle>>(Local(Ok(entry.handle.clone())));
                 }
                 // Killed before its start was known: that was said already, and not heard.
                 if let Some(reason) = entry.handle.reason() {
@@ -157,7 +157,7 @@ impl Supervisor {
             Err(reason) => match entry.set(EntryState::Ended) {
                 EntryState::Starting { asker: Some(mut asker), .. } => {
                     let error = SupervisorError::StartFailed(reason);
-                    asker.send::<SupervisorReply<Handle>>(Here(Err(error)));
+                    asker.send::<SupervisorReply<Handle>>(Local(Err(error)));
                     if is_new {
                         self.forget(at);
                     }
@@ -249,7 +249,7 @@ impl Supervisor {
                     let _ = verdict.send(Verdict::Over);
                 }
                 self.forget_if_temporary(at);
-                asker.send::<SupervisorReply<()>>(Here(Ok(())));
+                asker.send::<SupervisorReply<()>>(Local(Ok(())));
             }
             _ => {}
         }

@@ -136,7 +136,7 @@ impl ChildEntry {
     pub(super) fn stop(&mut self, supervisor: SupervisorLink, why: StopCause) {
         self.set(EntryState::Stopping(why));
         match self.child.shutdown {
-            Shutdown::InlineRun => {
+            Shutdown::AtOnce => {
                 self.handle.kill();
             }
             Shutdown::Patient => {

@@ -11,9 +11,9 @@ use super::Supervisor;
 use super::child::{Child, Restart, Verdict};
 use crate::call::Call;
 use crate::error::AskError;
-use crate::here::Here;
 use crate::lifecycle::handle::Handle;
 use crate::limits::CHILDREN_MAX;
+use crate::local::Local;
 use crate::message::Message;
 use crate::reason::Reason;
 use crate::reference::Ref;
@@ -161,7 +161,7 @@ impl<M> From<AskError<M>> for SupervisorError {
     }
 }
 
-pub(super) type SupervisorReply<T> = Here<Result<T, SupervisorError>>;
+pub(super) type SupervisorReply<T> = Local<Result<T, SupervisorError>>;
 /// A reference of whatever type.
 pub(crate) type AnyReference = Box<dyn Any + Send>;
 

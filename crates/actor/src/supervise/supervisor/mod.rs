@@ -25,9 +25,9 @@ use self::entry::{ChildEntry, EntryState};
 use self::group::Group;
 use self::message::ChildEvent;
 use self::restarts::{BackOff, Intensity};
-use crate::here::Here;
 use crate::lifecycle::monitor::Down;
 use crate::limits::{CHILDREN_MAX, RESTARTS_MOST, RESTARTS_WITHIN};
+use crate::local::Local;
 use crate::reason::Reason;
 use crate::reference::interface::Interface;
 use crate::reply::Reply;
@@ -157,7 +157,7 @@ impl Supervisor {
             drop(entry.set(EntryState::Ended));
             let (handle, shutdown) = (entry.handle.clone(), entry.child.shutdown);
             match shutdown {
-                Shutdown::InlineRun => {
+                Shutdown::AtOnce => {
                     handle.kill();
                 }
                 Shutdown::Patient => {
@@ -231,15 +231,15 @@ impl Actor for Supervisor {
             SupervisorMessage::Start(child) => self.start_child(&this, *child, reply),
             SupervisorMessage::Terminate(name) => self.terminate(&this, &name, reply),
             SupervisorMessage::Restart(name) => self.restart(&this, &name, reply),
-            SupervisorMessage::Delete(name) => reply.send(Here(self.delete(&name))),
+            SupervisorMessage::Delete(name) => reply.send(Local(self.delete(&name))),
             SupervisorMessage::Children => {
                 let children: Vec<ChildInfo> = self.children.iter().map(ChildEntry::info).collect();
-                reply.send(Here(Ok::<_, SupervisorError>(children)));
+                reply.send(Local(Ok::<_, SupervisorError>(children)));
             }
             SupervisorMessage::Find(name) => {
                 let found = self.children.iter().find(|entry| entry.child.name == name);
                 let found = found.map(|entry| (entry.reference)());
-                reply.send(Here(Ok::<_, SupervisorError>(found)));
+                reply.send(Local(Ok::<_, SupervisorError>(found)));
             }
         }
         Handled::Done

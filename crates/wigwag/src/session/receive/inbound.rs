@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use wigwag_actor::{CallErrorKind, LaneOwner};
+use wigwag_actor::{CallErrorKind, InboundQueueOwner};
 use wigwag_link::credit::Grant;
 use wigwag_link::{Code, write};
 use wigwag_wire::Buffer;
@@ -86,7 +86,7 @@ impl Drop for ChannelOwner {
     }
 }
 
-impl LaneOwner for ChannelOwner {
+impl InboundQueueOwner for ChannelOwner {
     fn freed(&self, units: u64) {
         let session = &self.session;
         let due = {

@@ -9,7 +9,7 @@ use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Waker;
 
 use wigwag_actor::limits::RUN_CALLS_MAX;
-use wigwag_actor::{CallErrorKind, Exported, Lane, LaneOwner};
+use wigwag_actor::{CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_link::credit::Grant;
 use wigwag_link::dispatch::{Application, Attach, Found};
 use wigwag_link::recv_half::{ChannelCalls, ReplyRun};
@@ -29,16 +29,16 @@ mod pipelined;
 /// The state of the reading side.
 pub(crate) struct RecvState {
     session: Weak<Session>,
-    pub(crate) dispatcher: Dispatcher<InboundLane>,
+    pub(crate) dispatcher: Dispatcher<InboundChannel>,
     ours: Limits,
     exports: Arc<Exports>,
     replies: PipelinedReplies,
 }
 
 /// The way from a channel of the peer's into the mailbox of its actor.
-pub(crate) struct InboundLane {
+pub(crate) struct InboundChannel {
     actor: Arc<dyn Exported>,
-    lane: Box<dyn Lane>,
+    queue: Box<dyn InboundQueue>,
     owner: Arc<ChannelOwner>,
 }
 
@@ -99,7 +99,7 @@ struct FoundActor {
 
 impl Application for Inbound<'_> {
     type Actor = FoundActor;
-    type Channel = InboundLane;
+    type Channel = InboundChannel;
     type SendHalf<'a>
         = LockedSendHalf<'a>
     where
@@ -148,38 +148,38 @@ impl Application for Inbound<'_> {
         Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec })
     }
 
-    fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundLane {
+    fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
         let FoundActor { actor, permit } = found;
         let owner = Arc::new(ChannelOwner::new(permit, channel, use_of));
-        let lane = actor.open_lane(owner.clone());
-        InboundLane { actor, lane, owner }
+        let queue = actor.open_inbound_queue(owner.clone());
+        InboundChannel { actor, queue, owner }
     }
 
-    fn close(&mut self, channel: InboundLane, grant: Option<Grant>) {
+    fn close(&mut self, channel: InboundChannel, grant: Option<Grant>) {
         channel.owner.keep(grant);
     }
 
     #[inline]
     fn calls(
         &mut self,
-        channel: &mut InboundLane,
+        channel: &mut InboundChannel,
         run: &ChannelCalls<'_>,
     ) -> Result<(), LinkError> {
-        channel.lane.accept(run.bytes, run.calls, run.units);
+        channel.queue.accept(run.bytes, run.calls, run.units);
         Ok(())
     }
 
-    fn publish(&mut self, channel: &mut InboundLane) {
-        channel.lane.publish();
+    fn publish(&mut self, channel: &mut InboundChannel) {
+        channel.queue.publish();
     }
 
-    fn describe(&mut self, channel: &mut InboundLane, asker: (u32, u32), units: u64) {
+    fn describe(&mut self, channel: &mut InboundChannel, asker: (u32, u32), units: u64) {
         // The schema is known here; the actor need not be woken for it.
         channel.owner.freed(units);
         channel.owner.reply(asker.0, asker.1, channel.actor.schema());
     }
 
-    fn discarded(&mut self, channel: &mut InboundLane, units: u64) {
+    fn discarded(&mut self, channel: &mut InboundChannel, units: u64) {
         channel.owner.freed(units);
     }
 

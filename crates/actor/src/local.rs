@@ -3,7 +3,7 @@
 //! Mail between actors of one process is never encoded, so nothing stands in the way of such a value
 //! but the question what becomes of it on the way to another process. The answer is its type's:
 //! [`Encode::TRAVELS`] is false, and a call or a reply that has it as a part is refused there, as
-//! [`OnlyHere`](crate::CallErrorKind::OnlyHere), before anything of it is written.
+//! [`NotSerializable`](crate::CallErrorKind::NotSerializable), before anything of it is written.
 
 use std::ops::{Deref, DerefMut};
 
@@ -16,15 +16,15 @@ use crate::reference::interface::Interface;
 ///
 /// Between actors of one process it is handed over as it is. A call that has one as an argument, or
 /// as a part of one, is refused on its way to another process: it comes back with
-/// [`OnlyHere`](crate::CallErrorKind::OnlyHere). A reply that has one is lost there, and who asked
+/// [`NotSerializable`](crate::CallErrorKind::NotSerializable). A reply that has one is lost there, and who asked
 /// gets the same error.
 ///
 /// # Performance
 /// It is the value: no allocation, no count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Here<T>(pub T);
+pub struct Local<T>(pub T);
 
-impl<T> Deref for Here<T> {
+impl<T> Deref for Local<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -32,20 +32,20 @@ impl<T> Deref for Here<T> {
     }
 }
 
-impl<T> DerefMut for Here<T> {
+impl<T> DerefMut for Local<T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.0
     }
 }
 
-impl<T> From<T> for Here<T> {
-    fn from(value: T) -> Here<T> {
-        Here(value)
+impl<T> From<T> for Local<T> {
+    fn from(value: T) -> Local<T> {
+        Local(value)
     }
 }
 
 /// Writes nil: nobody who asks whether it travels comes to that.
-impl<T> Encode for Here<T> {
+impl<T> Encode for Local<T> {
     const TRAVELS: bool = false;
 
     fn encode(&self, out: &mut Buffer) {
@@ -54,13 +54,13 @@ impl<T> Encode for Here<T> {
 }
 
 /// Always an error.
-impl<'a, T> Decode<'a> for Here<T> {
-    fn decode(_: &mut Reader<'a>) -> Result<Here<T>, DecodeError> {
+impl<'a, T> Decode<'a> for Local<T> {
+    fn decode(_: &mut Reader<'a>) -> Result<Local<T>, DecodeError> {
         Err(DecodeError::NotSerializable)
     }
 }
 
-/// As [`Here`]: a reference to an actor is known to its own process only.
+/// As [`Local`]: a reference to an actor is known to its own process only.
 impl<I: Interface> Encode for Ref<I> {
     const TRAVELS: bool = false;
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn what_has_a_part_that_stays_stays() {
-        let here = || Here(5_u8);
+        let here = || Local(5_u8);
         assert!(!travels(&here()) && !travels(&&here()) && !travels(&Box::new(here())));
         assert!(!travels(&Some(here())) && !travels(&vec![here()]) && !travels(&[here(); 2]));
         assert!(!travels(&(1_u8, 2_u8, here())) && !travels(&vec![Some((here(), 1_u8))]));
@@ -100,9 +100,9 @@ mod tests {
     #[test]
     fn it_is_written_as_nothing_and_never_read() {
         let mut out = Buffer::new();
-        Here("text").encode(&mut out);
+        Local("text").encode(&mut out);
         assert_eq!(out.as_slice(), [0xC0]);
-        let read = Here::<u8>::decode(&mut Reader::new(out.as_slice()));
+        let read = Local::<u8>::decode(&mut Reader::new(out.as_slice()));
         assert_eq!(read, Err(DecodeError::NotSerializable));
     }
 }

@@ -8,23 +8,23 @@ use wigwag_wire::Encode;
 use crate::error::CallErrorKind;
 use crate::reply::Reply;
 
-/// The answer that a handler owes, as a value: a parameter `answer: Owed<R>` of a handler that
+/// The answer that a handler owes, as a value: a parameter `answer: Responder<R>` of a handler that
 /// returns nothing makes `R` the reply of the call, and the handler may keep it, answer in a later
-/// call, or hand it on to another actor ([`Here<Owed<R>>`](crate::Here) is an argument). The asker
+/// call, or hand it on to another actor ([`Local<Responder<R>>`](crate::Local) is an argument). The asker
 /// may be of this process or of another.
 ///
 /// Dropped without an answer, it tells the asker so: `ReplyDropped`, or `ActorStopped` when it is
 /// dropped with its actor. When the call was told and not asked, nobody hears the answer.
-pub struct Owed<R> {
+pub struct Responder<R> {
     reply: Reply<'static>,
     kind: PhantomData<fn(R)>,
 }
 
-impl<R: Encode + Send + 'static> Owed<R> {
+impl<R: Encode + Send + 'static> Responder<R> {
     /// For what `#[wigwag::actor]` writes.
     #[doc(hidden)]
-    pub fn new(reply: &mut Reply<'_>) -> Owed<R> {
-        Owed { reply: reply.take_owned(), kind: PhantomData }
+    pub fn new(reply: &mut Reply<'_>) -> Responder<R> {
+        Responder { reply: reply.take_owned(), kind: PhantomData }
     }
 
     /// Answers.
@@ -45,9 +45,9 @@ impl<R: Encode + Send + 'static> Owed<R> {
     }
 }
 
-impl<R> Owed<R> {
-    pub(crate) fn of(reply: Reply<'static>) -> Owed<R> {
-        Owed { reply, kind: PhantomData }
+impl<R> Responder<R> {
+    pub(crate) fn of(reply: Reply<'static>) -> Responder<R> {
+        Responder { reply, kind: PhantomData }
     }
 
     pub(crate) fn into_reply(self) -> Reply<'static> {
@@ -55,8 +55,8 @@ impl<R> Owed<R> {
     }
 }
 
-impl<R> fmt::Debug for Owed<R> {
+impl<R> fmt::Debug for Responder<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Owed").field("wanted", &self.reply.is_wanted()).finish()
+        f.debug_struct("Responder").field("wanted", &self.reply.is_wanted()).finish()
     }
 }

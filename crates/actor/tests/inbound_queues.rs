@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Notify;
-use wigwag_actor::limits::{LANE_CALLS_MAX, RUN_CALLS_MAX};
-use wigwag_actor::{Actor, CallErrorKind, Exported, Lane, LaneOwner};
+use wigwag_actor::limits::{INBOUND_CHUNK_CALLS_MAX, RUN_CALLS_MAX};
+use wigwag_actor::{Actor, CallErrorKind, Exported, InboundQueue, InboundQueueOwner};
 use wigwag_wire::call::{ASK, REPLY, TELL};
 use wigwag_wire::small::DynEncode;
 use wigwag_wire::{Buffer, Decode, Encode, Reader, varint};
@@ -60,7 +60,7 @@ impl Session {
     }
 }
 
-impl LaneOwner for Session {
+impl InboundQueueOwner for Session {
     fn joins(&self) -> bool {
         false
     }
@@ -123,14 +123,14 @@ fn setting() -> Setting {
 }
 
 impl Setting {
-    fn session(&self) -> (Arc<Session>, Box<dyn Lane>) {
+    fn session(&self) -> (Arc<Session>, Box<dyn InboundQueue>) {
         let session = Arc::new(Session::default());
-        let lane = self.exported.open_lane(session.clone());
+        let lane = self.exported.open_inbound_queue(session.clone());
         (session, lane)
     }
 }
 
-fn note(lane: &mut Box<dyn Lane>, number: u64) {
+fn note(lane: &mut Box<dyn InboundQueue>, number: u64) {
     let mut arguments = Buffer::default();
     Encode::encode(&[number], &mut arguments);
     accept(lane, NOTE, arguments.as_slice(), UNITS, None);
@@ -138,7 +138,7 @@ fn note(lane: &mut Box<dyn Lane>, number: u64) {
 
 /// Takes one call in, as it would have come over channel 3.
 fn accept(
-    lane: &mut Box<dyn Lane>,
+    lane: &mut Box<dyn InboundQueue>,
     method: u32,
     arguments: &[u8],
     units: u64,
@@ -160,7 +160,7 @@ fn accept(
 }
 
 /// An ask without arguments, from `slot`.
-fn ask(lane: &mut Box<dyn Lane>, method: u32, slot: u32) {
+fn ask(lane: &mut Box<dyn InboundQueue>, method: u32, slot: u32) {
     accept(lane, method, &[0x90], 1, Some((slot, slot + 100)));
 }
 
@@ -201,7 +201,7 @@ async fn sessions_and_local_senders_take_turns() {
     assert_eq!(notes[0], 0);
     let mut rest = &notes[1..];
     for sender in [1, 2, 0, 1, 2, 0] {
-        let calls = if sender == 0 { RUN_CALLS_MAX } else { LANE_CALLS_MAX };
+        let calls = if sender == 0 { RUN_CALLS_MAX } else { INBOUND_CHUNK_CALLS_MAX };
         let (run, behind) = rest.split_at(calls);
         assert!(run.iter().all(|number| number / 1000 == sender), "a run of {sender}");
         rest = behind;

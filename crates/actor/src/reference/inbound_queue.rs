@@ -6,13 +6,13 @@
 
 use std::sync::Arc;
 
-use crate::limits::LANE_CALLS_MAX;
+use crate::limits::INBOUND_CHUNK_CALLS_MAX;
 use crate::mailbox::backlog::Pushed;
 use crate::mailbox::backlog::chunk::{Chunk, Frames};
-use crate::mailbox::ready_queues::{LaneQueue, Source};
+use crate::mailbox::ready_queues::{SessionQueue, Source};
 use crate::mailbox::{Mailbox, refuse};
 use crate::message::Message;
-use crate::reply::owner::LaneOwner;
+use crate::reply::owner::InboundQueueOwner;
 use crate::schema::Schema;
 
 /// An actor that others may reach, whatever its type.
@@ -21,14 +21,14 @@ pub trait Exported: Send + Sync {
     fn schema(&self) -> &'static Schema;
 
     /// A way in for one session. Its owner hears at once when the actor has stopped already.
-    fn open_lane(&self, owner: Arc<dyn LaneOwner>) -> Box<dyn Lane>;
+    fn open_inbound_queue(&self, owner: Arc<dyn InboundQueueOwner>) -> Box<dyn InboundQueue>;
 
     /// True when the actor has stopped.
     fn is_stopped(&self) -> bool;
 }
 
 /// The way in for one session. Calls are accepted run by run and published together.
-pub trait Lane: Send {
+pub trait InboundQueue: Send {
     /// Takes calls in: `frames` holds `calls` of them, as [`wigwag_wire::call`] describes, which
     /// have used `units` of credit. They are decoded when the actor comes to them; what it does not
     /// understand then, it answers.
@@ -39,23 +39,26 @@ pub trait Lane: Send {
 }
 
 /// The lane of an actor whose messages are `M`.
-pub(crate) struct TypedLane<M> {
+pub(crate) struct TypedInboundQueue<M> {
     mailbox: Arc<Mailbox<M>>,
-    lane: Arc<LaneQueue<M>>,
+    session_queue: Arc<SessionQueue<M>>,
     /// Accepted and not yet published; only the last one has room.
     staged: Vec<Chunk<M>>,
     spare: Vec<Chunk<M>>,
 }
 
-impl<M: Message> TypedLane<M> {
-    pub(crate) fn new(mailbox: Arc<Mailbox<M>>, owner: Arc<dyn LaneOwner>) -> TypedLane<M> {
-        let lane = mailbox.open_lane(owner);
-        TypedLane { mailbox, lane, staged: Vec::new(), spare: Vec::new() }
+impl<M: Message> TypedInboundQueue<M> {
+    pub(crate) fn new(
+        mailbox: Arc<Mailbox<M>>,
+        owner: Arc<dyn InboundQueueOwner>,
+    ) -> TypedInboundQueue<M> {
+        let session_queue = mailbox.open_inbound_queue(owner);
+        TypedInboundQueue { mailbox, session_queue, staged: Vec::new(), spare: Vec::new() }
     }
 
     fn empty_frames(&mut self) -> Frames {
         if self.spare.is_empty() {
-            self.lane.queue.take_spare(&mut self.spare);
+            self.session_queue.queue.take_spare(&mut self.spare);
         }
         match self.spare.pop() {
             Some(Chunk::Frames(frames)) => frames,
@@ -64,10 +67,10 @@ impl<M: Message> TypedLane<M> {
     }
 }
 
-impl<M: Message> Lane for TypedLane<M> {
+impl<M: Message> InboundQueue for TypedInboundQueue<M> {
     fn accept(&mut self, frames: &[u8], calls: usize, units: u64) {
         match self.staged.last_mut() {
-            Some(Chunk::Frames(last)) if last.calls + calls <= LANE_CALLS_MAX => {
+            Some(Chunk::Frames(last)) if last.calls + calls <= INBOUND_CHUNK_CALLS_MAX => {
                 last.add(frames, calls, units);
             }
             _ => {
@@ -82,13 +85,18 @@ impl<M: Message> Lane for TypedLane<M> {
         if self.staged.is_empty() {
             return;
         }
-        match self.lane.queue.publish(&mut self.staged) {
-            Pushed::In { list: true } => self.mailbox.list(Source::Lane(self.lane.clone())),
+        match self.session_queue.queue.publish(&mut self.staged) {
+            Pushed::In { list: true } => {
+                self.mailbox.list(Source::Session(self.session_queue.clone()))
+            }
             Pushed::In { list: false } | Pushed::Full | Pushed::Refused => {}
             Pushed::Closed => {
                 for chunk in self.staged.drain(..) {
-                    self.lane.owner.freed(chunk.units());
-                    refuse(chunk, self.mailbox.provenance(&Source::Lane(self.lane.clone())));
+                    self.session_queue.owner.freed(chunk.units());
+                    refuse(
+                        chunk,
+                        self.mailbox.provenance(&Source::Session(self.session_queue.clone())),
+                    );
                 }
             }
         }

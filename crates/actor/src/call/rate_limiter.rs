@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::{Instant, sleep_until};
 
-use crate::limits::PACE_SENDS_MAX;
+use crate::limits::RATE_LIMITER_SENDS_MAX;
 
 /// Lets so many go in any span of time of one length, and has the rest wait, in the order in which
 /// they came. Share it by reference or in an `Arc` among all who send at that pace together.
@@ -15,24 +15,24 @@ use crate::limits::PACE_SENDS_MAX;
 /// ```
 /// # use std::time::Duration;
 /// # async fn example() {
-/// let pace = wigwag_actor::Pace::new(100, Duration::from_secs(1));
-/// pace.wait().await;
+/// let rate_limiter = wigwag_actor::RateLimiter::new(100, Duration::from_secs(1));
+/// rate_limiter.wait().await;
 /// // send
 /// # }
 /// ```
-pub struct Pace {
+pub struct RateLimiter {
     most: usize,
     interval: Duration,
     /// When the last `most` went, the oldest first.
     went: Mutex<VecDeque<Instant>>,
 }
 
-impl Pace {
-    /// At most `most` in any `interval`; `most` counts as 1 when it is 0, and as [`PACE_SENDS_MAX`]
+impl RateLimiter {
+    /// At most `most` in any `interval`; `most` counts as 1 when it is 0, and as [`RATE_LIMITER_SENDS_MAX`]
     /// when it is more.
-    pub fn new(most: usize, interval: Duration) -> Pace {
-        let most = most.clamp(1, PACE_SENDS_MAX);
-        Pace { most, interval, went: Mutex::default() }
+    pub fn new(most: usize, interval: Duration) -> RateLimiter {
+        let most = most.clamp(1, RATE_LIMITER_SENDS_MAX);
+        RateLimiter { most, interval, went: Mutex::default() }
     }
 
     /// Waits until one more may go, and counts it.
@@ -75,8 +75,8 @@ impl Pace {
     }
 }
 
-impl fmt::Debug for Pace {
+impl fmt::Debug for RateLimiter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Pace({} in {:?})", self.most, self.interval)
+        write!(f, "RateLimiter({} in {:?})", self.most, self.interval)
     }
 }
