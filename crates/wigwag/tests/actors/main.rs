@@ -3,7 +3,7 @@
 //! where the answer must be the same.
 //!
 //! One binary, since its tests share no state: names are unique, and nothing that is counted for the
-//! whole process is asserted here.
+//! whole process is asserted here. Tests of lost tells, which are counted so, are in `dead_letters`.
 #![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
 
 mod order;

@@ -3,7 +3,6 @@
 
 mod groups;
 mod inspection;
-mod letters;
 mod names;
 mod replacement;
 mod routers;

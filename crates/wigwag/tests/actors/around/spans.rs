@@ -114,7 +114,8 @@ impl Traced {
 
 #[tokio::test]
 async fn each_call_runs_in_a_span_of_its_own_if_the_options_say_so() {
-    tracing::subscriber::set_global_default(Keeper).unwrap();
+    // Of this thread alone, on which all that is done here runs: other tests have spans too.
+    let _kept = tracing::subscriber::set_default(Keeper);
     let traced = Traced::default().spawn_with(ActorOptions::default().spans(true));
     let number = traced.handle().unwrap().number();
     let named = |method: &str| format!("Traced.{method} #{number}");
