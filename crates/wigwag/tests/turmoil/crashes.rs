@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use wigwag::{Actor, CallErrorKind, Delivery, NodeOptions, SessionChange};
+use wigwag_testkit::ledger::in_time;
 
 use crate::PATIENCE;
-use crate::ledger::in_time;
 use crate::stage::{
     Diary, Draws, HOSTS, Outcome, find, is_ended, network, node, now, place, seeds,
 };

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 use wigwag::{CallErrorKind, Node, NodeOptions, SessionChange};
+use wigwag_testkit::ledger::{Ledger, in_time, send};
 
 use crate::PATIENCE;
-use crate::ledger::{Ledger, in_time, send};
 use crate::stage::{
     Diary, Draws, HOSTS, Outcome, find, is_cut, is_ended, network, node, place, seeds,
 };

@@ -2,10 +2,6 @@
 //! lose, hold and delay. What is promised about time is looked at to the millisecond.
 #![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
 
-#[path = "../sessions/ledger.rs"]
-mod ledger;
-#[path = "../support/raw.rs"]
-mod raw;
 mod transport;
 mod stage;
 mod storms;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 use wigwag::NodeOptions;
+use wigwag_testkit::ledger::{Ledger, in_time, send};
 
 use crate::PATIENCE;
-use crate::ledger::{Ledger, in_time, send};
 use crate::stage::{Draws, HOSTS, Outcome, find, network, node, place, seeds};
 
 /// A dial of the dialer's takes so long at most, and here it dials no more than once.

@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::time::sleep;
 use turmoil::Sim;
 use wigwag::NodeOptions;
+use wigwag_testkit::ledger::{Ledger, in_time};
 
 use crate::PATIENCE;
-use crate::ledger::{Ledger, in_time};
 use crate::stage::{
     Diary, Draws, HOSTS, Outcome, find, is_cut, is_ended, network, node, place, seeds,
 };

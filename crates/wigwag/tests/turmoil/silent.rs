@@ -8,10 +8,10 @@ use wigwag::NodeOptions;
 use wigwag::limits::SILENT_SESSION_TTL;
 use wigwag_link::frame::Frame;
 use wigwag_link::{Code, Identity, features};
+use wigwag_testkit::ledger::in_time;
+use wigwag_testkit::raw::{Raw, identity};
 use wigwag_wire::Framing;
 
-use crate::ledger::in_time;
-use crate::raw::{Raw, identity};
 use crate::stage::{Diary, HOSTS, Outcome, is_ended, network, node, now, seeds};
 use crate::{PATIENCE, stage};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use turmoil::{Builder, Sim};
 use wigwag::testing::SEED_VARIABLE;
 use wigwag::{Actor, Interface, Node, NodeOptions, SessionChange};
+use wigwag_testkit::ledger::Ledger;
 
-use crate::ledger::Ledger;
 use crate::transport::make_known;
 
 /// What a host's program ends with.

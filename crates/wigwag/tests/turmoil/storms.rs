@@ -9,9 +9,9 @@ use std::time::Duration;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 use wigwag::{NodeOptions, SessionStatistics};
+use wigwag_testkit::ledger::{Ledger, LedgerRef, in_time, send};
 
 use crate::PATIENCE;
-use crate::ledger::{Ledger, LedgerRef, in_time, send};
 use crate::stage::{Draws, HOSTS, Outcome, find, network, node, place, seeds};
 
 /// Tasks that send from each side.

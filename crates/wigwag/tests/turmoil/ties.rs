@@ -6,9 +6,9 @@ use std::time::Duration;
 use tokio::sync::Barrier;
 use tokio::time::sleep;
 use wigwag::NodeOptions;
+use wigwag_testkit::ledger::{Ledger, in_time, send};
 
 use crate::PATIENCE;
-use crate::ledger::{Ledger, in_time, send};
 use crate::stage::{Draws, HOSTS, Outcome, network, node, place, seeds};
 
 /// The slowest packet. Who dials so much later than the other has not heard of its dial yet.

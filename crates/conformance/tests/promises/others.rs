@@ -1,0 +1,27 @@
+//! Transports from outside of `net`: the toy of the guide, and handles that somebody else opened.
+
+mod toy;
+mod handed;
+
+wigwag_conformance::transport_conformance!(toy_transport, crate::others::toy_address());
+wigwag_conformance::protocol_conformance!(toy_protocols, crate::others::toy_address());
+wigwag_conformance::transport_conformance!(handed_transport, crate::others::handed_address());
+wigwag_conformance::protocol_conformance!(handed_protocols, crate::others::handed_address());
+
+fn toy_address() -> &'static str {
+    toy::make_known();
+    "toy://{name}"
+}
+
+fn handed_address() -> &'static str {
+    handed::make_known();
+    "handed://{name}"
+}
+
+/// The guide shows the toy as it is.
+#[test]
+fn the_guide_has_the_toy_that_was_tested() {
+    let guide = include_str!("../../../../docs/transports.md");
+    let toy = include_str!("toy/mod.rs");
+    assert!(guide.contains(toy), "docs/transports.md and tests/promises/toy/mod.rs differ");
+}

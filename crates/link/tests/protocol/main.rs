@@ -1,0 +1,8 @@
+//! The link protocol: its bytes, and sessions of two ends in virtual time. One binary: the tests share
+//! nothing.
+
+mod vectors;
+mod properties;
+mod cuts;
+mod model;
+mod long_rtt;

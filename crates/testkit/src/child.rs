@@ -1,0 +1,88 @@
+//! Another process: this test binary again, in a role that an environment variable names.
+//!
+//! A test that is a child's body returns at once when the variable is not set. The child ends when
+//! its standard input does, so none is left behind when a test is.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Command, Stdio};
+
+const ROLE: &str = "WIGWAG_TEST_ROLE";
+const SAYS: &str = "child says: ";
+
+/// What this process was started as; `None` for the tests themselves.
+pub fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+/// Tells the parent.
+pub fn say(what: &str) {
+    let mut out = std::io::stdout().lock();
+    // A parent that is gone has closed our input as well, and that ends us.
+    let _ = writeln!(out, "\n{SAYS}{what}");
+    let _ = out.flush();
+}
+
+/// Waits until the parent lets us go.
+pub fn wait_for_parent() {
+    let _ = std::io::stdin().read_to_end(&mut Vec::new());
+}
+
+fn this_program() -> std::path::PathBuf {
+    std::env::current_exe().expect("a test is a program")
+}
+
+/// A child that has said something, most often its address.
+pub struct Child {
+    process: std::process::Child,
+    pub said: String,
+}
+
+impl Child {
+    /// Starts the test `body` in a process of its own as `role`, and waits until it says something.
+    pub fn start(body: &str, role: &str) -> Child {
+        Child::begin(Command::new(this_program()), body, role)
+    }
+
+    /// The same in a network namespace.
+    pub fn start_in(namespace: &str, body: &str, role: &str) -> Child {
+        let mut command = Command::new("ip");
+        // It becomes the program, so the process is the same.
+        command.args(["netns", "exec", namespace]).arg(this_program());
+        Child::begin(command, body, role)
+    }
+
+    fn begin(mut command: Command, body: &str, role: &str) -> Child {
+        let mut process = command
+            .args([body, "--exact", "--nocapture"])
+            .env(ROLE, role)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("the operating system can start a process");
+        let out = BufReader::new(process.stdout.take().expect("it is piped"));
+        let mut lines = out.lines().map_while(Result::ok);
+        let said = lines.find_map(|line| line.strip_prefix(SAYS).map(str::to_owned));
+        // What it says later would fill the pipe and stop it.
+        std::thread::spawn(move || lines.for_each(drop));
+        let said = said.expect("the child says something");
+        Child { process, said }
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// SIGKILL.
+    pub fn kill(&mut self) {
+        self.process.kill().expect("a child can be killed");
+        self.process.wait().expect("a killed child ends");
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

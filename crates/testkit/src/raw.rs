@@ -1,0 +1,398 @@
+//! A peer written by hand. It speaks bytes, keeps no rule by itself, and shows what comes back.
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use wigwag_link::batch::BatchHeader;
+use wigwag_link::frame::{Frame, SEQUENCED, kind};
+use wigwag_link::{Code, Identity, Limits, Opening, write};
+use wigwag_wire::run::Run;
+use wigwag_wire::{Buffer, Framing, Header, ProtocolNumber, ReadBuf, Reader, varint};
+
+/// Both directions of a connection.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Stream for S {}
+
+/// The PAIR1 header of a message that comes straight from its sender.
+const ONE_HOP: [u8; 4] = [0, 0, 0, 1];
+
+/// A SP message of at most so many bytes is read: more than any node sends.
+const MESSAGE_MAX: usize = 1024 * 1024;
+
+/// The eight bytes that begin a connection.
+pub fn header(protocol: ProtocolNumber) -> Vec<u8> {
+    Header { protocol }.to_bytes().to_vec()
+}
+
+/// A SP message on a stream.
+pub fn message(framing: Framing, body: &[u8]) -> Vec<u8> {
+    let (prefix, used) = framing.prefix(ONE_HOP.len() + body.len());
+    [&prefix[..used], &ONE_HOP, body].concat()
+}
+
+/// The same over tcp.
+pub fn pair(body: &[u8]) -> Vec<u8> {
+    message(Framing::Tcp, body)
+}
+
+/// Nobody that was met before.
+pub fn identity() -> Identity {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    let number = u128::from(NEXT.fetch_add(1, Ordering::Relaxed));
+    Identity {
+        node: number,
+        incarnation: number << 64,
+        nonce: number,
+        offered: 0,
+        required: 0,
+        limits: Limits::default(),
+    }
+}
+
+/// HELLO as `who` says it.
+pub fn hello(who: Identity) -> Vec<u8> {
+    Opening::dial(who, 7).1.as_slice().to_vec()
+}
+
+/// OPEN of session 7.
+pub fn open() -> Vec<u8> {
+    let mut message = vec![3];
+    message.extend(7_u128.to_le_bytes());
+    message.extend([0, 0]);
+    message
+}
+
+/// OPENED with token 0.
+pub fn opened() -> Vec<u8> {
+    [&[4][..], &[0; 16], &[0]].concat()
+}
+
+/// A batch whose header says what it likes about its frames.
+pub fn batch(ack: u64, first_seq: u64, count: u64, frames: &[u8]) -> Vec<u8> {
+    let mut out = Buffer::new();
+    BatchHeader { ack, first_seq, count }.encode(&mut out);
+    out.extend(frames);
+    out.as_slice().to_vec()
+}
+
+/// Frames as bytes.
+pub fn frames(frames: &[Frame<'_>]) -> Vec<u8> {
+    let mut out = Buffer::new();
+    frames.iter().for_each(|frame| write::any(&mut out, frame));
+    out.as_slice().to_vec()
+}
+
+/// A frame that the node sent.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    pub kind: u8,
+    body: Vec<u8>,
+}
+
+impl Seen {
+    pub fn frame(&self) -> Frame<'_> {
+        Frame::parse(self.kind, &self.body).expect("a node sends sound frames")
+    }
+
+    /// Slots and what was said to them: the value of a REPLY, those of a run, or the code of an ERROR.
+    pub fn outcomes(&self) -> Vec<(u64, Result<Vec<u8>, Code>)> {
+        if self.kind == kind::REPLIES {
+            let run = Run::parse(self.kind, &self.body).expect("a node sends sound runs");
+            let (first, _) = run.asker.expect("replies have slots");
+            let values = run.items.map(|value| Ok(value.to_vec()));
+            return (u64::from(first)..).zip(values).collect();
+        }
+        match self.frame() {
+            Frame::Reply { slot, value, .. } => vec![(slot, Ok(value.to_vec()))],
+            Frame::Error { slot, code, .. } => vec![(slot, Err(code))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Slot and generation of an ASK.
+    pub fn asker(&self) -> (u64, u64) {
+        match self.frame() {
+            Frame::Ask { slot, generation, .. } => (slot, generation),
+            other => panic!("expected an ASK, got {other:?}"),
+        }
+    }
+}
+
+/// The peer.
+pub struct Raw {
+    stream: Box<dyn Stream>,
+    framing: Framing,
+    input: ReadBuf,
+    frames: VecDeque<Seen>,
+    /// Sequenced frames that we have sent.
+    pub sent: u64,
+    /// Sequenced frames of the node that we have read.
+    pub received: u64,
+    /// Batches acknowledge what was read.
+    pub acknowledges: bool,
+    /// The generation of the next run of asks.
+    generation: u8,
+}
+
+impl Raw {
+    pub fn new(stream: impl Stream + 'static, framing: Framing) -> Raw {
+        Raw {
+            stream: Box::new(stream),
+            framing,
+            input: ReadBuf::new(),
+            frames: VecDeque::new(),
+            sent: 0,
+            received: 0,
+            acknowledges: true,
+            generation: 0,
+        }
+    }
+
+    /// Dials `tcp://host:port`.
+    pub async fn dial(address: &str) -> Raw {
+        Raw::new(connect(address).await, Framing::Tcp)
+    }
+
+    /// Dials a node that may refuse, from one of many addresses: a port rests for a minute.
+    pub async fn try_dial(address: &str) -> Option<Raw> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let host = (NEXT.fetch_add(1, Ordering::Relaxed) % 250 + 2) as u8;
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind(SocketAddr::from(([127, 0, 0, host], 0))).ok()?;
+        let target = address.strip_prefix("tcp://")?.parse().ok()?;
+        let stream = socket.connect(target).await.ok()?;
+        stream.set_nodelay(true).ok()?;
+        Some(Raw::new(stream, Framing::Tcp))
+    }
+
+    /// Opens a session; false when the node closes or refuses.
+    pub async fn try_open(&mut self, who: Identity) -> bool {
+        let begun = [header(ProtocolNumber::PAIR1), message(self.framing, &hello(who))].concat();
+        self.say(&begun).await;
+        let mut bytes = [0; 8];
+        if self.stream.read_exact(&mut bytes).await.is_err() || self.message().await.is_none() {
+            return false;
+        }
+        self.send(&open()).await;
+        self.message().await.is_some_and(|message| message[0] == opened()[0])
+    }
+
+    /// The next frame of that kind; `None` at the end of the connection.
+    pub async fn try_until(&mut self, wanted: u8) -> Option<Seen> {
+        loop {
+            let at = self.frames.iter().position(|seen| seen.kind == wanted);
+            if let Some(seen) = at.and_then(|at| self.frames.remove(at)) {
+                return Some(seen);
+            }
+            self.batch().await?;
+        }
+    }
+
+    /// Bytes as they are; false when the node has closed.
+    pub async fn say(&mut self, bytes: &[u8]) -> bool {
+        self.stream.write_all(bytes).await.is_ok()
+    }
+
+    /// A SP message.
+    pub async fn send(&mut self, body: &[u8]) -> bool {
+        self.say(&message(self.framing, body)).await
+    }
+
+    /// A run of asks from slot 0 on, numbered as it must be, each with a generation of its own.
+    pub async fn ask_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
+        let generation = self.generation;
+        self.generation += 1;
+        self.run(kind::ASKS, &[channel, 0, generation, method], items).await
+    }
+
+    /// A run of tells.
+    pub async fn tell_all(&mut self, channel: u8, method: u8, items: &[&[u8]]) -> bool {
+        self.run(kind::TELLS, &[channel, method], items).await
+    }
+
+    async fn run(&mut self, kind: u8, head: &[u8], items: &[&[u8]]) -> bool {
+        let mut body = head.to_vec();
+        for item in items {
+            body.push(item.len() as u8);
+            body.extend_from_slice(item);
+        }
+        assert!(head.iter().all(|number| *number < 0x80), "one byte for each number");
+        let mut frame = Buffer::new();
+        frame.push(kind);
+        varint::put(&mut frame, body.len() as u64);
+        frame.extend(&body);
+        let body = batch(self.received, self.sent, items.len() as u64, frame.as_slice());
+        self.sent += items.len() as u64;
+        self.send(&body).await
+    }
+
+    /// Sound frames, numbered and acknowledged as they must be.
+    pub async fn tell(&mut self, what: &[Frame<'_>]) -> bool {
+        let bytes = frames(what);
+        let mut reader = Reader::new(&bytes);
+        let mut count = 0;
+        while let Ok((kind, _)) = Frame::next(&mut reader, u64::MAX) {
+            count += u64::from(kind & SEQUENCED != 0);
+            if reader.is_empty() {
+                break;
+            }
+        }
+        let ack = if self.acknowledges { self.received } else { 0 };
+        let body = batch(ack, self.sent, count, &bytes);
+        self.sent += count;
+        self.send(&body).await
+    }
+
+    /// The next SP message; `None` at the end of the connection.
+    pub async fn message(&mut self) -> Option<Vec<u8>> {
+        loop {
+            let cut = self.framing.cut(&mut self.input, MESSAGE_MAX);
+            if let Some(message) = cut.expect("a node sends sound messages") {
+                return Some(message[ONE_HOP.len()..].to_vec());
+            }
+            match self.stream.read_buf(self.input.space()).await {
+                Ok(0) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// The next frame of an open session; `None` at the end of the connection.
+    pub async fn frame(&mut self) -> Option<Seen> {
+        while self.frames.is_empty() {
+            self.batch().await?;
+        }
+        self.frames.pop_front()
+    }
+
+    /// The next frame of that kind; the others are left for later.
+    pub async fn until(&mut self, wanted: u8) -> Seen {
+        loop {
+            let at = self.frames.iter().position(|seen| seen.kind == wanted);
+            if let Some(seen) = at.and_then(|at| self.frames.remove(at)) {
+                return seen;
+            }
+            self.batch().await.expect("the connection is open");
+        }
+    }
+
+    /// Reads one batch; `None` at the end of the connection.
+    async fn batch(&mut self) -> Option<()> {
+        let message = self.message().await?;
+        let mut reader = Reader::new(&message);
+        let header = BatchHeader::decode(&mut reader).expect("a node sends sound batches");
+        assert_eq!(header.first_seq, self.received, "no gaps, nothing twice");
+        self.received += header.count;
+        while !reader.is_empty() {
+            let next = Frame::next(&mut reader, u64::MAX);
+            let (kind, body) = next.expect("a node sends sound frames");
+            let body = body.to_vec();
+            self.frames.push_back(Seen { kind, body });
+        }
+        Some(())
+    }
+
+    /// Code and rule of the CLOSE that ends the connection; `None` when it ends without.
+    pub async fn closed(&mut self) -> Option<(Code, String)> {
+        loop {
+            let seen = self.frame().await?;
+            if let Frame::Close { code, rule, .. } = seen.frame() {
+                return Some((code, String::from_utf8_lossy(rule).into_owned()));
+            }
+        }
+    }
+
+    /// Everything up to the end of the connection, as bytes.
+    pub async fn rest(&mut self) -> Vec<u8> {
+        let mut all = self.input.take(usize::MAX).to_vec();
+        // A reset is an end as well.
+        let _ = self.stream.read_to_end(&mut all).await;
+        all
+    }
+
+    /// Reads the node's eight bytes.
+    pub async fn header(&mut self) {
+        let mut bytes = [0; 8];
+        self.stream.read_exact(&mut bytes).await.expect("a header");
+        assert_eq!(bytes.to_vec(), header(ProtocolNumber::PAIR1));
+    }
+
+    /// Opens a session with a node that listens.
+    pub async fn open(&mut self, who: Identity) {
+        self.say(&header(ProtocolNumber::PAIR1)).await;
+        self.header().await;
+        self.send(&hello(who)).await;
+        self.message().await.expect("HELLO");
+        self.send(&open()).await;
+        let message = self.message().await.expect("OPENED");
+        assert_eq!(message[0], opened()[0]);
+    }
+
+    /// Lets a node that dials open a session.
+    pub async fn accept(&mut self, who: Identity) {
+        self.say(&header(ProtocolNumber::PAIR1)).await;
+        self.header().await;
+        self.message().await.expect("HELLO");
+        self.send(&hello(who)).await;
+        self.message().await.expect("OPEN");
+        self.send(&opened()).await;
+    }
+
+    /// Lets the node attach; the channel has `limit` units. Gives its number.
+    pub async fn attached(&mut self, limit: u64) -> u64 {
+        let seen = self.until(kind::ATTACH).await;
+        let Frame::Attach { channel, schema_hash, .. } = seen.frame() else {
+            unreachable!("it is an ATTACH");
+        };
+        let attached = Frame::Attached { channel, limit, schema_hash, codec: 0, reference: &[] };
+        self.tell(&[attached]).await;
+        channel
+    }
+
+    /// Attaches channel `channel` to the node's actor `name`.
+    pub async fn attach(&mut self, channel: u64, name: &str) {
+        let attach =
+            Frame::Attach { channel, how: 0, target: name.as_bytes(), schema_hash: 0, codec: 0 };
+        self.tell(&[attach]).await;
+        self.until(kind::ATTACHED).await;
+    }
+}
+
+/// Connects to `tcp://host:port`.
+pub async fn connect(address: &str) -> TcpStream {
+    let address = address.strip_prefix("tcp://").expect("a tcp address");
+    let stream = TcpStream::connect(address).await.expect("somebody listens");
+    stream.set_nodelay(true).expect("a living socket");
+    stream
+}
+
+/// A place for a node to dial, and its address.
+pub async fn listen() -> (TcpListener, String) {
+    listen_with(TcpSocket::new_v4().expect("a socket"))
+}
+
+/// The same, where little fits into the connections' buffers.
+pub async fn listen_narrow() -> (TcpListener, String) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let size = socket.set_recv_buffer_size(4096);
+    size.expect("a size that the system knows to round");
+    listen_with(socket)
+}
+
+fn listen_with(socket: TcpSocket) -> (TcpListener, String) {
+    let any = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    socket.bind(any).expect("a free port");
+    let listener = socket.listen(1024).expect("a bound socket");
+    let address = listener.local_addr().expect("a bound socket");
+    (listener, format!("tcp://{address}"))
+}
+
+/// The next connection of `listener`.
+pub async fn arrival(listener: &TcpListener) -> Raw {
+    let (stream, _) = listener.accept().await.expect("a connection");
+    stream.set_nodelay(true).expect("a living socket");
+    Raw::new(stream, Framing::Tcp)
+}

@@ -1,0 +1,59 @@
+//! What actors own of the system: streams, listeners, files, child processes; through the public
+//! calls, with real ones.
+#![allow(clippy::unwrap_used, reason = "a test may fail where it stands")]
+
+mod recorder;
+mod streams;
+mod chat;
+mod chat_tests;
+mod files;
+mod children;
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::sync::{Mutex, MutexGuard};
+
+/// Nothing here takes longer, on any machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// Tests that count what the whole process holds run one at a time, and so do all beside them. Each
+/// begins when the one before it has left nothing.
+async fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::const_new(());
+    let alone = ALONE.lock().await;
+    until("the test before has left nothing", || descriptors() == 0).await;
+    alone
+}
+
+/// TCP sockets and file watches of this process. Others belong to runtimes, of which every test that
+/// waits for its turn has one already.
+fn descriptors() -> usize {
+    let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+    let tables = tables.map(|table| std::fs::read_to_string(table).unwrap_or_default());
+    let sockets: HashSet<&str> = tables
+        .iter()
+        .flat_map(|table| table.lines())
+        .filter_map(|line| line.split_whitespace().nth(9))
+        .collect();
+    let links = std::fs::read_dir("/proc/self/fd").unwrap();
+    let links = links.filter_map(|one| std::fs::read_link(one.ok()?.path()).ok());
+    links
+        .filter(|link| {
+            let link = link.to_string_lossy();
+            let socket = link.strip_prefix("socket:[").and_then(|link| link.strip_suffix(']'));
+            socket.is_some_and(|socket| sockets.contains(socket)) || link == "anon_inode:inotify"
+        })
+        .count()
+}
+
+/// Looks again and again whether `holds` does; there is no event for what it looks at.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let looks = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let held = tokio::time::timeout(LONG, looks).await;
+    held.unwrap_or_else(|_| panic!("{what}: not within {LONG:?}"));
+}

@@ -1,0 +1,101 @@
+//! Nodes that are dropped without being closed: what was told before arrives.
+
+use tokio::sync::oneshot;
+use wigwag::Node;
+use wigwag_link::frame::{Frame, kind};
+use wigwag_link::{Code, Limits};
+use wigwag_testkit::raw::listen;
+
+use super::{Counter, attached, counter_until, granting, patient, service, soon, told};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_told_before_a_drop_arrives() {
+    for address in ["tcp://127.0.0.1:0", "inproc://dropped"] {
+        let (counter, reaches) = counter_until(100_000);
+        let (_service, address) = service(&counter, address).await;
+        let client = Node::new();
+        let there = client.actor::<Counter>(&address).await.unwrap();
+        for _ in 0..100_000 {
+            there.add(1).tell().await.unwrap();
+        }
+        drop((there, client));
+        soon(&address, reaches).await.unwrap();
+    }
+}
+
+/// The peer has much to say and reads late: what it says meets a node that is gone, and that must
+/// not take from it what it has not read yet.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_told_before_a_drop_outlives_a_late_reader() {
+    let (node, counter, mut raw) = attached(u64::MAX, Limits::default()).await;
+    for _ in 0..100_000 {
+        counter.add(1).tell().await.unwrap();
+    }
+    drop((counter, node));
+    for channel in 0..10 {
+        let credit = Frame::Credit { channel, limit: 1, handled: 0 };
+        raw.tell(&[credit]).await;
+    }
+    for _ in 0..100_000 {
+        assert_eq!(soon("the next tell", told(&mut raw)).await, 1);
+    }
+    // A node that was dropped ends its sessions in good order as long as its runtime lives.
+    soon("DRAIN", raw.until(kind::DRAIN)).await;
+    raw.tell(&[]).await;
+    let last = soon("the goodbye", raw.closed()).await;
+    assert_eq!(last.map(|(code, _)| code), Some(Code::BYE));
+}
+
+/// Bytes of a tell to [`Sink`]: some hundred of them are more than the sockets' buffers take.
+const SINK_BYTES: usize = 16 * 1024;
+
+struct Sink;
+
+#[wigwag::actor]
+impl Sink {
+    pub fn take(&mut self, bytes: wigwag::Bytes) {
+        drop(bytes);
+    }
+}
+
+/// Nothing runs in the background once the runtime is gone, so the node writes everything while it
+/// is being dropped.
+#[test]
+fn what_was_told_before_a_drop_arrives_though_the_runtime_ends_with_the_node() {
+    let (tells_address, address) = std::sync::mpsc::channel();
+    let (lets_read, may_read) = oneshot::channel();
+    let peer = std::thread::spawn(move || {
+        runtime().block_on(async {
+            let (listener, address) = listen().await;
+            tells_address.send(address).unwrap();
+            let mut raw = granting(&listener, u64::MAX, patient()).await;
+            soon("the drop", may_read).await.unwrap();
+            let mut tells = 0;
+            while let Some(seen) = soon("the next frame", raw.frame()).await {
+                tells += usize::from(seen.kind == kind::TELL);
+            }
+            tells
+        })
+    });
+    let runtime = runtime();
+    let address = address.recv().unwrap();
+    let (node, sink, told) = runtime.block_on(async {
+        let node = Node::new();
+        let sink = node.actor::<Sink>(&format!("{address}/sink")).await.unwrap();
+        let mut told = 0;
+        // Until the unacked window is full, which holds more than the sockets' buffers.
+        while sink.take(vec![7; SINK_BYTES].into()).try_tell().is_ok() {
+            told += 1;
+        }
+        (node, sink, told)
+    });
+    lets_read.send(()).unwrap();
+    drop((sink, node));
+    drop(runtime);
+    assert!(told > 100, "{told}");
+    assert_eq!(peer.join().unwrap(), told);
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}

@@ -1,0 +1,13 @@
+//! Nodes over real sockets within one process: transports, sessions and their cuts, what peers bear,
+//! and how nodes end.
+//!
+//! One binary, since its tests share no state: each has nodes of its own, ports are 0, and names of
+//! sockets are unique.
+#![allow(clippy::unwrap_used, reason = "a test fails where it stands")]
+
+mod remote;
+mod protocol_pages;
+mod fixed_width;
+mod peer_limits;
+mod sessions;
+mod close;

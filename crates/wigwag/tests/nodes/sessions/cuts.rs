@@ -1,0 +1,69 @@
+//! Cuts while both directions are busy.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use wigwag::{Actor, Node, NodeOptions};
+use wigwag_testkit::ledger::{Ledger, in_time, send};
+use wigwag_testkit::relay::{Fault, Relay};
+
+use super::PATIENCE;
+
+/// Two nodes with a relay between them, each with an actor that the other calls.
+pub(crate) struct Stage {
+    pub(crate) relay: Relay,
+    pub(crate) dialer: Node,
+    pub(crate) listener: Node,
+}
+
+impl Stage {
+    pub(crate) async fn new() -> Stage {
+        Stage::with(NodeOptions::default()).await
+    }
+
+    /// With nodes that have these options and names of their own.
+    pub(crate) async fn with(options: NodeOptions) -> Stage {
+        let [dialer, listener] =
+            ["dialer", "listener"].map(|name| Node::with(options.clone().name(name)));
+        listener.export("ledger", &Ledger::default().spawn()).unwrap();
+        let bound = listener.listen("tcp://127.0.0.1:0").await.unwrap();
+        let relay = Relay::to(&bound.to_string()).await;
+        Stage { relay, dialer, listener }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nothing_is_lost_doubled_or_reordered_over_cuts() {
+    let stage = Stage::new().await;
+    let there = format!("{}/ledger", stage.relay.address);
+    let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
+    let senders = (0..4).map(|sender| tokio::spawn(send(ledger.clone(), sender, 20_000)));
+    let senders: Vec<_> = senders.collect();
+    let storm = async {
+        for round in 0_u64.. {
+            let before = stage.relay.bytes();
+            while stage.relay.bytes() < before + 50_000 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let faults = [Fault::End, Fault::Tear, Fault::Reset, Fault::Tear];
+            stage.relay.strike(faults[round as usize % faults.len()]);
+        }
+    };
+    let sent = async {
+        for sender in senders {
+            sender.await.unwrap();
+        }
+    };
+    tokio::select! {
+        () = in_time(PATIENCE, sent) => {}
+        () = storm => {}
+    }
+    let statistics = stage.dialer.statistics();
+    let link = statistics[0].session;
+    let connections = stage.relay.seen.connections.load(Ordering::SeqCst);
+    let inside = stage.relay.seen.inside.load(Ordering::SeqCst);
+    eprintln!("{link:?}, {connections} connections, {inside} broken inside a message");
+    assert!(link.resumes > 5, "{link:?}");
+    assert!(inside * 10 >= link.cuts * 3, "{inside} of {} cuts fell inside a message", link.cuts);
+    drop(stage.listener);
+}

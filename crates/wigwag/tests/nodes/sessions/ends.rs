@@ -1,0 +1,128 @@
+//! What became of calls when a session was given up.
+
+use std::time::{Duration, Instant};
+
+use wigwag::{CallErrorKind, Delivery, DeliveryStatus, NodeOptions, SessionChange, SessionEvents};
+use wigwag_testkit::ledger::{Ledger, in_time};
+use wigwag_testkit::relay::Fault;
+
+use super::cuts::Stage;
+use super::{NOWHERE, PATIENCE};
+
+/// How long the listener keeps a session here.
+const KEPT: Duration = Duration::from_millis(300);
+
+/// Who has dialed waits so much longer.
+const LONGER: Duration = Duration::from_secs(5);
+
+/// The time that a node gets for its end.
+const DEADLINE: Duration = Duration::from_secs(1);
+
+/// The next event that is one of these.
+pub(crate) async fn next(
+    events: &mut SessionEvents,
+    wanted: impl Fn(&SessionChange) -> bool,
+) -> SessionChange {
+    in_time(PATIENCE, async {
+        loop {
+            let event = events.next().await.expect("the node is there");
+            if wanted(&event.what) {
+                return event.what;
+            }
+        }
+    })
+    .await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_session_whose_peer_does_not_come_back_ends_on_both_sides_and_says_what_became_of_calls()
+{
+    let stage = Stage::with(NodeOptions::default().keep_sessions(KEPT)).await;
+    let there = format!("{}/ledger", stage.relay.address);
+    let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
+    let (mut ours, mut theirs) = (stage.dialer.session_events(), stage.listener.session_events());
+    for number in 0..100 {
+        ledger.note(0, number, String::new()).tell().await.unwrap();
+    }
+    let mut asks = ledger.pipeline(64).unwrap();
+    for number in 0..2 {
+        asks.push(ledger.never(), number).await.unwrap();
+    }
+    assert_eq!(ledger.noted(0).ask().await.unwrap(), (100, 0));
+    // From here on nobody comes through.
+    stage.relay.lead_to(NOWHERE);
+    stage.relay.strike(Fault::Reset);
+    let cut = |change: &SessionChange| matches!(change, SessionChange::Cut { .. });
+    next(&mut theirs, cut).await;
+    let since = Instant::now();
+    next(&mut ours, cut).await;
+    // What is called now waits, and was never sent when the session ends.
+    for number in 100..130 {
+        ledger.note(0, number, String::new()).tell().await.unwrap();
+    }
+    let answer = ledger.count(0, 130).timeout(PATIENCE).ask().sent().await.unwrap();
+    let receipt = ledger.note(0, 131, String::new()).receipt().await.unwrap();
+    for number in 2..5 {
+        asks.push(ledger.never(), number).await.unwrap();
+    }
+    let ended = |change: &SessionChange| matches!(change, SessionChange::Ended { .. });
+    next(&mut theirs, ended).await;
+    let kept = since.elapsed();
+    assert!(kept >= KEPT && kept < 5 * KEPT, "{kept:?}");
+    let end = next(&mut ours, ended).await;
+    let waited = since.elapsed();
+    assert!(waited >= KEPT + LONGER && waited < 5 * (KEPT + LONGER), "{waited:?}");
+    let SessionChange::Ended { why, deliveries } = end else { unreachable!() };
+    assert!(why.contains("was not found again"), "{why}");
+    let [Delivery { target, delivered, unknown, not_delivered, .. }] = &deliveries[..] else {
+        panic!("{deliveries:?}")
+    };
+    assert_eq!((&**target, *not_delivered), (&*there, 35));
+    assert_eq!(delivered + unknown, 103, "a hundred tells and three asks");
+    assert_eq!(answer.await.unwrap_err().kind, CallErrorKind::NotDelivered);
+    assert_eq!(receipt.await, DeliveryStatus::NotDelivered);
+    for due in 0..5 {
+        let (number, outcome) = asks.answer().await.unwrap();
+        let expected = [CallErrorKind::Unknown, CallErrorKind::NotDelivered][usize::from(due > 1)];
+        assert_eq!((number, outcome.unwrap_err().kind), (due, expected));
+    }
+    let late = ledger.note(0, 132, String::new()).tell().await.unwrap_err();
+    assert_eq!(late.error.kind, CallErrorKind::NotDelivered);
+    assert!(stage.listener.statistics().is_empty() && stage.dialer.statistics().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_ask_that_was_sent_and_is_not_answered_when_its_session_ends_is_unknown() {
+    let stage = Stage::with(NodeOptions::default().keep_sessions(Duration::ZERO)).await;
+    let there = format!("{}/ledger", stage.relay.address);
+    let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
+    let mut events = stage.dialer.session_events();
+    let never = ledger.never().timeout(PATIENCE).ask().sent().await.unwrap();
+    let unheard = ledger.never().receipt().await.unwrap();
+    // They have been handled, or the one behind them would have no answer.
+    assert_eq!(ledger.noted(0).ask().await.unwrap(), (0, 0));
+    stage.relay.strike(Fault::End);
+    assert_eq!(never.await.unwrap_err().kind, CallErrorKind::Unknown);
+    assert_eq!(unheard.await, DeliveryStatus::Unknown);
+    let change = next(&mut events, |_| true).await;
+    assert!(matches!(change, SessionChange::Ended { .. }), "no cut, but the end: {change:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_node_that_closes_while_its_peer_is_gone_says_what_is_left() {
+    let stage = Stage::new().await;
+    let there = format!("{}/ledger", stage.relay.address);
+    let ledger = stage.dialer.actor::<Ledger>(&there).await.unwrap();
+    let mut events = stage.dialer.session_events();
+    stage.relay.lead_to(NOWHERE);
+    stage.relay.strike(Fault::Reset);
+    next(&mut events, |change| matches!(change, SessionChange::Cut { .. })).await;
+    for number in 0..7 {
+        ledger.note(0, number, String::new()).tell().await.unwrap();
+    }
+    let begun = Instant::now();
+    let report = stage.dialer.close(DEADLINE).await;
+    assert!(begun.elapsed() >= DEADLINE && begun.elapsed() < 5 * DEADLINE, "{:?}", begun.elapsed());
+    // DRAIN is the eighth frame.
+    assert_eq!((report.not_delivered, report.unknown), (8, 0), "{report:?}");
+}

@@ -1,0 +1,72 @@
+//! Processes that are killed at any moment: what the other side is told of its calls is held against
+//! what the dead one has written down.
+#![allow(clippy::unwrap_used, reason = "a test ends where it fails")]
+
+mod journal;
+mod receiver;
+mod sender;
+
+use std::time::Duration;
+
+/// What is waited for comes much earlier; this only turns a hang into a failure.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Kills of the receiver, and of the sender.
+const RECEIVERS: u64 = 30;
+const SENDERS: u64 = 10;
+
+/// Drawn from a seed that is printed, so that the moments can be had again, as far as moments can.
+struct Draws(u64);
+
+impl Draws {
+    fn new() -> Draws {
+        let seed = std::env::var("WIGWAG_SEED").ok().and_then(|seed| seed.parse().ok());
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let seed = seed.unwrap_or(now.unwrap().as_nanos() as u64);
+        eprintln!("WIGWAG_SEED={seed}");
+        Draws(seed)
+    }
+
+    /// A number below `end`, by splitmix64.
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        ((mixed ^ (mixed >> 27)) >> 8) % end
+    }
+}
+
+/// The body of the process that receives.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child_receiver() {
+    if let Some(role) = child::role() {
+        receiver::serve(&role).await;
+    }
+}
+
+/// The body of the process that sends.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn child_sender() {
+    if let Some(role) = child::role() {
+        sender::send(&role).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_told_of_a_killed_receiver_is_what_it_has_written_down() {
+    let mut draws = Draws::new();
+    let mut told = receiver::Told::default();
+    for _ in 0..RECEIVERS {
+        told.add(receiver::kill_one(Duration::from_micros(draws.below(40_000))).await);
+    }
+    eprintln!("{RECEIVERS} kills: {told:?}");
+    assert!(told.delivered > 0 && told.unknown > 0 && told.answered > 0, "{told:?}");
+    assert!(told.receipts > 0, "{told:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_sender_is_given_up_and_what_came_from_it_was_in_order() {
+    let mut draws = Draws::new();
+    for _ in 0..SENDERS {
+        sender::kill_one(Duration::from_micros(draws.below(40_000))).await;
+    }
+}

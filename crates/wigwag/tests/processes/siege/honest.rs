@@ -1,0 +1,105 @@
+//! Peers that keep every rule, beside those that keep none.
+
+use std::fmt;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use wigwag::Node;
+
+use super::server::{Sum, SumRef};
+use super::{AT_ONCE, PATIENCE};
+
+/// Between two asks, so that the rude peer has the machine too.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Honest peers at work: one that asks over a session of its own, one that comes anew for each ask.
+pub(crate) struct Honest {
+    stop: watch::Sender<bool>,
+    asking: JoinHandle<Vec<Duration>>,
+    arriving: JoinHandle<Vec<Duration>>,
+}
+
+/// Results of the honest peers: every ask was answered, and rightly.
+#[derive(Debug)]
+pub(crate) struct Heard {
+    pub(crate) asks: usize,
+    pub(crate) newcomers: usize,
+    ask_p99: Duration,
+    newcomer_p99: Duration,
+}
+
+impl Honest {
+    pub(crate) fn start(address: &str) -> Honest {
+        let (stop, stopped) = watch::channel(false);
+        let asking = tokio::spawn(ask(address.to_owned(), stopped.clone()));
+        let arriving = tokio::spawn(arrive(address.to_owned(), stopped));
+        Honest { stop, asking, arriving }
+    }
+
+    pub(crate) async fn stop(self) -> Heard {
+        self.stop.send_replace(true);
+        let mut asks = timeout(PATIENCE, self.asking).await.unwrap().unwrap();
+        let mut newcomers = timeout(PATIENCE, self.arriving).await.unwrap().unwrap();
+        Heard {
+            asks: asks.len(),
+            newcomers: newcomers.len(),
+            ask_p99: p99(&mut asks),
+            newcomer_p99: p99(&mut newcomers),
+        }
+    }
+}
+
+fn p99(times: &mut [Duration]) -> Duration {
+    times.sort_unstable();
+    times.get(times.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default()
+}
+
+async fn find(node: &Node, address: &str) -> SumRef {
+    let found = timeout(AT_ONCE, node.actor::<Sum>(&format!("{address}/sum"))).await;
+    found.expect("a newcomer is let in at once").unwrap()
+}
+
+async fn add(sum: &SumRef, number: u64) -> Duration {
+    let begun = Instant::now();
+    let answer = timeout(AT_ONCE, sum.add(number, 1).ask()).await;
+    assert_eq!(answer.expect("an honest ask is answered at once").unwrap(), number + 1);
+    begun.elapsed()
+}
+
+async fn ask(address: String, stopped: watch::Receiver<bool>) -> Vec<Duration> {
+    let node = Node::new();
+    let sum = find(&node, &address).await;
+    let mut times = Vec::new();
+    while !*stopped.borrow() {
+        times.push(add(&sum, times.len() as u64).await);
+        tokio::time::sleep(PAUSE).await;
+    }
+    assert!(node.close(PATIENCE).await.is_clean());
+    times
+}
+
+async fn arrive(address: String, stopped: watch::Receiver<bool>) -> Vec<Duration> {
+    let mut times = Vec::new();
+    while !*stopped.borrow() {
+        let begun = Instant::now();
+        let node = Node::new();
+        let sum = find(&node, &address).await;
+        add(&sum, times.len() as u64).await;
+        times.push(begun.elapsed());
+        assert!(node.close(PATIENCE).await.is_clean());
+        tokio::time::sleep(10 * PAUSE).await;
+    }
+    times
+}
+
+impl fmt::Display for Heard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Heard { asks, newcomers, ask_p99, newcomer_p99 } = self;
+        write!(
+            f,
+            "{asks} asks answered, p99 {ask_p99:.1?}; {newcomers} newcomers, p99 {newcomer_p99:.1?}"
+        )
+    }
+}
