@@ -1,8 +1,8 @@
 //! Converts words of the command line to the arguments of a method.
 //!
 //! The words are checked against the parameter types that the actor reports, because a tell with
-//! wrong arguments gets no reply that could say so. A word for a type that the command does not know
-//! is sent as JSON or as text, and the actor decides whether it fits.
+//! wrong arguments gets no reply that could say so. A word for a type that the command does not
+//! know is sent as JSON or as text, and the actor decides whether it fits.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! The control messages between `bench throughput` and `bench serve`.
 //!
-//! They travel as requests and replies on the same socket as echoed requests; a prefix distinguishes
-//! them.
+//! They travel as requests and replies on the same socket as echoed requests; a prefix
+//! distinguishes them.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

@@ -201,7 +201,7 @@ impl std::str::FromStr for Gate {
 }
 
 impl Gate {
-    /// The reason if the run fails: the condition holds, or the figure is missing and proves nothing.
+    /// The reason if the run fails: the condition holds, or the figure is missing.
     fn fails(&self, report: &Report) -> Option<String> {
         let times = report.times();
         let time = |of: fn(&Percentiles) -> Option<u64>| times.as_ref().and_then(of);

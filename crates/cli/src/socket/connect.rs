@@ -195,14 +195,14 @@ mod tests {
     #[test]
     fn the_error_for_a_wrong_peer_suggests_the_command_that_can_talk_to_it() {
         let plan = |role| ConnectPlan { role, endpoints: &[], wait: DIAL_WAIT, text: "hi" };
-        let told = |role, theirs| plan(role).wrong_protocol("tcp://127.0.0.1:7002", theirs);
+        let error = |role, theirs| plan(role).wrong_protocol("tcp://127.0.0.1:7002", theirs);
         assert_eq!(
-            told(Role::Req, ProtocolNumber::PULL).to_string(),
+            error(Role::Req, ProtocolNumber::PULL).to_string(),
             "peer is a PULL socket, REQ can only talk to REP\n   \
              at: tcp://127.0.0.1:7002 (SP header 00 53 50 00 00 51 00 00)\n \
              mend: wigwag push tcp://127.0.0.1:7002 hi        (or start the peer as REP)"
         );
-        let node = told(Role::Push, ProtocolNumber::PAIR1).to_string();
+        let node = error(Role::Push, ProtocolNumber::PAIR1).to_string();
         assert!(
             node.starts_with(
                 "peer is a wigwag node, or a PAIR1 socket, PUSH can only talk to PULL"
@@ -211,18 +211,18 @@ mod tests {
                     .ends_with("wigwag pair tcp://127.0.0.1:7002 hi, or start the peer as PULL)"),
             "{node}"
         );
-        let pair = told(Role::Pair, ProtocolNumber::PAIR0).to_string();
+        let pair = error(Role::Pair, ProtocolNumber::PAIR0).to_string();
         assert!(pair.contains("wigwag pair --v0 tcp://127.0.0.1:7002 hi"), "{pair}");
-        let unknown = told(Role::Req, ProtocolNumber(0x60)).to_string();
+        let unknown = error(Role::Req, ProtocolNumber(0x60)).to_string();
         assert!(unknown.ends_with("mend: start the peer as REP"), "{unknown}");
     }
 
     #[test]
     fn the_error_without_a_listener_suggests_the_command_that_starts_one() {
         let plan = ConnectPlan { role: Role::Sub, endpoints: &[], wait: DIAL_WAIT, text: "" };
-        let told = plan.no_listener("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
-        assert!(told.contains("3 tries in 1.0 s"), "{told}");
-        assert!(told.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{told}");
+        let error = plan.no_listener("tcp://127.0.0.1:1", 3, Duration::from_secs(1)).to_string();
+        assert!(error.contains("3 tries in 1.0 s"), "{error}");
+        assert!(error.contains("start one:  wigwag pub tcp://127.0.0.1:1 hello"), "{error}");
     }
 
     /// The peer's messages are in the socket. Waiting for a connected peer would never end.

@@ -163,9 +163,9 @@ pub(crate) fn in_microseconds(times: &Percentiles) -> Value {
 /// Percentiles as text, without those that have too few samples.
 pub(crate) fn percentiles(times: Percentiles) -> String {
     let us = |nanoseconds: u64| microseconds(nanoseconds as f64 / 1e3);
-    let borne = [("p90", times.p90), ("p99", times.p99), ("p99.9", times.p999)];
+    let upper = [("p90", times.p90), ("p99", times.p99), ("p99.9", times.p999)];
     let mut text = format!("p50 {}", us(times.p50));
-    for (name, time) in borne {
+    for (name, time) in upper {
         if let Some(time) = time {
             text += &format!("  {name} {}", us(time));
         }

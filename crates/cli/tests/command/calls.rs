@@ -43,8 +43,8 @@ fn a_tell_arrives_and_an_ask_prints_its_reply_alone() {
     let serving = Serving::start();
     let counter = serving.actor("counter");
     for number in ["0", "1"] {
-        let told = run(["tell", &counter, "count", "50", "0", number]);
-        assert_eq!((told.code, told.out.as_str(), told.err.as_str()), (Some(0), "", ""));
+        let sent = run(["tell", &counter, "count", "50", "0", number]);
+        assert_eq!((sent.code, sent.out.as_str(), sent.err.as_str()), (Some(0), "", ""));
     }
     let asked = run(["ask", &counter, "get_and_reset"]);
     assert_eq!((asked.code, asked.out.as_str(), asked.err.as_str()), (Some(0), "100\n", ""));

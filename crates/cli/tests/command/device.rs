@@ -88,11 +88,11 @@ fn pushed_and_published_messages_are_forwarded() {
 fn a_device_with_one_address_forwards_among_its_own_peers() {
     let (device, at) =
         Running::listening(&["device", "tcp://127.0.0.1:0", "--pair", "bus", "-v"], b"");
-    let hears = Running::start(&["bus", &at, "--count", "1", "-v"], b"");
-    hears.until_err("connected");
+    let receiver = Running::start(&["bus", &at, "--count", "1", "-v"], b"");
+    receiver.until_err("connected");
     device.until_err("connected");
     assert_eq!(run(["bus", &at, "hi", "--count", "0"]).code, Some(0));
-    assert_eq!(hears.end().out, "hi\n");
+    assert_eq!(receiver.end().out, "hi\n");
     let said = run(["device", "tcp://127.0.0.1:0", "--pair", "reqrep"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.err.contains("cannot reflect"), "{said:?}");
