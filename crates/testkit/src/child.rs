@@ -22,7 +22,7 @@ pub fn say(what: &str) {
     let _ = out.flush();
 }
 
-/// Waits until the parent lets us go.
+/// Waits until the parent closes the pipe, or ends.
 pub fn wait_for_parent() {
     let _ = std::io::stdin().read_to_end(&mut Vec::new());
 }
@@ -34,6 +34,7 @@ fn this_program() -> std::path::PathBuf {
 /// A child that has said something, most often its address.
 pub struct Child {
     process: std::process::Child,
+    /// The first line that the child said.
     pub said: String,
 }
 
@@ -55,6 +56,9 @@ impl Child {
         let mut process = command
             .args([body, "--exact", "--nocapture"])
             .env(ROLE, role)
+            // Each arena of the C library's allocator reserves 64 MiB of address space, which a child
+            // with a limit on that would run out of with a few threads.
+            .env("MALLOC_ARENA_MAX", "2")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -68,6 +72,7 @@ impl Child {
         Child { process, said }
     }
 
+    /// The id of the process.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }

@@ -21,12 +21,14 @@ pub struct Ledger {
 
 #[wigwag::actor]
 impl Ledger {
+    /// Notes message `number` of `sender`.
     pub fn note(&mut self, sender: u64, number: u64, _filler: String) {
         let next = self.next.entry(sender).or_default();
         self.wrong += u64::from(*next != number);
         *next = number + 1;
     }
 
+    /// Notes a message and answers with the next number.
     pub fn count(&mut self, sender: u64, number: u64) -> u64 {
         self.note(sender, number, String::new());
         number + 1

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::{Mutex, oneshot};
 use tokio::time::timeout;
 use wigwag::{
-    Actor, ActorOptions, Alive, DeadLetters, Handle, DeadLetterEvent, Local, Loss, Responder, This, WhenFull,
-    dead_letters, losses,
+    Actor, ActorOptions, Alive, DeadLetterEvent, DeadLetters, Handle, Local, Loss, Responder, This,
+    WhenFull, dead_letters, losses,
 };
 
 /// One test at a time: see above.

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use wigwag::{
-    Actor, Alive, AskError, CallErrorKind, Child, Node, Responder, Reason, Strategy, Supervisor, This,
+    Actor, Alive, AskError, CallErrorKind, Child, Node, Reason, Responder, Strategy, Supervisor,
+    This,
 };
 
 /// Calls that may be put aside.
