@@ -14,19 +14,19 @@ use wigwag_net::socket::{
     SocketErrorKind, Star, Sub, Surveyor,
 };
 
-use crate::{Room, pause};
+use crate::{TestEnv, pause};
 
 /// A call that should end, and what it ended with; nothing when it did something else.
-type Waiting = (&'static str, oneshot::Receiver<Option<SocketError>>);
+type PendingCall = (&'static str, oneshot::Receiver<Option<SocketError>>);
 
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum CallKind {
     Async,
     Blocking,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
+enum CloseMethod {
     Close,
     BlockingClose,
     /// The last handle of the socket is dropped.
@@ -35,23 +35,23 @@ enum Way {
 
 /// One of the situations in which every call is tried.
 #[derive(Clone, Copy, Debug)]
-struct Case {
+struct CloseCase {
     number: usize,
-    form: Form,
-    way: Way,
+    kind: CallKind,
+    method: CloseMethod,
     /// A peer is connected, which says nothing.
     peer: bool,
     /// The calls had time to begin before the close.
-    waits: bool,
+    calls_started: bool,
 }
 
-fn cases(ways: &[Way]) -> Vec<Case> {
+fn cases(methods: &[CloseMethod]) -> Vec<CloseCase> {
     let mut all = Vec::new();
-    for form in [Form::Async, Form::Blocking] {
-        for way in ways.iter().copied() {
+    for kind in [CallKind::Async, CallKind::Blocking] {
+        for method in methods.iter().copied() {
             for peer in [true, false] {
-                for waits in [true, false] {
-                    all.push(Case { number: all.len(), form, way, peer, waits });
+                for calls_started in [true, false] {
+                    all.push(CloseCase { number: all.len(), kind, method, peer, calls_started });
                 }
             }
         }
@@ -64,16 +64,16 @@ fn refused<T>(outcome: Result<T, impl Into<SocketError>>) -> Option<SocketError>
 }
 
 /// Begins one call, on a task or on a thread of its own.
-macro_rules! begin {
-    ($form:expr, $caller:expr, $call:ident or $blocking:ident($($word:expr)?)) => {{
+macro_rules! start_call {
+    ($kind:expr, $caller:expr, $call:ident or $blocking:ident($($word:expr)?)) => {{
         let caller = $caller;
         let (done, ended) = oneshot::channel();
-        match $form {
-            Form::Async => drop(tokio::spawn(async move {
+        match $kind {
+            CallKind::Async => drop(tokio::spawn(async move {
                 // Nobody listens any more when the test has failed already.
                 let _ = done.send(refused(caller.$call($($word)?).await));
             })),
-            Form::Blocking => drop(thread::spawn(move || {
+            CallKind::Blocking => drop(thread::spawn(move || {
                 let _ = done.send(refused(caller.$blocking($($word)?)));
             })),
         }
@@ -82,13 +82,13 @@ macro_rules! begin {
 }
 
 /// A socket of ours, and a peer that is connected to it if the case has one.
-macro_rules! joined {
-    ($room:expr, $case:expr, $socket:ident, $peer:ident) => {{
+macro_rules! connected_pair {
+    ($env:expr, $case:expr, $socket:ident, $peer:ident) => {{
         let (socket, peer) = ($socket::new(), $peer::new());
         if $case.peer {
             // Nobody can wait until a dropped socket has let go of its address.
             let name = format!("{}-{}", stringify!($socket), $case.number);
-            let address = socket.listen(&$room.other(&name)).await.expect("listens");
+            let address = socket.listen(&$env.named_address(&name)).await.expect("listens");
             peer.dial(&address.to_string()).await.expect("dials");
             while socket.statistics().pipes_open == 0 {
                 pause().await;
@@ -99,24 +99,24 @@ macro_rules! joined {
 }
 
 /// Closes the socket as the case says, and holds the calls to the promise.
-macro_rules! end {
-    ($case:expr, $socket:expr, $peer:expr, $waiting:expr) => {{
-        let (case, socket, waiting): (Case, _, Vec<Waiting>) = ($case, $socket, $waiting);
-        if case.waits {
+macro_rules! close_and_check {
+    ($case:expr, $socket:expr, $peer:expr, $pending:expr) => {{
+        let (case, socket, pending): (CloseCase, _, Vec<PendingCall>) = ($case, $socket, $pending);
+        if case.calls_started {
             // That a call waits is told to nobody; the other half of the cases does without.
             for _ in 0..3 {
                 pause().await;
             }
         }
-        match case.way {
-            Way::Close => socket.close().await,
-            Way::BlockingClose => {
+        match case.method {
+            CloseMethod::Close => socket.close().await,
+            CloseMethod::BlockingClose => {
                 let socket = socket.clone();
                 tokio::task::spawn_blocking(move || socket.blocking_close()).await.expect("closes");
             }
-            Way::Drop => assert!(Arc::into_inner(socket).is_some(), "the last handle"),
+            CloseMethod::Drop => assert!(Arc::into_inner(socket).is_some(), "the last handle"),
         }
-        for (call, ended) in waiting {
+        for (call, ended) in pending {
             let said = ended.await.unwrap_or_else(|_| panic!("{call} panicked: {case:?}"));
             let error = said.unwrap_or_else(|| panic!("{call} was served: {case:?}"));
             let closed = matches!(error.kind, SocketErrorKind::Closed);
@@ -127,85 +127,96 @@ macro_rules! end {
 }
 
 /// A context ends with its socket, whoever closes it, and even when only the context is left of it.
-pub async fn closing_ends_the_contexts_that_wait(room: &Room) {
-    for case in cases(&[Way::Close, Way::BlockingClose, Way::Drop]) {
-        let form = case.form;
+pub async fn closing_ends_the_contexts_that_wait(env: &TestEnv) {
+    for case in cases(&[CloseMethod::Close, CloseMethod::BlockingClose, CloseMethod::Drop]) {
+        let kind = case.kind;
 
-        let (rep, peer) = joined!(room, case, Rep, Req);
-        let waiting = (0..2)
-            .map(|_| begin!(form, rep.context().expect("one"), recv or blocking_recv()))
+        let (rep, peer) = connected_pair!(env, case, Rep, Req);
+        let pending = (0..2)
+            .map(|_| start_call!(kind, rep.context().expect("one"), recv or blocking_recv()))
             .collect();
-        end!(case, rep, peer, waiting);
+        close_and_check!(case, rep, peer, pending);
 
-        let (req, peer) = joined!(room, case, Req, Rep);
-        let mut waiting =
-            vec![begin!(form, req.context().expect("one"), ask or blocking_ask("for nothing"))];
+        let (req, peer) = connected_pair!(env, case, Req, Rep);
+        let mut pending = vec![
+            start_call!(kind, req.context().expect("one"), ask or blocking_ask("for nothing")),
+        ];
         if !case.peer {
             let send =
-                begin!(form, req.context().expect("two"), send or blocking_send("to nobody"));
-            waiting.push(send);
+                start_call!(kind, req.context().expect("two"), send or blocking_send("to nobody"));
+            pending.push(send);
         }
-        end!(case, req, peer, waiting);
+        close_and_check!(case, req, peer, pending);
 
-        let (sub, peer) = joined!(room, case, Sub, Pub);
+        let (sub, peer) = connected_pair!(env, case, Sub, Pub);
         let listener = sub.context().expect("one");
         listener.subscribe("").expect("a topic");
-        end!(case, sub, peer, vec![begin!(form, listener, recv or blocking_recv())]);
+        close_and_check!(
+            case,
+            sub,
+            peer,
+            vec![start_call!(kind, listener, recv or blocking_recv())]
+        );
 
-        let (surveyor, peer) = joined!(room, case, Surveyor, Respondent);
+        let (surveyor, peer) = connected_pair!(env, case, Surveyor, Respondent);
         let asker = surveyor.context().expect("one");
         asker.set_survey_time(None);
         asker.send("who?").await.expect("sent");
-        end!(case, surveyor, peer, vec![begin!(form, asker, recv or blocking_recv())]);
+        close_and_check!(
+            case,
+            surveyor,
+            peer,
+            vec![start_call!(kind, asker, recv or blocking_recv())]
+        );
 
-        let (respondent, peer) = joined!(room, case, Respondent, Surveyor);
-        let waiting = (0..2)
-            .map(|_| begin!(form, respondent.context().expect("one"), recv or blocking_recv()))
+        let (respondent, peer) = connected_pair!(env, case, Respondent, Surveyor);
+        let pending = (0..2)
+            .map(|_| start_call!(kind, respondent.context().expect("one"), recv or blocking_recv()))
             .collect();
-        end!(case, respondent, peer, waiting);
+        close_and_check!(case, respondent, peer, pending);
     }
 }
 
 /// The socket's own calls end, whoever closes it; while they run, no handle is the last.
-pub async fn closing_ends_the_sockets_own_calls(room: &Room) {
-    for case in cases(&[Way::Close, Way::BlockingClose]) {
-        let form = case.form;
-        macro_rules! receives {
+pub async fn closing_ends_the_sockets_own_calls(env: &TestEnv) {
+    for case in cases(&[CloseMethod::Close, CloseMethod::BlockingClose]) {
+        let kind = case.kind;
+        macro_rules! check_recv {
             ($($socket:ident of $peer:ident),*) => {$({
-                let (socket, peer) = joined!(room, case, $socket, $peer);
-                let call = begin!(form, socket.clone(), recv or blocking_recv());
-                end!(case, socket, peer, vec![call]);
+                let (socket, peer) = connected_pair!(env, case, $socket, $peer);
+                let call = start_call!(kind, socket.clone(), recv or blocking_recv());
+                close_and_check!(case, socket, peer, vec![call]);
             })*};
         }
-        receives!(Rep of Req, Respondent of Surveyor, Pull of Push, Sub of Pub);
-        receives!(Bus of Bus, Star of Star, Pair of Pair, Pair0 of Pair0, PairMany of Pair);
-        receives!(RawRep of Req);
+        check_recv!(Rep of Req, Respondent of Surveyor, Pull of Push, Sub of Pub);
+        check_recv!(Bus of Bus, Star of Star, Pair of Pair, Pair0 of Pair0, PairMany of Pair);
+        check_recv!(RawRep of Req);
 
-        let (req, peer) = joined!(room, case, Req, Rep);
-        let call = begin!(form, req.clone(), ask or blocking_ask("for nothing"));
-        end!(case, req, peer, vec![call]);
+        let (req, peer) = connected_pair!(env, case, Req, Rep);
+        let call = start_call!(kind, req.clone(), ask or blocking_ask("for nothing"));
+        close_and_check!(case, req, peer, vec![call]);
 
-        let (surveyor, peer) = joined!(room, case, Surveyor, Respondent);
+        let (surveyor, peer) = connected_pair!(env, case, Surveyor, Respondent);
         surveyor.set_survey_time(None);
         surveyor.send("who?").await.expect("sent");
-        let call = begin!(form, surveyor.clone(), recv or blocking_recv());
-        end!(case, surveyor, peer, vec![call]);
+        let call = start_call!(kind, surveyor.clone(), recv or blocking_recv());
+        close_and_check!(case, surveyor, peer, vec![call]);
 
         if !case.peer {
-            let (push, peer) = joined!(room, case, Push, Pull);
-            let waiting = (0..2)
-                .map(|_| begin!(form, push.clone(), send or blocking_send("to nobody")))
+            let (push, peer) = connected_pair!(env, case, Push, Pull);
+            let pending = (0..2)
+                .map(|_| start_call!(kind, push.clone(), send or blocking_send("to nobody")))
                 .collect();
-            end!(case, push, peer, waiting);
+            close_and_check!(case, push, peer, pending);
         }
     }
 }
 
 /// Threads without a runtime ask and answer as fast as they can, and either socket is closed in the
 /// middle of it: those who answered end, and so do those who asked when theirs is closed too.
-pub async fn closing_ends_threads_at_work(room: &Room) {
+pub async fn closing_ends_threads_at_work(env: &TestEnv) {
     for round in 0..20 {
-        let (at, kept) = (room.other(&round.to_string()), round % 2 == 0);
+        let (at, kept) = (env.named_address(&round.to_string()), round % 2 == 0);
         let (done, over) = oneshot::channel();
         thread::spawn(move || {
             work_and_close(&at, kept);

@@ -9,18 +9,18 @@ use std::time::Duration;
 use wigwag_net::socket::{Pub, Rep, Req, Respondent, SocketErrorKind, Sub, Surveyor};
 use wigwag_sp::limits::CONTEXTS_MAX;
 
-use crate::{Room, eventually, pause};
+use crate::{TestEnv, eventually, pause};
 
-async fn joined(room: &Room, req: Req) -> (Req, Rep) {
+async fn joined(env: &TestEnv, req: Req) -> (Req, Rep) {
     let rep = Rep::new();
-    let address = rep.listen(&room.address()).await.expect("listens");
+    let address = rep.listen(&env.address()).await.expect("listens");
     req.dial(&address.to_string()).await.expect("dials");
     (req, rep)
 }
 
 /// A hundred ask over one connection and four answer; nobody gets the reply to another's question.
-pub async fn many_questions_at_once_each_get_their_own_answer(room: &Room) {
-    let (req, rep) = joined(room, Req::new()).await;
+pub async fn many_questions_at_once_each_get_their_own_answer(env: &TestEnv) {
+    let (req, rep) = joined(env, Req::new()).await;
     for _ in 0..4 {
         let worker = rep.context().expect("a context");
         tokio::spawn(async move {
@@ -52,8 +52,8 @@ pub async fn many_questions_at_once_each_get_their_own_answer(room: &Room) {
 }
 
 /// One of two contexts goes with its question; the reply to that is late, the other's is not.
-pub async fn a_dropped_context_cancels_its_question(room: &Room) {
-    let (req, rep) = joined(room, Req::new()).await;
+pub async fn a_dropped_context_cancels_its_question(env: &TestEnv) {
+    let (req, rep) = joined(env, Req::new()).await;
     let (kept, dropped) = (req.context().expect("one"), req.context().expect("two"));
     dropped.send("dropped").await.expect("sent");
     kept.send("kept").await.expect("sent");
@@ -74,9 +74,9 @@ pub async fn a_dropped_context_cancels_its_question(room: &Room) {
 
 /// The future of an ask is dropped before its reply comes: the question does not come again, while
 /// that of another context, older and unanswered, does.
-pub async fn a_dropped_ask_is_not_asked_again(room: &Room) {
+pub async fn a_dropped_ask_is_not_asked_again(env: &TestEnv) {
     let resending = Req::with_resend(Some(Duration::from_millis(20)));
-    let (req, rep) = joined(room, resending).await;
+    let (req, rep) = joined(env, resending).await;
     let (given_up, patient) = (req.context().expect("one"), req.context().expect("two"));
     patient.send("patient").await.expect("sent");
     {
@@ -101,9 +101,9 @@ pub async fn a_dropped_ask_is_not_asked_again(room: &Room) {
 }
 
 /// Two surveys at once: each hears its own answers, and the end of one is not that of the other.
-pub async fn surveys_run_side_by_side(room: &Room) {
+pub async fn surveys_run_side_by_side(env: &TestEnv) {
     let surveyor = Surveyor::new();
-    let address = surveyor.listen(&room.address()).await.expect("listens");
+    let address = surveyor.listen(&env.address()).await.expect("listens");
     let respondent = Respondent::new();
     respondent.dial(&address.to_string()).await.expect("dials");
     eventually(|| surveyor.statistics().pipes_open == 1).await;
@@ -126,10 +126,10 @@ pub async fn surveys_run_side_by_side(room: &Room) {
 
 /// One connection, three subscribers with topics of their own; the one that does not read loses
 /// nothing but its own.
-pub async fn each_context_hears_its_own_topics(room: &Room) {
+pub async fn each_context_hears_its_own_topics(env: &TestEnv) {
     const MANY: usize = 5000;
     let sub = Sub::new();
-    let address = sub.listen(&room.address()).await.expect("listens");
+    let address = sub.listen(&env.address()).await.expect("listens");
     let contexts = [sub.context().expect("one"), sub.context().expect("two")];
     let [wind, unread] = &contexts;
     sub.subscribe("end").expect("a topic");
@@ -157,8 +157,8 @@ pub async fn each_context_hears_its_own_topics(room: &Room) {
 }
 
 /// One context too many is refused; a dropped one makes room; those of a closed socket say so.
-pub async fn contexts_are_bounded_and_end_with_their_socket(room: &Room) {
-    let (req, _rep) = joined(room, Req::new()).await;
+pub async fn contexts_are_bounded_and_end_with_their_socket(env: &TestEnv) {
+    let (req, _rep) = joined(env, Req::new()).await;
     let mut contexts: Vec<_> =
         (0..CONTEXTS_MAX).map(|_| req.context().expect("a context")).collect();
     let refused = req.context().err().expect("one too many");

@@ -11,7 +11,7 @@ use wigwag_net::socket::{
 };
 
 use crate::payload::{LENGTHS, body, check};
-use crate::{Room, eventually, pause};
+use crate::{TestEnv, eventually, pause};
 
 /// Runs a forwarder beside the test.
 pub(crate) fn forwarding(front: impl Into<End>, back: impl Into<End>) -> JoinHandle<Forwarded> {
@@ -26,10 +26,12 @@ fn reflecting(socket: impl Into<End>) -> JoinHandle<Forwarded> {
 
 /// Both sockets listen.
 macro_rules! listening {
-    ($room:expr, $front:ty, $back:ty) => {{
+    ($env:expr, $front:ty, $back:ty) => {{
         let (front, back) = (<$front>::new(), <$back>::new());
-        let clients: Address = front.listen(&$room.other("front")).await.expect("listens").into();
-        let workers: Address = back.listen(&$room.other("back")).await.expect("listens").into();
+        let clients: Address =
+            front.listen(&$env.named_address("front")).await.expect("listens").into();
+        let workers: Address =
+            back.listen(&$env.named_address("back")).await.expect("listens").into();
         let running = forwarding(&front, &back);
         (front, back, clients.to_string(), workers.to_string(), running)
     }};
@@ -37,8 +39,8 @@ macro_rules! listening {
 
 /// Ten clients ask two workers through a forwarder, with bodies of every length; everybody gets his
 /// own reply.
-pub async fn requests_and_replies_pass(room: &Room) {
-    let (front, _back, clients, workers, running) = listening!(room, raw::Rep, raw::Req);
+pub async fn requests_and_replies_pass(env: &TestEnv) {
+    let (front, _back, clients, workers, running) = listening!(env, raw::Rep, raw::Req);
     for _ in 0..2 {
         let rep = Rep::new();
         rep.dial(&workers).await.expect("dials");
@@ -70,8 +72,8 @@ pub async fn requests_and_replies_pass(room: &Room) {
 
 /// Nobody pulls: the pusher stops, after as much as the queues on the way hold. Then all of it comes,
 /// in order.
-pub async fn work_passes_in_order_and_a_full_end_stops_the_source(room: &Room) {
-    let (_front, _back, clients, workers, running) = listening!(room, raw::Pull, raw::Push);
+pub async fn work_passes_in_order_and_a_full_end_stops_the_source(env: &TestEnv) {
+    let (_front, _back, clients, workers, running) = listening!(env, raw::Pull, raw::Push);
     let (push, pull) = (Push::new(), Pull::new());
     push.dial(&clients).await.expect("dials");
     pull.dial(&workers).await.expect("dials");
@@ -91,8 +93,8 @@ pub async fn work_passes_in_order_and_a_full_end_stops_the_source(room: &Room) {
 }
 
 /// While no worker is connected, work stays where it came in, and its sender is not told a lie.
-pub async fn nothing_is_taken_that_cannot_be_put(room: &Room) {
-    let (front, back, clients, workers, running) = listening!(room, raw::Pull, raw::Push);
+pub async fn nothing_is_taken_that_cannot_be_put(env: &TestEnv) {
+    let (front, back, clients, workers, running) = listening!(env, raw::Pull, raw::Push);
     let push = Push::new();
     push.dial(&clients).await.expect("dials");
     for number in 0..10 {
@@ -119,8 +121,8 @@ pub async fn nothing_is_taken_that_cannot_be_put(room: &Room) {
 }
 
 /// The forwarder takes every topic, and each subscriber filters for himself.
-pub async fn what_is_published_passes(room: &Room) {
-    let (front, back, publishers, subscribers, running) = listening!(room, raw::Sub, raw::Pub);
+pub async fn what_is_published_passes(env: &TestEnv) {
+    let (front, back, publishers, subscribers, running) = listening!(env, raw::Sub, raw::Pub);
     let publisher = Pub::new();
     publisher.dial(&publishers).await.expect("dials");
     let subs = [Sub::new(), Sub::new()];
@@ -143,9 +145,9 @@ pub async fn what_is_published_passes(room: &Room) {
 }
 
 /// Everybody behind the forwarder is asked, and everybody's answer comes back.
-pub async fn surveys_pass(room: &Room) {
+pub async fn surveys_pass(env: &TestEnv) {
     let (front, back, surveyors, respondents, running) =
-        listening!(room, raw::Respondent, raw::Surveyor);
+        listening!(env, raw::Respondent, raw::Surveyor);
     let surveyor = Surveyor::new();
     surveyor.set_survey_time(Some(Duration::from_secs(30)));
     surveyor.dial(&surveyors).await.expect("dials");
@@ -174,10 +176,10 @@ pub async fn surveys_pass(room: &Room) {
 }
 
 /// Both versions of pair, both ways at once.
-pub async fn pairs_pass_both_ways(room: &Room) {
+pub async fn pairs_pass_both_ways(env: &TestEnv) {
     macro_rules! talk {
         ($pair:ty, $raw:ty) => {{
-            let (front, back, one, other, running) = listening!(room, $raw, $raw);
+            let (front, back, one, other, running) = listening!(env, $raw, $raw);
             let (left, right) = (<$pair>::new(), <$pair>::new());
             left.dial(&one).await.expect("dials");
             right.dial(&other).await.expect("dials");
@@ -202,8 +204,8 @@ pub async fn pairs_pass_both_ways(room: &Room) {
 
 /// What comes on one bus goes to all of the other; those of the same bus hear nothing, for a bus has
 /// no hops.
-pub async fn a_bus_passes_to_the_other_bus(room: &Room) {
-    let (front, back, one, other, running) = listening!(room, raw::Bus, raw::Bus);
+pub async fn a_bus_passes_to_the_other_bus(env: &TestEnv) {
+    let (front, back, one, other, running) = listening!(env, raw::Bus, raw::Bus);
     let (left, beside) = (Bus::new(), Bus::new());
     let rights = [Bus::new(), Bus::new()];
     for bus in [&left, &beside] {
@@ -228,8 +230,8 @@ pub async fn a_bus_passes_to_the_other_bus(room: &Room) {
 }
 
 /// Two stars become one: everybody but the sender hears it, once.
-pub async fn a_star_passes_to_everybody(room: &Room) {
-    let (front, back, one, other, running) = listening!(room, raw::Star, raw::Star);
+pub async fn a_star_passes_to_everybody(env: &TestEnv) {
+    let (front, back, one, other, running) = listening!(env, raw::Star, raw::Star);
     let stars = [Star::new(), Star::new(), Star::new(), Star::new()];
     for (number, star) in stars.iter().enumerate() {
         let address = if number < 2 { &one } else { &other };
@@ -248,10 +250,10 @@ pub async fn a_star_passes_to_everybody(room: &Room) {
 }
 
 /// bus and star pass on to all but the origin; pair with many peers sends back to it.
-pub async fn reflectors_pass_on_where_it_came_in(room: &Room) {
+pub async fn reflectors_pass_on_where_it_came_in(env: &TestEnv) {
     macro_rules! meet {
         ($end:ty, $middle:expr) => {{
-            let address = $middle.listen(&room.address()).await.expect("listens").to_string();
+            let address = $middle.listen(&env.address()).await.expect("listens").to_string();
             let running = reflecting(&$middle);
             let ends = [<$end>::new(), <$end>::new()];
             for end in &ends {
@@ -289,8 +291,8 @@ pub async fn reflectors_pass_on_where_it_came_in(room: &Room) {
 }
 
 /// One asks and leaves; its reply is dropped and counted, and the others go on.
-pub async fn a_client_that_leaves_costs_only_its_reply(room: &Room) {
-    let (front, _back, clients, workers, running) = listening!(room, raw::Rep, raw::Req);
+pub async fn a_client_that_leaves_costs_only_its_reply(env: &TestEnv) {
+    let (front, _back, clients, workers, running) = listening!(env, raw::Rep, raw::Req);
     let rep = Rep::new();
     rep.dial(&workers).await.expect("dials");
     let (leaving, staying) = (Req::new(), Req::new());
@@ -312,12 +314,12 @@ pub async fn a_client_that_leaves_costs_only_its_reply(room: &Room) {
 }
 
 /// Whichever socket is closed, or dropped, ends the forwarder; the other one stays open.
-pub async fn a_forwarder_ends_with_either_socket(room: &Room) {
-    let (front, _back, ..) = &listening!(room, raw::Rep, raw::Req);
+pub async fn a_forwarder_ends_with_either_socket(env: &TestEnv) {
+    let (front, _back, ..) = &listening!(env, raw::Rep, raw::Req);
     front.close().await;
     for side in 0..3 {
         let (front, back) = (raw::Pull::new(), raw::Push::new());
-        let address = back.listen(&room.other(&format!("{side}"))).await.expect("listens");
+        let address = back.listen(&env.named_address(&format!("{side}"))).await.expect("listens");
         let running = forwarding(&front, &back);
         tokio::task::yield_now().await;
         assert!(!running.is_finished());

@@ -6,7 +6,7 @@ use wigwag_net::{Address, NetErrorKind, transport};
 use wigwag_wire::{HeaderError, ProtocolNumber};
 
 use crate::transport::{listen, read_to_end, write_all};
-use crate::{Room, eventually};
+use crate::{TestEnv, eventually};
 
 /// The header of a pull socket.
 const PULL: &[u8; 8] = b"\0SP\0\0\x51\0\0";
@@ -31,9 +31,9 @@ fn wrong_headers() -> Vec<(&'static [u8; 8], HeaderError)> {
 
 /// Each stranger gets our header, nothing more, and is disconnected and counted; a partner that
 /// comes after them is served.
-pub async fn a_listener_turns_each_wrong_header_away(room: &Room) {
+pub async fn a_listener_turns_each_wrong_header_away(env: &TestEnv) {
     let pull = Pull::new();
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     let mut turned_away = 0;
     for (wrong, _) in wrong_headers() {
         let mut stranger = transport::dial(&address).await.expect("a connection");
@@ -64,8 +64,8 @@ pub async fn a_listener_turns_each_wrong_header_away(room: &Room) {
 }
 
 /// The dialer's error says what the peer speaks.
-pub async fn a_dialer_names_each_wrong_header(room: &Room) {
-    let (listener, address) = listen(room).await;
+pub async fn a_dialer_names_each_wrong_header(env: &TestEnv) {
+    let (listener, address) = listen(env).await;
     for (wrong, expected) in wrong_headers() {
         let push = Push::new();
         let place = address.to_string();
@@ -102,9 +102,9 @@ async fn dial_and_hang_up(address: &Address, listener: &dyn wigwag_net::Listener
 
 /// Somebody connects and says nothing: after the handshake time the connection is closed, and
 /// meanwhile others are served.
-pub async fn a_silent_stranger_is_shown_out(room: &Room) {
+pub async fn a_silent_stranger_is_shown_out(env: &TestEnv) {
     let pull = Pull::new();
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     let mut silent = transport::dial(&address).await.expect("a connection");
     let push = Push::new();
     push.dial(&address.to_string()).await.expect("a partner");

@@ -7,16 +7,16 @@ use wigwag_net::socket::{Pair, Rep, Req, Surveyor};
 use wigwag_sp::limits::Hops;
 
 use crate::forwarders::forwarding;
-use crate::{Room, eventually};
+use crate::{TestEnv, eventually};
 
 /// A chain of so many forwarders: where to ask, where the last one listens for its worker, and what
 /// must live as long.
-async fn chain(room: &Room, forwarders: usize) -> (String, String, Vec<(raw::Rep, raw::Req)>) {
+async fn chain(env: &TestEnv, forwarders: usize) -> (String, String, Vec<(raw::Rep, raw::Req)>) {
     let mut sockets: Vec<(raw::Rep, raw::Req)> = Vec::new();
     let (mut entry, mut exit) = (String::new(), String::new());
     for number in 0..forwarders {
         let (front, back) = (raw::Rep::new(), raw::Req::new());
-        let place = |side| room.other(&format!("{forwarders}-{number}-{side}"));
+        let place = |side| env.named_address(&format!("{forwarders}-{number}-{side}"));
         if number == 0 {
             entry = front.listen(&place("front")).await.expect("listens").to_string();
         } else {
@@ -32,9 +32,9 @@ async fn chain(room: &Room, forwarders: usize) -> (String, String, Vec<(raw::Rep
 
 /// Behind six forwarders a request has seven words, behind seven eight, and it is answered; behind
 /// eight it has nine and is dropped where it arrives.
-pub async fn a_chain_of_forwarders_is_as_long_as_the_limit(room: &Room) {
+pub async fn a_chain_of_forwarders_is_as_long_as_the_limit(env: &TestEnv) {
     for forwarders in [1, 6, 7] {
-        let (entry, exit, sockets) = chain(room, forwarders).await;
+        let (entry, exit, sockets) = chain(env, forwarders).await;
         let (req, rep) = (Req::new(), Rep::new());
         req.dial(&entry).await.expect("dials");
         rep.dial(&exit).await.expect("dials");
@@ -46,7 +46,7 @@ pub async fn a_chain_of_forwarders_is_as_long_as_the_limit(room: &Room) {
         }
         drop(sockets);
     }
-    let (entry, exit, sockets) = chain(room, 8).await;
+    let (entry, exit, sockets) = chain(env, 8).await;
     let (req, rep) = (Req::new(), Rep::new());
     let patient = Rep::with_hops(Hops::new(9).expect("at most fifteen"));
     req.dial(&entry).await.expect("dials");
@@ -64,10 +64,10 @@ pub async fn a_chain_of_forwarders_is_as_long_as_the_limit(room: &Room) {
 }
 
 /// pair1 counts its hops in a word: seven forwarders make it eight.
-pub async fn a_chain_of_pairs_is_as_long_as_the_limit(room: &Room) {
+pub async fn a_chain_of_pairs_is_as_long_as_the_limit(env: &TestEnv) {
     for forwarders in [7, 8] {
         let left = Pair::new();
-        let place = |number| room.other(&format!("{forwarders}-{number}"));
+        let place = |number| env.named_address(&format!("{forwarders}-{number}"));
         let mut next = left.listen(&place(0)).await.expect("listens").to_string();
         let mut sockets = Vec::new();
         for number in 1..=forwarders {
@@ -90,11 +90,11 @@ pub async fn a_chain_of_pairs_is_as_long_as_the_limit(room: &Room) {
 
 /// Two forwarders that are each other's workers: the request goes round until it has nine words, and
 /// then it is gone.
-pub async fn a_ring_of_forwarders_ends_a_request(room: &Room) {
+pub async fn a_ring_of_forwarders_ends_a_request(env: &TestEnv) {
     let fronts = [raw::Rep::new(), raw::Rep::new()];
     let backs = [raw::Req::new(), raw::Req::new()];
-    let entry = fronts[0].listen(&room.other("0")).await.expect("listens").to_string();
-    let other = fronts[1].listen(&room.other("1")).await.expect("listens").to_string();
+    let entry = fronts[0].listen(&env.named_address("0")).await.expect("listens").to_string();
+    let other = fronts[1].listen(&env.named_address("1")).await.expect("listens").to_string();
     backs[0].dial(&other).await.expect("dials");
     backs[1].dial(&entry).await.expect("dials");
     let running = [forwarding(&fronts[0], &backs[0]), forwarding(&fronts[1], &backs[1])];
@@ -114,11 +114,11 @@ pub async fn a_ring_of_forwarders_ends_a_request(room: &Room) {
 }
 
 /// So does a survey, which goes to everybody at each turn.
-pub async fn a_ring_of_forwarders_ends_a_survey(room: &Room) {
+pub async fn a_ring_of_forwarders_ends_a_survey(env: &TestEnv) {
     let fronts = [raw::Respondent::new(), raw::Respondent::new()];
     let backs = [raw::Surveyor::new(), raw::Surveyor::new()];
-    let entry = fronts[0].listen(&room.other("0")).await.expect("listens").to_string();
-    let other = fronts[1].listen(&room.other("1")).await.expect("listens").to_string();
+    let entry = fronts[0].listen(&env.named_address("0")).await.expect("listens").to_string();
+    let other = fronts[1].listen(&env.named_address("1")).await.expect("listens").to_string();
     backs[0].dial(&other).await.expect("dials");
     backs[1].dial(&entry).await.expect("dials");
     let running = [forwarding(&fronts[0], &backs[0]), forwarding(&fronts[1], &backs[1])];

@@ -12,20 +12,20 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-pub mod room;
+pub mod test_env;
 pub mod payload;
 pub mod transport;
 pub mod handshake;
 pub mod pipeline;
 pub mod pair;
-pub mod request;
-pub mod spread;
+pub mod request_reply;
+pub mod publish_subscribe;
 pub mod survey;
-pub mod everybody;
+pub mod bus_star;
 pub mod contexts;
 pub mod closing;
 pub mod raw;
-pub mod many;
+pub mod pair_many;
 pub mod forwarders;
 pub mod hops;
 pub mod socket;
@@ -34,7 +34,7 @@ pub mod observation;
 pub mod codec;
 pub mod fuzz;
 
-pub use room::Room;
+pub use test_env::TestEnv;
 
 /// A test that takes longer waits for something that will not happen.
 const TEST_MAX: Duration = Duration::from_secs(60);
@@ -62,16 +62,16 @@ pub(crate) async fn pause() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }
 
-/// Makes a test of each promise, for one address pattern: see [`Room`].
+/// Makes a test of each promise, for one address pattern: see [`TestEnv`].
 #[macro_export]
-macro_rules! promises {
-    ($module:ident, $pattern:expr; $($group:ident: $($promise:ident)*;)*) => {
+macro_rules! conformance_tests {
+    ($module:ident, $pattern:expr; $($group:ident: $($test:ident)*;)*) => {
         mod $module {
             $($(
                 #[test]
-                fn $promise() {
-                    let room = $crate::Room::new($pattern);
-                    $crate::run($crate::$group::$promise(&room));
+                fn $test() {
+                    let env = $crate::TestEnv::new($pattern);
+                    $crate::run($crate::$group::$test(&env));
                 }
             )*)*
         }
@@ -82,7 +82,7 @@ macro_rules! promises {
 #[macro_export]
 macro_rules! transport_conformance {
     ($module:ident, $pattern:expr) => {
-        $crate::promises! {
+        $crate::conformance_tests! {
             $module, $pattern;
             transport:
                 messages_keep_their_order_and_content
@@ -107,9 +107,9 @@ macro_rules! transport_conformance {
 #[macro_export]
 macro_rules! protocol_conformance {
     ($module:ident, $pattern:expr) => {
-        $crate::promises! {
+        $crate::conformance_tests! {
             $module, $pattern;
-            request:
+            request_reply:
                 each_request_has_its_reply
                 many_requesters_each_get_their_own_reply
                 a_request_outlives_the_one_who_was_to_answer
@@ -131,7 +131,7 @@ macro_rules! protocol_conformance {
                 a_pair_that_is_full_both_ways_comes_free_again
                 a_pair_finds_its_restarted_peer
                 a_peer_that_sets_reserved_bits_is_disconnected;
-            spread:
+            publish_subscribe:
                 each_subscriber_hears_its_topics
                 a_topic_can_be_taken_back
                 a_slow_subscriber_loses_alone
@@ -141,7 +141,7 @@ macro_rules! protocol_conformance {
                 a_survey_ends_with_its_time
                 a_new_survey_ends_the_old_one
                 an_answer_needs_a_survey;
-            everybody:
+            bus_star:
                 a_bus_reaches_its_neighbours_only
                 a_star_reaches_everybody
                 a_pair_of_version_0_has_one_peer;
@@ -164,7 +164,7 @@ macro_rules! protocol_conformance {
                 a_raw_sub_hears_everything
                 a_raw_pusher_stops_when_nobody_pulls
                 a_raw_header_that_nobody_takes_comes_back;
-            many:
+            pair_many:
                 each_of_many_peers_is_known_and_answered
                 a_full_peer_lets_only_its_own_senders_wait
                 a_peer_that_leaves_ends_the_wait_for_it

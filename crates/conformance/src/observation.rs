@@ -11,59 +11,59 @@ use wigwag_net::transport;
 use wigwag_wire::{ProtocolNumber, ReadBuf};
 
 use crate::transport::write_all;
-use crate::{Room, eventually};
+use crate::{TestEnv, eventually};
 
 /// Writes down what it hears, and lets in so many.
 #[derive(Default)]
-struct Diary {
-    places: Mutex<usize>,
-    heard: Mutex<Vec<(u32, String)>>,
+struct PipeEventLog {
+    remaining: Mutex<usize>,
+    events: Mutex<Vec<(u32, String)>>,
 }
 
-impl Diary {
-    fn with_places(places: usize) -> Arc<Diary> {
-        Arc::new(Diary { places: Mutex::new(places), heard: Mutex::default() })
+impl PipeEventLog {
+    fn accepting(remaining: usize) -> Arc<PipeEventLog> {
+        Arc::new(PipeEventLog { remaining: Mutex::new(remaining), events: Mutex::default() })
     }
 
-    fn note(&self, pipe: &PipeInfo, what: impl Into<String>) {
-        self.heard.lock().expect("no panic").push((pipe.id.0, what.into()));
+    fn record(&self, pipe: &PipeInfo, what: impl Into<String>) {
+        self.events.lock().expect("no panic").push((pipe.id.0, what.into()));
     }
 
-    fn heard(&self) -> Vec<(u32, String)> {
-        self.heard.lock().expect("no panic").clone()
+    fn events(&self) -> Vec<(u32, String)> {
+        self.events.lock().expect("no panic").clone()
     }
 }
 
-struct Keeper(Arc<Diary>);
+struct RecordingWatcher(Arc<PipeEventLog>);
 
-impl PipeWatcher for Keeper {
+impl PipeWatcher for RecordingWatcher {
     fn arriving(&self, pipe: &PipeInfo) -> Result<(), String> {
-        self.0.note(pipe, "arriving");
-        let mut places = self.0.places.lock().expect("no panic");
-        *places = places.checked_sub(1).ok_or("the house is full")?;
+        self.0.record(pipe, "arriving");
+        let mut remaining = self.0.remaining.lock().expect("no panic");
+        *remaining = remaining.checked_sub(1).ok_or("the house is full")?;
         Ok(())
     }
 
     fn admitted(&self, pipe: &PipeInfo) {
-        self.0.note(pipe, "admitted");
+        self.0.record(pipe, "admitted");
     }
 
     fn refused(&self, pipe: &PipeInfo, why: &str) {
-        self.0.note(pipe, format!("refused: {why}"));
+        self.0.record(pipe, format!("refused: {why}"));
     }
 
     fn closed(&self, pipe: &PipeInfo, end: &PipeEnd, statistics: &PipeStatistics) {
         let traffic = statistics.traffic;
-        self.0.note(pipe, format!("{end}, {} received", traffic.messages_received));
+        self.0.record(pipe, format!("{end}, {} received", traffic.messages_received));
     }
 }
 
 /// The moments of a pipe come in their order, with what went over it at the end.
-pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(room: &Room) {
-    let diary = Diary::with_places(1);
+pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(env: &TestEnv) {
+    let log = PipeEventLog::accepting(1);
     let (pull, push) = (Pull::new(), Push::new());
-    pull.watch_pipes(Keeper(diary.clone()));
-    let address = pull.listen(&room.address()).await.expect("listens");
+    pull.watch_pipes(RecordingWatcher(log.clone()));
+    let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     for _ in 0..3 {
         push.send("x").await.expect("sent");
@@ -82,19 +82,19 @@ pub async fn a_watcher_hears_of_each_pipe_from_first_to_last(room: &Room) {
     let dialled = push.pipes().remove(0).info;
     assert_eq!((dialled.side, dialled.peer.as_ref()), (Side::Dialled, &*address.to_string()));
     push.close().await;
-    eventually(|| diary.heard().len() == 3).await;
-    let heard: Vec<String> = diary.heard().into_iter().map(|(_, what)| what).collect();
+    eventually(|| log.events().len() == 3).await;
+    let events: Vec<String> = log.events().into_iter().map(|(_, what)| what).collect();
     let end = "the peer closed the connection, 3 received";
-    assert_eq!(heard, ["arriving", "admitted", end]);
-    assert!(diary.heard().iter().all(|(id, _)| *id == pipe.info.id.0));
+    assert_eq!(events, ["arriving", "admitted", end]);
+    assert!(log.events().iter().all(|(id, _)| *id == pipe.info.id.0));
 }
 
 /// Who is turned away by the watcher never becomes a pipe, and both ends can tell.
-pub async fn a_watcher_may_refuse(room: &Room) {
-    let diary = Diary::with_places(1);
+pub async fn a_watcher_may_refuse(env: &TestEnv) {
+    let log = PipeEventLog::accepting(1);
     let pull = Pull::new();
-    pull.watch_pipes(Keeper(diary.clone()));
-    let address = pull.listen(&room.address()).await.expect("listens");
+    pull.watch_pipes(RecordingWatcher(log.clone()));
+    let address = pull.listen(&env.address()).await.expect("listens");
     let (first, second) = (Push::new(), Push::new());
     first.dial(&address.to_string()).await.expect("dials");
     eventually(|| pull.statistics().pipes_open == 1).await;
@@ -103,33 +103,33 @@ pub async fn a_watcher_may_refuse(room: &Room) {
     eventually(|| second.statistics().pipes_closed >= 1).await;
     assert_eq!(pull.statistics().pipes_opened, 1);
     let refused = "refused: the peer was turned away: the house is full".to_owned();
-    assert!(diary.heard().iter().any(|(_, what)| *what == refused), "{:?}", diary.heard());
+    assert!(log.events().iter().any(|(_, what)| *what == refused), "{:?}", log.events());
     // On the side that dials, the caller hears it.
     let push = Push::new();
-    push.watch_pipes(Keeper(Diary::with_places(0)));
+    push.watch_pipes(RecordingWatcher(PipeEventLog::accepting(0)));
     let error = push.dial(&address.to_string()).await.expect_err("nobody is let in");
     assert!(matches!(error.kind, NetErrorKind::TurnedAway { .. }), "{error}");
 }
 
 /// What the protocol refuses is told, too.
-pub async fn a_watcher_hears_what_the_protocol_refuses(room: &Room) {
-    let diary = Diary::with_places(9);
+pub async fn a_watcher_hears_what_the_protocol_refuses(env: &TestEnv) {
+    let log = PipeEventLog::accepting(9);
     let pair = Pair::new();
-    pair.watch_pipes(Keeper(diary.clone()));
-    let address = pair.listen(&room.address()).await.expect("listens");
+    pair.watch_pipes(RecordingWatcher(log.clone()));
+    let address = pair.listen(&env.address()).await.expect("listens");
     let (first, second) = (Pair::new(), Pair::new());
     first.dial(&address.to_string()).await.expect("dials");
     eventually(|| pair.statistics().pipes_open == 1).await;
     second.dial(&address.to_string()).await.expect("its handshake is right");
     eventually(|| pair.statistics().pipes_refused >= 1).await;
-    eventually(|| diary.heard().iter().any(|(_, what)| what.contains("one peer at a time"))).await;
+    eventually(|| log.events().iter().any(|(_, what)| what.contains("one peer at a time"))).await;
 }
 
 /// Messages and bytes are the same at both ends, and the socket's are the sum of its pipes'.
-pub async fn messages_and_bytes_are_counted_both_ways(room: &Room) {
+pub async fn messages_and_bytes_are_counted_both_ways(env: &TestEnv) {
     const HEADER: u64 = 4;
     let (rep, req) = (Rep::new(), Req::new());
-    let address = rep.listen(&room.address()).await.expect("listens");
+    let address = rep.listen(&env.address()).await.expect("listens");
     req.dial(&address.to_string()).await.expect("dials");
     for length in [0_usize, 10, 100_000] {
         req.send(vec![1; length]).await.expect("sent");
@@ -147,9 +147,9 @@ pub async fn messages_and_bytes_are_counted_both_ways(room: &Room) {
 }
 
 /// Each stranger is counted by what was wrong with it.
-pub async fn failed_handshakes_are_counted_by_reason(room: &Room) {
+pub async fn failed_handshakes_are_counted_by_reason(env: &TestEnv) {
     let pull = Pull::new();
-    let address: wigwag_net::Address = pull.listen(&room.address()).await.expect("listens").into();
+    let address: wigwag_net::Address = pull.listen(&env.address()).await.expect("listens").into();
     for header in [&b"\0SP\0\0\x51\0\0"[..], b"GET / HT", b"\0SP"] {
         let before = pull.statistics().handshakes_failed;
         let stranger = transport::dial(&address).await.expect("a connection");
@@ -166,9 +166,9 @@ pub async fn failed_handshakes_are_counted_by_reason(room: &Room) {
 }
 
 /// A pipe that is closed by its number is gone, and the peer comes back as after any other end.
-pub async fn one_pipe_can_be_closed(room: &Room) {
+pub async fn one_pipe_can_be_closed(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     eventually(|| pull.pipes().len() == 1).await;
     let pipe = pull.pipes().remove(0).info.id;
@@ -180,9 +180,9 @@ pub async fn one_pipe_can_be_closed(room: &Room) {
 }
 
 /// Whatever a peer sends that is not wanted counts with its pipe and with the socket.
-pub async fn what_a_peer_sends_in_vain_is_counted_by_reason(room: &Room) {
+pub async fn what_a_peer_sends_in_vain_is_counted_by_reason(env: &TestEnv) {
     let rep = Rep::new();
-    let address: wigwag_net::Address = rep.listen(&room.address()).await.expect("listens").into();
+    let address: wigwag_net::Address = rep.listen(&env.address()).await.expect("listens").into();
     let mut by_hand = transport::dial(&address).await.expect("a connection");
     greet(&mut by_hand, &mut ReadBuf::new(), ProtocolNumber::REQ).await.expect("a partner");
     let ring = [&[0, 0, 0, 1].repeat(8)[..], b"\x80\0\0\x01"].concat();

@@ -5,7 +5,7 @@ use std::time::Duration;
 use wigwag_net::socket::{Hops, Pair, Priority, Pull, Push, QueueLength, Rep, SocketErrorKind};
 use wigwag_net::{DialOptions, ListenOptions, Redial};
 
-use crate::{Room, eventually};
+use crate::{TestEnv, eventually};
 
 fn fast() -> Redial {
     Redial::new(Duration::from_millis(1), Duration::from_millis(2)).expect("in order")
@@ -16,11 +16,11 @@ fn rank(rank: u8) -> Priority {
 }
 
 /// The peer of the first rank gets everything while it has room, the other one what is over.
-pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(room: &Room) {
+pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(env: &TestEnv) {
     let (first, second, push) = (Pull::new(), Pull::new(), Push::new());
     for (pull, rank) in [(&second, rank(2)), (&first, rank(1))] {
-        let room = room.another();
-        let address = pull.listen(&room.address()).await.expect("listens");
+        let env = env.fresh();
+        let address = pull.listen(&env.address()).await.expect("listens");
         let options = DialOptions { send_priority: rank, ..DialOptions::default() };
         push.dial_with(&address.to_string(), options).await.expect("dials");
     }
@@ -35,20 +35,20 @@ pub async fn a_later_priority_is_sent_to_only_when_the_first_is_full(room: &Room
 }
 
 /// What the peer of the first rank has sent is given out first, though it came last.
-pub async fn a_first_priority_is_heard_first(room: &Room) {
+pub async fn a_first_priority_is_heard_first(env: &TestEnv) {
     const EACH: usize = 20;
     let pull = Pull::new();
     let mut pushers = Vec::new();
     for rank in [rank(16), rank(1)] {
         let push = Push::new();
-        let room = room.another();
+        let env = env.fresh();
         let options = ListenOptions { receive_priority: rank, ..ListenOptions::default() };
-        let address = pull.listen_with(&room.address(), options).await.expect("listens");
+        let address = pull.listen_with(&env.address(), options).await.expect("listens");
         push.dial(&address.to_string()).await.expect("dials");
         for _ in 0..EACH {
             push.send(vec![rank.get()]).await.expect("sent");
         }
-        pushers.push((push, room));
+        pushers.push((push, env));
     }
     eventually(|| pull.statistics().traffic.messages_received == 2 * EACH as u64).await;
     for rank in [1, 16] {
@@ -59,12 +59,12 @@ pub async fn a_first_priority_is_heard_first(room: &Room) {
 }
 
 /// A message is read only when there is a place for it, and no more are accepted than may wait.
-pub async fn queues_have_the_length_that_was_set(room: &Room) {
+pub async fn queues_have_the_length_that_was_set(env: &TestEnv) {
     const SMALL: u64 = 10;
     let one = QueueLength::new(1).expect("in range");
     let (left, right) = (Pair::new(), Pair::new());
     right.set_receive_queue(one);
-    let address = right.listen(&room.address()).await.expect("listens");
+    let address = right.listen(&env.address()).await.expect("listens");
     left.dial(&address.to_string()).await.expect("dials");
     for _ in 0..SMALL {
         left.send("small").await.expect("sent");
@@ -91,18 +91,18 @@ pub async fn queues_have_the_length_that_was_set(room: &Room) {
 }
 
 /// The limit of a dialer or listener goes before that of its socket.
-pub async fn each_dialer_and_listener_has_its_own_receive_limit(room: &Room) {
+pub async fn each_dialer_and_listener_has_its_own_receive_limit(env: &TestEnv) {
     let (wide, narrow) = (Some(100), Some(10));
     let (pull, push) = (Pull::new(), Push::new());
     pull.set_receive_limit(50);
     let options = ListenOptions { receive_limit: wide, ..ListenOptions::default() };
-    let address = pull.listen_with(&room.address(), options).await.expect("listens");
+    let address = pull.listen_with(&env.address(), options).await.expect("listens");
     let dialer = push.dial(&address.to_string()).await.expect("dials");
     push.send(vec![0; 100]).await.expect("sent");
     assert_eq!(pull.recv().await.expect("under the limit").len(), 100);
     dialer.close().await;
-    let room = room.another();
-    let address = push.listen(&room.address()).await.expect("listens");
+    let env = env.fresh();
+    let address = push.listen(&env.address()).await.expect("listens");
     let options =
         DialOptions { receive_limit: narrow, redial: Some(fast()), ..DialOptions::default() };
     pull.dial_with(&address.to_string(), options).await.expect("dials");
@@ -114,14 +114,14 @@ pub async fn each_dialer_and_listener_has_its_own_receive_limit(room: &Room) {
 ///
 /// The peer takes one message and then nobody reads, so a message longer than all that lies between
 /// the two is never written to its end, and what stands behind it waits for certain.
-pub async fn without_lingering_the_rest_is_dropped_and_counted(room: &Room) {
+pub async fn without_lingering_the_rest_is_dropped_and_counted(env: &TestEnv) {
     /// More than the kernel holds for a connection: Linux lets both ends of tcp have 36 MiB.
     const LONG: usize = 64 * 1024 * 1024;
     let (pull, push) = (Pull::new(), Push::new());
     pull.set_receive_queue(QueueLength::new(1).expect("in range"));
     pull.set_receive_limit(LONG);
     push.set_linger(Some(Duration::ZERO));
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     push.send("the queue's").await.expect("sent");
     eventually(|| pull.statistics().traffic.messages_received == 1).await;
@@ -147,10 +147,10 @@ pub async fn without_lingering_the_rest_is_dropped_and_counted(room: &Room) {
 }
 
 /// Closing without a limit waits for a peer that takes its time.
-pub async fn lingering_without_a_limit_delivers_everything(room: &Room) {
+pub async fn lingering_without_a_limit_delivers_everything(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
     push.set_linger(None);
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     let mut accepted = 0;
     while push.try_send(vec![1; 10_000]).is_ok() {
@@ -168,9 +168,9 @@ pub async fn lingering_without_a_limit_delivers_everything(room: &Room) {
 }
 
 /// What the user never took is counted when he closes.
-pub async fn what_nobody_took_is_counted_at_the_close(room: &Room) {
+pub async fn what_nobody_took_is_counted_at_the_close(env: &TestEnv) {
     let (pull, push) = (Pull::new(), Push::new());
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     for _ in 0..3_000 {
         push.send("x").await.expect("sent");
@@ -187,8 +187,8 @@ pub async fn what_nobody_took_is_counted_at_the_close(room: &Room) {
 }
 
 /// A peer that is not there yet is dialled until it is, and after it has gone.
-pub async fn a_dial_in_the_background_waits_for_its_peer(room: &Room) {
-    let (address, kept) = room.nobody();
+pub async fn a_dial_in_the_background_waits_for_its_peer(env: &TestEnv) {
+    let (address, kept) = env.unused_address();
     let push = Push::new();
     let options =
         DialOptions { in_background: true, redial: Some(fast()), ..DialOptions::default() };
@@ -215,10 +215,10 @@ pub async fn a_dial_in_the_background_waits_for_its_peer(room: &Room) {
 }
 
 /// One of two listeners is closed: its peers go, its address is free, the other goes on.
-pub async fn a_listener_is_closed_alone(room: &Room) {
+pub async fn a_listener_is_closed_alone(env: &TestEnv) {
     let pull = Pull::new();
-    let other = room.another();
-    let first = pull.listen(&room.address()).await.expect("listens");
+    let other = env.fresh();
+    let first = pull.listen(&env.address()).await.expect("listens");
     let second = pull.listen(&other.address()).await.expect("listens");
     let (one, two) = (Push::new(), Push::new());
     one.set_redial(fast());
@@ -239,15 +239,15 @@ pub async fn a_listener_is_closed_alone(room: &Room) {
 }
 
 /// The dialer's connection ends and is not made again; its unsent messages go to another peer.
-pub async fn a_dialer_is_closed_alone(room: &Room) {
+pub async fn a_dialer_is_closed_alone(env: &TestEnv) {
     let (first, second, push) = (Pull::new(), Pull::new(), Push::new());
-    let address = first.listen(&room.address()).await.expect("listens");
+    let address = first.listen(&env.address()).await.expect("listens");
     let dialer = push.dial(&address.to_string()).await.expect("dials");
     assert_eq!(dialer.address(), address.address());
     dialer.close().await;
     dialer.close().await;
     eventually(|| push.pipes().is_empty()).await;
-    let other = room.another();
+    let other = env.fresh();
     let address = second.listen(&other.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     push.send("for the second").await.expect("sent");
@@ -257,11 +257,11 @@ pub async fn a_dialer_is_closed_alone(room: &Room) {
 }
 
 /// A hop limit that is set holds for messages to come.
-pub async fn the_hop_limit_can_be_set(room: &Room) {
+pub async fn the_hop_limit_can_be_set(env: &TestEnv) {
     let (pair, rep) = (Pair::new(), Rep::new());
     pair.set_hops_max(Hops::try_from(255).expect("in range"));
     rep.set_hops_max(Hops::try_from(1).expect("in range"));
-    let address = rep.listen(&room.address()).await.expect("listens");
+    let address = rep.listen(&env.address()).await.expect("listens");
     let address: wigwag_net::Address = address.into();
     let mut by_hand = wigwag_net::transport::dial(&address).await.expect("a connection");
     let mut input = wigwag_wire::ReadBuf::new();

@@ -8,20 +8,20 @@ use wigwag_net::{Address, transport};
 
 use crate::payload::{LENGTHS, body, check};
 use crate::transport::{read_to_end, write_all};
-use crate::{Room, eventually, pause};
+use crate::{TestEnv, eventually, pause};
 
-async fn pair(room: &Room) -> (Pair, Pair, Address) {
+async fn pair(env: &TestEnv) -> (Pair, Pair, Address) {
     let listening = Pair::new();
-    let address = listening.listen(&room.address()).await.expect("listens");
+    let address = listening.listen(&env.address()).await.expect("listens");
     let dialling = Pair::new();
     dialling.dial(&address.to_string()).await.expect("dials");
     (dialling, listening, address.into())
 }
 
 /// Thousands of messages each way at once, in order.
-pub async fn a_pair_talks_both_ways_at_once(room: &Room) {
+pub async fn a_pair_talks_both_ways_at_once(env: &TestEnv) {
     const ROUNDS: usize = 30;
-    let (left, right, _) = pair(room).await;
+    let (left, right, _) = pair(env).await;
     let talk = |pair: Pair, ours: usize, theirs: usize| async move {
         let pair = Arc::new(pair);
         let sender = pair.clone();
@@ -49,8 +49,8 @@ pub async fn a_pair_talks_both_ways_at_once(room: &Room) {
 
 /// A second dialer is disconnected, and the two that talk do not notice. When one of them leaves,
 /// the other one who waits gets its place.
-pub async fn a_third_is_turned_away(room: &Room) {
-    let (left, right, address) = pair(room).await;
+pub async fn a_third_is_turned_away(env: &TestEnv) {
+    let (left, right, address) = pair(env).await;
     left.send("one").await.expect("sent");
     assert_eq!(right.recv().await.expect("a message"), "one");
     let third = Pair::new();
@@ -74,9 +74,9 @@ pub async fn a_third_is_turned_away(room: &Room) {
 
 /// Both ends send until nothing more fits, and only then does anybody read: neither waits for the
 /// other for ever, and nothing is lost.
-pub async fn a_pair_that_is_full_both_ways_comes_free_again(room: &Room) {
+pub async fn a_pair_that_is_full_both_ways_comes_free_again(env: &TestEnv) {
     const MANY: u32 = 200_000;
-    let (left, right, _) = pair(room).await;
+    let (left, right, _) = pair(env).await;
     right_is_connected(&left, &right).await;
     let mut accepted = [0_u32; 2];
     let mut refusals = 0;
@@ -110,8 +110,8 @@ async fn right_is_connected(left: &Pair, right: &Pair) {
 }
 
 /// The listener goes and another comes to its place; the dialer finds it by itself.
-pub async fn a_pair_finds_its_restarted_peer(room: &Room) {
-    let (left, right, address) = pair(room).await;
+pub async fn a_pair_finds_its_restarted_peer(env: &TestEnv) {
+    let (left, right, address) = pair(env).await;
     right_is_connected(&left, &right).await;
     right.close().await;
     let again = Pair::new();
@@ -122,9 +122,9 @@ pub async fn a_pair_finds_its_restarted_peer(room: &Room) {
 }
 
 /// RFC sp-pair-01 by hand: hops 0 and 8 are heard, 9 is dropped, reserved bits end the connection.
-pub async fn a_peer_that_sets_reserved_bits_is_disconnected(room: &Room) {
+pub async fn a_peer_that_sets_reserved_bits_is_disconnected(env: &TestEnv) {
     let listening = Pair::new();
-    let address = listening.listen(&room.address()).await.expect("listens");
+    let address = listening.listen(&env.address()).await.expect("listens");
     let mut by_hand = transport::dial(&address).await.expect("a connection");
     write_all(&*by_hand.outlet, b"\0SP\0\0\x11\0\0").await.expect("written");
     for message in [b"\0\0\0\0none", b"\0\0\0\x09over", b"\0\0\0\x08last", b"\0\0\x01\0no!!"] {

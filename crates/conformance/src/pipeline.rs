@@ -8,14 +8,14 @@ use wigwag_net::socket::{Pull, Push, SocketErrorKind};
 
 use crate::payload::{LENGTHS, body, check};
 use crate::transport::{listen, read_to_end, write_all};
-use crate::{Room, eventually, pause};
+use crate::{TestEnv, eventually, pause};
 
 /// Time in which a close that must wait does not end. A longer one finds no more faults.
 const STILL: Duration = Duration::from_millis(20);
 
-async fn pulling(room: &Room) -> (Pull, Address) {
+async fn pulling(env: &TestEnv) -> (Pull, Address) {
     let pull = Pull::new();
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     (pull, address.into())
 }
 
@@ -26,9 +26,9 @@ async fn pushing(address: &Address) -> Push {
 }
 
 /// Long and short messages in turn, so that copied and shared bodies meet in one write.
-pub async fn a_pipeline_keeps_order_and_content(room: &Room) {
+pub async fn a_pipeline_keeps_order_and_content(env: &TestEnv) {
     const ROUNDS: usize = 20;
-    let (pull, address) = pulling(room).await;
+    let (pull, address) = pulling(env).await;
     let push = pushing(&address).await;
     let sending = tokio::spawn(async move {
         for round in 0..ROUNDS {
@@ -50,10 +50,10 @@ pub async fn a_pipeline_keeps_order_and_content(room: &Room) {
 }
 
 /// Each message goes to one of two workers, and both get some.
-pub async fn two_workers_share_the_work(room: &Room) {
+pub async fn two_workers_share_the_work(env: &TestEnv) {
     const MESSAGES: u32 = 10_000;
     let push = Push::new();
-    let address = push.listen(&room.address()).await.expect("listens");
+    let address = push.listen(&env.address()).await.expect("listens");
     let mut workers = Vec::new();
     for _ in 0..2 {
         let pull = Pull::new();
@@ -99,11 +99,11 @@ pub async fn two_workers_share_the_work(room: &Room) {
 
 /// A pusher that nobody reads is refused after a bounded number of messages, gets its message
 /// back, and when the puller reads it finds all that was accepted, in order.
-pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(room: &Room) {
+pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(env: &TestEnv) {
     /// Far more than the queues of both ends and all that lies between them can hold.
     const MANY: u32 = 200_000;
     const LENGTH: usize = 1000;
-    let (pull, address) = pulling(room).await;
+    let (pull, address) = pulling(env).await;
     let push = pushing(&address).await;
     let message = |number: u32| {
         let mut message = vec![0; LENGTH];
@@ -135,10 +135,10 @@ pub async fn a_pusher_stops_when_nobody_pulls_and_nothing_is_lost(room: &Room) {
 
 /// A push that closes ends its own direction, and keeps the connection until the peer has read to
 /// the end and closed as well.
-pub async fn a_closing_pusher_waits_until_its_peer_has_read(room: &Room) {
+pub async fn a_closing_pusher_waits_until_its_peer_has_read(env: &TestEnv) {
     /// Longer than the test may take, so that it cannot be what ends the close.
     const LINGER: Duration = Duration::from_secs(600);
-    let (listener, address) = listen(room).await;
+    let (listener, address) = listen(env).await;
     let push = Push::new();
     push.set_linger(Some(LINGER));
     let dialling = tokio::spawn(async move {
@@ -160,9 +160,9 @@ pub async fn a_closing_pusher_waits_until_its_peer_has_read(room: &Room) {
 }
 
 /// A thousand sockets dial at once, say one word each and are all heard.
-pub async fn a_thousand_pushers_are_all_heard(room: &Room) {
+pub async fn a_thousand_pushers_are_all_heard(env: &TestEnv) {
     const PUSHERS: u32 = 1000;
-    let (pull, address) = pulling(room).await;
+    let (pull, address) = pulling(env).await;
     let pushers: Vec<_> = (0..PUSHERS)
         .map(|number| {
             let address = address.clone();
@@ -187,9 +187,9 @@ pub async fn a_thousand_pushers_are_all_heard(room: &Room) {
 }
 
 /// The socket is closed right after the last send; the tail is not cut off.
-pub async fn what_was_accepted_is_written_before_the_close(room: &Room) {
+pub async fn what_was_accepted_is_written_before_the_close(env: &TestEnv) {
     const MESSAGES: usize = 3000;
-    let (pull, address) = pulling(room).await;
+    let (pull, address) = pulling(env).await;
     let push = pushing(&address).await;
     let receiving = tokio::spawn(async move {
         for number in 0..MESSAGES {

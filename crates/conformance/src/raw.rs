@@ -8,7 +8,7 @@ use wigwag_net::socket::{Bus, Pub, Pull, Rep, Req, SocketErrorKind};
 use wigwag_net::transport;
 
 use crate::transport::write_all;
-use crate::{Room, eventually, pause};
+use crate::{TestEnv, eventually, pause};
 
 fn message(header: &'static [u8], body: &'static str) -> RawMessage {
     RawMessage { header: header.into(), body: body.into() }
@@ -16,9 +16,9 @@ fn message(header: &'static [u8], body: &'static str) -> RawMessage {
 
 /// Two ask a raw rep; the replies go by their headers, in the other order. A raw req sends what it is
 /// given, and gets the same words back.
-pub async fn a_raw_socket_shows_the_way_back(room: &Room) {
+pub async fn a_raw_socket_shows_the_way_back(env: &TestEnv) {
     let rep = raw::Rep::new();
-    let address = rep.listen(&room.address()).await.expect("listens").to_string();
+    let address = rep.listen(&env.address()).await.expect("listens").to_string();
     let asking = [Req::new(), Req::new()];
     let mut requests = Vec::new();
     for (req, question) in asking.iter().zip(["first", "second"]) {
@@ -44,9 +44,9 @@ pub async fn a_raw_socket_shows_the_way_back(room: &Room) {
 }
 
 /// The pipe that the header names is gone: the reply is dropped, and counted.
-pub async fn a_raw_reply_to_a_peer_that_left_is_counted(room: &Room) {
+pub async fn a_raw_reply_to_a_peer_that_left_is_counted(env: &TestEnv) {
     let rep = raw::Rep::new();
-    let address = rep.listen(&room.address()).await.expect("listens");
+    let address = rep.listen(&env.address()).await.expect("listens");
     let req = Req::new();
     req.dial(&address.to_string()).await.expect("dials");
     req.send("question").await.expect("sent");
@@ -58,9 +58,9 @@ pub async fn a_raw_reply_to_a_peer_that_left_is_counted(room: &Room) {
 }
 
 /// RFC sp-request-reply-01 by hand: seven and eight words pass, nine are dropped.
-pub async fn a_raw_rep_drops_what_has_come_too_far(room: &Room) {
+pub async fn a_raw_rep_drops_what_has_come_too_far(env: &TestEnv) {
     let rep = raw::Rep::new();
-    let address = rep.listen(&room.address()).await.expect("listens");
+    let address = rep.listen(&env.address()).await.expect("listens");
     let by_hand = transport::dial(&address).await.expect("a connection");
     write_all(&*by_hand.outlet, b"\0SP\0\0\x30\0\0").await.expect("written");
     for words in [7, 9, 8] {
@@ -78,9 +78,9 @@ pub async fn a_raw_rep_drops_what_has_come_too_far(room: &Room) {
 
 /// What came from one peer goes to the others when it is sent back with its header, and to all
 /// without one.
-pub async fn a_raw_bus_passes_to_all_but_the_origin(room: &Room) {
+pub async fn a_raw_bus_passes_to_all_but_the_origin(env: &TestEnv) {
     let middle = raw::Bus::new();
-    let address = middle.listen(&room.address()).await.expect("listens").to_string();
+    let address = middle.listen(&env.address()).await.expect("listens").to_string();
     let ends = [Bus::new(), Bus::new(), Bus::new()];
     for end in &ends {
         end.dial(&address).await.expect("dials");
@@ -100,9 +100,9 @@ pub async fn a_raw_bus_passes_to_all_but_the_origin(room: &Room) {
 }
 
 /// No topics, no filter.
-pub async fn a_raw_sub_hears_everything(room: &Room) {
+pub async fn a_raw_sub_hears_everything(env: &TestEnv) {
     let sub = raw::Sub::new();
-    let address = sub.listen(&room.address()).await.expect("listens");
+    let address = sub.listen(&env.address()).await.expect("listens");
     let publisher = Pub::new();
     publisher.dial(&address.to_string()).await.expect("dials");
     for topic in ["wind", "", "rain"] {
@@ -114,9 +114,9 @@ pub async fn a_raw_sub_hears_everything(room: &Room) {
 }
 
 /// The queues are bounded, the sender waits, and in the end everything has arrived in order.
-pub async fn a_raw_pusher_stops_when_nobody_pulls(room: &Room) {
+pub async fn a_raw_pusher_stops_when_nobody_pulls(env: &TestEnv) {
     let pull = Pull::new();
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     let push = raw::Push::new();
     push.dial(&address.to_string()).await.expect("dials");
     push.set_send_timeout(Some(Duration::from_millis(100)));
@@ -142,9 +142,9 @@ pub async fn a_raw_pusher_stops_when_nobody_pulls(room: &Room) {
 }
 
 /// The header is refused where somebody can mend it, and the peer never sees it.
-pub async fn a_raw_header_that_nobody_takes_comes_back(room: &Room) {
+pub async fn a_raw_header_that_nobody_takes_comes_back(env: &TestEnv) {
     let rep = Rep::new();
-    let address = rep.listen(&room.address()).await.expect("listens");
+    let address = rep.listen(&env.address()).await.expect("listens");
     let req = raw::Req::new();
     req.dial(&address.to_string()).await.expect("dials");
     let refused = req.send(message(b"\0\0\0\x01", "no end")).await.expect_err("no last word");

@@ -10,11 +10,11 @@ use wigwag_net::NetErrorKind;
 use wigwag_net::socket::{Pull, Push, SocketErrorKind};
 use wigwag_wire::{Fault, FramingError, HeaderError};
 
-use crate::{Room, eventually};
+use crate::{TestEnv, eventually};
 
 /// The error names the place, and the socket is as it was.
-pub async fn dialling_nobody_is_an_error_that_leaves_nothing(room: &Room) {
-    let (address, _kept) = room.nobody();
+pub async fn dialling_nobody_is_an_error_that_leaves_nothing(env: &TestEnv) {
+    let (address, _kept) = env.unused_address();
     let push = Push::new();
     let refused = push.dial(&address).await.expect_err("nobody is there");
     assert!(matches!(refused.kind, NetErrorKind::NobodyListens));
@@ -26,9 +26,9 @@ pub async fn dialling_nobody_is_an_error_that_leaves_nothing(room: &Room) {
 }
 
 /// A push socket dials a push socket: each end hears of it.
-pub async fn the_wrong_partner_is_named(room: &Room) {
+pub async fn the_wrong_partner_is_named(env: &TestEnv) {
     let listening = Push::new();
-    let address = listening.listen(&room.address()).await.expect("listens");
+    let address = listening.listen(&env.address()).await.expect("listens");
     let dialling = Push::new();
     let refused = dialling.dial(&address.to_string()).await;
     let refused = refused.expect_err("push does not talk to push");
@@ -41,11 +41,11 @@ pub async fn the_wrong_partner_is_named(room: &Room) {
 }
 
 /// The pipe is closed, and the error is told where the limit is; what came before is not lost.
-pub async fn a_message_over_the_limit_ends_the_connection(room: &Room) {
+pub async fn a_message_over_the_limit_ends_the_connection(env: &TestEnv) {
     const LIMIT: usize = 1000;
     let pull = Pull::new();
     pull.set_receive_limit(LIMIT);
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     let push = Push::new();
     push.dial(&address.to_string()).await.expect("dials");
     push.send(vec![1; LIMIT]).await.expect("sent");
@@ -61,9 +61,9 @@ pub async fn a_message_over_the_limit_ends_the_connection(room: &Room) {
 }
 
 /// Calls that wait when the socket is closed end at once, and so do later ones.
-pub async fn closing_ends_the_calls_that_wait(room: &Room) {
+pub async fn closing_ends_the_calls_that_wait(env: &TestEnv) {
     let pull = Arc::new(Pull::new());
-    pull.listen(&room.address()).await.expect("listens");
+    pull.listen(&env.address()).await.expect("listens");
     let waiting: Vec<_> = (0..3)
         .map(|_| {
             let pull = pull.clone();
@@ -78,13 +78,13 @@ pub async fn closing_ends_the_calls_that_wait(room: &Room) {
     }
     let later = pull.recv().await.expect_err("closed");
     assert!(matches!(later.kind, SocketErrorKind::Closed));
-    assert!(pull.listen(&room.address()).await.is_err());
+    assert!(pull.listen(&env.address()).await.is_err());
 }
 
 /// After close the next socket can listen at the same address.
-pub async fn closing_frees_the_address(room: &Room) {
+pub async fn closing_frees_the_address(env: &TestEnv) {
     let first = Pull::new();
-    let address = first.listen(&room.address()).await.expect("listens");
+    let address = first.listen(&env.address()).await.expect("listens");
     let push = Push::new();
     push.dial(&address.to_string()).await.expect("dials");
     push.send("to the first").await.expect("sent");
@@ -104,7 +104,7 @@ pub async fn closing_frees_the_address(room: &Room) {
 }
 
 /// Without a peer that is the reason; with a silent one it is the time.
-pub async fn a_timeout_says_what_was_missing(room: &Room) {
+pub async fn a_timeout_says_what_was_missing(env: &TestEnv) {
     let short = Some(Duration::from_millis(20));
     let push = Push::new();
     push.set_send_timeout(short);
@@ -113,7 +113,7 @@ pub async fn a_timeout_says_what_was_missing(room: &Room) {
     assert!(matches!(nobody.error.kind, SocketErrorKind::NoPeer { .. }));
     let pull = Pull::new();
     pull.set_receive_timeout(short);
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     push.send("x").await.expect("a peer is there now");
     assert_eq!(pull.recv().await.expect("a message"), "x");
@@ -123,9 +123,9 @@ pub async fn a_timeout_says_what_was_missing(room: &Room) {
 }
 
 /// A recv is begun and dropped, again and again; every message is still there.
-pub async fn a_dropped_recv_loses_nothing(room: &Room) {
+pub async fn a_dropped_recv_loses_nothing(env: &TestEnv) {
     let pull = Pull::new();
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     let push = Push::new();
     push.dial(&address.to_string()).await.expect("dials");
     for number in 0..200_u8 {
@@ -147,7 +147,7 @@ pub async fn a_dropped_recv_loses_nothing(room: &Room) {
 }
 
 /// The first of two waiting senders is woken and dropped: the second gets the turn.
-pub async fn a_dropped_send_passes_its_turn_on(room: &Room) {
+pub async fn a_dropped_send_passes_its_turn_on(env: &TestEnv) {
     let push = Push::new();
     let mut first = Box::pin(push.send("given up"));
     let mut second = Box::pin(push.send("kept"));
@@ -158,7 +158,7 @@ pub async fn a_dropped_send_passes_its_turn_on(room: &Room) {
     })
     .await;
     let pull = Pull::new();
-    let address = pull.listen(&room.address()).await.expect("listens");
+    let address = pull.listen(&env.address()).await.expect("listens");
     push.dial(&address.to_string()).await.expect("dials");
     // The first was woken by the new peer and does nothing with it.
     drop(first);

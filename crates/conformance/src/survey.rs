@@ -5,13 +5,13 @@ use std::time::Duration;
 use wigwag_net::Address;
 use wigwag_net::socket::{Respondent, SocketErrorKind, Surveyor};
 
-use crate::{Room, eventually};
+use crate::{TestEnv, eventually};
 
-async fn surveying(room: &Room) -> (Surveyor, Address) {
+async fn surveying(env: &TestEnv) -> (Surveyor, Address) {
     let surveyor = Surveyor::new();
     // None of these tests waits for its end, one apart.
     surveyor.set_survey_time(Some(Duration::from_secs(30)));
-    let address = surveyor.listen(&room.address()).await.expect("listens");
+    let address = surveyor.listen(&env.address()).await.expect("listens");
     (surveyor, address.into())
 }
 
@@ -24,8 +24,8 @@ async fn responding(surveyor: &Surveyor, address: &Address) -> Respondent {
 }
 
 /// Everybody is asked, and each answer comes.
-pub async fn everybody_is_asked_and_heard(room: &Room) {
-    let (surveyor, address) = surveying(room).await;
+pub async fn everybody_is_asked_and_heard(env: &TestEnv) {
+    let (surveyor, address) = surveying(env).await;
     let mut respondents = Vec::new();
     for _ in 0..5 {
         respondents.push(responding(&surveyor, &address).await);
@@ -48,8 +48,8 @@ pub async fn everybody_is_asked_and_heard(room: &Room) {
 }
 
 /// The end of the survey's time ends a recv that waits, once; answers after it are late.
-pub async fn a_survey_ends_with_its_time(room: &Room) {
-    let (surveyor, address) = surveying(room).await;
+pub async fn a_survey_ends_with_its_time(env: &TestEnv) {
+    let (surveyor, address) = surveying(env).await;
     let respondent = responding(&surveyor, &address).await;
     let nothing = surveyor.recv().await.expect_err("nothing was asked");
     assert!(matches!(nothing.kind, SocketErrorKind::NothingSurveyed), "{nothing}");
@@ -65,8 +65,8 @@ pub async fn a_survey_ends_with_its_time(room: &Room) {
 }
 
 /// Whoever waits for the old survey hears that there is a new one, and only its answers come.
-pub async fn a_new_survey_ends_the_old_one(room: &Room) {
-    let (surveyor, address) = surveying(room).await;
+pub async fn a_new_survey_ends_the_old_one(env: &TestEnv) {
+    let (surveyor, address) = surveying(env).await;
     let respondent = responding(&surveyor, &address).await;
     surveyor.send("first").await.expect("sent");
     assert_eq!(respondent.recv().await.expect("a survey"), "first");
@@ -79,8 +79,8 @@ pub async fn a_new_survey_ends_the_old_one(room: &Room) {
 }
 
 /// An answer needs a survey, and the next survey may be taken without answering.
-pub async fn an_answer_needs_a_survey(room: &Room) {
-    let (surveyor, address) = surveying(room).await;
+pub async fn an_answer_needs_a_survey(env: &TestEnv) {
+    let (surveyor, address) = surveying(env).await;
     let respondent = responding(&surveyor, &address).await;
     let unasked = respondent.send("I").await.expect_err("nobody asked");
     assert!(matches!(unasked.error.kind, SocketErrorKind::NoRequest));

@@ -9,7 +9,7 @@ use wigwag_net::handshake::{read_message, send_message};
 use wigwag_net::{Address, Connection, ListenOptions, Listener, NetErrorKind, Outlet, transport};
 use wigwag_wire::ReadBuf;
 
-use crate::Room;
+use crate::TestEnv;
 use crate::payload::{LENGTHS, body, check};
 
 /// The largest message of these tests, and then some.
@@ -18,16 +18,16 @@ const LIMIT: usize = 1024 * 1024;
 /// More than any transport holds between a writer and a reader.
 const FLOOD_BYTES: usize = 64 * 1024 * 1024;
 
-pub(crate) async fn listen(room: &Room) -> (Box<dyn Listener>, Address) {
-    let wanted: Address = room.address().parse().expect("an address");
+pub(crate) async fn listen(env: &TestEnv) -> (Box<dyn Listener>, Address) {
+    let wanted: Address = env.address().parse().expect("an address");
     let listener = transport::listen(&wanted, ListenOptions::default()).await.expect("a listener");
     let address = listener.address().clone();
     (listener, address)
 }
 
 /// Two ends of one connection.
-async fn connected(room: &Room) -> (Connection, Connection) {
-    let (listener, address) = listen(room).await;
+async fn connected(env: &TestEnv) -> (Connection, Connection) {
+    let (listener, address) = listen(env).await;
     let dialled = transport::dial(&address).await.expect("a connection");
     let accepted = listener.accept().await.expect("a connection");
     (dialled, accepted)
@@ -66,8 +66,8 @@ fn writing_half(connection: &Connection) -> Connection {
 }
 
 /// Messages of every length go both ways at once and come out as they went in.
-pub async fn messages_keep_their_order_and_content(room: &Room) {
-    let (left, right) = connected(room).await;
+pub async fn messages_keep_their_order_and_content(env: &TestEnv) {
+    let (left, right) = connected(env).await;
     let talk = |mut connection: Connection, ours: usize, theirs: usize| async move {
         let writing = writing_half(&connection);
         let writer = tokio::spawn(async move {
@@ -92,9 +92,9 @@ pub async fn messages_keep_their_order_and_content(room: &Room) {
 
 /// Both ends write more than the transport holds before either has read all: no end waits for the
 /// other for ever.
-pub async fn both_directions_flow_at_once(room: &Room) {
+pub async fn both_directions_flow_at_once(env: &TestEnv) {
     const BYTES: usize = 8 * 1024 * 1024;
-    let (left, right) = connected(room).await;
+    let (left, right) = connected(env).await;
     let talk = |mut connection: Connection, number: usize| async move {
         let outlet = connection.outlet.clone();
         let writer = tokio::spawn(async move {
@@ -114,8 +114,8 @@ pub async fn both_directions_flow_at_once(room: &Room) {
 }
 
 /// What was whole arrives, the half does not, and writing to the closed end fails.
-pub async fn a_peer_that_closes_in_the_middle_is_noticed(room: &Room) {
-    let (left, mut right) = connected(room).await;
+pub async fn a_peer_that_closes_in_the_middle_is_noticed(env: &TestEnv) {
+    let (left, mut right) = connected(env).await;
     send_message(&left, b"whole").await.expect("sent");
     let (prefix, used) = left.framing.prefix(1000);
     write_all(&*left.outlet, &prefix[..used]).await.expect("written");
@@ -134,8 +134,8 @@ pub async fn a_peer_that_closes_in_the_middle_is_noticed(room: &Room) {
 }
 
 /// An outlet that finishes ends its own direction: the peer reads to the end and can still answer.
-pub async fn a_finished_direction_leaves_the_other_open(room: &Room) {
-    let (mut left, mut right) = connected(room).await;
+pub async fn a_finished_direction_leaves_the_other_open(env: &TestEnv) {
+    let (mut left, mut right) = connected(env).await;
     send_message(&left, b"the last").await.expect("sent");
     if !left.outlet.finish() {
         // A transport without such an end changes nothing.
@@ -153,8 +153,8 @@ pub async fn a_finished_direction_leaves_the_other_open(room: &Room) {
 }
 
 /// Close ends both directions, at our end too.
-pub async fn closing_ends_our_own_reader(room: &Room) {
-    let (left, mut right) = connected(room).await;
+pub async fn closing_ends_our_own_reader(env: &TestEnv) {
+    let (left, mut right) = connected(env).await;
     let outlet: Arc<dyn Outlet> = right.outlet.clone();
     let reading = tokio::spawn(async move { read_to_end(&mut right).await });
     outlet.close();
@@ -163,8 +163,8 @@ pub async fn closing_ends_our_own_reader(room: &Room) {
 }
 
 /// Nobody listens: an error that says so.
-pub async fn dialling_nobody_is_refused(room: &Room) {
-    let (address, _kept) = room.nobody();
+pub async fn dialling_nobody_is_refused(env: &TestEnv) {
+    let (address, _kept) = env.unused_address();
     let address: Address = address.parse().expect("an address");
     let refused = transport::dial(&address).await.err().expect("refused");
     assert!(matches!(refused.kind, NetErrorKind::NobodyListens), "{refused}");
@@ -173,8 +173,8 @@ pub async fn dialling_nobody_is_refused(room: &Room) {
 
 /// The second listener is refused, the first is none the worse, and when it goes the address is
 /// free.
-pub async fn an_address_is_listened_at_once(room: &Room) {
-    let (first, address) = listen(room).await;
+pub async fn an_address_is_listened_at_once(env: &TestEnv) {
+    let (first, address) = listen(env).await;
     let second = transport::listen(&address, ListenOptions::default()).await;
     let second = second.err().expect("in use");
     assert!(matches!(second.kind, NetErrorKind::InUse), "{second}");
@@ -186,8 +186,8 @@ pub async fn an_address_is_listened_at_once(room: &Room) {
 }
 
 /// Bytes written one by one and read one by one are the same bytes.
-pub async fn single_bytes_come_through(room: &Room) {
-    let (left, mut right) = connected(room).await;
+pub async fn single_bytes_come_through(env: &TestEnv) {
+    let (left, mut right) = connected(env).await;
     let sent = body(1, 2000);
     let expected = sent.clone();
     let writer = tokio::spawn(async move {
@@ -205,9 +205,9 @@ pub async fn single_bytes_come_through(room: &Room) {
 }
 
 /// A thousand dial at once; each is accepted and heard.
-pub async fn a_thousand_dials_at_once_are_accepted(room: &Room) {
+pub async fn a_thousand_dials_at_once_are_accepted(env: &TestEnv) {
     const DIALS: u32 = 1000;
-    let (listener, address) = listen(room).await;
+    let (listener, address) = listen(env).await;
     let dials: Vec<_> = (0..DIALS)
         .map(|number| {
             let address = address.clone();
@@ -232,8 +232,8 @@ pub async fn a_thousand_dials_at_once_are_accepted(room: &Room) {
 
 /// A writer finds no room long before the flood is written; once somebody reads it goes on, and
 /// nothing is lost.
-pub async fn a_writer_stops_when_nobody_reads(room: &Room) {
-    let (left, mut right) = connected(room).await;
+pub async fn a_writer_stops_when_nobody_reads(env: &TestEnv) {
+    let (left, mut right) = connected(env).await;
     let chunk = body(3, 64 * 1024);
     let mut written = 0;
     let stopped = loop {

@@ -57,7 +57,7 @@ pub struct Totals {
 }
 
 #[derive(Debug, Default)]
-struct Attachment {
+struct AttachmentModel {
     sent: u64,
     arrived: u64,
     handled: u64,
@@ -70,11 +70,11 @@ struct Attachment {
 /// The model of both nodes.
 #[derive(Debug, Default)]
 pub struct Oracle {
-    attachments: BTreeMap<(Side, u64), Attachment>,
+    attachments: BTreeMap<(Side, u64), AttachmentModel>,
 }
 
 impl Oracle {
-    fn of(&mut self, call: CallId) -> &mut Attachment {
+    fn of(&mut self, call: CallId) -> &mut AttachmentModel {
         self.attachments.entry((call.caller, call.attachment)).or_default()
     }
 
@@ -117,7 +117,7 @@ impl Oracle {
     }
 
     /// The receiver says that the first `count` calls were handled.
-    pub fn told_handled(&mut self, call: CallId, count: u64) -> Result<(), Violation> {
+    pub fn reported_handled(&mut self, call: CallId, count: u64) -> Result<(), Violation> {
         let handled = self.of(call).handled;
         must(count <= handled, "nobody claims calls that were not handled", || {
             format!("{call:?}: {count} claimed, {handled} handled")
@@ -125,7 +125,7 @@ impl Oracle {
     }
 
     /// The receiver says that it has stopped after `accepted` calls.
-    pub fn told_stopped(&mut self, call: CallId, accepted: u64) -> Result<(), Violation> {
+    pub fn reported_stopped(&mut self, call: CallId, accepted: u64) -> Result<(), Violation> {
         let attachment = self.of(call);
         attachment.stopped = Some(accepted);
         let handled = attachment.handled;
@@ -136,7 +136,7 @@ impl Oracle {
 
     /// A session has done its work, that of the attachments from `ids` on: all that was sent has
     /// arrived.
-    pub fn all_done(&self, ids: Range<u64>) -> Result<(), Violation> {
+    pub fn check_all_done(&self, ids: Range<u64>) -> Result<(), Violation> {
         let mine = self.attachments.iter().filter(|((_, id), _)| ids.contains(id));
         for (key, attachment) in mine {
             let expected = attachment.stopped.unwrap_or(attachment.sent);
@@ -206,7 +206,7 @@ mod tests {
         oracle.arrived(call(0)).expect("first");
         assert!(oracle.arrived(call(0)).is_err(), "doubled");
         assert!(oracle.handled(call(1)).is_err(), "early");
-        assert!(oracle.all_done(0..9).is_err(), "not all handled");
+        assert!(oracle.check_all_done(0..9).is_err(), "not all handled");
     }
 
     #[test]

@@ -10,40 +10,40 @@ use wigwag_wire::Buffer;
 
 use crate::check::Violation;
 use crate::content::CallId;
-use crate::setup::{Habits, Side};
+use crate::setup::{Side, Workload};
 use crate::slots::Slots;
 use crate::world::Shared;
 
 mod calls;
-mod answers;
+mod incoming;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum AttachmentState {
     Attaching,
     Open,
     Detaching,
-    Over,
+    Closed,
 }
 
 /// Why an attachment sleeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waits {
-    Not,
-    ForCredit,
-    ForRoom,
-    ForSlot,
+enum BlockedOn {
+    Nothing,
+    Credit,
+    Room,
+    Slot,
 }
 
 #[derive(Debug)]
 struct Attachment {
     id: u64,
     channel: u64,
-    state: State,
-    waits: Waits,
+    state: AttachmentState,
+    blocked_on: BlockedOn,
     /// Calls that it will make.
     total: u64,
     /// It stays attached when they are made.
-    stays: bool,
+    stays_attached: bool,
     /// The place in the session of each call made so far.
     sent: Vec<u64>,
     /// Calls of which the receiver says that they were handled.
@@ -51,14 +51,14 @@ struct Attachment {
 }
 
 #[derive(Debug)]
-struct Asked {
+struct PendingAsk {
     call: CallId,
     cancelled: bool,
 }
 
 /// What became of the calls of one node, by what it knows itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Fates {
+pub struct DeliveryCounts {
     /// Certainly handled.
     pub delivered: u64,
     /// Certainly never arrived.
@@ -73,13 +73,13 @@ pub struct Client {
     side: Side,
     /// The id of its first attachment: each session of a world has ids of its own.
     first_id: u64,
-    habits: Habits,
+    workload: Workload,
     peer: Limits,
     attachments: Vec<Attachment>,
     /// There was no channel free at the last try.
-    no_channel: bool,
-    slots: Slots<Asked>,
-    asked: Vec<(u32, u32)>,
+    channels_exhausted: bool,
+    slots: Slots<PendingAsk>,
+    pending: Vec<(u32, u32)>,
     turn: Buffer,
 }
 
@@ -88,31 +88,32 @@ const CALL_HEAD_BYTES: u64 = 20;
 
 impl Client {
     /// The client of `side`, whose peer has announced `peer`.
-    pub fn new(side: Side, first_id: u64, habits: Habits, peer: Limits) -> Client {
+    pub fn new(side: Side, first_id: u64, workload: Workload, peer: Limits) -> Client {
         Client {
             side,
             first_id,
-            habits,
+            workload,
             peer,
             attachments: Vec::new(),
-            no_channel: false,
+            channels_exhausted: false,
             slots: Slots::new(peer.slots_max),
-            asked: Vec::new(),
+            pending: Vec::new(),
             turn: Buffer::new(),
         }
     }
 
-    fn may_attach(&self) -> bool {
-        let pending = self.attachments.iter().filter(|one| one.state == State::Attaching).count();
-        (self.attachments.len() as u64) < self.habits.attachments
-            && !self.no_channel
+    fn can_attach(&self) -> bool {
+        let pending =
+            self.attachments.iter().filter(|one| one.state == AttachmentState::Attaching).count();
+        (self.attachments.len() as u64) < self.workload.attachments
+            && !self.channels_exhausted
             && (pending as u64) < self.peer.attach_pending_max
     }
 
     /// True when every attachment was made and every call on it, or its actor has stopped.
     pub fn is_done(&self) -> bool {
-        let done = |one: &Attachment| one.is_finished() || one.state == State::Over;
-        self.attachments.len() as u64 == self.habits.attachments
+        let done = |one: &Attachment| one.is_finished() || one.state == AttachmentState::Closed;
+        self.attachments.len() as u64 == self.workload.attachments
             && self.attachments.iter().all(done)
     }
 
@@ -123,15 +124,15 @@ impl Client {
 
     /// True when a turn would get on.
     pub fn has_work(&self) -> bool {
-        self.may_attach() || self.attachments.iter().any(Attachment::is_ready)
+        self.can_attach() || self.attachments.iter().any(Attachment::is_ready)
     }
 
     /// One turn of its senders.
     pub fn turn(&mut self, sender: &mut SendHalf, shared: &mut Shared) -> Result<(), Violation> {
-        if self.may_attach() && shared.random.chance(50) {
+        if self.can_attach() && shared.random.chance(50) {
             self.attach(sender, shared);
         }
-        if shared.random.chance(self.habits.cancels) {
+        if shared.random.chance(self.workload.cancel_percent) {
             self.cancel(sender, shared);
         }
         let ready: Vec<usize> =
@@ -142,7 +143,7 @@ impl Client {
         let at = shared.random.pick(&ready);
         if self.attachments[at].is_finished() {
             let attachment = &mut self.attachments[at];
-            attachment.state = State::Detaching;
+            attachment.state = AttachmentState::Detaching;
             sender.detach(attachment.channel);
             shared.note(self.side, "detach", attachment.channel, attachment.id);
             return Ok(());
@@ -155,7 +156,7 @@ impl Client {
 
     fn attach(&mut self, sender: &mut SendHalf, shared: &mut Shared) {
         let Some(channel) = sender.open_channel() else {
-            self.no_channel = true;
+            self.channels_exhausted = true;
             return;
         };
         let id = self.first_id + self.attachments.len() as u64;
@@ -167,20 +168,21 @@ impl Client {
         self.attachments.push(Attachment {
             id,
             channel,
-            state: State::Attaching,
-            waits: Waits::Not,
-            total: shared.random.between(0, self.habits.calls_max),
-            stays: self.peer.channels_max > self.habits.attachments && shared.random.chance(30),
+            state: AttachmentState::Attaching,
+            blocked_on: BlockedOn::Nothing,
+            total: shared.random.between(0, self.workload.calls_max),
+            stays_attached: self.peer.channels_max > self.workload.attachments
+                && shared.random.chance(30),
             sent: Vec::new(),
             handled: 0,
         });
     }
 
     fn cancel(&mut self, sender: &mut SendHalf, shared: &mut Shared) {
-        if self.asked.is_empty() {
+        if self.pending.is_empty() {
             return;
         }
-        let (slot, generation) = shared.random.pick(&self.asked);
+        let (slot, generation) = shared.random.pick(&self.pending);
         let (slot, generation) = (u64::from(slot), u64::from(generation));
         if let Some(asked) = self.slots.get(slot, generation).filter(|asked| !asked.cancelled) {
             asked.cancelled = true;
@@ -196,7 +198,7 @@ impl Attachment {
     }
 
     fn is_ready(&self) -> bool {
-        let idle = self.is_finished() && self.stays;
-        self.state == State::Open && self.waits == Waits::Not && !idle
+        let idle = self.is_finished() && self.stays_attached;
+        self.state == AttachmentState::Open && self.blocked_on == BlockedOn::Nothing && !idle
     }
 }

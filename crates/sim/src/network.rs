@@ -20,7 +20,7 @@ pub struct Profile {
     /// The shortest and the longest time that a chunk takes, in microseconds.
     pub delay_us: (u64, u64),
     /// Chance in percent that a chunk is joined to the one before it.
-    pub join: u64,
+    pub join_percent: u64,
     /// Bytes that may be under way; beyond them the writer must wait.
     pub capacity: usize,
 }
@@ -57,9 +57,9 @@ pub struct Wire {
     profile: Profile,
     breakage: Option<Breakage>,
     damage: Option<Damage>,
-    under_way: VecDeque<Chunk>,
+    in_flight: VecDeque<Chunk>,
     /// Bytes that the writer's socket buffer holds.
-    bytes_under_way: usize,
+    buffered_bytes: usize,
     /// Bytes written so far, the lost ones too.
     written: u64,
     chunks: u64,
@@ -73,8 +73,8 @@ impl Wire {
             profile,
             breakage: None,
             damage: None,
-            under_way: VecDeque::new(),
-            bytes_under_way: 0,
+            in_flight: VecDeque::new(),
+            buffered_bytes: 0,
             written: 0,
             chunks: 0,
             severed: false,
@@ -95,19 +95,19 @@ impl Wire {
 
     /// Bytes that may be written now.
     pub fn room(&self) -> usize {
-        self.profile.capacity.saturating_sub(self.bytes_under_way)
+        self.profile.capacity.saturating_sub(self.buffered_bytes)
     }
 
     /// When the next chunk arrives.
     pub fn next_due(&self) -> Option<Time> {
-        self.under_way.front().map(|chunk| chunk.due)
+        self.in_flight.front().map(|chunk| chunk.due)
     }
 
     /// The chunk that has arrived by `now`.
     pub fn deliver(&mut self, now: Time) -> Option<Vec<u8>> {
-        self.under_way.front().filter(|chunk| chunk.due <= now)?;
-        let chunk = self.under_way.pop_front()?;
-        self.bytes_under_way -= chunk.bytes.len();
+        self.in_flight.front().filter(|chunk| chunk.due <= now)?;
+        let chunk = self.in_flight.pop_front()?;
+        self.buffered_bytes -= chunk.bytes.len();
         Some(chunk.bytes)
     }
 
@@ -122,8 +122,8 @@ impl Wire {
     }
 
     /// What is under way is lost too.
-    pub fn lose_all(&mut self) {
-        self.under_way.clear();
+    pub fn drop_in_flight(&mut self) {
+        self.in_flight.clear();
     }
 
     /// Takes as many of `bytes` as there is room for, and says how many.
@@ -138,7 +138,7 @@ impl Wire {
         let (mut rest, lost) = bytes[..taken].split_at((end - self.written) as usize);
         self.written = whole;
         // Lost bytes stay in the writer's socket buffer, which nobody empties any more.
-        self.bytes_under_way += lost.len();
+        self.buffered_bytes += lost.len();
         while !rest.is_empty() {
             let length = random.between(1, self.profile.chunk_max).min(rest.len() as u64);
             let (chunk, behind) = rest.split_at(length as usize);
@@ -151,33 +151,33 @@ impl Wire {
     fn push(&mut self, bytes: &[u8], now: Time, random: &mut Random) {
         let delay: Duration =
             micros(random.between(self.profile.delay_us.0, self.profile.delay_us.1));
-        let join = random.chance(self.profile.join);
+        let join = random.chance(self.profile.join_percent);
         let number = self.chunks;
         self.chunks += 1;
         if self.damage == Some(Damage::Drop(number)) {
             return;
         }
-        self.bytes_under_way += bytes.len();
-        let last = self.under_way.back().map(|chunk| chunk.due);
-        match self.under_way.back_mut() {
+        self.buffered_bytes += bytes.len();
+        let last = self.in_flight.back().map(|chunk| chunk.due);
+        match self.in_flight.back_mut() {
             Some(before) if join && self.damage.is_none() => before.bytes.extend_from_slice(bytes),
             _ => {
                 let due = last.unwrap_or(now).max(now + delay);
-                self.under_way.push_back(Chunk { bytes: bytes.to_vec(), due });
+                self.in_flight.push_back(Chunk { bytes: bytes.to_vec(), due });
             }
         }
-        let places = self.under_way.len();
+        let places = self.in_flight.len();
         match self.damage {
             Some(Damage::Double(at)) if at == number => {
                 let due = last.unwrap_or(now).max(now + delay);
-                self.under_way.push_back(Chunk { bytes: bytes.to_vec(), due });
-                self.bytes_under_way += bytes.len();
+                self.in_flight.push_back(Chunk { bytes: bytes.to_vec(), due });
+                self.buffered_bytes += bytes.len();
             }
             Some(Damage::Swap(at)) if at <= number && places > 1 => {
-                let before = self.under_way[places - 2].due;
-                self.under_way.swap(places - 2, places - 1);
-                self.under_way[places - 1].due = self.under_way[places - 2].due;
-                self.under_way[places - 2].due = before;
+                let before = self.in_flight[places - 2].due;
+                self.in_flight.swap(places - 2, places - 1);
+                self.in_flight[places - 1].due = self.in_flight[places - 2].due;
+                self.in_flight[places - 2].due = before;
                 self.damage = None;
             }
             _ => {}
@@ -189,8 +189,8 @@ impl Wire {
 mod tests {
     use super::*;
 
-    fn wire(chunk_max: u64, join: u64) -> Wire {
-        Wire::new(Profile { chunk_max, delay_us: (5, 50), join, capacity: 1000 })
+    fn wire(chunk_max: u64, join_percent: u64) -> Wire {
+        Wire::new(Profile { chunk_max, delay_us: (5, 50), join_percent, capacity: 1000 })
     }
 
     fn all(wire: &mut Wire) -> Vec<u8> {

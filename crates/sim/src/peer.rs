@@ -24,8 +24,8 @@ mod faults;
 mod session;
 
 pub use faults::Faults;
-use faults::{forget_numbers, lose_replies};
-use session::Sent;
+use faults::{drop_replies, renumber};
+use session::SentBatch;
 pub use session::Session;
 
 /// Which end of the connection this is, with what it has drawn at random.
@@ -37,7 +37,7 @@ pub enum Role {
         session: u128,
     },
     /// It dials for a session that has lost its connection.
-    Returning,
+    Resuming,
     /// It listens and draws the token.
     Listener {
         /// The session's token.
@@ -57,7 +57,7 @@ pub enum PeerError {
     /// The opening or the session ends.
     Link(LinkError),
     /// The opening took too long.
-    Late,
+    OpeningTimeout,
 }
 
 impl fmt::Display for PeerError {
@@ -66,7 +66,7 @@ impl fmt::Display for PeerError {
             PeerError::Header(error) => error.fmt(f),
             PeerError::Framing(error) => error.fmt(f),
             PeerError::Link(error) => error.fmt(f),
-            PeerError::Late => f.write_str("the opening took longer than 5 s"),
+            PeerError::OpeningTimeout => f.write_str("the opening took longer than 5 s"),
         }
     }
 }
@@ -95,18 +95,18 @@ pub enum Event<'a> {
     /// The session is open.
     Opened(Opened),
     /// A returning dialer has the listener's HELLO: it is to [claim](Peer::claim) its session.
-    Known,
-    /// A dialer claims a session: [let it in](Peer::let_in) or [refuse](Peer::fail).
-    Claimed(Claim, [u8; PROOF_BYTES]),
-    /// The returning dialer was let in: the session goes on with [`Peer::carry`].
+    PeerKnown,
+    /// A dialer claims a session: [let it in](Peer::readmit) or [refuse](Peer::fail).
+    ResumeRequested(Claim, [u8; PROOF_BYTES]),
+    /// The returning dialer was let in: the session goes on with [`Peer::attach_session`].
     Resumed(Resumed),
     /// A batch has come; read it to its end.
-    Batch(Arrived<'a>),
+    Batch(ReceivedBatch<'a>),
 }
 
 /// A batch that has come, and the session that it is for.
 #[derive(Debug)]
-pub struct Arrived<'a> {
+pub struct ReceivedBatch<'a> {
     /// The reading side, which is to [receive](Dispatcher::receive) the message.
     pub dispatcher: &'a mut Dispatcher<usize>,
     /// The sending half, which the application of the session lends to it.
@@ -116,13 +116,13 @@ pub struct Arrived<'a> {
 }
 
 #[derive(Debug)]
-enum Stage {
+enum ConnectionState {
     /// The partner's SP header has not come.
-    Greeting,
+    AwaitingHeader,
     Opening,
     Open(Box<Session>),
     /// The session has gone on to another connection.
-    Left,
+    Detached,
 }
 
 /// One end of one connection.
@@ -134,13 +134,13 @@ pub struct Peer {
     /// Calls that an open session hands over at once.
     calls_max: usize,
     role: Role,
-    stage: Stage,
+    state: ConnectionState,
     opening: Opening,
-    opening_ends: Time,
+    opening_deadline: Time,
     /// Our SP header is on its way.
-    greeted: bool,
+    header_sent: bool,
     /// Opening messages that wait to be written, and the one that waits for the partner's header.
-    messages: Vec<Buffer>,
+    opening_messages: Vec<Buffer>,
     hello: Option<Buffer>,
     /// The message that the last event borrows.
     message: Vec<u8>,
@@ -157,7 +157,7 @@ impl Peer {
                 let (opening, hello) = Opening::dial(identity, session);
                 (opening, Some(hello))
             }
-            Role::Returning => {
+            Role::Resuming => {
                 let (opening, hello) = Opening::redial(identity);
                 (opening, Some(hello))
             }
@@ -169,11 +169,11 @@ impl Peer {
             offered: identity.offered,
             calls_max: RUN_ITEMS_MAX,
             role,
-            stage: Stage::Greeting,
+            state: ConnectionState::AwaitingHeader,
             opening,
-            opening_ends: now + HANDSHAKE_MAX,
-            greeted: false,
-            messages: Vec::new(),
+            opening_deadline: now + HANDSHAKE_MAX,
+            header_sent: false,
+            opening_messages: Vec::new(),
             hello,
             message: Vec::new(),
             faults: Faults::default(),
@@ -195,34 +195,38 @@ impl Peer {
 
     /// The sending half, once the session is open.
     pub fn sender(&mut self) -> Option<&mut SendHalf> {
-        match &mut self.stage {
-            Stage::Open(session) => Some(&mut session.sender),
-            Stage::Greeting | Stage::Opening | Stage::Left => None,
+        match &mut self.state {
+            ConnectionState::Open(session) => Some(&mut session.sender),
+            ConnectionState::AwaitingHeader
+            | ConnectionState::Opening
+            | ConnectionState::Detached => None,
         }
     }
 
     /// The number of the next frame that was not accepted, once the session is open.
     pub fn recv_next(&self) -> Option<u64> {
-        match &self.stage {
-            Stage::Open(session) => Some(session.dispatcher.recv_next()),
-            Stage::Greeting | Stage::Opening | Stage::Left => None,
+        match &self.state {
+            ConnectionState::Open(session) => Some(session.dispatcher.recv_next()),
+            ConnectionState::AwaitingHeader
+            | ConnectionState::Opening
+            | ConnectionState::Detached => None,
         }
     }
 
     /// The session, to go on over another connection; this end can deliver nothing more.
-    pub fn leave(&mut self) -> Option<Box<Session>> {
-        match std::mem::replace(&mut self.stage, Stage::Left) {
-            Stage::Open(session) => Some(session),
+    pub fn take_session(&mut self) -> Option<Box<Session>> {
+        match std::mem::replace(&mut self.state, ConnectionState::Detached) {
+            ConnectionState::Open(session) => Some(session),
             other => {
-                self.stage = other;
+                self.state = other;
                 None
             }
         }
     }
 
     /// True when it carried a session that has gone on.
-    pub fn is_left(&self) -> bool {
-        matches!(self.stage, Stage::Left)
+    pub fn is_detached(&self) -> bool {
+        matches!(self.state, ConnectionState::Detached)
     }
 
     /// How messages stand on the connection.
@@ -238,59 +242,60 @@ impl Peer {
     /// Claims a session.
     pub fn claim(&mut self, claim: &Claim, proof: &[u8; PROOF_BYTES]) {
         let message = self.opening.resume(claim, proof);
-        self.messages.push(message);
+        self.opening_messages.push(message);
     }
 
     /// Lets the dialer that has claimed `session` in: it goes on over this connection.
     ///
     /// # Errors
     /// The claim names frames that cannot be sent again.
-    pub fn let_in(
+    pub fn readmit(
         &mut self,
         claim: &Claim,
         token: u128,
         mut session: Box<Session>,
     ) -> Result<(), LinkError> {
         let message = session.dispatcher.readmit(claim, token, &session.sender.outbox)?;
-        self.messages.push(message);
-        self.carry(session);
+        self.opening_messages.push(message);
+        self.attach_session(session);
         Ok(())
     }
 
     /// A planted error: replies before number `end` do not go out again.
-    pub fn lose_replies_before(&mut self, end: u64) {
-        self.faults.replies_lost_before = end;
+    pub fn drop_replies_before(&mut self, end: u64) {
+        self.faults.drops_replies_before = end;
     }
 
     /// The session goes on over this connection.
-    pub fn carry(&mut self, session: Box<Session>) {
-        self.stage = Stage::Open(session);
+    pub fn attach_session(&mut self, session: Box<Session>) {
+        self.state = ConnectionState::Open(session);
     }
 
     /// The other side broke a rule: what it is to be told goes out with the next output.
     pub fn fail(&mut self, error: &PeerError) {
-        let told = match error {
+        let close_code = match error {
             PeerError::Link(error) => error.close_code(),
-            PeerError::Header(_) | PeerError::Framing(_) | PeerError::Late => None,
+            PeerError::Header(_) | PeerError::Framing(_) | PeerError::OpeningTimeout => None,
         };
-        let Some((code, rule)) = told else { return };
-        match &mut self.stage {
-            Stage::Open(session) => session.sender.close(code, rule),
-            Stage::Left => {}
-            Stage::Greeting | Stage::Opening => {
-                self.messages.push(Opening::refuse(code, rule, ""));
+        let Some((code, rule)) = close_code else { return };
+        match &mut self.state {
+            ConnectionState::Open(session) => session.sender.close(code, rule),
+            ConnectionState::Detached => {}
+            ConnectionState::AwaitingHeader | ConnectionState::Opening => {
+                self.opening_messages.push(Opening::refuse(code, rule, ""));
             }
         }
     }
 
     /// It is `now`: what goes out next is said then.
-    pub fn look_at_clock(&mut self, now: Time) {
+    pub fn set_now(&mut self, now: Time) {
         self.now = now;
     }
 
     /// A planted error: more is acknowledged than has come.
     fn ack_ahead(&mut self, now: Time) {
-        let (ahead, Stage::Open(session)) = (self.faults.acks_ahead, &mut self.stage) else {
+        let (ahead, ConnectionState::Open(session)) = (self.faults.acks_ahead, &mut self.state)
+        else {
             return;
         };
         let recv_next = session.dispatcher.recv_next();
@@ -307,8 +312,8 @@ impl Peer {
         let header = *header;
         input.take(HEADER_BYTES);
         Header::expect_partner(ProtocolNumber::PAIR1, header)?;
-        self.messages.extend(self.hello.take());
-        self.stage = Stage::Opening;
+        self.opening_messages.extend(self.hello.take());
+        self.state = ConnectionState::Opening;
         Ok(true)
     }
 
@@ -321,7 +326,7 @@ impl Peer {
         while let Some(message) = self.framing.cut(input, limit)? {
             let opened = match self.opening.receive(without_pair1_header(&message)?)? {
                 Step::Send(answer) => {
-                    self.messages.push(answer);
+                    self.opening_messages.push(answer);
                     continue;
                 }
                 Step::Wait => continue,
@@ -330,27 +335,27 @@ impl Peer {
                         continue;
                     };
                     let (answer, opened) = self.opening.accept(token, ttl_ms)?;
-                    self.messages.push(answer);
+                    self.opening_messages.push(answer);
                     opened
                 }
                 Step::Opened(opened) => opened,
-                Step::PeerKnown => return Ok(Some(Event::Known)),
+                Step::PeerKnown => return Ok(Some(Event::PeerKnown)),
                 Step::ResumeRequested(claim, proof) => {
-                    return Ok(Some(Event::Claimed(claim, proof)));
+                    return Ok(Some(Event::ResumeRequested(claim, proof)));
                 }
                 Step::Resumed(resumed) => return Ok(Some(Event::Resumed(resumed))),
             };
             let features = features::on(opened.peer.offered) & self.offered;
             let dispatcher = Dispatcher::new(&self.limits, features, self.calls_max);
             let sender = SendHalf::new(&self.limits, opened.peer.limits, now);
-            self.stage = Stage::Open(Box::new(Session::new(dispatcher, sender)));
+            self.state = ConnectionState::Open(Box::new(Session::new(dispatcher, sender)));
             return Ok(Some(Event::Opened(opened)));
         }
         Ok(None)
     }
 
     fn receive_batch(&mut self, input: &mut ReadBuf) -> Result<Option<Event<'_>>, PeerError> {
-        let Stage::Open(session) = &mut self.stage else {
+        let ConnectionState::Open(session) = &mut self.state else {
             return Ok(None);
         };
         let limit = usize::try_from(self.limits.batch_max).unwrap_or(usize::MAX);
@@ -359,11 +364,11 @@ impl Peer {
         };
         self.message.clear();
         self.message.extend_from_slice(&message);
-        if self.faults.takes_twice {
-            forget_numbers(&mut self.message, session.dispatcher.recv_next());
+        if self.faults.skips_deduplication {
+            renumber(&mut self.message, session.dispatcher.recv_next());
         }
         let Session { dispatcher, sender, .. } = &mut **session;
-        Ok(Some(Event::Batch(Arrived { dispatcher, sender, message: &self.message })))
+        Ok(Some(Event::Batch(ReceivedBatch { dispatcher, sender, message: &self.message })))
     }
 
     fn put_message(framing: Framing, batch: &mut Batch, body: usize, head: &[u8]) {
@@ -385,45 +390,47 @@ impl ConnectionStateMachine for Peer {
         input: &mut ReadBuf,
         now: Time,
     ) -> Result<Option<Event<'a>>, PeerError> {
-        self.look_at_clock(now);
+        self.set_now(now);
         self.ack_ahead(now);
-        if let Stage::Open(session) = &mut self.stage {
+        if let ConnectionState::Open(session) = &mut self.state {
             session.sender.bytes_received(now);
         }
-        if matches!(self.stage, Stage::Greeting) && !self.receive_header(input)? {
+        if matches!(self.state, ConnectionState::AwaitingHeader) && !self.receive_header(input)? {
             return Ok(None);
         }
-        if matches!(self.stage, Stage::Opening) {
+        if matches!(self.state, ConnectionState::Opening) {
             return self.receive_opening(input, now);
         }
         self.receive_batch(input)
     }
 
     fn tick(&mut self, now: Time) -> Result<(), PeerError> {
-        self.look_at_clock(now);
-        match &mut self.stage {
-            Stage::Open(session) => session.sender.tick(now, || true)?,
-            Stage::Left => {}
-            Stage::Greeting | Stage::Opening if now >= self.opening_ends => {
-                return Err(PeerError::Late);
+        self.set_now(now);
+        match &mut self.state {
+            ConnectionState::Open(session) => session.sender.tick(now, || true)?,
+            ConnectionState::Detached => {}
+            ConnectionState::AwaitingHeader | ConnectionState::Opening
+                if now >= self.opening_deadline =>
+            {
+                return Err(PeerError::OpeningTimeout);
             }
-            Stage::Greeting | Stage::Opening => {}
+            ConnectionState::AwaitingHeader | ConnectionState::Opening => {}
         }
         Ok(())
     }
 
     fn take_output(&mut self, batch: &mut Batch) {
-        if !std::mem::replace(&mut self.greeted, true) {
+        if !std::mem::replace(&mut self.header_sent, true) {
             let header = Header { protocol: ProtocolNumber::PAIR1 };
             batch.head(|out| out.extend(&header.to_bytes()));
         }
-        for message in self.messages.drain(..) {
+        for message in self.opening_messages.drain(..) {
             Peer::put_message(self.framing, batch, message.len(), message.as_slice());
         }
-        let Stage::Open(session) = &mut self.stage else {
+        let ConnectionState::Open(session) = &mut self.state else {
             return;
         };
-        if let Some(Sent { first_seq, count, bytes }) = session.again.take() {
+        if let Some(SentBatch { first_seq, count, bytes }) = session.resend.take() {
             let mut whole = Buffer::new();
             let ack = session.dispatcher.recv_next();
             BatchHeader { ack, first_seq, count }.encode(&mut whole);
@@ -431,10 +438,10 @@ impl ConnectionStateMachine for Peer {
             Peer::put_message(self.framing, batch, whole.len(), whole.as_slice());
         }
         session.sender.take_output(&mut session.outgoing, self.now);
-        session.keep();
+        session.remember_batch();
         let outgoing = &mut session.outgoing;
-        if outgoing.sequenced.first_seq < self.faults.replies_lost_before {
-            outgoing.sequenced.segments.iter_mut().for_each(lose_replies);
+        if outgoing.sequenced.first_seq < self.faults.drops_replies_before {
+            outgoing.sequenced.segments.iter_mut().for_each(drop_replies);
         }
         if !outgoing.is_empty() {
             Peer::put_message(self.framing, batch, outgoing.len(), outgoing.head.as_slice());
@@ -443,10 +450,12 @@ impl ConnectionStateMachine for Peer {
     }
 
     fn deadline(&self) -> Option<Time> {
-        match &self.stage {
-            Stage::Open(session) => session.sender.deadline(),
-            Stage::Left => None,
-            Stage::Greeting | Stage::Opening => Some(self.opening_ends),
+        match &self.state {
+            ConnectionState::Open(session) => session.sender.deadline(),
+            ConnectionState::Detached => None,
+            ConnectionState::AwaitingHeader | ConnectionState::Opening => {
+                Some(self.opening_deadline)
+            }
         }
     }
 }

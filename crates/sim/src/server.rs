@@ -12,13 +12,13 @@ use wigwag_wire::call::{Calls, EncodedCall};
 
 use crate::check::{Violation, must};
 use crate::content::CallId;
-use crate::setup::{Habits, Mutant, Side};
+use crate::setup::{Mutant, Side, Workload};
 use crate::world::Shared;
 
 mod actors;
 
 #[derive(Debug)]
-struct Mail {
+struct QueuedCall {
     call: CallId,
     units: u64,
     asker: Option<(u32, u32)>,
@@ -26,17 +26,17 @@ struct Mail {
 }
 
 #[derive(Debug)]
-struct Lane {
+struct InboundQueue {
     channel: u64,
     /// The channel is attached to this lane and to no later one.
-    living: bool,
-    mail: VecDeque<Mail>,
+    is_open: bool,
+    calls: VecDeque<QueuedCall>,
     /// Units that lie in the lane, that the sender has used, that were taken out.
     queued: u64,
     used: u64,
     freed: u64,
     /// Calls handed to the actor.
-    taken: u64,
+    handled_calls: u64,
     /// The grant of a channel that has ended, until its last call is handled.
     grant: Option<Grant>,
 }
@@ -51,57 +51,58 @@ enum Answer {
 #[derive(Debug)]
 pub struct Server {
     side: Side,
-    habits: Habits,
-    lanes: Vec<Lane>,
+    workload: Workload,
+    queues: Vec<InboundQueue>,
     /// Asks that their actor answers later.
-    held: Vec<Mail>,
+    deferred: Vec<QueuedCall>,
     /// Answers for which the outbox had no room.
-    waiting: VecDeque<((u32, u32), Answer)>,
+    unsent_answers: VecDeque<((u32, u32), Answer)>,
     mutant: Option<Mutant>,
     /// Occasions until the mutant strikes, for those that strike once.
-    strike: u64,
+    trigger_in: u64,
 }
 
 impl Server {
     /// The server of `side`, which has announced `limits`.
-    pub fn new(side: Side, habits: Habits, mutant: Option<Mutant>, strike: u64) -> Server {
+    pub fn new(side: Side, workload: Workload, mutant: Option<Mutant>, trigger_in: u64) -> Server {
         Server {
             side,
-            habits,
-            lanes: Vec::new(),
-            held: Vec::new(),
-            waiting: VecDeque::new(),
+            workload,
+            queues: Vec::new(),
+            deferred: Vec::new(),
+            unsent_answers: VecDeque::new(),
             mutant,
-            strike,
+            trigger_in,
         }
     }
 
     /// True when a turn would get on.
     pub fn has_work(&self) -> bool {
-        !self.held.is_empty()
-            || !self.waiting.is_empty()
-            || self.lanes.iter().any(|lane| !lane.mail.is_empty())
+        !self.deferred.is_empty()
+            || !self.unsent_answers.is_empty()
+            || self.queues.iter().any(|queue| !queue.calls.is_empty())
     }
 
     /// Nothing happens any more: each sender has more than half of its window again.
-    pub fn credit_is_back(&self, sender: &mut SendHalf) -> Result<(), Violation> {
-        for lane in self.lanes.iter().filter(|lane| lane.living) {
-            let Some(grant) = sender.granted(lane.channel) else {
-                return Err(Violation::new("an open channel has a grant", lane.channel));
+    pub fn check_credit_returned(&self, sender: &mut SendHalf) -> Result<(), Violation> {
+        for queue in self.queues.iter().filter(|queue| queue.is_open) {
+            let Some(grant) = sender.granted(queue.channel) else {
+                return Err(Violation::new("an open channel has a grant", queue.channel));
             };
-            let free = grant.announced().saturating_sub(lane.freed);
+            let free = grant.announced().saturating_sub(queue.freed);
             must(free * 2 > grant.window(), "credit comes back", || {
-                format!("channel {}: {free} of {} units", lane.channel, grant.window())
+                format!("channel {}: {free} of {} units", queue.channel, grant.window())
             })?;
         }
         Ok(())
     }
 
     /// Each living channel, with the units that its sender may use and the calls that were handled.
-    pub fn counts(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
-        let living = self.lanes.iter().filter(|lane| lane.living);
-        let mut units = |lane: &Lane| Some(sender.granted(lane.channel)?.announced() - lane.used);
-        living.filter_map(|lane| Some((lane.channel, units(lane)?, lane.taken))).collect()
+    pub fn channel_counts(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
+        let open = self.queues.iter().filter(|queue| queue.is_open);
+        let mut units =
+            |queue: &InboundQueue| Some(sender.granted(queue.channel)?.announced() - queue.used);
+        open.filter_map(|queue| Some((queue.channel, units(queue)?, queue.handled_calls))).collect()
     }
 
     /// The session goes on over another connection.
@@ -109,50 +110,50 @@ impl Server {
         if self.mutant != Some(Mutant::CreditByDelta) {
             return;
         }
-        for lane in self.lanes.iter().filter(|lane| lane.living) {
-            sender.freed(lane.channel, lane.freed);
+        for queue in self.queues.iter().filter(|queue| queue.is_open) {
+            sender.freed(queue.channel, queue.freed);
         }
     }
 
     /// True once, at an occasion that chance has chosen, for the planted error.
-    pub fn strikes(&mut self, mutant: Mutant) -> bool {
+    pub fn triggers(&mut self, mutant: Mutant) -> bool {
         if self.mutant != Some(mutant) {
             return false;
         }
-        self.strike = self.strike.wrapping_sub(1);
-        self.strike == u64::MAX
+        self.trigger_in = self.trigger_in.wrapping_sub(1);
+        self.trigger_in == u64::MAX
     }
 
     /// The caller of an ask does not wait any more.
     pub fn cancelled(&mut self, asker: (u64, u64)) {
-        let mail = self.lanes.iter_mut().flat_map(|lane| lane.mail.iter_mut());
-        for mail in mail.chain(self.held.iter_mut()) {
+        let queued = self.queues.iter_mut().flat_map(|queue| queue.calls.iter_mut());
+        for queued in queued.chain(self.deferred.iter_mut()) {
             let meant = |(slot, generation): (u32, u32)| (slot.into(), generation.into()) == asker;
-            mail.cancelled |= mail.asker.is_some_and(meant);
+            queued.cancelled |= queued.asker.is_some_and(meant);
         }
     }
 
     /// A channel is open; gives the number of its lane.
     pub fn open(&mut self, channel: u64) -> usize {
-        self.lanes.push(Lane {
+        self.queues.push(InboundQueue {
             channel,
-            living: true,
-            mail: VecDeque::new(),
+            is_open: true,
+            calls: VecDeque::new(),
             queued: 0,
             used: 0,
             freed: 0,
-            taken: 0,
+            handled_calls: 0,
             grant: None,
         });
-        self.lanes.len() - 1
+        self.queues.len() - 1
     }
 
     /// The sender is done with a channel. What lies in the lane is still handled.
     pub fn close(&mut self, at: usize, grant: Option<Grant>, sender: &mut SendHalf) {
-        let lane = &mut self.lanes[at];
-        lane.living = false;
-        lane.grant = grant;
-        lane.close_if_empty(sender);
+        let queue = &mut self.queues[at];
+        queue.is_open = false;
+        queue.grant = grant;
+        queue.close_if_empty(sender);
     }
 
     /// Calls have come for a lane.
@@ -168,7 +169,7 @@ impl Server {
         for call in Calls::new(run.bytes) {
             self.call(at, &call, std::mem::replace(&mut units, each), sender, shared)?;
         }
-        self.judge_credit(at, sender)
+        self.check_credit(at, sender)
     }
 
     fn call(
@@ -179,7 +180,7 @@ impl Server {
         sender: &mut SendHalf,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
-        if !self.lanes[at].living {
+        if !self.queues[at].is_open {
             // Its sender did not know yet.
             let asker = call.asker.into_iter();
             asker.for_each(|asker| self.answer(asker, Answer::Error(Code::ACTOR_STOPPED), sender));
@@ -191,37 +192,37 @@ impl Server {
         };
         shared.oracle.arrived(call)?;
         shared.note(self.side, "arrived", call.attachment, call.number);
-        if self.strikes(Mutant::ForgetCall) {
+        if self.triggers(Mutant::ForgetCall) {
             return Ok(());
         }
-        let lane = &mut self.lanes[at];
-        lane.used += units;
-        lane.queued += units;
-        lane.mail.push_back(Mail { call, units, asker, cancelled: false });
+        let queue = &mut self.queues[at];
+        queue.used += units;
+        queue.queued += units;
+        queue.calls.push_back(QueuedCall { call, units, asker, cancelled: false });
         Ok(())
     }
 
-    fn judge_credit(&self, at: usize, sender: &SendHalf) -> Result<(), Violation> {
-        let lane = &self.lanes[at];
-        if !lane.living {
+    fn check_credit(&self, at: usize, sender: &SendHalf) -> Result<(), Violation> {
+        let queue = &self.queues[at];
+        if !queue.is_open {
             return Ok(());
         }
-        let Some(grant) = sender.grant_of(lane.channel) else {
-            return Err(Violation::new("an open channel has a grant", lane.channel));
+        let Some(grant) = sender.grant_of(queue.channel) else {
+            return Err(Violation::new("an open channel has a grant", queue.channel));
         };
-        grant.check(lane.used).map_err(|error| Violation::new("used <= limit", error))?;
+        grant.check(queue.used).map_err(|error| Violation::new("used <= limit", error))?;
         let places = grant.window();
-        let fits = lane.queued <= places && grant.announced() <= lane.freed + places;
+        let fits = queue.queued <= places && grant.announced() <= queue.freed + places;
         must(fits, "a lane has places for all that was granted", || {
-            format!("{} queued, {places} places, {} granted", lane.queued, grant.announced())
+            format!("{} queued, {places} places, {} granted", queue.queued, grant.announced())
         })
     }
 }
 
-impl Lane {
+impl InboundQueue {
     /// The last call of a channel that has ended was handled: its places are free.
     fn close_if_empty(&mut self, sender: &mut SendHalf) {
-        if self.mail.is_empty()
+        if self.calls.is_empty()
             && let Some(grant) = self.grant.take()
         {
             sender.close_grant(grant);

@@ -88,7 +88,7 @@ impl Mutant {
     ];
 
     /// It shows only where connections break and sessions go on.
-    fn wants_storms(self) -> bool {
+    fn needs_faults(self) -> bool {
         use Mutant::*;
         matches!(
             self,
@@ -105,7 +105,7 @@ impl Mutant {
 
 /// How the application of one node behaves.
 #[derive(Clone, Copy, Debug)]
-pub struct Habits {
+pub struct Workload {
     /// Channels that it opens, one after the other or several at a time.
     pub attachments: u64,
     /// Calls on each, at most.
@@ -115,15 +115,15 @@ pub struct Habits {
     /// See `bytes_min`.
     pub bytes_max: u64,
     /// Calls that are asks, in percent.
-    pub asks: u64,
+    pub ask_percent: u64,
     /// The longest pause between two turns of its senders, in microseconds.
     pub sender_pause_us: u64,
     /// The longest pause between two turns of its actors, in microseconds.
     pub actor_pause_us: u64,
     /// Turns in which an actor stops, in percent.
-    pub stops: u64,
+    pub stop_percent: u64,
     /// Asks that are cancelled, in percent of turns.
-    pub cancels: u64,
+    pub cancel_percent: u64,
 }
 
 /// Two nodes that hold one session with each other.
@@ -132,12 +132,12 @@ pub struct PairSetup {
     /// Who the nodes are.
     pub identities: [Identity; 2],
     /// How they behave.
-    pub habits: [Habits; 2],
+    pub workload: [Workload; 2],
 }
 
 /// What will happen to connections and nodes.
 #[derive(Clone, Debug, Default)]
-pub struct Weather {
+pub struct FaultPlan {
     /// Connections that will break; those after them hold.
     pub breaks: u64,
     /// How long a session is kept after a cut, in milliseconds; 0: not at all.
@@ -147,17 +147,17 @@ pub struct Weather {
     /// Times in which a node stands still.
     pub freezes: Vec<(Side, Time, Time)>,
     /// Of a hundred dials for a cut session, those that come twice.
-    pub doubles: u64,
+    pub double_dial_percent: u64,
 }
 
-impl Weather {
+impl FaultPlan {
     /// The first moment from `time` on from which nobody will stand still any more.
-    pub fn quiet(&self, time: Time) -> Time {
+    pub fn quiet_after(&self, time: Time) -> Time {
         self.freezes.iter().map(|(.., until)| *until).fold(time, Time::max)
     }
 
     /// The first moment from `time` on at which a node of `side` does not stand still.
-    pub fn awake(&self, side: Side, time: Time) -> Time {
+    pub fn awake_after(&self, side: Side, time: Time) -> Time {
         let frozen = self.freezes.iter().filter(|(frozen, ..)| *frozen == side);
         frozen.fold(
             time,
@@ -176,8 +176,8 @@ pub struct Setup {
     /// Who takes part.
     pub pairs: Vec<PairSetup>,
     /// What will happen to them.
-    pub weather: Weather,
-    kind: Kind,
+    pub fault_plan: FaultPlan,
+    scenario: Scenario,
     damage: Option<(Side, Damage)>,
 }
 
@@ -188,13 +188,13 @@ impl Setup {
     /// Draws a world.
     pub fn draw(random: &mut Random, mutant: Option<Mutant>) -> Setup {
         let framing = random.pick(&[Framing::Tcp, Framing::Ipc]);
-        let kind = match random.below(400) {
-            0..=1 => Kind::Flood,
-            2..=31 => Kind::Torn,
-            _ => Kind::Mixed,
+        let scenario = match random.below(400) {
+            0..=1 => Scenario::Flood,
+            2..=31 => Scenario::Torn,
+            _ => Scenario::Mixed,
         };
-        let count = if kind == Kind::Mixed { random.pick(&[1, 1, 2, 3]) } else { 1 };
-        let pairs = (0..count).map(|_| pair(random, kind)).collect();
+        let count = if scenario == Scenario::Mixed { random.pick(&[1, 1, 2, 3]) } else { 1 };
+        let pairs = (0..count).map(|_| pair(random, scenario)).collect();
         let at = random.below(DAMAGED_AMONG);
         let damage = match mutant {
             Some(Mutant::DropChunk) => Some(Damage::Drop(at)),
@@ -203,22 +203,24 @@ impl Setup {
             _ => None,
         };
         let damage = damage.map(|damage| (random.pick(&Side::BOTH), damage));
-        let weather = match mutant {
-            Some(mutant) if mutant.wants_storms() => Weather { restart: None, ..storms(random) },
-            Some(_) => Weather::default(),
-            None => weather(random),
+        let fault_plan = match mutant {
+            Some(mutant) if mutant.needs_faults() => {
+                FaultPlan { restart: None, ..many_faults(random) }
+            }
+            Some(_) => FaultPlan::default(),
+            None => fault_plan(random),
         };
-        Setup { framing, pairs, weather, kind, damage }
+        Setup { framing, pairs, fault_plan, scenario, damage }
     }
 
     /// The wires of the next connection, each named after the side that writes to it.
     pub fn wires(&mut self, random: &mut Random) -> [Wire; 2] {
-        let breaks = self.weather.breaks > 0;
-        self.weather.breaks -= u64::from(breaks);
+        let breaks = self.fault_plan.breaks > 0;
+        self.fault_plan.breaks -= u64::from(breaks);
         let broken = random.pick(&Side::BOTH);
         let damage = self.damage.take();
         Side::BOTH.map(|side| {
-            let wire = Wire::new(profile(random, self.kind));
+            let wire = Wire::new(profile(random, self.scenario));
             match damage {
                 Some((at, damage)) if at == side => wire.with_damage(damage),
                 _ if breaks && side == broken => wire.with_breakage(breakage(random)),
@@ -228,25 +230,25 @@ impl Setup {
     }
 }
 
-fn pair(random: &mut Random, kind: Kind) -> PairSetup {
-    let identities = [(); 2].map(|()| identity(random, kind));
+fn pair(random: &mut Random, scenario: Scenario) -> PairSetup {
+    let identities = [(); 2].map(|()| identity(random, scenario));
     let frame_max = identities.iter().map(|one| one.limits.body_max()).min().unwrap_or(256);
-    let habits = [(); 2].map(|()| habits(random, frame_max, kind));
-    PairSetup { identities, habits }
+    let workload = [(); 2].map(|()| workload(random, frame_max, scenario));
+    PairSetup { identities, workload }
 }
 
-fn weather(random: &mut Random) -> Weather {
+fn fault_plan(random: &mut Random) -> FaultPlan {
     match random.below(100) {
-        0..=19 => Weather::default(),
-        20..=44 => Weather { breaks: 1, ..Weather::default() },
-        45..=84 => Weather { restart: None, ..storms(random) },
-        85..=92 => storms(random),
+        0..=19 => FaultPlan::default(),
+        20..=44 => FaultPlan { breaks: 1, ..FaultPlan::default() },
+        45..=84 => FaultPlan { restart: None, ..many_faults(random) },
+        85..=92 => many_faults(random),
         // The time that a session is kept is over now and then before the dialer is back.
-        _ => Weather { ttl_ms: random.between(1, 4000), ..storms(random) },
+        _ => FaultPlan { ttl_ms: random.between(1, 4000), ..many_faults(random) },
     }
 }
 
-fn storms(random: &mut Random) -> Weather {
+fn many_faults(random: &mut Random) -> FaultPlan {
     let side = random.pick(&Side::BOTH);
     let at = |random: &mut Random| Time::START + micros(random.between(1_000, 8_000_000));
     let restart = Some((side, at(random)));
@@ -254,18 +256,18 @@ fn storms(random: &mut Random) -> Weather {
         let from = at(random);
         (random.pick(&Side::BOTH), from, from + micros(random.between(1, 10_000_000)))
     });
-    Weather {
+    FaultPlan {
         freezes: freezes.collect(),
         breaks: random.between(1, 6),
         ttl_ms: 60_000,
         restart,
-        doubles: random.pick(&[0, 0, 20, 60]),
+        double_dial_percent: random.pick(&[0, 0, 20, 60]),
     }
 }
 
 /// What sort of story it is to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum Scenario {
     /// Anything.
     Mixed,
     /// The network tears everything into bytes, so little is sent.
@@ -274,7 +276,7 @@ enum Kind {
     Flood,
 }
 
-fn identity(random: &mut Random, kind: Kind) -> Identity {
+fn identity(random: &mut Random, scenario: Scenario) -> Identity {
     let defaults = Limits::default();
     let small = random.chance(60);
     let limits = Limits {
@@ -286,7 +288,7 @@ fn identity(random: &mut Random, kind: Kind) -> Identity {
         slots_max: random.pick(&[1, 2, 5, defaults.slots_max]),
         ..defaults
     };
-    let limits = if kind == Kind::Flood { defaults } else { limits };
+    let limits = if scenario == Scenario::Flood { defaults } else { limits };
     Identity {
         node: random.draw_u128(),
         incarnation: random.draw_u128(),
@@ -297,43 +299,43 @@ fn identity(random: &mut Random, kind: Kind) -> Identity {
     }
 }
 
-fn habits(random: &mut Random, frame_max: u64, kind: Kind) -> Habits {
-    if kind == Kind::Flood {
-        return Habits {
+fn workload(random: &mut Random, frame_max: u64, scenario: Scenario) -> Workload {
+    if scenario == Scenario::Flood {
+        return Workload {
             attachments: 3,
             calls_max: 400,
             bytes_min: 20_000,
             bytes_max: 60_000,
-            asks: 20,
+            ask_percent: 20,
             sender_pause_us: 10,
             actor_pause_us: 10,
-            stops: 0,
-            cancels: 1,
+            stop_percent: 0,
+            cancel_percent: 1,
         };
     }
-    let torn = kind == Kind::Torn;
+    let torn = scenario == Scenario::Torn;
     let bytes_max = frame_max - 60;
     let is_large = !torn && random.chance(25);
-    Habits {
+    Workload {
         attachments: random.between(0, 6),
         calls_max: if torn { 20 } else { random.pick(&[5, 40, 200]) },
         bytes_min: 0,
         bytes_max: if is_large { bytes_max.min(20_000) } else { bytes_max.min(400) },
-        asks: random.pick(&[0, 20, 50, 100]),
+        ask_percent: random.pick(&[0, 20, 50, 100]),
         sender_pause_us: random.pick(&[10, 300, 3000]),
         actor_pause_us: random.pick(&[10, 300, 20_000]),
-        stops: random.pick(&[0, 0, 0, 1, 4]),
-        cancels: random.pick(&[0, 5, 30]),
+        stop_percent: random.pick(&[0, 0, 0, 1, 4]),
+        cancel_percent: random.pick(&[0, 5, 30]),
     }
 }
 
-fn profile(random: &mut Random, kind: Kind) -> Profile {
-    let torn = kind == Kind::Torn;
-    if kind == Kind::Flood {
+fn profile(random: &mut Random, scenario: Scenario) -> Profile {
+    let torn = scenario == Scenario::Torn;
+    if scenario == Scenario::Flood {
         return Profile {
             chunk_max: 65_536,
             delay_us: (50_000, 100_000),
-            join: 0,
+            join_percent: 0,
             capacity: random.pick(&[1 << 18, 1 << 24]),
         };
     }
@@ -341,7 +343,7 @@ fn profile(random: &mut Random, kind: Kind) -> Profile {
     Profile {
         chunk_max: if torn { random.pick(&[1, 8]) } else { random.pick(&[100, 1448, 65_536]) },
         delay_us: (longest / random.between(1, 10), longest),
-        join: random.pick(&[0, 20, 80]),
+        join_percent: random.pick(&[0, 20, 80]),
         capacity: random.pick(&[100, 1000, 8192, 1 << 20]),
     }
 }

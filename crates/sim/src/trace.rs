@@ -12,21 +12,21 @@ use crate::random::mix;
 use crate::setup::Side;
 
 /// Lines that are kept; what broke a promise is seldom farther back.
-const LINES_MAX: usize = 50_000;
+const ENTRIES_MAX: usize = 50_000;
 
 /// The story of one run.
 #[derive(Debug, Default)]
 pub struct Trace {
     hash: u64,
     events: u64,
-    lines: Option<VecDeque<Line>>,
+    entries: Option<VecDeque<Entry>>,
 }
 
 #[derive(Clone, Debug)]
-struct Line {
+struct Entry {
     at: Time,
     side: Side,
-    what: &'static str,
+    name: &'static str,
     first: u64,
     second: u64,
 }
@@ -34,23 +34,23 @@ struct Line {
 impl Trace {
     /// A trace; `record` keeps the lines.
     pub fn new(record: bool) -> Trace {
-        Trace { lines: record.then(VecDeque::new), ..Trace::default() }
+        Trace { entries: record.then(VecDeque::new), ..Trace::default() }
     }
 
     /// Adds an event with two numbers that mean what its name says.
-    pub fn note(&mut self, at: Time, side: Side, what: &'static str, first: u64, second: u64) {
+    pub fn note(&mut self, at: Time, side: Side, name: &'static str, first: u64, second: u64) {
         self.events += 1;
         for part in [at.as_nanos(), side as u64, first, second] {
             self.hash = mix(self.hash ^ part);
         }
         // The name's length and ends tell the kinds apart well enough.
-        let name = what.bytes().fold(0_u64, |sum, byte| sum * 31 + u64::from(byte) % 31);
-        self.hash = mix(self.hash ^ name);
-        if let Some(lines) = &mut self.lines {
-            if lines.len() == LINES_MAX {
-                lines.pop_front();
+        let name_hash = name.bytes().fold(0_u64, |sum, byte| sum * 31 + u64::from(byte) % 31);
+        self.hash = mix(self.hash ^ name_hash);
+        if let Some(entries) = &mut self.entries {
+            if entries.len() == ENTRIES_MAX {
+                entries.pop_front();
             }
-            lines.push_back(Line { at, side, what, first, second });
+            entries.push_back(Entry { at, side, name, first, second });
         }
     }
 
@@ -67,19 +67,19 @@ impl Trace {
 
 impl fmt::Display for Trace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.lines.as_ref().map_or(0, |lines| lines.len() as u64);
-        if told > 0 && told < self.events {
-            writeln!(f, "{} events came before", self.events - told)?;
+        let kept = self.entries.as_ref().map_or(0, |entries| entries.len() as u64);
+        if kept > 0 && kept < self.events {
+            writeln!(f, "{} events came before", self.events - kept)?;
         }
-        for line in self.lines.iter().flatten() {
-            let micros = line.at.as_nanos() / 1000;
+        for entry in self.entries.iter().flatten() {
+            let micros = entry.at.as_nanos() / 1000;
             writeln!(
                 f,
                 "{micros:>10} µs  {:<8}  {:<18} {} {}",
-                format!("{:?}", line.side),
-                line.what,
-                line.first,
-                line.second
+                format!("{:?}", entry.side),
+                entry.name,
+                entry.first,
+                entry.second
             )?;
         }
         write!(f, "{} events, hash {:016x}", self.events, self.hash)

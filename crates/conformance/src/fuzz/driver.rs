@@ -14,16 +14,16 @@ use crate::fuzz::{INPUT_BYTES_MAX, Verdict};
 const DICTIONARY: &str = include_str!("../../../../fuzz/sp.dict");
 
 /// Changes made to a seed at most.
-const CHANGES_MAX: usize = 6;
+const MUTATIONS_MAX: usize = 6;
 
 /// A generator of 64-bit numbers (splitmix64): small, and the same everywhere.
 #[derive(Clone, Debug)]
-pub struct Chance(u64);
+pub struct Random(u64);
 
-impl Chance {
+impl Random {
     /// The numbers that follow from `seed`.
-    pub fn new(seed: u64) -> Chance {
-        Chance(seed)
+    pub fn new(seed: u64) -> Random {
+        Random(seed)
     }
 
     /// The next one.
@@ -50,7 +50,7 @@ pub struct Driver {
 
 /// An input that breaks a property.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Counterexample {
     /// The seed of the driver, and the number of the run.
     pub replay: (u64, u64),
     /// As small as it could be made.
@@ -59,7 +59,7 @@ pub struct Found {
     pub why: String,
 }
 
-impl Display for Found {
+impl Display for Counterexample {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let (seed, run) = self.replay;
         write!(f, "{}\n  seed {seed}, run {run}, made small: {:02x?}", self.why, self.input)
@@ -79,84 +79,88 @@ impl Driver {
 
     /// The input of one run.
     pub fn input(&self, run: u64) -> Vec<u8> {
-        let mut chance = Chance::new(self.seed ^ run.wrapping_mul(0xd134_2543_de82_ef95));
-        let mut input = match self.seeds.get(chance.below(self.seeds.len())) {
+        let mut random = Random::new(self.seed ^ run.wrapping_mul(0xd134_2543_de82_ef95));
+        let mut input = match self.seeds.get(random.below(self.seeds.len())) {
             Some(seed) => seed.clone(),
-            None => (0..chance.below(64)).map(|_| chance.number() as u8).collect(),
+            None => (0..random.below(64)).map(|_| random.number() as u8).collect(),
         };
-        for _ in 0..chance.below(CHANGES_MAX + 1) {
-            self.change(&mut input, &mut chance);
+        for _ in 0..random.below(MUTATIONS_MAX + 1) {
+            self.mutate(&mut input, &mut random);
         }
         input.truncate(INPUT_BYTES_MAX);
         input
     }
 
     /// Runs until something is broken.
-    pub fn hunt(&self, runs: Range<u64>, check: impl Fn(&[u8]) -> Verdict) -> Option<Found> {
+    pub fn find_failure(
+        &self,
+        runs: Range<u64>,
+        check: impl Fn(&[u8]) -> Verdict,
+    ) -> Option<Counterexample> {
         for run in runs {
             let input = self.input(run);
-            if judge(&check, &input).is_err() {
-                let input = shrink(input, |smaller| judge(&check, smaller).is_err());
-                let why = judge(&check, &input).expect_err("kept only while it fails");
-                return Some(Found { replay: (self.seed, run), input, why });
+            if run_check(&check, &input).is_err() {
+                let input = shrink(input, |smaller| run_check(&check, smaller).is_err());
+                let why = run_check(&check, &input).expect_err("kept only while it fails");
+                return Some(Counterexample { replay: (self.seed, run), input, why });
             }
         }
         None
     }
 
-    fn change(&self, input: &mut Vec<u8>, chance: &mut Chance) {
-        let place = chance.below(input.len() + 1);
-        match chance.below(9) {
+    fn mutate(&self, input: &mut Vec<u8>, random: &mut Random) {
+        let position = random.below(input.len() + 1);
+        match random.below(9) {
             0 => {
-                if let Some(byte) = input.get_mut(place) {
-                    *byte ^= 1 << chance.below(8);
+                if let Some(byte) = input.get_mut(position) {
+                    *byte ^= 1 << random.below(8);
                 }
             }
             1 => {
-                if let Some(byte) = input.get_mut(place) {
-                    *byte = [0, 1, 2, 0x7f, 0x80, 0xff, chance.number() as u8][chance.below(7)];
+                if let Some(byte) = input.get_mut(position) {
+                    *byte = [0, 1, 2, 0x7f, 0x80, 0xff, random.number() as u8][random.below(7)];
                 }
             }
-            2 => input.truncate(place),
+            2 => input.truncate(position),
             3 => {
-                let end = (place + 1 + chance.below(16)).min(input.len());
-                input.drain(place..end.max(place));
+                let end = (position + 1 + random.below(16)).min(input.len());
+                input.drain(position..end.max(position));
             }
             4 => {
-                let end = (place + 1 + chance.below(32)).min(input.len());
-                let again = input[place..end.max(place)].to_vec();
-                input.splice(place..place, again);
+                let end = (position + 1 + random.below(32)).min(input.len());
+                let again = input[position..end.max(position)].to_vec();
+                input.splice(position..position, again);
             }
-            5 => drop(input.splice(place..place, self.word(chance))),
+            5 => drop(input.splice(position..position, self.word(random))),
             6 => {
-                let word = self.word(chance);
-                let end = (place + word.len()).min(input.len());
-                drop(input.splice(place..end, word));
+                let word = self.word(random);
+                let end = (position + word.len()).min(input.len());
+                drop(input.splice(position..end, word));
             }
             7 => {
                 // A whole frame, as tcp has it; its length is right, or wrong by a little.
-                let body = self.word(chance);
-                let length = (body.len() + chance.below(3)).saturating_sub(chance.below(2));
+                let body = self.word(random);
+                let length = (body.len() + random.below(3)).saturating_sub(random.below(2));
                 let frame = [&(length as u64).to_be_bytes()[..], &body].concat();
-                input.splice(place..place, frame);
+                input.splice(position..position, frame);
             }
             _ => {
-                let other = self.seeds.get(chance.below(self.seeds.len()));
-                let from = other.map_or(0, |other| chance.below(other.len() + 1));
+                let other = self.seeds.get(random.below(self.seeds.len()));
+                let from = other.map_or(0, |other| random.below(other.len() + 1));
                 let tail = other.map_or(Vec::new(), |other| other[from..].to_vec());
-                input.splice(place.., tail);
+                input.splice(position.., tail);
             }
         }
     }
 
-    fn word(&self, chance: &mut Chance) -> Vec<u8> {
-        let word = self.dictionary.get(chance.below(self.dictionary.len()));
-        word.cloned().unwrap_or_else(|| vec![chance.number() as u8])
+    fn word(&self, random: &mut Random) -> Vec<u8> {
+        let word = self.dictionary.get(random.below(self.dictionary.len()));
+        word.cloned().unwrap_or_else(|| vec![random.number() as u8])
     }
 }
 
 /// What a check says of an input; a panic is a broken property as well.
-pub fn judge(check: &impl Fn(&[u8]) -> Verdict, input: &[u8]) -> Verdict {
+pub fn run_check(check: &impl Fn(&[u8]) -> Verdict, input: &[u8]) -> Verdict {
     let judged = catch_unwind(AssertUnwindSafe(|| check(input)));
     judged.unwrap_or_else(|_| Err("it panics".to_owned()))
 }
@@ -166,14 +170,14 @@ fn shrink(mut input: Vec<u8>, fails: impl Fn(&[u8]) -> bool) -> Vec<u8> {
     let mut piece = input.len() / 2;
     while piece > 0 {
         let before = input.len();
-        let mut place = 0;
-        while place < input.len() {
+        let mut position = 0;
+        while position < input.len() {
             let mut smaller = input.clone();
-            smaller.drain(place..(place + piece).min(input.len()));
+            smaller.drain(position..(position + piece).min(input.len()));
             if fails(&smaller) {
                 input = smaller;
             } else {
-                place += piece;
+                position += piece;
             }
         }
         // What could not be left out alone may be, now that something else is.

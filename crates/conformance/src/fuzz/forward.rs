@@ -18,52 +18,52 @@ const FROM: PipeId = PipeId(1);
 const OTHER: PipeId = PipeId(2);
 
 /// How a socket is given a message.
-pub type Receive = fn(&mut dyn Protocol, Bytes) -> Received;
+pub type ReceiveMessage = fn(&mut dyn Protocol, Bytes) -> Received;
 
 /// A protocol that hears: raw, ordinary, and what stands in front of its bodies.
-struct Case {
+struct ForwardCase {
     kind: RawKind,
     ordinary: fn() -> Box<dyn Protocol>,
-    head: Head,
+    header: HeaderKind,
     /// The user's header begins with the pipe.
     origin: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Head {
-    Nothing,
+enum HeaderKind {
+    None,
     Words,
     /// The last count that passes, and whether a broken word ends the connection.
     Hops(u8, bool),
 }
 
-const CASES: [Case; 8] = [
-    case(RawKind::Pair0, || Box::new(Pair0::new()), Head::Nothing, false),
-    case(RawKind::Pull, || Box::new(Pull::new()), Head::Nothing, false),
-    case(RawKind::Bus, || Box::new(Bus::new()), Head::Nothing, true),
-    case(RawKind::Rep, || Box::new(Rep::new()), Head::Words, true),
-    case(RawKind::Respondent, || Box::new(Respondent::new()), Head::Words, true),
-    case(RawKind::Pair1, || Box::new(Pair1::new()), Head::Hops(8, true), false),
-    case(RawKind::Pair1Many, || Box::new(Pair1Many::new()), Head::Hops(8, true), true),
-    case(RawKind::Star, || Box::new(Star::new()), Head::Hops(7, false), true),
+const CASES: [ForwardCase; 8] = [
+    case(RawKind::Pair0, || Box::new(Pair0::new()), HeaderKind::None, false),
+    case(RawKind::Pull, || Box::new(Pull::new()), HeaderKind::None, false),
+    case(RawKind::Bus, || Box::new(Bus::new()), HeaderKind::None, true),
+    case(RawKind::Rep, || Box::new(Rep::new()), HeaderKind::Words, true),
+    case(RawKind::Respondent, || Box::new(Respondent::new()), HeaderKind::Words, true),
+    case(RawKind::Pair1, || Box::new(Pair1::new()), HeaderKind::Hops(8, true), false),
+    case(RawKind::Pair1Many, || Box::new(Pair1Many::new()), HeaderKind::Hops(8, true), true),
+    case(RawKind::Star, || Box::new(Star::new()), HeaderKind::Hops(7, false), true),
 ];
 
 const fn case(
     kind: RawKind,
     ordinary: fn() -> Box<dyn Protocol>,
-    head: Head,
+    header: HeaderKind,
     origin: bool,
-) -> Case {
-    Case { kind, ordinary, head, origin }
+) -> ForwardCase {
+    ForwardCase { kind, ordinary, header, origin }
 }
 
 /// What must become of a message.
 #[derive(Debug, PartialEq, Eq)]
 enum Expected {
     /// It passes; so many bytes are its header.
-    Passes(usize),
+    Forwarded(usize),
     Dropped(DropReason),
-    Punished,
+    Closed,
 }
 
 /// Checks the sockets.
@@ -72,12 +72,12 @@ pub fn check(input: &[u8]) -> Verdict {
 }
 
 /// Checks any way of giving them a message. The first byte chooses the protocol.
-pub fn check_with(receive: Receive, input: &[u8]) -> Verdict {
+pub fn check_with(receive: ReceiveMessage, input: &[u8]) -> Verdict {
     let Some((choice, message)) = input.split_first() else {
         return Ok(());
     };
     let case = &CASES[usize::from(*choice) % CASES.len()];
-    let expected = expect(case.head, message);
+    let expected = expected_outcome(case.header, message);
     let mut ordinary = (case.ordinary)();
     let mut raw: Box<dyn Protocol> = Box::new(Raw::new(case.kind));
     for protocol in [&mut ordinary, &mut raw] {
@@ -85,9 +85,9 @@ pub fn check_with(receive: Receive, input: &[u8]) -> Verdict {
         open(&mut **protocol)?;
         let received = receive(&mut **protocol, Bytes::copy_from_slice(message));
         let agrees = match (&expected, received) {
-            (Expected::Passes(_), Received::Queued) => true,
+            (Expected::Forwarded(_), Received::Queued) => true,
             (Expected::Dropped(reason), Received::Dropped(other)) => *reason == other,
-            (Expected::Punished, Received::Close(_)) => true,
+            (Expected::Closed, Received::Close(_)) => true,
             _ => false,
         };
         ensure(agrees, || format!("{name}: {expected:?}, and it was {received:?}"))?;
@@ -95,7 +95,7 @@ pub fn check_with(receive: Receive, input: &[u8]) -> Verdict {
         let counted = u64::from(matches!(expected, Expected::Dropped(_)));
         ensure(dropped == counted, || format!("{name}: {dropped} drops counted"))?;
     }
-    let Expected::Passes(length) = expected else {
+    let Expected::Forwarded(length) = expected else {
         return ensure(ordinary.recv(NOW).is_err() && raw.recv_raw(NOW).is_err(), || {
             format!("{:?}: delivered what was refused", case.kind)
         });
@@ -107,7 +107,7 @@ pub fn check_with(receive: Receive, input: &[u8]) -> Verdict {
     };
     ensure(body.as_deref() == Ok(&message[length..]), || format!("{:?}: {body:?}", case.kind))?;
     ensure(ordinary.recv(NOW).is_err(), || format!("{:?}: delivered twice", case.kind))?;
-    passes_on(case, &mut *raw, message, length)
+    check_forwarding(case, &mut *raw, message, length)
 }
 
 fn open(protocol: &mut dyn Protocol) -> Verdict {
@@ -118,11 +118,16 @@ fn open(protocol: &mut dyn Protocol) -> Verdict {
 }
 
 /// What is written with the header that came goes where it should, and is what came.
-fn passes_on(case: &Case, raw: &mut dyn Protocol, message: &[u8], length: usize) -> Verdict {
+fn check_forwarding(
+    case: &ForwardCase,
+    raw: &mut dyn Protocol,
+    message: &[u8],
+    length: usize,
+) -> Verdict {
     let kind = case.kind;
     let taken = raw.recv_raw(NOW).map_err(|why| format!("{kind:?}: {why}"))?;
     let mut onward = message.to_vec();
-    if let (Head::Hops(..), Some(hops)) = (case.head, onward.get_mut(3)) {
+    if let (HeaderKind::Hops(..), Some(hops)) = (case.header, onward.get_mut(3)) {
         *hops += 1;
     }
     let origin: &[u8] = if case.origin { &[0, 0, 0, 1] } else { &[] };
@@ -141,21 +146,21 @@ fn passes_on(case: &Case, raw: &mut dyn Protocol, message: &[u8], length: usize)
 }
 
 /// The headers of RFC sp-request-reply-01 and of pair1, read once more.
-fn expect(head: Head, message: &[u8]) -> Expected {
-    match head {
-        Head::Nothing => Expected::Passes(0),
-        Head::Words => {
+fn expected_outcome(header: HeaderKind, message: &[u8]) -> Expected {
+    match header {
+        HeaderKind::None => Expected::Forwarded(0),
+        HeaderKind::Words => {
             let words: Vec<&[u8]> = message.chunks_exact(4).take(8).collect();
             match words.iter().position(|word| word[0] & 0x80 != 0) {
-                Some(place) => Expected::Passes(4 * (place + 1)),
+                Some(position) => Expected::Forwarded(4 * (position + 1)),
                 None if words.len() == 8 => Expected::Dropped(DropReason::TooManyHops),
                 None => Expected::Dropped(DropReason::Malformed),
             }
         }
-        Head::Hops(most, punishes) => match message {
-            [0, 0, 0, hops, ..] if *hops <= most => Expected::Passes(4),
+        HeaderKind::Hops(most, punishes) => match message {
+            [0, 0, 0, hops, ..] if *hops <= most => Expected::Forwarded(4),
             [0, 0, 0, _, ..] => Expected::Dropped(DropReason::TooManyHops),
-            _ if punishes => Expected::Punished,
+            _ if punishes => Expected::Closed,
             _ => Expected::Dropped(DropReason::Malformed),
         },
     }

@@ -5,18 +5,18 @@ use wigwag_sp::{Event, Stream, StreamError};
 use wigwag_wire::read_buf::READ_BYTES;
 use wigwag_wire::{ConnectionStateMachine, Framing, Header, ProtocolNumber, ReadBuf, Time};
 
-use crate::fuzz::driver::Chance;
+use crate::fuzz::driver::Random;
 use crate::fuzz::{Verdict, ensure};
 
 /// Bytes that a message may have, so small that inputs cross it.
 const LIMIT: usize = 600;
 
 /// How a stream is asked for its next event.
-pub type Receive = fn(&mut Stream, &mut ReadBuf) -> Result<Option<Event>, StreamError>;
+pub type ReceiveEvent = fn(&mut Stream, &mut ReadBuf) -> Result<Option<Event>, StreamError>;
 
 /// All that was read of a stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Story {
+struct Transcript {
     events: Vec<Event>,
     end: Option<StreamError>,
 }
@@ -28,18 +28,18 @@ pub fn check(input: &[u8]) -> Verdict {
 
 /// Checks any way of asking it. The first byte chooses framing and protocol, the second how the
 /// rest is cut.
-pub fn check_with(receive: Receive, input: &[u8]) -> Verdict {
-    let Some((&[how, cuts], bytes)) = input.split_first_chunk::<2>() else {
+pub fn check_with(receive: ReceiveEvent, input: &[u8]) -> Verdict {
+    let Some((&[choice, cuts], bytes)) = input.split_first_chunk::<2>() else {
         return Ok(());
     };
-    let framing = if how & 1 == 0 { Framing::Tcp } else { Framing::Ipc };
-    let ours = OURS[usize::from(how >> 1) % OURS.len()];
+    let framing = if choice & 1 == 0 { Framing::Tcp } else { Framing::Ipc };
+    let ours = OURS[usize::from(choice >> 1) % OURS.len()];
     let read = |pieces| read(receive, ours, framing, pieces);
     let whole = read(vec![bytes])?;
     let single = read(bytes.chunks(1).collect())?;
     ensure(whole == single, || format!("byte by byte {single:?}, whole {whole:?}"))?;
-    let torn = read(torn(bytes, cuts))?;
-    ensure(whole == torn, || format!("torn {torn:?}, whole {whole:?}"))?;
+    let split = read(split(bytes, cuts))?;
+    ensure(whole == split, || format!("torn {split:?}, whole {whole:?}"))?;
     let encoded = encode(&whole.events, framing);
     ensure(bytes.starts_with(&encoded), || format!("{whole:?} encodes to {encoded:02x?}"))
 }
@@ -48,37 +48,37 @@ const OURS: [ProtocolNumber; 4] =
     [ProtocolNumber::REP, ProtocolNumber::PULL, ProtocolNumber::PAIR1, ProtocolNumber::STAR];
 
 fn read(
-    receive: Receive,
+    receive: ReceiveEvent,
     ours: ProtocolNumber,
     framing: Framing,
     pieces: Vec<&[u8]>,
-) -> Result<Story, String> {
+) -> Result<Transcript, String> {
     let mut stream = Stream::new(ours, framing, LIMIT, Time::START);
     let mut input = ReadBuf::new();
-    let mut story = Story { events: Vec::new(), end: None };
+    let mut transcript = Transcript { events: Vec::new(), end: None };
     for piece in pieces {
         input.fill(piece);
         loop {
             match receive(&mut stream, &mut input) {
-                Ok(Some(event)) => story.events.push(event),
+                Ok(Some(event)) => transcript.events.push(event),
                 Ok(None) => break,
                 Err(error) => {
-                    story.end = Some(error);
-                    return Ok(story);
+                    transcript.end = Some(error);
+                    return Ok(transcript);
                 }
             }
         }
         let claimed = input.space().capacity();
         ensure(claimed <= 2 * READ_BYTES, || format!("{claimed} bytes for what was announced"))?;
     }
-    Ok(story)
+    Ok(transcript)
 }
 
-fn torn(mut bytes: &[u8], cuts: u8) -> Vec<&[u8]> {
-    let mut chance = Chance::new(cuts.into());
+fn split(mut bytes: &[u8], cuts: u8) -> Vec<&[u8]> {
+    let mut random = Random::new(cuts.into());
     let mut pieces = Vec::new();
     while !bytes.is_empty() {
-        let (piece, rest) = bytes.split_at((1 + chance.below(24)).min(bytes.len()));
+        let (piece, rest) = bytes.split_at((1 + random.below(24)).min(bytes.len()));
         pieces.push(piece);
         bytes = rest;
     }
@@ -109,8 +109,8 @@ pub fn seeds() -> Vec<Vec<u8>> {
             let messages = [&b""[..], b"\x80\0\0\x07body", &[7; 300]];
             let messages = messages.map(|body| Event::Message(body.to_vec().into()));
             let events = [&[Event::Open(Header { protocol })][..], &messages].concat();
-            let how = (index as u8) << 1 | bit;
-            seeds.push([&[how, 3][..], &encode(&events, framing)].concat());
+            let choice = (index as u8) << 1 | bit;
+            seeds.push([&[choice, 3][..], &encode(&events, framing)].concat());
         }
     }
     seeds

@@ -5,22 +5,23 @@
 //! are reached too. The session goes on, or it ends with the number of a rule and says so as its
 //! last word. What it keeps is bounded by what it has announced, and what it says itself stays right.
 
-mod enemy;
+mod frames;
 
 use std::time::Duration;
 
 use wigwag_link::batch::{BatchHeader, PAIR1_HEADER};
 use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESERVE};
 use wigwag_link::{LinkError, RecvHalf, write};
-use wigwag_sim::peer::{Arrived, Event, Faults, PeerError};
+use wigwag_sim::peer::{Event, Faults, PeerError, ReceivedBatch};
 use wigwag_wire::read_buf::READ_BYTES;
 use wigwag_wire::{Buffer, ConnectionStateMachine, ReadBuf, Time};
 
-pub use enemy::seeds;
-use enemy::{KINDS, fill_body};
+pub use frames::seeds;
+use frames::{KINDS, fill_body};
 
 use crate::fuzz::session::{
-    Broken, DIALER, End, LISTENER, Node, Profile, Reading, Script, open_line,
+    DIALER, End, LISTENER, Node, NodeApplication, ReadError, Script, SessionProfile,
+    open_connection,
 };
 use crate::fuzz::{Verdict, ensure};
 
@@ -31,50 +32,50 @@ const STEPS_MAX: usize = 300;
 const FRAMES_MAX: usize = 24;
 
 /// The end that is no enemy, and what the enemy knows.
-struct World {
+struct HostileHarness {
     now: Time,
-    profile: Profile,
+    profile: SessionProfile,
     end: End,
     node: Node,
     /// What our end writes is read by somebody who takes the rules seriously.
-    witness: RecvHalf,
+    verifier: RecvHalf,
     written: ReadBuf,
     /// The number of the enemy's next frame, if it counts right.
     next_seq: u64,
     /// Why it is over.
     error: Option<PeerError>,
-    is_over: bool,
+    has_ended: bool,
 }
 
 /// Checks a session. The first byte chooses limits, framing and features, the second which end is
 /// hostile; each step is a byte, and what it needs behind it.
 pub fn check(input: &[u8]) -> Verdict {
     let mut script = Script::new(input);
-    let profile = Profile::read(&mut script);
+    let profile = SessionProfile::read(&mut script);
     let side = if script.byte() & 1 == 0 { LISTENER } else { DIALER };
-    let [dialer, listener] = open_line(&profile, Faults::default(), usize::MAX)?.ends;
-    let mut world = World {
+    let [dialer, listener] = open_connection(&profile, Faults::default(), usize::MAX)?.ends;
+    let mut world = HostileHarness {
         now: Time::START,
         profile,
         end: if side == DIALER { dialer } else { listener },
         node: Node::new(profile.limits),
-        witness: RecvHalf::new(&profile.limits),
+        verifier: RecvHalf::new(&profile.limits),
         written: ReadBuf::new(),
         next_seq: 0,
         error: None,
-        is_over: false,
+        has_ended: false,
     };
     for _ in 0..STEPS_MAX {
-        if script.is_over() || world.is_over {
+        if script.is_over() || world.has_ended {
             break;
         }
         world.step(&mut script)?;
-        world.judge()?;
+        world.check_invariants()?;
     }
-    world.say_last_words()
+    world.check_close()
 }
 
-impl World {
+impl HostileHarness {
     fn step(&mut self, script: &mut Script<'_>) -> Verdict {
         match script.below(32) {
             0 => {
@@ -91,13 +92,13 @@ impl World {
                 let batch = self.batch(script);
                 self.arrive_message(batch.as_slice())
             }
-            17..=22 => self.act(script),
+            17..=22 => self.perform(script),
             23..=26 => self.write(script.length()),
             27..=28 => self.resume(script),
-            29..=30 => self.pass(script),
+            29..=30 => self.advance_clock(script),
             _ => {
                 let (node, end) = (&mut self.node, &mut self.end);
-                end.peer.sender().into_iter().for_each(|sender| node.handle_all(sender));
+                end.peer.sender().into_iter().for_each(|sender| node.handle_all_calls(sender));
                 Ok(())
             }
         }
@@ -146,29 +147,32 @@ impl World {
     /// Bytes of the enemy come in.
     fn arrive(&mut self, bytes: &[u8]) -> Verdict {
         self.end.fill(bytes, self.now);
-        while self.error.is_none() && !self.node.was_closed {
+        while self.error.is_none() && !self.node.close_received {
             let End { peer, input, .. } = &mut self.end;
             let broken = match peer.receive(input, self.now) {
                 Ok(None) => break,
-                Ok(Some(Event::Batch(Arrived { dispatcher, sender, message }))) => {
-                    let mut reading = Reading::new(&mut self.node, sender, None, usize::MAX);
+                Ok(Some(Event::Batch(ReceivedBatch { dispatcher, sender, message }))) => {
+                    let mut reading =
+                        NodeApplication::new(&mut self.node, sender, None, usize::MAX);
                     dispatcher.receive(message, self.now, &mut reading).err()
                 }
                 Ok(Some(other)) => return Err(format!("{other:?} in an open session")),
-                Err(PeerError::Link(error)) => Some(Broken::Rule(error)),
+                Err(PeerError::Link(error)) => Some(ReadError::Protocol(error)),
                 Err(error) => {
                     self.error = Some(error);
                     None
                 }
             };
             match broken {
-                None | Some(Broken::Left) => {}
-                Some(Broken::Rule(LinkError::ClosedByPeer { .. })) => self.node.was_closed = true,
-                Some(Broken::Rule(error)) => self.error = Some(PeerError::Link(error)),
-                Some(Broken::Property(why)) => return Err(why),
+                None | Some(ReadError::Stopped) => {}
+                Some(ReadError::Protocol(LinkError::ClosedByPeer { .. })) => {
+                    self.node.close_received = true
+                }
+                Some(ReadError::Protocol(error)) => self.error = Some(PeerError::Link(error)),
+                Some(ReadError::Property(why)) => return Err(why),
             }
         }
-        self.is_over = self.error.is_some() || self.node.was_closed;
+        self.has_ended = self.error.is_some() || self.node.close_received;
         self.next_seq = self.end.peer.recv_next().unwrap_or(0);
         // What was announced and did not come has no memory.
         let (kept, claimed) = (self.end.input.len(), self.end.input.space().capacity());
@@ -177,7 +181,7 @@ impl World {
     }
 
     /// Our end does what an honest node does.
-    fn act(&mut self, script: &mut Script<'_>) -> Verdict {
+    fn perform(&mut self, script: &mut Script<'_>) -> Verdict {
         let (what, which) = (script.below(8), script.below(8));
         let size = usize::from(script.byte()) * self.profile.scale;
         let Some(sender) = self.end.peer.sender() else { return Ok(()) };
@@ -196,7 +200,7 @@ impl World {
 
     /// The connection is cut, and the enemy comes back with a number that it may have made up.
     fn resume(&mut self, script: &mut Script<'_>) -> Verdict {
-        let Some(mut session) = self.end.peer.leave() else { return Ok(()) };
+        let Some(mut session) = self.end.peer.take_session() else { return Ok(()) };
         if !self.end.batch.is_empty() {
             session.sender.outbox.mark_torn();
         }
@@ -210,26 +214,26 @@ impl World {
             0..=2 => (u64::MAX - made_up) >> 1,
             3..=60 => acked + made_up - 3,
             // What the witness has heard is the truth.
-            _ => self.witness.recv_next(),
+            _ => self.verifier.recv_next(),
         };
         let allowed = (acked..=sent).contains(&recv_next);
         let resumed = session.sender.resume(recv_next, self.now);
         ensure(resumed.is_ok() == allowed, || {
             format!("resumed from {recv_next}, {acked} acknowledged, {sent} sent: {resumed:?}")
         })?;
-        self.end.peer.carry(session);
+        self.end.peer.attach_session(session);
         // Who names what was never sent is not let in. Who lies about what it has heard hears gaps,
         // and that is its own affair.
-        self.is_over = !allowed || recv_next > self.witness.recv_next();
+        self.has_ended = !allowed || recv_next > self.verifier.recv_next();
         Ok(())
     }
 
-    fn pass(&mut self, script: &mut Script<'_>) -> Verdict {
+    fn advance_clock(&mut self, script: &mut Script<'_>) -> Verdict {
         self.now = self.now + Duration::from_millis(u64::from(script.byte()) * 40);
         if let Err(error) = self.end.tick(self.now) {
             let silent = error == PeerError::Link(LinkError::Silent);
             ensure(silent, || format!("{error} is told by a clock"))?;
-            self.is_over = true;
+            self.has_ended = true;
         }
         Ok(())
     }
@@ -250,12 +254,12 @@ impl World {
                 while incoming.next_frame()?.is_some() {}
                 Ok(())
             };
-            read(&mut self.witness).map_err(|error| format!("we write what is wrong: {error}"))?;
+            read(&mut self.verifier).map_err(|error| format!("we write what is wrong: {error}"))?;
         }
     }
 
     /// What is kept is bounded, whatever came.
-    fn judge(&mut self) -> Verdict {
+    fn check_invariants(&mut self) -> Verdict {
         let limits = self.profile.limits;
         let Some(sender) = self.end.peer.sender() else {
             return Err("the session is lost".to_owned());
@@ -282,7 +286,7 @@ impl World {
     }
 
     /// Whoever has broken a rule is told which, and then nothing more.
-    fn say_last_words(mut self) -> Verdict {
+    fn check_close(mut self) -> Verdict {
         let Some(error) = self.error.take() else { return Ok(()) };
         self.end.peer.fail(&error);
         let PeerError::Link(LinkError::Misbehaved { .. }) = error else { return Ok(()) };

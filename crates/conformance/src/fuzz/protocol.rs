@@ -22,28 +22,28 @@ use crate::fuzz::{Verdict, ensure};
 const PIPES: u8 = 3;
 
 /// Which socket a first byte chooses.
-pub type Choose = fn(u8) -> Box<dyn Protocol>;
+pub type SocketFactory = fn(u8) -> Box<dyn Protocol>;
 
 /// Checks the sockets.
 pub fn check(input: &[u8]) -> Verdict {
-    check_with(choose, input)
+    check_with(make_socket, input)
 }
 
 /// Checks any choice of sockets.
-pub fn check_with(choose: Choose, input: &[u8]) -> Verdict {
+pub fn check_with(make_socket: SocketFactory, input: &[u8]) -> Verdict {
     let Some((choice, mut script)) = input.split_first() else {
         return Ok(());
     };
-    let mut watched = Watched::new(choose(*choice));
+    let mut socket = ObservedSocket::new(make_socket(*choice));
     while let Some((step, rest)) = script.split_first() {
-        script = watched.take(*step, rest)?;
-        watched.look_after()?;
+        script = socket.take(*step, rest)?;
+        socket.check_attention()?;
     }
-    watched.finish()
+    socket.finish()
 }
 
 /// Every protocol and every raw one.
-pub fn choose(choice: u8) -> Box<dyn Protocol> {
+pub fn make_socket(choice: u8) -> Box<dyn Protocol> {
     match choice % CHOICES {
         0 => Box::new(Pair0::new()),
         1 => Box::new(Pair1::new()),
@@ -77,25 +77,25 @@ fn subscribed() -> Sub {
 }
 
 /// One socket, and what an observer knows of it.
-struct Watched {
+struct ObservedSocket {
     protocol: Box<dyn Protocol>,
     open: BTreeSet<u32>,
     now: Time,
     /// Messages that a peer sent and that were not refused with the pipe.
-    came: Vec<Vec<u8>>,
+    received: Vec<Vec<u8>>,
     /// Taken in and given out, by user and peers together.
     taken: u64,
     given: u64,
     queued: u64,
 }
 
-impl Watched {
-    fn new(protocol: Box<dyn Protocol>) -> Watched {
-        Watched {
+impl ObservedSocket {
+    fn new(protocol: Box<dyn Protocol>) -> ObservedSocket {
+        ObservedSocket {
             protocol,
             open: BTreeSet::new(),
             now: Time::START,
-            came: Vec::new(),
+            received: Vec::new(),
             taken: 0,
             given: 0,
             queued: 0,
@@ -166,7 +166,7 @@ impl Watched {
             Received::Queued => {
                 ensure(self.open.contains(&pipe.0), || format!("hears {pipe:?}, not open"))?;
                 self.queued += 1;
-                self.came.push(message.to_vec());
+                self.received.push(message.to_vec());
             }
             Received::Close(_) => {
                 // The end of the pipe is what counts this one.
@@ -187,11 +187,11 @@ impl Watched {
             },
         };
         self.given += 1;
-        let known = self.came.iter().any(|message| message.ends_with(&body));
+        let known = self.received.iter().any(|message| message.ends_with(&body));
         ensure(known, || format!("gives out {body:02x?}, which never came"))
     }
 
-    fn look_after(&mut self) -> Verdict {
+    fn check_attention(&mut self) -> Verdict {
         let mut asked = 0;
         while let Some(event) = self.protocol.next_event() {
             asked += 1;

@@ -5,12 +5,12 @@
 //! `node` is what uses them, and keeps plain sums of its own. After each step the
 //! `judge` compares, and at the end nothing more is lost, so everything must have arrived.
 
-mod judge;
-mod line;
-mod log;
+mod invariants;
+mod connection;
+mod frame_log;
 mod node;
-mod reading;
-mod resuming;
+mod application;
+mod resume;
 mod script;
 mod seeds;
 
@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use wigwag_link::resume::{Credentials, Ticket, TicketVerifier};
 use wigwag_link::{Identity, LinkError, SendHalf, features};
-use wigwag_sim::peer::{Arrived, Event, Faults, Peer, PeerError, Role, Session};
+use wigwag_sim::peer::{Event, Faults, Peer, PeerError, ReceivedBatch, Role, Session};
 use wigwag_wire::{ConnectionStateMachine, Time};
 
-pub(crate) use line::{DIALER, End, LISTENER, Line};
+pub(crate) use application::{NodeApplication, ReadError};
+pub(crate) use connection::{Connection, DIALER, End, LISTENER};
 pub(crate) use node::Node;
-pub(crate) use reading::{Broken, Reading};
-pub(crate) use script::{Profile, Script};
+pub(crate) use script::{Script, SessionProfile};
 pub use seeds::seeds;
 
 use crate::fuzz::{Verdict, ensure};
@@ -41,24 +41,24 @@ const MILLISECONDS: [u64; 8] = [1, 5, 10, 100, 1000, 2500, 3000, 20_000];
 
 /// Where a session is.
 #[derive(Debug)]
-enum Place {
+enum SessionLocation {
     /// On a connection.
-    On(usize),
+    Connected(usize),
     /// Nowhere: it has lost its connection.
     Parked(Box<Session>),
 }
 
 /// Two nodes, and the connections between them.
 #[derive(Debug)]
-struct World {
+struct SessionHarness {
     now: Time,
-    profile: Profile,
+    profile: SessionProfile,
     /// Planted errors of the listener.
     faults: Faults,
     nodes: [Node; 2],
-    places: [Place; 2],
+    locations: [SessionLocation; 2],
     /// The connections that there were; the last one is the newest.
-    lines: Vec<Line>,
+    connections: Vec<Connection>,
     credentials: [Credentials; 2],
     tokens: u128,
     /// The epoch of the last connection on which the listener has let the dialer in.
@@ -68,12 +68,12 @@ struct World {
 }
 
 /// What an event asks for, once its borrow has ended.
-enum Next {
+enum FollowUp {
     Nothing,
     Claim,
-    LetIn(wigwag_link::resume::Claim, [u8; wigwag_link::resume::PROOF_BYTES]),
-    GoOn(wigwag_link::opening::Resumed),
-    Cut,
+    Readmit(wigwag_link::resume::Claim, [u8; wigwag_link::resume::PROOF_BYTES]),
+    Resume(wigwag_link::opening::Resumed),
+    Disconnect,
 }
 
 /// Checks a session. The first byte chooses limits, framing and features, the second how the opening
@@ -85,45 +85,49 @@ pub fn check(input: &[u8]) -> Verdict {
 /// Checks a session whose listener has planted errors.
 pub fn check_with(faults: Faults, input: &[u8]) -> Verdict {
     let mut script = Script::new(input);
-    let profile = Profile::read(&mut script);
-    let mut world = World::open(profile, faults, script.length())?;
+    let profile = SessionProfile::read(&mut script);
+    let mut world = SessionHarness::open(profile, faults, script.length())?;
     for _ in 0..STEPS_MAX {
         if script.is_over() || world.is_over {
             break;
         }
         let step = script.byte();
         world.step(step, &mut script)?;
-        world.judge()?;
+        world.check_invariants()?;
     }
-    world.end()
+    world.finish()
 }
 
 /// Who an end says it is on a connection.
-pub(crate) fn identity(profile: &Profile, side: usize, line: usize) -> Identity {
+pub(crate) fn identity(profile: &SessionProfile, side: usize, connection: usize) -> Identity {
     let offered = features::RESUME | if profile.runs { features::RUNS } else { 0 };
-    let (node, nonce) = (side as u128 + 1, (2 * line + side) as u128);
+    let (node, nonce) = (side as u128 + 1, (2 * connection + side) as u128);
     let limits = profile.limits;
     Identity { node, incarnation: 5, nonce, offered, required: 0, limits }
 }
 
 /// The listener's part: it keeps sessions that were cut.
-pub(crate) const LISTENS: Role = Role::Listener { token: TOKEN, ttl_ms: 60_000 };
+pub(crate) const LISTENER_ROLE: Role = Role::Listener { token: TOKEN, ttl_ms: 60_000 };
 
 /// Both ends of a connection over which a session has opened; bytes go in pieces of `piece`.
-pub(crate) fn open_line(profile: &Profile, faults: Faults, piece: usize) -> Result<Line, String> {
+pub(crate) fn open_connection(
+    profile: &SessionProfile,
+    faults: Faults,
+    piece: usize,
+) -> Result<Connection, String> {
     let now = Time::START;
-    let roles = [Role::Dialer { session: SESSION }, LISTENS];
+    let roles = [Role::Dialer { session: SESSION }, LISTENER_ROLE];
     let peer = |side: usize| {
         let peer = Peer::new(profile.framing, identity(profile, side, 0), roles[side], now);
         peer.with_calls_max(profile.calls_max)
     };
-    let mut line = Line::new([peer(DIALER), peer(LISTENER).with_faults(faults)], now);
+    let mut connection = Connection::new([peer(DIALER), peer(LISTENER).with_faults(faults)], now);
     let mut opened = [false; 2];
     for _ in 0..1000 {
         for from in [DIALER, LISTENER] {
-            line.write(from, piece, now);
-            line.carry(from, piece, now);
-            let end = &mut line.ends[1 - from];
+            connection.write(from, piece, now);
+            connection.deliver(from, piece, now);
+            let end = &mut connection.ends[1 - from];
             match end.peer.receive(&mut end.input, now).map_err(|error| error.to_string())? {
                 Some(Event::Opened(other)) => {
                     opened[1 - from] = other.session == SESSION && other.token == TOKEN;
@@ -133,23 +137,27 @@ pub(crate) fn open_line(profile: &Profile, faults: Faults, piece: usize) -> Resu
             }
         }
         if opened == [true; 2] {
-            return Ok(line);
+            return Ok(connection);
         }
     }
     Err(format!("the session does not open: {opened:?}"))
 }
 
-impl World {
-    fn open(profile: Profile, faults: Faults, piece: usize) -> Result<World, String> {
-        let line = open_line(&profile, faults, piece)?;
+impl SessionHarness {
+    fn open(
+        profile: SessionProfile,
+        faults: Faults,
+        piece: usize,
+    ) -> Result<SessionHarness, String> {
+        let connection = open_connection(&profile, faults, piece)?;
         let node = || Node::new(profile.limits);
-        Ok(World {
+        Ok(SessionHarness {
             now: Time::START,
             profile,
             faults,
             nodes: [node(), node()],
-            places: [Place::On(0), Place::On(0)],
-            lines: vec![line],
+            locations: [SessionLocation::Connected(0), SessionLocation::Connected(0)],
+            connections: vec![connection],
             credentials: [
                 Credentials::Dialer(Ticket::new(SESSION, TOKEN)),
                 Credentials::Listener(TicketVerifier::new(TOKEN)),
@@ -164,46 +172,46 @@ impl World {
     fn step(&mut self, step: u8, script: &mut Script<'_>) -> Verdict {
         let side = usize::from(step >> 7);
         // The newest connection or the one before.
-        let line = self.lines.len().saturating_sub(1 + usize::from(step >> 6 & 1));
+        let connection = self.connections.len().saturating_sub(1 + usize::from(step >> 6 & 1));
         match step & 0x3F {
-            0..=25 => self.act(side, step & 0x3F, script)?,
-            26..=33 => self.lines[line].write(side, script.length(), self.now),
+            0..=25 => self.perform(side, step & 0x3F, script)?,
+            26..=33 => self.connections[connection].write(side, script.length(), self.now),
             34..=43 => {
                 let most = script.length();
-                self.carry(line, side, most, usize::MAX)?;
+                self.deliver(connection, side, most, usize::MAX)?;
             }
             44..=45 => {
                 let (most, steps) = (script.length(), script.below(8));
-                self.carry(line, side, most, steps)?;
+                self.deliver(connection, side, most, steps)?;
             }
             46..=49 => {
-                for line in 0..self.lines.len() {
-                    self.exchange(line)?;
+                for connection in 0..self.connections.len() {
+                    self.exchange(connection)?;
                 }
             }
-            50..=51 => self.pass(MILLISECONDS[script.below(MILLISECONDS.len())])?,
+            50..=51 => self.advance_clock(MILLISECONDS[script.below(MILLISECONDS.len())])?,
             52..=53 => {
                 let kept = script.length();
-                self.lines[line].lose(side, kept);
-                self.lost(line, side)?;
+                self.connections[connection].drop_in_flight(side, kept);
+                self.connection_lost(connection, side)?;
             }
             54..=56 => {
                 for side in [side, 1 - side] {
                     let kept = script.length();
-                    self.lines[line].lose(side, kept);
-                    self.lost(line, side)?;
+                    self.connections[connection].drop_in_flight(side, kept);
+                    self.connection_lost(connection, side)?;
                 }
             }
             57..=61 => self.connect()?,
-            _ => self.hurry()?,
+            _ => self.handle_all_calls()?,
         }
         Ok(())
     }
 
     /// One of the nodes does something with its session.
-    fn act(&mut self, side: usize, what: u8, script: &mut Script<'_>) -> Verdict {
+    fn perform(&mut self, side: usize, what: u8, script: &mut Script<'_>) -> Verdict {
         let profile = self.profile;
-        let (node, sender) = self.half(side)?;
+        let (node, sender) = self.node_and_sender(side)?;
         let size = |script: &mut Script<'_>| usize::from(script.byte()) * profile.scale;
         match what {
             0..=3 => node.attach(sender)?,
@@ -227,105 +235,112 @@ impl World {
     }
 
     /// A node and the sending half of its session, wherever that is.
-    fn half(&mut self, side: usize) -> Result<(&mut Node, &mut SendHalf), String> {
-        let sender = match &mut self.places[side] {
-            Place::On(line) => self.lines[*line].ends[side].peer.sender(),
-            Place::Parked(session) => Some(&mut session.sender),
+    fn node_and_sender(&mut self, side: usize) -> Result<(&mut Node, &mut SendHalf), String> {
+        let sender = match &mut self.locations[side] {
+            SessionLocation::Connected(connection) => {
+                self.connections[*connection].ends[side].peer.sender()
+            }
+            SessionLocation::Parked(session) => Some(&mut session.sender),
         };
         let sender = sender.ok_or_else(|| format!("node {side} has lost its session"))?;
         Ok((&mut self.nodes[side], sender))
     }
 
     /// Time passes; who finds the other silent for too long gives the connection up.
-    fn pass(&mut self, milliseconds: u64) -> Verdict {
+    fn advance_clock(&mut self, milliseconds: u64) -> Verdict {
         self.now = self.now + Duration::from_millis(milliseconds);
-        for line in 0..self.lines.len() {
+        for connection in 0..self.connections.len() {
             for side in [DIALER, LISTENER] {
-                let end = &mut self.lines[line].ends[side];
+                let end = &mut self.connections[connection].ends[side];
                 let Err(error) = end.tick(self.now) else { continue };
-                let silent = self.now.since(end.heard);
+                let silent = self.now.since(end.received);
                 let interval = Duration::from_millis(self.profile.limits.heartbeat_ms);
-                let may_end = error == PeerError::Late || silent >= 3 * interval;
+                let may_end = error == PeerError::OpeningTimeout || silent >= 3 * interval;
                 ensure(may_end, || format!("{error} after {silent:?}"))?;
-                self.lost(line, side)?;
+                self.connection_lost(connection, side)?;
             }
         }
         Ok(())
     }
 
     /// Bytes of `from` reach the other end, which reads them.
-    fn carry(&mut self, line: usize, from: usize, most: usize, steps: usize) -> Verdict {
-        if !self.lines[line].carry(from, most, self.now) {
+    fn deliver(&mut self, connection: usize, from: usize, most: usize, steps: usize) -> Verdict {
+        if !self.connections[connection].deliver(from, most, self.now) {
             return Ok(());
         }
         let side = 1 - from;
-        while !self.lines[line].ends[side].over && !self.is_over {
-            let Some(next) = self.receive(line, side, steps)? else {
+        while !self.connections[connection].ends[side].is_closed && !self.is_over {
+            let Some(next) = self.receive(connection, side, steps)? else {
                 return Ok(());
             };
             match next {
-                Next::Nothing => {}
-                Next::Claim => self.claim(line)?,
-                Next::LetIn(claim, proof) => self.let_in(line, &claim, &proof)?,
-                Next::GoOn(resumed) => self.go_on(line, resumed)?,
-                Next::Cut => self.lost(line, side)?,
+                FollowUp::Nothing => {}
+                FollowUp::Claim => self.claim(connection)?,
+                FollowUp::Readmit(claim, proof) => self.readmit(connection, &claim, &proof)?,
+                FollowUp::Resume(resumed) => self.resume_accepted(connection, resumed)?,
+                FollowUp::Disconnect => self.connection_lost(connection, side)?,
             }
         }
         Ok(())
     }
 
     /// What an end makes of the bytes that it has, up to the next event.
-    fn receive(&mut self, line: usize, side: usize, steps: usize) -> Result<Option<Next>, String> {
-        let World { now, nodes, lines, credentials, is_over, .. } = self;
+    fn receive(
+        &mut self,
+        connection: usize,
+        side: usize,
+        steps: usize,
+    ) -> Result<Option<FollowUp>, String> {
+        let SessionHarness { now, nodes, connections, credentials, is_over, .. } = self;
         let [dialer, listener] = nodes;
         let (node, other) = match side {
             DIALER => (dialer, listener),
             _ => (listener, dialer),
         };
-        let end = &mut lines[line].ends[side];
+        let end = &mut connections[connection].ends[side];
         let event = end.peer.receive(&mut end.input, *now).map_err(|error| error.to_string())?;
         Ok(Some(match event {
             None => return Ok(None),
-            Some(Event::Batch(Arrived { dispatcher, sender, message })) => {
-                let mut reading = Reading::new(node, sender, Some(&other.said), steps);
+            Some(Event::Batch(ReceivedBatch { dispatcher, sender, message })) => {
+                let mut reading = NodeApplication::new(node, sender, Some(&other.published), steps);
                 let read = dispatcher.receive(message, *now, &mut reading);
                 if reading.is_confirmed {
                     credentials[side].confirm();
                 }
                 match read {
-                    Ok(()) => Next::Nothing,
-                    Err(Broken::Left) => Next::Cut,
-                    Err(Broken::Rule(LinkError::ClosedByPeer { .. })) => {
-                        node.was_closed = true;
-                        let (said, heard) = (other.said.next_seq(), node.heard.seq);
-                        ensure(said == heard || other.is_closing, || "CLOSE".to_owned())?;
+                    Ok(()) => FollowUp::Nothing,
+                    Err(ReadError::Stopped) => FollowUp::Disconnect,
+                    Err(ReadError::Protocol(LinkError::ClosedByPeer { .. })) => {
+                        node.close_received = true;
+                        let (published, received) = (other.published.next_seq(), node.received.seq);
+                        ensure(published == received || other.is_closing, || "CLOSE".to_owned())?;
                         *is_over = true;
-                        Next::Nothing
+                        FollowUp::Nothing
                     }
                     Err(broken) => return Err(format!("node {side}: {broken:?}")),
                 }
             }
-            Some(Event::Known) => Next::Claim,
-            Some(Event::Claimed(claim, proof)) => Next::LetIn(claim, proof),
-            Some(Event::Resumed(resumed)) => Next::GoOn(resumed),
+            Some(Event::PeerKnown) => FollowUp::Claim,
+            Some(Event::ResumeRequested(claim, proof)) => FollowUp::Readmit(claim, proof),
+            Some(Event::Resumed(resumed)) => FollowUp::Resume(resumed),
             Some(Event::Opened(_)) => return Err("a session opens a second time".to_owned()),
         }))
     }
 
     /// All that is to be written is written, and all of it arrives.
-    fn exchange(&mut self, line: usize) -> Verdict {
+    fn exchange(&mut self, connection: usize) -> Verdict {
         for side in [DIALER, LISTENER] {
-            self.lines[line].write(side, usize::MAX, self.now);
-            self.carry(line, side, usize::MAX, usize::MAX)?;
+            self.connections[connection].write(side, usize::MAX, self.now);
+            self.deliver(connection, side, usize::MAX, usize::MAX)?;
         }
         Ok(())
     }
 
     /// The actors of both nodes handle everything.
-    fn hurry(&mut self) -> Verdict {
+    fn handle_all_calls(&mut self) -> Verdict {
         for side in [DIALER, LISTENER] {
-            let (node, sender) = self.half(side)?;
-            node.handle_all(sender);
+            let (node, sender) = self.node_and_sender(side)?;
+            node.handle_all_calls(sender);
         }
         Ok(())
     }

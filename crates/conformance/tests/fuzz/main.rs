@@ -43,7 +43,7 @@ fn hunt(name: &str) {
     for input in (target.seeds)() {
         assert_eq!((target.check)(&input), Ok(()), "the seed {input:02x?}");
     }
-    if let Some(found) = Driver::new(seed, (target.seeds)()).hunt(runs, target.check) {
+    if let Some(found) = Driver::new(seed, (target.seeds)()).find_failure(runs, target.check) {
         panic!("{name}: {found}");
     }
 }

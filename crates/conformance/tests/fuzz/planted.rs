@@ -2,7 +2,7 @@
 //! finds every one within the runs of a day.
 
 use bytes::Bytes;
-use wigwag_conformance::fuzz::driver::{Driver, judge};
+use wigwag_conformance::fuzz::driver::{Driver, run_check};
 use wigwag_conformance::fuzz::{Verdict, forward, framing, header, protocol, session};
 use wigwag_sim::peer::Faults;
 use wigwag_sp::{
@@ -15,15 +15,15 @@ use crate::{RUNS, SEED};
 
 /// It is found with seeds and dictionary, and its input made as small as `smallest`.
 fn is_found(check: impl Fn(&[u8]) -> Verdict, seeds: Vec<Vec<u8>>, smallest: usize) {
-    let found = Driver::new(SEED, seeds).hunt(0..RUNS, &check).expect("the planted bug");
+    let found = Driver::new(SEED, seeds).find_failure(0..RUNS, &check).expect("the planted bug");
     assert!(found.input.len() <= smallest, "{found}");
-    assert!(judge(&check, &found.input).is_err(), "what is reported is what fails");
+    assert!(run_check(&check, &found.input).is_err(), "what is reported is what fails");
 }
 
 /// So too, and without seeds and dictionary it is not: it is hidden.
 fn is_dug_out(check: impl Fn(&[u8]) -> Verdict, seeds: Vec<Vec<u8>>, smallest: usize) {
     is_found(&check, seeds, smallest);
-    let blind = Driver::blind(SEED).hunt(0..RUNS, &check);
+    let blind = Driver::blind(SEED).find_failure(0..RUNS, &check);
     assert!(blind.is_none(), "found by chance: {blind:?}");
 }
 
@@ -43,7 +43,7 @@ fn a_header_that_overlooks_reserved_bits_is_found() {
 #[test]
 fn a_framing_that_depends_on_the_split_is_found() {
     let check = |input: &[u8]| {
-        let receive: framing::Receive = |stream, input| {
+        let receive: framing::ReceiveEvent = |stream, input| {
             if input.as_slice() == [0, 0, 0, 0, 0, 0, 1, 0] {
                 input.skip(8);
             }
@@ -58,7 +58,7 @@ fn a_framing_that_depends_on_the_split_is_found() {
 #[test]
 fn a_limit_of_hops_that_is_one_off_is_found() {
     let check = |input: &[u8]| {
-        let receive: forward::Receive = |protocol, mut message| {
+        let receive: forward::ReceiveMessage = |protocol, mut message| {
             let nine = message.len() >= 36 && message[32] & 0x80 != 0;
             let words = [ProtocolNumber::REP, ProtocolNumber::RESPONDENT];
             let nine = nine && words.contains(&protocol.number());
@@ -76,7 +76,7 @@ fn a_limit_of_hops_that_is_one_off_is_found() {
 #[test]
 fn a_panic_behind_a_sound_header_is_found() {
     let check = |input: &[u8]| {
-        let receive: forward::Receive = |protocol, message| {
+        let receive: forward::ReceiveMessage = |protocol, message| {
             let is_star = protocol.number() == ProtocolNumber::STAR;
             assert!(!(is_star && message[..] == *b"\0\0\0\x07body"), "planted");
             protocol.receive(PipeId(1), message, Time::START)
@@ -141,9 +141,9 @@ impl Protocol for Doubling {
 
 #[test]
 fn a_socket_that_gives_out_more_than_it_took_in_is_found() {
-    let choose: protocol::Choose = |choice| match choice {
+    let choose: protocol::SocketFactory = |choice| match choice {
         9 => Box::new(Doubling::default()),
-        _ => protocol::choose(choice),
+        _ => protocol::make_socket(choice),
     };
     is_dug_out(|input| protocol::check_with(choose, input), protocol::seeds(), 1 + 2 + 9);
 }
@@ -160,5 +160,5 @@ fn an_end_that_acknowledges_what_it_never_got_is_found() {
 
 #[test]
 fn an_end_that_takes_in_again_what_comes_again_is_found() {
-    is_found_in_a_session(Faults { takes_twice: true, ..Faults::default() });
+    is_found_in_a_session(Faults { skips_deduplication: true, ..Faults::default() });
 }

@@ -6,7 +6,7 @@ use wigwag_link::send_half::CallRefused;
 use wigwag_link::{SendHalf, write};
 use wigwag_wire::Buffer;
 
-use super::{Asked, CALL_HEAD_BYTES, Client, Waits};
+use super::{BlockedOn, CALL_HEAD_BYTES, Client, PendingAsk};
 use crate::check::Violation;
 use crate::content::CallId;
 use crate::world::Shared;
@@ -17,8 +17,12 @@ impl Client {
         let attachment = &self.attachments[at];
         let number = attachment.sent.len() as u64;
         let call = CallId { caller: self.side, attachment: attachment.id, number };
-        let most = self.habits.bytes_max.min(self.peer.frame_max - CALL_HEAD_BYTES);
-        (call, call.is_ask(self.habits.asks), call.bytes(self.habits.bytes_min.min(most), most))
+        let most = self.workload.bytes_max.min(self.peer.frame_max - CALL_HEAD_BYTES);
+        (
+            call,
+            call.is_ask(self.workload.ask_percent),
+            call.bytes(self.workload.bytes_min.min(most), most),
+        )
     }
 
     /// A slot for an ask; `Err` when there is none.
@@ -26,7 +30,7 @@ impl Client {
         if !is_ask {
             return Ok(None);
         }
-        self.slots.take(Asked { call, cancelled: false }).map(Some).ok_or(())
+        self.slots.take(PendingAsk { call, cancelled: false }).map(Some).ok_or(())
     }
 
     /// Senders outside a turn: each call is charged and published alone.
@@ -42,7 +46,7 @@ impl Client {
             }
             let (call, is_ask, bytes) = self.next_call(at);
             let Ok(asker) = self.slot(call, is_ask) else {
-                self.attachments[at].waits = Waits::ForSlot;
+                self.attachments[at].blocked_on = BlockedOn::Slot;
                 break;
             };
             let channel = self.attachments[at].channel;
@@ -55,11 +59,11 @@ impl Client {
             if let Some((slot, generation)) = asker {
                 self.slots.release(slot, generation);
             }
-            self.attachments[at].waits = match refused {
-                CallRefused::NoRoom => Waits::ForRoom,
+            self.attachments[at].blocked_on = match refused {
+                CallRefused::NoRoom => BlockedOn::Room,
                 CallRefused::NoCredit { units } => {
                     sender.stuck(channel, units);
-                    Waits::ForCredit
+                    BlockedOn::Credit
                 }
                 CallRefused::TooLarge { body } => {
                     return Err(Violation::new("calls fit into frames", format!("{body} bytes")));
@@ -118,7 +122,7 @@ impl Client {
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         self.attachments[at].sent.push(seq);
-        self.asked.extend(asker);
+        self.pending.extend(asker);
         shared.note(
             self.side,
             if asker.is_some() { "ask" } else { "tell" },

@@ -13,13 +13,13 @@ pub struct Faults {
     /// Frames that it acknowledges and never got.
     pub acks_ahead: u64,
     /// It takes frames in again that it had accepted before.
-    pub takes_twice: bool,
+    pub skips_deduplication: bool,
     /// Replies before this number are not sent again.
-    pub replies_lost_before: u64,
+    pub drops_replies_before: u64,
 }
 
 /// A batch as it would be if nobody had seen its beginning: its first frame becomes the next one.
-pub(super) fn forget_numbers(message: &mut Vec<u8>, recv_next: u64) {
+pub(super) fn renumber(message: &mut Vec<u8>, recv_next: u64) {
     let Some((word, batch)) = message.split_first_chunk::<4>() else { return };
     let mut reader = Reader::new(batch);
     let Ok(header) = BatchHeader::decode(&mut reader) else { return };
@@ -31,7 +31,7 @@ pub(super) fn forget_numbers(message: &mut Vec<u8>, recv_next: u64) {
 }
 
 /// Each reply becomes a frame that its reader does not know and may skip.
-pub(super) fn lose_replies(segment: &mut Arc<Buffer>) {
+pub(super) fn drop_replies(segment: &mut Arc<Buffer>) {
     const UNKNOWN: u8 = 0xFF;
     let mut bytes = segment.as_slice().to_vec();
     let mut reader = Reader::new(segment.as_slice());

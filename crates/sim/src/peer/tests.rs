@@ -27,12 +27,12 @@ fn pair(framing: Framing) -> (Peer, Peer) {
 }
 
 /// An application with one actor that writes down what comes.
-struct Listed<'a> {
+struct RecordingApplication<'a> {
     sender: &'a mut SendHalf,
     seen: &'a mut Vec<String>,
 }
 
-impl Application for Listed<'_> {
+impl Application for RecordingApplication<'_> {
     type Actor = ();
     type Channel = usize;
     type SendHalf<'a>
@@ -105,14 +105,14 @@ fn feed(peer: &mut Peer, bytes: &[u8], chunk: usize) -> Result<Vec<String>, Peer
         while let Some(event) = peer.receive(&mut input, Time::START)? {
             match event {
                 Event::Opened(opened) => seen.push(format!("{opened:?}")),
-                Event::Known => seen.push("known".into()),
-                Event::Claimed(claim, _) => seen.push(format!("{claim:?}")),
+                Event::PeerKnown => seen.push("known".into()),
+                Event::ResumeRequested(claim, _) => seen.push(format!("{claim:?}")),
                 Event::Resumed(resumed) => seen.push(format!("{resumed:?}")),
-                Event::Batch(Arrived { dispatcher, sender, message }) => {
+                Event::Batch(ReceivedBatch { dispatcher, sender, message }) => {
                     dispatcher.receive(
                         message,
                         Time::START,
-                        &mut Listed { sender, seen: &mut seen },
+                        &mut RecordingApplication { sender, seen: &mut seen },
                     )?;
                 }
             }
@@ -179,8 +179,8 @@ fn a_refusal_says_why_before_the_connection_ends() {
     wire.extend(output(&mut dialer));
     let error = feed(&mut listener, &wire, 100).expect_err("it requires a feature");
     listener.fail(&error);
-    let told = feed(&mut dialer, &output(&mut listener), 100).expect_err("refused");
-    let PeerError::Link(LinkError::ClosedByPeer { code, .. }) = told else { panic!("{told}") };
+    let error = feed(&mut dialer, &output(&mut listener), 100).expect_err("refused");
+    let PeerError::Link(LinkError::ClosedByPeer { code, .. }) = error else { panic!("{error}") };
     assert_eq!(code, Code::FEATURE_REQUIRED);
 }
 
@@ -198,8 +198,8 @@ fn a_message_over_two_hops_ends_the_session() {
     }
     let error = feed(&mut listener, batch(2).as_slice(), 100).expect_err("a device");
     listener.fail(&error);
-    let told = feed(&mut dialer, &output(&mut listener), 100).expect_err("CLOSE");
-    assert!(matches!(told, PeerError::Link(LinkError::ClosedByPeer { .. })), "{told}");
+    let error = feed(&mut dialer, &output(&mut listener), 100).expect_err("CLOSE");
+    assert!(matches!(error, PeerError::Link(LinkError::ClosedByPeer { .. })), "{error}");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_silent_partner_has_five_seconds() {
     let due = dialer.deadline().expect("the opening has one");
     assert_eq!(due, Time::START + HANDSHAKE_MAX);
     assert_eq!(dialer.tick(Time::START + micros(1)), Ok(()));
-    assert_eq!(dialer.tick(due), Err(PeerError::Late));
+    assert_eq!(dialer.tick(due), Err(PeerError::OpeningTimeout));
 }
 
 /// A message longer than what was announced is refused on its length alone.

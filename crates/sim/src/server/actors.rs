@@ -2,7 +2,7 @@
 
 use wigwag_link::{Code, SendHalf, write};
 
-use super::{Answer, Mail, Server};
+use super::{Answer, QueuedCall, Server};
 use crate::check::Violation;
 use crate::setup::Mutant;
 use crate::world::Shared;
@@ -15,15 +15,15 @@ impl Server {
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         if sender.is_none() {
-            self.held.clear();
-            self.waiting.clear();
+            self.deferred.clear();
+            self.unsent_answers.clear();
         }
         self.retry(sender.as_deref_mut());
         let busy: Vec<usize> =
-            (0..self.lanes.len()).filter(|at| !self.lanes[*at].mail.is_empty()).collect();
+            (0..self.queues.len()).filter(|at| !self.queues[*at].calls.is_empty()).collect();
         if !busy.is_empty() {
             let at = shared.random.pick(&busy);
-            if self.lanes[at].living && shared.random.chance(self.habits.stops) {
+            if self.queues[at].is_open && shared.random.chance(self.workload.stop_percent) {
                 if let Some(sender) = sender {
                     self.stop(at, sender, shared);
                 }
@@ -33,9 +33,12 @@ impl Server {
                 self.handle_next(at, sender.as_deref_mut(), shared)?;
             }
         }
-        if let (Some(sender), true) = (sender, shared.random.chance(50) && !self.held.is_empty()) {
-            let mail = self.held.swap_remove(shared.random.below(self.held.len() as u64) as usize);
-            self.complete(mail, sender);
+        if let (Some(sender), true) =
+            (sender, shared.random.chance(50) && !self.deferred.is_empty())
+        {
+            let queued =
+                self.deferred.swap_remove(shared.random.below(self.deferred.len() as u64) as usize);
+            self.complete(queued, sender);
         }
         Ok(())
     }
@@ -46,52 +49,52 @@ impl Server {
         sender: Option<&mut SendHalf>,
         shared: &mut Shared,
     ) -> Result<(), Violation> {
-        let lane = &mut self.lanes[at];
-        let Some(mail) = lane.mail.pop_front() else {
+        let queue = &mut self.queues[at];
+        let Some(queued) = queue.calls.pop_front() else {
             return Ok(());
         };
-        lane.taken += 1;
-        lane.queued -= mail.units;
-        lane.freed += mail.units;
-        shared.oracle.handled(mail.call)?;
-        shared.note(self.side, "handled", mail.call.attachment, mail.call.number);
+        queue.handled_calls += 1;
+        queue.queued -= queued.units;
+        queue.freed += queued.units;
+        shared.oracle.handled(queued.call)?;
+        shared.note(self.side, "handled", queued.call.attachment, queued.call.number);
         let Some(sender) = sender else { return Ok(()) };
-        if lane.living {
+        if queue.is_open {
             let times = match self.mutant {
                 Some(Mutant::CreditTwice) => 2,
                 Some(Mutant::CreditNever) => 0,
                 _ => 1,
             };
-            sender.handled(lane.channel, 1);
-            sender.freed(lane.channel, mail.units * times);
+            sender.handled(queue.channel, 1);
+            sender.freed(queue.channel, queued.units * times);
         }
-        lane.close_if_empty(sender);
-        if mail.asker.is_some() && shared.random.chance(20) {
-            self.held.push(mail);
+        queue.close_if_empty(sender);
+        if queued.asker.is_some() && shared.random.chance(20) {
+            self.deferred.push(queued);
         } else {
-            self.complete(mail, sender);
+            self.complete(queued, sender);
         }
         Ok(())
     }
 
-    fn complete(&mut self, mail: Mail, sender: &mut SendHalf) {
-        let Some(asker) = mail.asker else { return };
-        let cancelled = mail.cancelled.then_some(Answer::Error(Code::CANCELLED));
-        self.answer(asker, cancelled.unwrap_or(Answer::Reply(mail.call)), sender);
-        if self.strikes(Mutant::ReplyTwice) {
-            self.answer(asker, Answer::Reply(mail.call), sender);
+    fn complete(&mut self, queued: QueuedCall, sender: &mut SendHalf) {
+        let Some(asker) = queued.asker else { return };
+        let cancelled = queued.cancelled.then_some(Answer::Error(Code::CANCELLED));
+        self.answer(asker, cancelled.unwrap_or(Answer::Reply(queued.call)), sender);
+        if self.triggers(Mutant::ReplyTwice) {
+            self.answer(asker, Answer::Reply(queued.call), sender);
         }
     }
 
     pub(super) fn answer(&mut self, asker: (u32, u32), answer: Answer, sender: &mut SendHalf) {
-        self.waiting.push_back((asker, answer));
+        self.unsent_answers.push_back((asker, answer));
         self.retry(Some(sender));
     }
 
     fn retry(&mut self, sender: Option<&mut SendHalf>) {
         let Some(sender) = sender else { return };
         while sender.outbox.has_room_for_answers() {
-            let Some((asker, answer)) = self.waiting.pop_front() else {
+            let Some((asker, answer)) = self.unsent_answers.pop_front() else {
                 break;
             };
             match answer {
@@ -109,14 +112,14 @@ impl Server {
 
     /// The actor stops: what lies in its lane is thrown away, and the sender hears how much was not.
     fn stop(&mut self, at: usize, sender: &mut SendHalf, shared: &mut Shared) {
-        let lane = &mut self.lanes[at];
-        lane.living = false;
-        let (channel, accepted, code) = (lane.channel, lane.taken, Code::ACTOR_STOPPED);
-        let mail = std::mem::take(&mut lane.mail);
-        lane.grant = sender.end_channel(channel, code, accepted);
-        lane.close_if_empty(sender);
+        let queue = &mut self.queues[at];
+        queue.is_open = false;
+        let (channel, accepted, code) = (queue.channel, queue.handled_calls, Code::ACTOR_STOPPED);
+        let queued = std::mem::take(&mut queue.calls);
+        queue.grant = sender.end_channel(channel, code, accepted);
+        queue.close_if_empty(sender);
         shared.note(self.side, "stopped", channel, accepted);
-        for asker in mail.into_iter().filter_map(|mail| mail.asker) {
+        for asker in queued.into_iter().filter_map(|queued| queued.asker) {
             self.answer(asker, Answer::Error(code), sender);
         }
     }

@@ -4,16 +4,16 @@ use core::ops::Range;
 
 use wigwag_link::Identity;
 
-use super::node::Place;
+use super::node::SessionLocation;
 use super::*;
 use crate::peer::{Faults, Peer};
 
 /// Attachments of one session have ids of their own.
-const IDS_OF_A_PAIR: u64 = 1000;
+const IDS_PER_PAIR: u64 = 1000;
 
-pub(super) fn ids_of(pair: usize) -> Range<u64> {
-    let first = pair as u64 * IDS_OF_A_PAIR;
-    first..first + IDS_OF_A_PAIR
+pub(super) fn attachment_ids(pair: usize) -> Range<u64> {
+    let first = pair as u64 * IDS_PER_PAIR;
+    first..first + IDS_PER_PAIR
 }
 
 impl World {
@@ -26,26 +26,26 @@ impl World {
             let guilty = random.pick(&Side::BOTH);
             Side::BOTH.map(|side| {
                 let pair = &setup.pairs[at];
-                let habits = pair.habits[side as usize];
+                let workload = pair.workload[side as usize];
                 let mutant = mutant.filter(|_| side == guilty);
                 Node {
                     side,
-                    habits,
-                    first_id: ids_of(at).start,
+                    workload,
+                    first_id: attachment_ids(at).start,
                     client: None,
-                    server: Server::new(side, habits, mutant, random.below(10)),
+                    server: Server::new(side, workload, mutant, random.below(10)),
                     client_turn: None,
                     server_turn: None,
-                    place: Place::new(side),
+                    location: SessionLocation::new(side),
                     session_id: 0,
                     credentials: None,
-                    trying: None,
-                    redial: None,
-                    tries: 0,
-                    expires: None,
-                    over: false,
-                    is_new: false,
-                    said_goodbye: false,
+                    redial_attempt: None,
+                    redial_at: None,
+                    failed_attempts: 0,
+                    expires_at: None,
+                    has_ended: false,
+                    has_restarted: false,
+                    close_received: false,
                     mutant,
                     acked_ahead: 0,
                 }
@@ -58,14 +58,14 @@ impl World {
             trace: Trace::new(options.record),
             clock: Clock::default(),
         };
-        World { shared, setup, pairs, lines: Vec::new(), resumes: 0, cuts: 0 }
+        World { shared, setup, pairs, connections: Vec::new(), resumes: 0, cuts: 0 }
     }
 
     /// Connects the nodes of a pair.
     pub(super) fn connect(&mut self, pair: usize, dialer: Role) -> usize {
         let now = self.shared.clock.now();
         let random = &mut self.shared.random;
-        let ttl_ms = self.setup.weather.ttl_ms;
+        let ttl_ms = self.setup.fault_plan.ttl_ms;
         let listener = Role::Listener { token: random.draw_u128(), ttl_ms };
         let wires = self.setup.wires(random);
         let peers = Side::BOTH.map(|side| {
@@ -75,16 +75,16 @@ impl World {
             let mutant = self.pairs[pair][side as usize].mutant;
             let faults = Faults {
                 acks_ahead: u64::from(mutant == Some(Mutant::AckUnaccepted)),
-                takes_twice: mutant == Some(Mutant::NoDedup),
-                replies_lost_before: 0,
+                skips_deduplication: mutant == Some(Mutant::NoDedup),
+                drops_replies_before: 0,
             };
             // The application gets calls one by one, or as many at once as came.
             let calls_max = if random.chance(30) { 1 } else { 64 };
             let peer = Peer::new(self.setup.framing, identity, role, now);
             peer.with_faults(faults).with_calls_max(calls_max)
         });
-        self.lines.push(Connection::new(pair, wires, peers));
-        self.lines.len() - 1
+        self.connections.push(Connection::new(pair, wires, peers));
+        self.connections.len() - 1
     }
 
     /// The first connection of a session.

@@ -15,15 +15,15 @@ pub(super) struct End {
     pub(super) input: ReadBuf,
     pub(super) batch: Batch,
     /// The node has done with it: it has noticed a cut, has read CLOSE, or the session has gone on.
-    pub(super) over: bool,
+    pub(super) is_closed: bool,
     /// When the node will notice that the connection was cut.
-    pub(super) notice: Option<Time>,
+    pub(super) notice_at: Option<Time>,
 }
 
 impl End {
     fn new(peer: Peer) -> End {
         let (input, batch) = (ReadBuf::new(), Batch::new());
-        End { peer, input, batch, over: false, notice: None }
+        End { peer, input, batch, is_closed: false, notice_at: None }
     }
 }
 
@@ -44,13 +44,13 @@ impl Connection {
     }
 
     /// Nothing can happen on it any more.
-    pub(super) fn is_gone(&self) -> bool {
-        self.ends.iter().all(|end| end.over)
+    pub(super) fn is_closed(&self) -> bool {
+        self.ends.iter().all(|end| end.is_closed)
     }
 
     /// Both ends have done with it, but what is under way still arrives.
-    pub(super) fn is_silent(&self) -> bool {
-        self.is_gone() && self.wires.iter().all(|wire| wire.next_due().is_none())
+    pub(super) fn is_drained(&self) -> bool {
+        self.is_closed() && self.wires.iter().all(|wire| wire.next_due().is_none())
     }
 
     /// Writes as much as the wire takes; gives the numbers of bytes.
@@ -58,8 +58,8 @@ impl Connection {
         use wigwag_wire::ConnectionStateMachine;
         let (end, wire) = (&mut self.ends[side as usize], &mut self.wires[side as usize]);
         let mut lengths = Vec::new();
-        end.peer.look_at_clock(now);
-        while !end.over && wire.room() > 0 {
+        end.peer.set_now(now);
+        while !end.is_closed && wire.room() > 0 {
             if end.batch.is_empty() {
                 end.peer.take_output(&mut end.batch);
             }
@@ -82,20 +82,20 @@ impl Connection {
             let wire = &mut self.wires[side as usize];
             wire.sever();
             if random.chance(30) {
-                wire.lose_all();
+                wire.drop_in_flight();
             }
             let pause = random.between(0, 200_000);
-            self.ends[side as usize].notice = Some(now + micros(pause));
+            self.ends[side as usize].notice_at = Some(now + micros(pause));
         }
     }
 
     /// One end lets go: what it writes from now on nobody gets, what it wrote is under way, and the
     /// other notices some time.
-    pub(super) fn let_go(&mut self, side: Side, now: Time, random: &mut Random) {
-        self.ends[side as usize].over = true;
+    pub(super) fn close_end(&mut self, side: Side, now: Time, random: &mut Random) {
+        self.ends[side as usize].is_closed = true;
         let other = &mut self.ends[side.other() as usize];
-        if !other.over && other.notice.is_none() && random.chance(70) {
-            other.notice = Some(now + micros(random.between(0, 300_000)));
+        if !other.is_closed && other.notice_at.is_none() && random.chance(70) {
+            other.notice_at = Some(now + micros(random.between(0, 300_000)));
         }
     }
 }

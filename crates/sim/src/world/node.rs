@@ -14,80 +14,80 @@ use super::Shared;
 use super::connection::{Connection, End};
 use crate::check::Violation;
 use crate::client::Client;
-use crate::peer::{Arrived, Event, PeerError, Session};
+use crate::peer::{Event, PeerError, ReceivedBatch, Session};
 use crate::random::mix;
 use crate::server::Server;
-use crate::setup::{Habits, Mutant, Side};
+use crate::setup::{Mutant, Side, Workload};
 
 /// Where a node's session is.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct SessionLocation {
     side: Side,
     /// The connection that carries it.
-    pub(super) carried: Option<usize>,
+    pub(super) connection: Option<usize>,
     /// The session, while no connection carries it.
-    pub(super) session: Option<Box<Session>>,
+    pub(super) parked: Option<Box<Session>>,
 }
 
 /// One node.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) side: Side,
-    pub(super) habits: Habits,
+    pub(super) workload: Workload,
     pub(super) first_id: u64,
     pub(super) client: Option<Client>,
     pub(super) server: Server,
     pub(super) client_turn: Option<Time>,
     pub(super) server_turn: Option<Time>,
-    pub(super) place: Place,
+    pub(super) location: SessionLocation,
     pub(super) session_id: u128,
     /// What lets the dialer come back, and the listener know it.
     pub(super) credentials: Option<Credentials>,
     /// The connection over which the dialer tries to come back, and when it tries again.
-    pub(super) trying: Option<usize>,
-    pub(super) redial: Option<Time>,
-    pub(super) tries: u64,
+    pub(super) redial_attempt: Option<usize>,
+    pub(super) redial_at: Option<Time>,
+    pub(super) failed_attempts: u64,
     /// When a session that was cut is given up.
-    pub(super) expires: Option<Time>,
+    pub(super) expires_at: Option<Time>,
     /// The session is over for this node.
-    pub(super) over: bool,
+    pub(super) has_ended: bool,
     /// It has died and come back, and knows of no session.
-    pub(super) is_new: bool,
+    pub(super) has_restarted: bool,
     /// CLOSE has come.
-    pub(super) said_goodbye: bool,
+    pub(super) close_received: bool,
     pub(super) mutant: Option<Mutant>,
     /// Up to here a planted error has acknowledged what it never had.
     pub(super) acked_ahead: u64,
 }
 
 /// Why a node stopped reading.
-pub(super) enum Ending {
+pub(super) enum ReadError {
     Peer(PeerError),
     Violation(Violation),
 }
 
-impl From<Violation> for Ending {
-    fn from(violation: Violation) -> Ending {
-        Ending::Violation(violation)
+impl From<Violation> for ReadError {
+    fn from(violation: Violation) -> ReadError {
+        ReadError::Violation(violation)
     }
 }
 
-impl From<LinkError> for Ending {
-    fn from(error: LinkError) -> Ending {
-        Ending::Peer(PeerError::Link(error))
+impl From<LinkError> for ReadError {
+    fn from(error: LinkError) -> ReadError {
+        ReadError::Peer(PeerError::Link(error))
     }
 }
 
-impl From<PeerError> for Ending {
-    fn from(error: PeerError) -> Ending {
-        Ending::Peer(error)
+impl From<PeerError> for ReadError {
+    fn from(error: PeerError) -> ReadError {
+        ReadError::Peer(error)
     }
 }
 
 /// What a node has read that concerns more than itself.
-pub(super) enum Heard {
-    Known,
-    Claimed(Claim, [u8; PROOF_BYTES]),
+pub(super) enum HandshakeEvent {
+    PeerKnown,
+    ResumeRequested(Claim, [u8; PROOF_BYTES]),
     Resumed(Resumed),
 }
 
@@ -107,27 +107,27 @@ pub(super) fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
     proof
 }
 
-impl Place {
-    pub(super) fn new(side: Side) -> Place {
-        Place { side, carried: None, session: None }
+impl SessionLocation {
+    pub(super) fn new(side: Side) -> SessionLocation {
+        SessionLocation { side, connection: None, parked: None }
     }
 
     /// The sending half, wherever the session is.
     pub(super) fn sender<'a>(
         &'a mut self,
-        lines: &'a mut [Connection],
+        connections: &'a mut [Connection],
     ) -> Option<&'a mut SendHalf> {
-        match self.carried {
-            Some(at) => lines[at].ends[self.side as usize].peer.sender(),
-            None => self.session.as_mut().map(|session| &mut session.sender),
+        match self.connection {
+            Some(at) => connections[at].ends[self.side as usize].peer.sender(),
+            None => self.parked.as_mut().map(|session| &mut session.sender),
         }
     }
 
     /// The number of the next frame that was not accepted.
-    pub(super) fn recv_next(&self, lines: &[Connection]) -> Option<u64> {
-        match self.carried {
-            Some(at) => lines[at].ends[self.side as usize].peer.recv_next(),
-            None => self.session.as_ref().map(|session| session.dispatcher.recv_next()),
+    pub(super) fn recv_next(&self, connections: &[Connection]) -> Option<u64> {
+        match self.connection {
+            Some(at) => connections[at].ends[self.side as usize].peer.recv_next(),
+            None => self.parked.as_ref().map(|session| session.dispatcher.recv_next()),
         }
     }
 }
@@ -139,10 +139,10 @@ impl Node {
         &mut self,
         end: &mut End,
         shared: &mut Shared,
-    ) -> Result<Option<Heard>, Ending> {
+    ) -> Result<Option<HandshakeEvent>, ReadError> {
         let now = shared.clock.now();
         let half_ack = self.mutant == Some(Mutant::HalfAck);
-        let Node { side, habits, client, server, .. } = self;
+        let Node { side, workload, client, server, .. } = self;
         let End { peer, input, .. } = end;
         while let Some(event) = peer.receive(input, now)? {
             let arrived = match event {
@@ -155,21 +155,31 @@ impl Node {
                         }
                         Side::Listener => Credentials::Listener(TicketVerifier::new(opened.token)),
                     });
-                    *client = Some(Client::new(*side, self.first_id, *habits, opened.peer.limits));
+                    *client =
+                        Some(Client::new(*side, self.first_id, *workload, opened.peer.limits));
                     continue;
                 }
-                Event::Known => return Ok(Some(Heard::Known)),
-                Event::Claimed(claim, proof) => return Ok(Some(Heard::Claimed(claim, proof))),
-                Event::Resumed(resumed) => return Ok(Some(Heard::Resumed(resumed))),
+                Event::PeerKnown => return Ok(Some(HandshakeEvent::PeerKnown)),
+                Event::ResumeRequested(claim, proof) => {
+                    return Ok(Some(HandshakeEvent::ResumeRequested(claim, proof)));
+                }
+                Event::Resumed(resumed) => return Ok(Some(HandshakeEvent::Resumed(resumed))),
                 Event::Batch(arrived) => arrived,
             };
             let (Some(client), Some(credentials)) = (client.as_mut(), &mut self.credentials) else {
                 continue;
             };
-            let forgets = half_ack && server.strikes(Mutant::HalfAck);
-            let Arrived { dispatcher, sender, message } = arrived;
-            let mut halves =
-                Halves { client, server, credentials, sender, shared, forgets, frames: 0 };
+            let drops_rest = half_ack && server.triggers(Mutant::HalfAck);
+            let ReceivedBatch { dispatcher, sender, message } = arrived;
+            let mut halves = NodeApplication {
+                client,
+                server,
+                credentials,
+                sender,
+                shared,
+                drops_rest,
+                frames: 0,
+            };
             dispatcher.receive(message, now, &mut halves)?;
         }
         self.ack_on_read(end, now);
@@ -191,18 +201,18 @@ impl Node {
 }
 
 /// Both halves of the application, as the session calls them while a batch is read.
-struct Halves<'a> {
+struct NodeApplication<'a> {
     client: &'a mut Client,
     server: &'a mut Server,
     credentials: &'a mut Credentials,
     sender: &'a mut SendHalf,
     shared: &'a mut Shared,
     /// A planted error: calls behind the first frame are forgotten.
-    forgets: bool,
+    drops_rest: bool,
     frames: usize,
 }
 
-impl Application for Halves<'_> {
+impl Application for NodeApplication<'_> {
     type Actor = ();
     /// The number of its lane.
     type Channel = usize;
@@ -210,7 +220,7 @@ impl Application for Halves<'_> {
         = &'a mut SendHalf
     where
         Self: 'a;
-    type Error = Ending;
+    type Error = ReadError;
 
     fn send_half(&mut self) -> &mut SendHalf {
         self.sender
@@ -222,7 +232,7 @@ impl Application for Halves<'_> {
         }
     }
 
-    fn frame(&mut self, _frame: &Frame<'_>) -> Result<(), Ending> {
+    fn frame(&mut self, _frame: &Frame<'_>) -> Result<(), ReadError> {
         self.frames += 1;
         Ok(())
     }
@@ -242,16 +252,16 @@ impl Application for Halves<'_> {
         self.server.open(channel)
     }
 
-    fn close(&mut self, lane: usize, grant: Option<Grant>) {
-        self.server.close(lane, grant, self.sender);
+    fn close(&mut self, queue: usize, grant: Option<Grant>) {
+        self.server.close(queue, grant, self.sender);
     }
 
-    fn calls(&mut self, lane: &mut usize, run: &ChannelCalls<'_>) -> Result<(), Ending> {
+    fn calls(&mut self, queue: &mut usize, run: &ChannelCalls<'_>) -> Result<(), ReadError> {
         self.frames += run.calls;
-        if self.forgets && self.frames > 1 {
+        if self.drops_rest && self.frames > 1 {
             return Ok(());
         }
-        Ok(self.server.calls(*lane, run, self.sender, self.shared)?)
+        Ok(self.server.calls(*queue, run, self.sender, self.shared)?)
     }
 
     fn describe(&mut self, _lane: &mut usize, _asker: (u32, u32), _units: u64) {}
@@ -262,13 +272,13 @@ impl Application for Halves<'_> {
         self.server.cancelled(asker);
     }
 
-    fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, Ending> {
+    fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, ReadError> {
         self.frames += 1;
         self.client.replied(asker, value, self.shared)?;
         Ok(true)
     }
 
-    fn failed(&mut self, asker: (u32, u32), code: Code, _text: &[u8]) -> Result<bool, Ending> {
+    fn failed(&mut self, asker: (u32, u32), code: Code, _text: &[u8]) -> Result<bool, ReadError> {
         self.client.failed(asker, code, self.shared)?;
         Ok(true)
     }
@@ -283,11 +293,11 @@ impl Application for Halves<'_> {
         _limit: u64,
         handled: u64,
         has_risen: bool,
-    ) -> Result<(), Ending> {
+    ) -> Result<(), ReadError> {
         Ok(self.client.credited(channel, handled, has_risen, self.shared)?)
     }
 
-    fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), Ending> {
+    fn detached(&mut self, channel: u64, code: Code, accepted: u64) -> Result<(), ReadError> {
         Ok(self.client.detached(channel, code, accepted, self.sender, self.shared)?)
     }
 

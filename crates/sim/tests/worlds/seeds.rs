@@ -25,14 +25,14 @@ fn seeds() -> Range<u64> {
     0..number("WIGWAG_SEEDS").or(nightly).unwrap_or(SEEDS)
 }
 
-/// Runs one world; a broken promise is told with its story.
+/// Runs one world; a broken promise is recorded with its story.
 fn hold(seed: u64) -> Report {
     let options = Options { seed, ..Options::default() };
     match run(&options).outcome {
         Ok(report) => report,
         Err(violation) => {
-            let told = run(&Options { record: true, ..options });
-            eprintln!("{}", told.trace);
+            let recorded = run(&Options { record: true, ..options });
+            eprintln!("{}", recorded.trace);
             panic!(
                 "seed {seed}: {violation}\n   replay: WIGWAG_SEED={seed} cargo test -p wigwag-sim"
             );
@@ -64,10 +64,10 @@ fn what_is_sent_arrives_once_in_order_or_is_reported_in_every_storm() {
     for report in reports {
         sent += report.totals.sent;
         resumes += report.resumes;
-        ended += report.fates.len() as u64;
-        for fates in report.fates.into_iter().flatten() {
-            unknown += fates.unknown;
-            not_delivered += fates.not_delivered;
+        ended += report.ended_sessions.len() as u64;
+        for counts in report.ended_sessions.into_iter().flatten() {
+            unknown += counts.unknown;
+            not_delivered += counts.not_delivered;
         }
     }
     let worlds = seeds.end - seeds.start;
@@ -88,11 +88,11 @@ fn what_is_sent_arrives_once_in_order_or_is_reported_in_every_storm() {
 #[test]
 fn the_same_seed_tells_the_same_story() {
     for seed in 0..50 {
-        let told = |record| run(&Options { seed, record, mutant: None });
-        let (first, second) = (told(true), told(true));
+        let recorded = |record| run(&Options { seed, record, mutant: None });
+        let (first, second) = (recorded(true), recorded(true));
         assert_eq!(first.trace.to_string(), second.trace.to_string(), "seed {seed}");
         assert_eq!(first.outcome, second.outcome, "seed {seed}");
-        assert_eq!(first.trace.hash(), told(false).trace.hash(), "seed {seed}");
+        assert_eq!(first.trace.hash(), recorded(false).trace.hash(), "seed {seed}");
     }
     let hash = |seed| run(&Options { seed, ..Options::default() }).trace.hash();
     assert_ne!(hash(1), hash(2));

@@ -1,7 +1,7 @@
 //! What a node does with a session: channels, calls, answers; and plain sums of all of it, against
 //! which the session is held.
 //!
-//! Everything that it publishes goes into a [`Log`] as well. Nothing here waits: what cannot be said
+//! Everything that it publishes goes into a [`FrameLog`] as well. Nothing here waits: what cannot be said
 //! now is not said.
 
 use std::collections::VecDeque;
@@ -12,7 +12,7 @@ use wigwag_link::send_half::CallRefused;
 use wigwag_link::{Code, Limits, SendHalf, write};
 use wigwag_wire::{Buffer, varint};
 
-use super::log::{Heard, Log};
+use super::frame_log::{FrameLog, LogPosition};
 use crate::fuzz::{Verdict, ensure};
 
 /// Calls of a turn at most.
@@ -20,7 +20,7 @@ const TURN_CALLS_MAX: usize = 40;
 
 /// A channel that this node calls on.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outbound {
+pub(crate) struct OutboundChannel {
     /// Neither ATTACHED nor DETACHED has come.
     pub(super) is_pending: bool,
     /// ATTACHED has come, and DETACH was not said.
@@ -32,18 +32,18 @@ pub(crate) struct Outbound {
 
 /// A channel that the other node calls on.
 #[derive(Debug, Default)]
-pub(crate) struct Inbound {
+pub(crate) struct InboundChannel {
     /// The actor is there. If not, calls are thrown away until the next ATTACH.
     pub(crate) is_open: bool,
     pub(crate) used: u64,
     pub(crate) freed: u64,
     pub(crate) handled: u64,
-    pub(super) lane: VecDeque<Call>,
+    pub(super) queue: VecDeque<QueuedCall>,
 }
 
 /// A call that waits for its actor.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Call {
+pub(crate) struct QueuedCall {
     pub(super) units: u64,
     pub(super) asker: Option<(u64, u64)>,
     pub(super) is_cancelled: bool,
@@ -51,7 +51,7 @@ pub(crate) struct Call {
 
 /// An asker.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Slot {
+pub(crate) struct AskSlot {
     pub(super) generation: u64,
     pub(super) is_open: bool,
 }
@@ -61,16 +61,16 @@ pub(crate) struct Slot {
 pub(crate) struct Node {
     theirs: Limits,
     /// What it has published.
-    pub(crate) said: Log,
+    pub(crate) published: FrameLog,
     /// How far it has heard the other node's log.
-    pub(crate) heard: Heard,
-    pub(crate) outbound: Vec<Option<Outbound>>,
-    pub(crate) inbound: Vec<Option<Inbound>>,
-    pub(super) slots: Vec<Slot>,
+    pub(crate) received: LogPosition,
+    pub(crate) outbound: Vec<Option<OutboundChannel>>,
+    pub(crate) inbound: Vec<Option<InboundChannel>>,
+    pub(super) slots: Vec<AskSlot>,
     /// CLOSE is wanted, and nothing is said any more.
     pub(crate) is_closing: bool,
     /// The other node has said CLOSE.
-    pub(crate) was_closed: bool,
+    pub(crate) close_received: bool,
 }
 
 impl Node {
@@ -78,13 +78,13 @@ impl Node {
     pub(crate) fn new(theirs: Limits) -> Node {
         Node {
             theirs,
-            said: Log::default(),
-            heard: Heard::default(),
+            published: FrameLog::default(),
+            received: LogPosition::default(),
             outbound: Vec::new(),
             inbound: Vec::new(),
             slots: Vec::new(),
             is_closing: false,
-            was_closed: false,
+            close_received: false,
         }
     }
 
@@ -94,50 +94,51 @@ impl Node {
     }
 
     /// Publishes a frame that is no call.
-    pub(crate) fn say(&mut self, sender: &mut SendHalf, frame: &Frame<'_>) {
+    pub(crate) fn send_frame(&mut self, sender: &mut SendHalf, frame: &Frame<'_>) {
         let mut bytes = Buffer::new();
         write::any(&mut bytes, frame);
-        self.said.catch_up(&sender.outbox);
-        self.said.say(bytes.as_slice());
+        self.published.catch_up(&sender.outbox);
+        self.published.append(bytes.as_slice());
         sender.outbox.append(|out| out.extend(bytes.as_slice()));
     }
 
-    fn may_speak(&self, sender: &SendHalf) -> bool {
+    fn can_send(&self, sender: &SendHalf) -> bool {
         !self.is_closing && sender.outbox.has_room_for_answers()
     }
 
     /// Opens a channel.
     pub(crate) fn attach(&mut self, sender: &mut SendHalf) -> Verdict {
         let pending = self.outbound.iter().flatten().filter(|open| open.is_pending).count();
-        if !self.may_speak(sender) || pending as u64 >= self.theirs.attach_pending_max {
+        if !self.can_send(sender) || pending as u64 >= self.theirs.attach_pending_max {
             return Ok(());
         }
         let free = self.outbound.iter().position(Option::is_none);
-        let place = free.unwrap_or(self.outbound.len());
-        let expected = Some(place as u64).filter(|number| *number < self.theirs.channels_max);
+        let index = free.unwrap_or(self.outbound.len());
+        let expected = Some(index as u64).filter(|number| *number < self.theirs.channels_max);
         let opened = sender.open_channel();
         ensure(opened == expected, || format!("channel {expected:?} is free, got {opened:?}"))?;
         let Some(channel) = opened else { return Ok(()) };
-        self.outbound.resize(self.outbound.len().max(place + 1), None);
-        self.outbound[place] = Some(Outbound { is_pending: true, ..Outbound::default() });
+        self.outbound.resize(self.outbound.len().max(index + 1), None);
+        self.outbound[index] =
+            Some(OutboundChannel { is_pending: true, ..OutboundChannel::default() });
         let attach = Frame::Attach { channel, how: 0, target: b"actor", schema_hash: 7, codec: 0 };
-        self.say(sender, &attach);
+        self.send_frame(sender, &attach);
         Ok(())
     }
 
     /// Is done with a channel.
     pub(crate) fn detach(&mut self, sender: &mut SendHalf, which: usize) {
-        let speaks = self.may_speak(sender);
-        let Some((channel, open)) = self.pick(which).filter(|_| speaks) else { return };
+        let can_send = self.can_send(sender);
+        let Some((channel, open)) = self.pick_channel(which).filter(|_| can_send) else { return };
         open.is_open = false;
         let mut bytes = Buffer::new();
         write::any(&mut bytes, &Frame::Detach { channel });
-        self.said.say(bytes.as_slice());
+        self.published.append(bytes.as_slice());
         sender.detach(channel);
     }
 
     /// One of the channels that are open.
-    fn pick(&mut self, which: usize) -> Option<(u64, &mut Outbound)> {
+    fn pick_channel(&mut self, which: usize) -> Option<(u64, &mut OutboundChannel)> {
         let open = self.outbound.iter_mut().enumerate();
         let mut open: Vec<_> = open
             .filter_map(|(at, one)| Some((at as u64, one.as_mut().filter(|one| one.is_open)?)))
@@ -154,8 +155,9 @@ impl Node {
         asks: bool,
     ) -> Verdict {
         let asker = if asks { self.free_slot() } else { None };
-        let (speaks, frame_max) = (!self.is_closing, self.theirs.frame_max);
-        let Some((channel, open)) = self.pick(which).filter(|_| speaks && asks == asker.is_some())
+        let (can_send, frame_max) = (!self.is_closing, self.theirs.frame_max);
+        let Some((channel, open)) =
+            self.pick_channel(which).filter(|_| can_send && asks == asker.is_some())
         else {
             return Ok(());
         };
@@ -181,7 +183,7 @@ impl Node {
         match called {
             Ok(()) => {
                 open.used += cost;
-                self.said.say(encoded.as_slice());
+                self.published.append(encoded.as_slice());
                 if let Some((slot, _)) = asker {
                     self.slots[slot as usize].is_open = true;
                 }
@@ -197,12 +199,12 @@ impl Node {
     /// Slot and generation for the next ask.
     fn free_slot(&mut self) -> Option<(u32, u32)> {
         let free = self.slots.iter().position(|slot| !slot.is_open);
-        let place = free.unwrap_or(self.slots.len());
-        if place as u64 >= self.theirs.slots_max {
+        let index = free.unwrap_or(self.slots.len());
+        if index as u64 >= self.theirs.slots_max {
             return None;
         }
-        self.slots.resize(self.slots.len().max(place + 1), Slot::default());
-        Some((place as u32, self.slots[place].generation as u32))
+        self.slots.resize(self.slots.len().max(index + 1), AskSlot::default());
+        Some((index as u32, self.slots[index].generation as u32))
     }
 
     /// A turn: leases credit, encodes calls beside the outbox, gives back what was not needed.
@@ -212,8 +214,10 @@ impl Node {
         (which, count): (usize, usize),
         as_run: bool,
     ) -> Verdict {
-        let speaks = self.may_speak(sender) && sender.outbox.has_room_for_calls();
-        let Some((channel, open)) = self.pick(which).filter(|_| speaks) else { return Ok(()) };
+        let can_send = self.can_send(sender) && sender.outbox.has_room_for_calls();
+        let Some((channel, open)) = self.pick_channel(which).filter(|_| can_send) else {
+            return Ok(());
+        };
         let wanted = 1 + count % TURN_CALLS_MAX;
         let Some(window) = sender.window(channel) else {
             return Err(format!("channel {channel} is open and has no window"));
@@ -236,7 +240,7 @@ impl Node {
                 write::tell(&mut encoded, channel, 1, |out| out.extend(&[item as u8; 20]));
             }
         }
-        self.said.say(encoded.as_slice());
+        self.published.append(encoded.as_slice());
         sender.outbox.publish(&mut encoded, calls as u64);
         ensure(calls == 0 || encoded.is_empty(), || "a turn was published and is kept".to_owned())
     }
@@ -246,30 +250,30 @@ impl Node {
         let open: Vec<_> = (0_u64..).zip(&self.slots).filter(|(_, slot)| slot.is_open).collect();
         let Some(at) = which.checked_rem(open.len()) else { return };
         let (slot, generation) = (open[at].0, open[at].1.generation);
-        if self.may_speak(sender) {
-            self.say(sender, &Frame::Cancel { slot, generation });
+        if self.can_send(sender) {
+            self.send_frame(sender, &Frame::Cancel { slot, generation });
         }
     }
 
     /// The actor behind a channel handles so many calls and answers with so many bytes.
     pub(crate) fn handle(&mut self, sender: &mut SendHalf, which: usize, most: usize, size: usize) {
-        let Some(place) = which.checked_rem(self.inbound.len()) else { return };
+        let Some(index) = which.checked_rem(self.inbound.len()) else { return };
         for _ in 0..most {
-            if !self.may_speak(sender) {
+            if !self.can_send(sender) {
                 return;
             }
-            let Some(open) = self.inbound[place].as_mut() else { return };
-            let Some(call) = open.lane.pop_front() else { return };
+            let Some(open) = self.inbound[index].as_mut() else { return };
+            let Some(call) = open.queue.pop_front() else { return };
             open.freed += call.units;
             open.handled += 1;
-            let channel = place as u64;
+            let channel = index as u64;
             sender.freed(channel, call.units);
             sender.handled(channel, 1);
             self.answer(sender, call, size);
         }
     }
 
-    fn answer(&mut self, sender: &mut SendHalf, call: Call, size: usize) {
+    fn answer(&mut self, sender: &mut SendHalf, call: QueuedCall, size: usize) {
         let Some((slot, generation)) = call.asker else { return };
         // Slot and generation come first in the body.
         let size = size.min(self.theirs.frame_max as usize - 16);
@@ -280,68 +284,68 @@ impl Node {
             Some(code) => Frame::Error { slot, generation, code, text: b"no", data: &[] },
             None => Frame::Reply { slot, generation, value },
         };
-        self.say(sender, &frame);
+        self.send_frame(sender, &frame);
     }
 
     /// A call was paid for: it waits in its lane, or is answered if its actor has stopped.
-    pub(super) fn accept(&mut self, sender: &mut SendHalf, place: usize, call: Call) {
-        let Some(open) = self.inbound[place].as_mut() else { return };
+    pub(super) fn accept(&mut self, sender: &mut SendHalf, index: usize, call: QueuedCall) {
+        let Some(open) = self.inbound[index].as_mut() else { return };
         if open.is_open {
             open.used += call.units;
-            open.lane.push_back(call);
+            open.queue.push_back(call);
         } else if let Some((slot, generation)) = call.asker {
             let code = Code::ACTOR_STOPPED;
-            self.say(sender, &Frame::Error { slot, generation, code, text: &[], data: &[] });
+            self.send_frame(sender, &Frame::Error { slot, generation, code, text: &[], data: &[] });
         }
     }
 
     /// All that waits in the lanes is handled.
-    pub(crate) fn handle_all(&mut self, sender: &mut SendHalf) {
-        for place in 0..self.inbound.len() {
-            self.handle(sender, place, usize::MAX, 1);
+    pub(crate) fn handle_all_calls(&mut self, sender: &mut SendHalf) {
+        for index in 0..self.inbound.len() {
+            self.handle(sender, index, usize::MAX, 1);
         }
     }
 
     /// The actor behind a channel stops: what waits is answered with that, and the channel ends.
     pub(crate) fn stop(&mut self, sender: &mut SendHalf, which: usize) {
-        let Some(place) = which.checked_rem(self.inbound.len()) else { return };
-        if !self.may_speak(sender) {
+        let Some(index) = which.checked_rem(self.inbound.len()) else { return };
+        if !self.can_send(sender) {
             return;
         }
-        if self.inbound[place].as_ref().is_some_and(|open| open.is_open) {
-            self.end_channel(sender, place, Code::ACTOR_STOPPED);
+        if self.inbound[index].as_ref().is_some_and(|open| open.is_open) {
+            self.end_channel(sender, index, Code::ACTOR_STOPPED);
         }
     }
 
     /// Answers what waits and ends the channel.
-    fn end_channel(&mut self, sender: &mut SendHalf, place: usize, code: Code) {
-        let accepted = self.inbound[place].as_ref().map_or(0, |open| open.handled);
-        self.refuse_waiting(sender, place);
-        let channel = place as u64;
+    fn end_channel(&mut self, sender: &mut SendHalf, index: usize, code: Code) {
+        let accepted = self.inbound[index].as_ref().map_or(0, |open| open.handled);
+        self.refuse_waiting(sender, index);
+        let channel = index as u64;
         let mut bytes = Buffer::new();
         write::any(&mut bytes, &Frame::Detached { channel, code, accepted });
-        self.said.say(bytes.as_slice());
+        self.published.append(bytes.as_slice());
         let grant = sender.end_channel(channel, code, accepted);
         grant.into_iter().for_each(|grant| sender.close_grant(grant));
     }
 
     /// The channel is closed: asks that wait are answered with that.
-    pub(super) fn refuse_waiting(&mut self, sender: &mut SendHalf, place: usize) {
-        let Some(open) = self.inbound[place].as_mut() else { return };
+    pub(super) fn refuse_waiting(&mut self, sender: &mut SendHalf, index: usize) {
+        let Some(open) = self.inbound[index].as_mut() else { return };
         open.is_open = false;
-        for Call { asker, .. } in std::mem::take(&mut open.lane) {
+        for QueuedCall { asker, .. } in std::mem::take(&mut open.queue) {
             if let Some((slot, generation)) = asker {
                 let code = Code::ACTOR_STOPPED;
                 let gone = Frame::Error { slot, generation, code, text: &[], data: &[] };
-                self.say(sender, &gone);
+                self.send_frame(sender, &gone);
             }
         }
     }
 
     /// Says that it is about to close.
     pub(crate) fn drain(&mut self, sender: &mut SendHalf) {
-        if self.may_speak(sender) {
-            self.say(sender, &Frame::Drain { stop_seq: 0 });
+        if self.can_send(sender) {
+            self.send_frame(sender, &Frame::Drain { stop_seq: 0 });
         }
     }
 

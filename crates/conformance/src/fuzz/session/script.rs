@@ -56,7 +56,7 @@ impl<'a> Script<'a> {
 
 /// What both ends of a session agree on before it begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Profile {
+pub(crate) struct SessionProfile {
     pub(crate) framing: Framing,
     pub(crate) limits: Limits,
     /// Runs are written and read.
@@ -67,9 +67,9 @@ pub(crate) struct Profile {
     pub(crate) scale: usize,
 }
 
-impl Profile {
+impl SessionProfile {
     /// The first byte of a script.
-    pub(crate) fn read(script: &mut Script<'_>) -> Profile {
+    pub(crate) fn read(script: &mut Script<'_>) -> SessionProfile {
         let byte = script.byte();
         let common = Limits::default();
         let (limits, scale) = match byte >> 3 & 3 {
@@ -85,7 +85,7 @@ impl Profile {
             // A window so large that what is kept until its ack is the tighter limit.
             _ => (Limits { initial_units: 65_536, ..common }, 257),
         };
-        Profile {
+        SessionProfile {
             framing: if byte & 1 == 0 { Framing::Tcp } else { Framing::Ipc },
             limits: Limits { frame_max: limits.body_max(), ..limits },
             runs: byte & 2 != 0,

@@ -4,39 +4,45 @@ use wigwag_link::limits::{
     SCALED_UNACKED_BYTES_MAX, SCALED_WINDOW_UNITS_MAX, SEGMENT_BYTES, UNACKED_RESERVE,
 };
 
-use super::line::{DIALER, LISTENER};
-use super::{Place, World};
+use super::connection::{DIALER, LISTENER};
+use super::{SessionHarness, SessionLocation};
 use crate::fuzz::{Verdict, ensure};
 
 /// Rounds without a loss until nothing may be left to say.
 const ROUNDS_MAX: usize = 400;
 
-impl World {
+impl SessionHarness {
     /// After every step.
-    pub(super) fn judge(&mut self) -> Verdict {
+    pub(super) fn check_invariants(&mut self) -> Verdict {
         for side in [DIALER, LISTENER] {
-            self.judge_numbers(side)?;
-            self.judge_credit(side)?;
+            self.check_sequence(side)?;
+            self.check_credit(side)?;
         }
         Ok(())
     }
 
     /// What was heard is a beginning of what was said, and the outbox knows how it stands.
-    fn judge_numbers(&mut self, side: usize) -> Verdict {
-        let heard = self.nodes[1 - side].heard.seq;
-        let recv_next = match &mut self.places[1 - side] {
-            Place::On(line) => self.lines[*line].ends[1 - side].peer.recv_next(),
-            Place::Parked(session) => Some(session.dispatcher.recv_next()),
+    fn check_sequence(&mut self, side: usize) -> Verdict {
+        let received = self.nodes[1 - side].received.seq;
+        let recv_next = match &mut self.locations[1 - side] {
+            SessionLocation::Connected(connection) => {
+                self.connections[*connection].ends[1 - side].peer.recv_next()
+            }
+            SessionLocation::Parked(session) => Some(session.dispatcher.recv_next()),
         };
-        ensure(recv_next == Some(heard), || format!("{heard} were heard, not {recv_next:?}"))?;
-        let (node, sender) = self.half(side)?;
-        let (said, outbox) = (node.said.next_seq(), &sender.outbox);
-        ensure(outbox.next_seq() == said, || format!("{} of {said} said", outbox.next_seq()))?;
+        ensure(recv_next == Some(received), || {
+            format!("{received} were heard, not {recv_next:?}")
+        })?;
+        let (node, sender) = self.node_and_sender(side)?;
+        let (published, outbox) = (node.published.next_seq(), &sender.outbox);
+        ensure(outbox.next_seq() == published, || {
+            format!("{} of {published} said", outbox.next_seq())
+        })?;
         let acked = outbox.acked();
-        ensure(acked <= heard, || format!("{acked} are acknowledged, {heard} were heard"))?;
-        let sent = said - outbox.untaken_frames();
-        ensure(heard <= sent, || format!("{heard} were heard, {sent} may have been"))?;
-        let (least, kept) = (node.said.bytes_from(acked), outbox.retained());
+        ensure(acked <= received, || format!("{acked} are acknowledged, {received} were heard"))?;
+        let sent = published - outbox.untaken_frames();
+        ensure(received <= sent, || format!("{received} were heard, {sent} may have been"))?;
+        let (least, kept) = (node.published.bytes_from(acked), outbox.retained());
         ensure(kept >= least, || format!("{kept} bytes are kept, {least} are not acknowledged"))?;
         // A segment goes when all of it is acknowledged.
         let most = least + 2 * SEGMENT_BYTES;
@@ -47,9 +53,9 @@ impl World {
     }
 
     /// used ≤ limit ≤ granted, and each lane has its places.
-    fn judge_credit(&mut self, side: usize) -> Verdict {
+    fn check_credit(&mut self, side: usize) -> Verdict {
         let uses = self.nodes[side].outbound.clone();
-        let (node, sender) = self.half(1 - side)?;
+        let (node, sender) = self.node_and_sender(1 - side)?;
         let mut granted = Vec::new();
         for (channel, open) in (0..).zip(&node.inbound) {
             let open = open.as_ref().filter(|open| open.is_open);
@@ -68,7 +74,7 @@ impl World {
             let within = used.is_none_or(|(used, known)| open.used <= used && known <= limit);
             ensure(within, || format!("channel {channel}: {used:?} of {limit}, {open:?}"))?;
         }
-        let (_, sender) = self.half(side)?;
+        let (_, sender) = self.node_and_sender(side)?;
         for (channel, open) in (0..).zip(&uses) {
             let Some(open) = open else { continue };
             let free = sender.window(channel).map(|window| window.free());
@@ -79,64 +85,77 @@ impl World {
     }
 
     /// Nothing more is lost: what was said is heard, answered and acknowledged.
-    pub(super) fn end(mut self) -> Verdict {
+    pub(super) fn finish(mut self) -> Verdict {
         for _ in 0..ROUNDS_MAX {
             if self.is_over || self.is_settled()? {
                 break;
             }
-            let both_on = match self.places {
-                [Place::On(dialer), Place::On(listener)] => dialer == listener,
+            let connected = match self.locations {
+                [SessionLocation::Connected(dialer), SessionLocation::Connected(listener)] => {
+                    dialer == listener
+                }
                 _ => false,
             };
-            if !both_on && self.lines.last().is_none_or(|line| line.ends[DIALER].over) {
+            if !connected
+                && self
+                    .connections
+                    .last()
+                    .is_none_or(|connection| connection.ends[DIALER].is_closed)
+            {
                 self.connect()?;
             }
-            self.pass(10)?;
-            let newest = self.lines.len() - 1;
+            self.advance_clock(10)?;
+            let newest = self.connections.len() - 1;
             self.exchange(newest)?;
-            self.hurry()?;
-            self.judge()?;
+            self.handle_all_calls()?;
+            self.check_invariants()?;
             // One of them believes in a connection that is gone, or in one that will never open: it
             // waits for a sign of life.
-            let in_vain = matches!(self.places[DIALER], Place::On(_))
-                || self.lines.last().is_some_and(|line| line.ends[LISTENER].over);
-            if !both_on && in_vain {
-                self.pass(1000)?;
+            let waits_in_vain = matches!(self.locations[DIALER], SessionLocation::Connected(_))
+                || self
+                    .connections
+                    .last()
+                    .is_some_and(|connection| connection.ends[LISTENER].is_closed);
+            if !connected && waits_in_vain {
+                self.advance_clock(1000)?;
             }
         }
-        if self.is_over { self.judge_close() } else { self.judge_end() }
+        if self.is_over { self.check_closed() } else { self.check_settled() }
     }
 
     fn is_settled(&mut self) -> Result<bool, String> {
-        let mut settled = self.lines.last().is_some_and(|line| line.is_empty());
+        let mut settled = self.connections.last().is_some_and(|connection| connection.is_empty());
         for side in [DIALER, LISTENER] {
-            let heard = self.nodes[1 - side].heard.seq;
-            let is_on = matches!(self.places[side], Place::On(_));
-            let (node, sender) = self.half(side)?;
+            let received = self.nodes[1 - side].received.seq;
+            let is_connected = matches!(self.locations[side], SessionLocation::Connected(_));
+            let (node, sender) = self.node_and_sender(side)?;
             let is_idle = sender.outbox.is_settled() && !sender.has_output();
-            settled &= is_on && is_idle && heard == node.said.next_seq() && node.open_asks() == 0;
+            settled &= is_connected
+                && is_idle
+                && received == node.published.next_seq()
+                && node.open_asks() == 0;
         }
         Ok(settled)
     }
 
     /// Whoever has closed has said everything before.
-    fn judge_close(&mut self) -> Verdict {
+    fn check_closed(&mut self) -> Verdict {
         for side in [DIALER, LISTENER] {
-            self.judge_numbers(side)?;
+            self.check_sequence(side)?;
         }
         let closing = self.nodes.iter().any(|node| node.is_closing);
         ensure(closing, || "nobody has closed, and the session is over".to_owned())
     }
 
-    fn judge_end(&mut self) -> Verdict {
+    fn check_settled(&mut self) -> Verdict {
         let settled = self.is_settled()?;
         for side in [DIALER, LISTENER] {
             let granted: Vec<Option<u64>> = {
-                let (node, sender) = self.half(1 - side)?;
+                let (node, sender) = self.node_and_sender(1 - side)?;
                 let channels = 0..node.inbound.len() as u64;
                 channels.map(|at| sender.granted(at).map(|grant| grant.announced())).collect()
             };
-            let (node, sender) = self.half(side)?;
+            let (node, sender) = self.node_and_sender(side)?;
             let outbox = &sender.outbox;
             ensure(settled, || {
                 let waiting = outbox.unacked();

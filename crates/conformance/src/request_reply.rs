@@ -8,13 +8,13 @@ use wigwag_net::handshake::send_message;
 use wigwag_net::socket::{Rep, Req, SocketErrorKind};
 use wigwag_net::transport;
 
-use crate::Room;
+use crate::TestEnv;
 use crate::payload::{LENGTHS, body, check};
 use crate::transport::write_all;
 
-async fn listening(room: &Room) -> (Rep, Address) {
+async fn listening(env: &TestEnv) -> (Rep, Address) {
     let rep = Rep::new();
-    let address = rep.listen(&room.address()).await.expect("listens");
+    let address = rep.listen(&env.address()).await.expect("listens");
     (rep, address.into())
 }
 
@@ -25,8 +25,8 @@ async fn dialling(address: &Address) -> Req {
 }
 
 /// Requests of every length come in order, and each is answered with its own reply.
-pub async fn each_request_has_its_reply(room: &Room) {
-    let (rep, address) = listening(room).await;
+pub async fn each_request_has_its_reply(env: &TestEnv) {
+    let (rep, address) = listening(env).await;
     let req = dialling(&address).await;
     let answering = tokio::spawn(async move {
         for (number, length) in LENGTHS.into_iter().enumerate() {
@@ -45,8 +45,8 @@ pub async fn each_request_has_its_reply(room: &Room) {
 }
 
 /// Twenty ask one; nobody gets the reply to another's question.
-pub async fn many_requesters_each_get_their_own_reply(room: &Room) {
-    let (rep, address) = listening(room).await;
+pub async fn many_requesters_each_get_their_own_reply(env: &TestEnv) {
+    let (rep, address) = listening(env).await;
     let mut asking = Vec::new();
     for who in 0..20 {
         let req = dialling(&address).await;
@@ -76,8 +76,8 @@ pub async fn many_requesters_each_get_their_own_reply(room: &Room) {
 
 /// The first rep takes the request and goes without an answer. The second one, at the same place,
 /// gets the same request, though nobody asked again.
-pub async fn a_request_outlives_the_one_who_was_to_answer(room: &Room) {
-    let (first, address) = listening(room).await;
+pub async fn a_request_outlives_the_one_who_was_to_answer(env: &TestEnv) {
+    let (first, address) = listening(env).await;
     let req = dialling(&address).await;
     let asking = tokio::spawn(async move { (req.ask("still there?").await, req) });
     assert_eq!(first.recv().await.expect("a request"), "still there?");
@@ -93,8 +93,8 @@ pub async fn a_request_outlives_the_one_who_was_to_answer(room: &Room) {
 
 /// The first copy of each request is not answered: after the resend delay another one comes, from
 /// the very same call.
-pub async fn a_request_is_asked_again_when_no_reply_comes(room: &Room) {
-    let (rep, address) = listening(room).await;
+pub async fn a_request_is_asked_again_when_no_reply_comes(env: &TestEnv) {
+    let (rep, address) = listening(env).await;
     let req = Req::with_resend(Some(Duration::from_millis(30)));
     req.dial(&address.to_string()).await.expect("dials");
     let answering = tokio::spawn(async move {
@@ -115,8 +115,8 @@ pub async fn a_request_is_asked_again_when_no_reply_comes(room: &Room) {
 }
 
 /// With resending off the caller hears of the loss and decides.
-pub async fn without_resending_a_lost_request_is_told(room: &Room) {
-    let (rep, address) = listening(room).await;
+pub async fn without_resending_a_lost_request_is_told(env: &TestEnv) {
+    let (rep, address) = listening(env).await;
     let req = Req::with_resend(None);
     req.dial(&address.to_string()).await.expect("dials");
     let asking = tokio::spawn(async move { req.ask("once").await });
@@ -129,8 +129,8 @@ pub async fn without_resending_a_lost_request_is_told(room: &Room) {
 
 /// Two tasks share a socket: the first one's question is cancelled, and it does not get the
 /// second one's reply.
-pub async fn a_second_request_cancels_the_first(room: &Room) {
-    let (rep, address) = listening(room).await;
+pub async fn a_second_request_cancels_the_first(env: &TestEnv) {
+    let (rep, address) = listening(env).await;
     let req = Arc::new(dialling(&address).await);
     let shared = req.clone();
     let first = tokio::spawn(async move { shared.ask("first").await });
@@ -156,8 +156,8 @@ pub async fn a_second_request_cancels_the_first(room: &Room) {
 }
 
 /// Out of turn, a message comes back.
-pub async fn a_reply_needs_a_request(room: &Room) {
-    let (rep, address) = listening(room).await;
+pub async fn a_reply_needs_a_request(env: &TestEnv) {
+    let (rep, address) = listening(env).await;
     let refused = rep.send("unasked").await.expect_err("no request");
     assert_eq!(refused.message, "unasked");
     assert!(matches!(refused.error.kind, SocketErrorKind::NoRequest));
@@ -168,8 +168,8 @@ pub async fn a_reply_needs_a_request(room: &Room) {
 
 /// RFC sp-request-reply-01 by hand: too short, without an end, over nine words; then eight words,
 /// which pass.
-pub async fn malformed_requests_are_counted_and_the_pipe_goes_on(room: &Room) {
-    let (rep, address) = listening(room).await;
+pub async fn malformed_requests_are_counted_and_the_pipe_goes_on(env: &TestEnv) {
+    let (rep, address) = listening(env).await;
     let by_hand = transport::dial(&address).await.expect("a connection");
     write_all(&*by_hand.outlet, b"\0SP\0\0\x30\0\0").await.expect("written");
     let mut nine = vec![0; 32];

@@ -9,71 +9,71 @@ use wigwag_link::{Code, LinkError, SendHalf, write};
 use wigwag_wire::Buffer;
 use wigwag_wire::call::Calls;
 
-use super::log::Log;
-use super::node::{Call, Inbound, Node};
+use super::frame_log::FrameLog;
+use super::node::{InboundChannel, Node, QueuedCall};
 use crate::fuzz::ensure;
 
 /// Why a batch was not read to its end.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum ReadError {
     /// The peer broke a rule, or has closed the session.
-    Rule(LinkError),
+    Protocol(LinkError),
     /// We did.
     Property(String),
     /// Nobody reads any more.
-    Left,
+    Stopped,
 }
 
-impl From<LinkError> for Broken {
-    fn from(error: LinkError) -> Broken {
-        Broken::Rule(error)
+impl From<LinkError> for ReadError {
+    fn from(error: LinkError) -> ReadError {
+        ReadError::Protocol(error)
     }
 }
 
-impl From<String> for Broken {
-    fn from(why: String) -> Broken {
-        Broken::Property(why)
+impl From<String> for ReadError {
+    fn from(why: String) -> ReadError {
+        ReadError::Property(why)
     }
 }
 
 /// A node while a batch is read.
 #[derive(Debug)]
-pub(crate) struct Reading<'a> {
+pub(crate) struct NodeApplication<'a> {
     pub(crate) node: &'a mut Node,
     pub(crate) sender: &'a mut SendHalf,
     /// What the other side has said, if it is known.
-    pub(crate) log: Option<&'a Log>,
+    pub(crate) log: Option<&'a FrameLog>,
     /// Behind so many calls and answers nobody reads on.
     pub(crate) steps: usize,
     /// The peer has the token of the last resumption.
     pub(crate) is_confirmed: bool,
     /// The reply that comes next was heard as a frame.
-    is_heard: bool,
+    is_checked: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> NodeApplication<'a> {
     pub(crate) fn new(
         node: &'a mut Node,
         sender: &'a mut SendHalf,
-        log: Option<&'a Log>,
+        log: Option<&'a FrameLog>,
         steps: usize,
-    ) -> Reading<'a> {
-        Reading { node, sender, log, steps, is_confirmed: false, is_heard: false }
+    ) -> NodeApplication<'a> {
+        NodeApplication { node, sender, log, steps, is_confirmed: false, is_checked: false }
     }
 
     /// Something was taken: an error when nobody reads on.
-    fn step(&mut self) -> Result<(), Broken> {
+    fn step(&mut self) -> Result<(), ReadError> {
         self.steps = self.steps.saturating_sub(1);
-        if self.steps == 0 { Err(Broken::Left) } else { Ok(()) }
+        if self.steps == 0 { Err(ReadError::Stopped) } else { Ok(()) }
     }
 
     /// A frame that has a number must be the next one of the log.
-    fn hear(&mut self, frame: &Frame<'_>) -> Result<(), Broken> {
+    fn check_received(&mut self, frame: &Frame<'_>) -> Result<(), ReadError> {
         let Some(log) = self.log else { return Ok(()) };
         let mut bytes = Buffer::new();
         write::any(&mut bytes, frame);
         if bytes.as_slice().first().is_some_and(|kind| kind & SEQUENCED != 0) {
-            log.hear(&mut self.node.heard, bytes.as_slice())?;
+            log.check_next(&mut self.node.received, bytes.as_slice())?;
         }
         Ok(())
     }
@@ -91,7 +91,7 @@ impl<'a> Reading<'a> {
     }
 }
 
-impl Application for Reading<'_> {
+impl Application for NodeApplication<'_> {
     type Actor = ();
     /// Its number.
     type Channel = usize;
@@ -99,7 +99,7 @@ impl Application for Reading<'_> {
         = &'a mut SendHalf
     where
         Self: 'a;
-    type Error = Broken;
+    type Error = ReadError;
 
     fn send_half(&mut self) -> &mut SendHalf {
         self.sender
@@ -109,20 +109,20 @@ impl Application for Reading<'_> {
         // Senders here look for room whenever they want to say something.
     }
 
-    fn frame(&mut self, frame: &Frame<'_>) -> Result<(), Broken> {
-        self.is_heard = matches!(frame, Frame::Reply { .. });
-        self.hear(frame)
+    fn frame(&mut self, frame: &Frame<'_>) -> Result<(), ReadError> {
+        self.is_checked = matches!(frame, Frame::Reply { .. });
+        self.check_received(frame)
     }
 
-    fn calls_arrived(&mut self, run: &ChannelCalls<'_>) -> Result<(), Broken> {
+    fn calls_arrived(&mut self, run: &ChannelCalls<'_>) -> Result<(), ReadError> {
         if let Some(log) = self.log {
-            log.hear(&mut self.node.heard, run.bytes)?;
+            log.check_next(&mut self.node.received, run.bytes)?;
         }
         Ok(())
     }
 
     fn batch_ended(&mut self) {
-        self.node.said.catch_up(&self.sender.outbox);
+        self.node.published.catch_up(&self.sender.outbox);
     }
 
     fn token_confirmed(&mut self) {
@@ -137,60 +137,61 @@ impl Application for Reading<'_> {
     }
 
     fn open(&mut self, _actor: (), channel: u64, _use_of: u64) -> usize {
-        let place = channel as usize;
-        let most = self.node.inbound.len().max(place + 1);
+        let index = channel as usize;
+        let most = self.node.inbound.len().max(index + 1);
         self.node.inbound.resize_with(most, || None);
-        self.node.inbound[place] = Some(Inbound { is_open: true, ..Inbound::default() });
-        place
+        self.node.inbound[index] =
+            Some(InboundChannel { is_open: true, ..InboundChannel::default() });
+        index
     }
 
-    fn close(&mut self, place: usize, grant: Option<Grant>) {
-        self.node.said.catch_up(&self.sender.outbox);
-        if let Some(open) = self.node.inbound[place].as_mut() {
+    fn close(&mut self, index: usize, grant: Option<Grant>) {
+        self.node.published.catch_up(&self.sender.outbox);
+        if let Some(open) = self.node.inbound[index].as_mut() {
             open.is_open = false;
         }
-        self.node.handle(self.sender, place, usize::MAX, 1);
-        self.node.refuse_waiting(self.sender, place);
+        self.node.handle(self.sender, index, usize::MAX, 1);
+        self.node.refuse_waiting(self.sender, index);
         grant.into_iter().for_each(|grant| self.sender.close_grant(grant));
-        self.node.inbound[place] = None;
+        self.node.inbound[index] = None;
     }
 
-    fn calls(&mut self, place: &mut usize, run: &ChannelCalls<'_>) -> Result<(), Broken> {
+    fn calls(&mut self, index: &mut usize, run: &ChannelCalls<'_>) -> Result<(), ReadError> {
         let each = run.units / run.calls as u64;
         let mut first = run.units - each * (run.calls as u64 - 1);
         let mut calls = 0;
         for call in Calls::new(run.bytes) {
             let asker = call.asker.map(|(slot, use_of)| (slot.into(), use_of.into()));
             let units = std::mem::replace(&mut first, each);
-            self.node.accept(self.sender, *place, Call { units, asker, is_cancelled: false });
+            self.node.accept(self.sender, *index, QueuedCall { units, asker, is_cancelled: false });
             calls += 1;
         }
         ensure(calls == run.calls, || format!("{} calls, and {calls} come out", run.calls))?;
         self.step()
     }
 
-    fn describe(&mut self, place: &mut usize, asker: (u32, u32), units: u64) {
+    fn describe(&mut self, index: &mut usize, asker: (u32, u32), units: u64) {
         let asker = Some((asker.0.into(), asker.1.into()));
-        self.node.accept(self.sender, *place, Call { units, asker, is_cancelled: false });
+        self.node.accept(self.sender, *index, QueuedCall { units, asker, is_cancelled: false });
     }
 
-    fn discarded(&mut self, place: &mut usize, units: u64) {
-        if let Some(open) = self.node.inbound[*place].as_mut() {
+    fn discarded(&mut self, index: &mut usize, units: u64) {
+        if let Some(open) = self.node.inbound[*index].as_mut() {
             open.used += units;
             open.freed += units;
         }
-        self.sender.freed(*place as u64, units);
+        self.sender.freed(*index as u64, units);
     }
 
     fn cancelled(&mut self, asker: (u64, u64)) {
-        let lanes = self.node.inbound.iter_mut().flatten().flat_map(|open| &mut open.lane);
+        let lanes = self.node.inbound.iter_mut().flatten().flat_map(|open| &mut open.queue);
         lanes.filter(|call| call.asker == Some(asker)).for_each(|call| call.is_cancelled = true);
     }
 
-    fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, Broken> {
-        if !std::mem::take(&mut self.is_heard) {
+    fn reply(&mut self, asker: (u32, u32), value: &[u8]) -> Result<bool, ReadError> {
+        if !std::mem::take(&mut self.is_checked) {
             let (slot, generation) = (asker.0.into(), asker.1.into());
-            self.hear(&Frame::Reply { slot, generation, value })?;
+            self.check_received(&Frame::Reply { slot, generation, value })?;
         }
         if !self.complete(asker) {
             return Ok(false);
@@ -198,13 +199,13 @@ impl Application for Reading<'_> {
         self.step().map(|()| true)
     }
 
-    fn replies(&mut self, run: &ReplyRun<'_>) -> Result<bool, Broken> {
+    fn replies(&mut self, run: &ReplyRun<'_>) -> Result<bool, ReadError> {
         ensure(self.log.is_none(), || "a run of replies that nobody said".to_owned())?;
         let mut slots = (run.slot..).take(run.count as usize);
         Ok(slots.all(|slot| self.complete((slot, run.generation))))
     }
 
-    fn failed(&mut self, asker: (u32, u32), _: Code, _: &[u8]) -> Result<bool, Broken> {
+    fn failed(&mut self, asker: (u32, u32), _: Code, _: &[u8]) -> Result<bool, ReadError> {
         Ok(self.complete(asker))
     }
 
@@ -216,7 +217,7 @@ impl Application for Reading<'_> {
         }
     }
 
-    fn credited(&mut self, channel: u64, limit: u64, _: u64, _: bool) -> Result<(), Broken> {
+    fn credited(&mut self, channel: u64, limit: u64, _: u64, _: bool) -> Result<(), ReadError> {
         if let Some(Some(open)) = self.node.outbound.get_mut(channel as usize) {
             open.limit = open.limit.max(limit);
         }
@@ -229,7 +230,7 @@ impl Application for Reading<'_> {
         }
     }
 
-    fn detached(&mut self, channel: u64, _code: Code, _accepted: u64) -> Result<(), Broken> {
+    fn detached(&mut self, channel: u64, _code: Code, _accepted: u64) -> Result<(), ReadError> {
         if let Some(open) = self.node.outbound.get_mut(channel as usize) {
             *open = None;
         }

@@ -2,12 +2,12 @@
 
 use wigwag_net::socket::{Bus, Pair0, SocketErrorKind, Star};
 
-use crate::{Room, eventually, pause};
+use crate::{TestEnv, eventually, pause};
 
 /// On a bus each hears all that it is connected to, and nobody passes anything on.
-pub async fn a_bus_reaches_its_neighbours_only(room: &Room) {
+pub async fn a_bus_reaches_its_neighbours_only(env: &TestEnv) {
     let middle = Bus::new();
-    let address = middle.listen(&room.address()).await.expect("listens");
+    let address = middle.listen(&env.address()).await.expect("listens");
     let (left, right) = (Bus::new(), Bus::new());
     for bus in [&left, &right] {
         bus.dial(&address.to_string()).await.expect("dials");
@@ -25,9 +25,9 @@ pub async fn a_bus_reaches_its_neighbours_only(room: &Room) {
 }
 
 /// In a star the one in the middle passes on, to all but the one it came from.
-pub async fn a_star_reaches_everybody(room: &Room) {
+pub async fn a_star_reaches_everybody(env: &TestEnv) {
     let middle = Star::new();
-    let address = middle.listen(&room.address()).await.expect("listens");
+    let address = middle.listen(&env.address()).await.expect("listens");
     let ends = [Star::new(), Star::new(), Star::new()];
     for end in &ends {
         end.dial(&address.to_string()).await.expect("dials");
@@ -43,9 +43,9 @@ pub async fn a_star_reaches_everybody(room: &Room) {
 }
 
 /// A pair of version 0 talks both ways, to one peer.
-pub async fn a_pair_of_version_0_has_one_peer(room: &Room) {
+pub async fn a_pair_of_version_0_has_one_peer(env: &TestEnv) {
     let listening = Pair0::new();
-    let address = listening.listen(&room.address()).await.expect("listens");
+    let address = listening.listen(&env.address()).await.expect("listens");
     let dialling = Pair0::new();
     dialling.dial(&address.to_string()).await.expect("dials");
     dialling.send("there").await.expect("sent");

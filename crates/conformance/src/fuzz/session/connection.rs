@@ -18,24 +18,24 @@ pub(crate) struct End {
     /// What was taken and is not written.
     pub(crate) batch: Batch,
     /// When the last byte came.
-    pub(crate) heard: Time,
+    pub(crate) received: Time,
     /// Nobody listens here any more.
-    pub(crate) over: bool,
+    pub(crate) is_closed: bool,
 }
 
 impl End {
     /// An end of a connection that begins.
     pub(crate) fn new(peer: Peer, now: Time) -> End {
-        End { peer, input: ReadBuf::new(), batch: Batch::new(), heard: now, over: false }
+        End { peer, input: ReadBuf::new(), batch: Batch::new(), received: now, is_closed: false }
     }
 
     /// Takes what is to be written, once the last of it is gone, and gives at most so many bytes.
     pub(crate) fn write(&mut self, most: usize, now: Time) -> Vec<u8> {
-        if self.over {
+        if self.is_closed {
             return Vec::new();
         }
         if self.batch.is_empty() {
-            self.peer.look_at_clock(now);
+            self.peer.set_now(now);
             self.peer.take_output(&mut self.batch);
         }
         let mut bytes = Vec::new();
@@ -50,41 +50,41 @@ impl End {
     /// Bytes have come.
     pub(crate) fn fill(&mut self, bytes: &[u8], now: Time) {
         self.input.fill(bytes);
-        self.heard = now;
+        self.received = now;
     }
 
     /// The clock has gone on.
     pub(crate) fn tick(&mut self, now: Time) -> Result<(), PeerError> {
-        if self.over { Ok(()) } else { self.peer.tick(now) }
+        if self.is_closed { Ok(()) } else { self.peer.tick(now) }
     }
 }
 
 /// A connection.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct Connection {
     pub(crate) ends: [End; 2],
     /// What each end has written and the other has not got.
-    pipes: [VecDeque<u8>; 2],
+    in_flight: [VecDeque<u8>; 2],
 }
 
-impl Line {
+impl Connection {
     /// A connection that begins.
-    pub(crate) fn new(peers: [Peer; 2], now: Time) -> Line {
-        Line { ends: peers.map(|peer| End::new(peer, now)), pipes: Default::default() }
+    pub(crate) fn new(peers: [Peer; 2], now: Time) -> Connection {
+        Connection { ends: peers.map(|peer| End::new(peer, now)), in_flight: Default::default() }
     }
 
     /// An end writes at most so many bytes.
     pub(crate) fn write(&mut self, side: usize, most: usize, now: Time) {
         let bytes = self.ends[side].write(most, now);
-        self.pipes[side].extend(bytes);
+        self.in_flight[side].extend(bytes);
     }
 
     /// At most so many bytes of what `side` has written reach the other end. False: nothing did.
-    pub(crate) fn carry(&mut self, side: usize, most: usize, now: Time) -> bool {
-        let most = most.min(self.pipes[side].len());
-        let bytes: Vec<u8> = self.pipes[side].drain(..most).collect();
+    pub(crate) fn deliver(&mut self, side: usize, most: usize, now: Time) -> bool {
+        let most = most.min(self.in_flight[side].len());
+        let bytes: Vec<u8> = self.in_flight[side].drain(..most).collect();
         let end = &mut self.ends[1 - side];
-        if end.over || bytes.is_empty() {
+        if end.is_closed || bytes.is_empty() {
             return false;
         }
         end.fill(&bytes, now);
@@ -92,13 +92,13 @@ impl Line {
     }
 
     /// What `side` has written is lost, but for so many bytes.
-    pub(crate) fn lose(&mut self, side: usize, kept: usize) {
-        self.pipes[side].truncate(kept);
+    pub(crate) fn drop_in_flight(&mut self, side: usize, kept: usize) {
+        self.in_flight[side].truncate(kept);
     }
 
     /// Nothing is on its way, and nothing waits to be written.
     pub(crate) fn is_empty(&self) -> bool {
-        self.pipes.iter().all(VecDeque::is_empty)
+        self.in_flight.iter().all(VecDeque::is_empty)
             && self.ends.iter().all(|end| end.batch.is_empty())
     }
 }

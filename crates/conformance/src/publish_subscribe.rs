@@ -4,11 +4,11 @@ use wigwag_net::Address;
 use wigwag_net::socket::{Pub, SocketErrorKind, Sub};
 
 use crate::payload::{body, check};
-use crate::{Room, eventually, pause};
+use crate::{TestEnv, eventually, pause};
 
-async fn publishing(room: &Room) -> (Pub, Address) {
+async fn publishing(env: &TestEnv) -> (Pub, Address) {
     let publisher = Pub::new();
-    let address = publisher.listen(&room.address()).await.expect("listens");
+    let address = publisher.listen(&env.address()).await.expect("listens");
     (publisher, address.into())
 }
 
@@ -24,8 +24,8 @@ async fn subscribed(publisher: &Pub, address: &Address, topics: &[&'static str])
 }
 
 /// Each hears what begins with one of its topics, once and in order.
-pub async fn each_subscriber_hears_its_topics(room: &Room) {
-    let (publisher, address) = publishing(room).await;
+pub async fn each_subscriber_hears_its_topics(env: &TestEnv) {
+    let (publisher, address) = publishing(env).await;
     let all = subscribed(&publisher, &address, &[""]).await;
     let wind = subscribed(&publisher, &address, &["wind", "wind/north"]).await;
     for word in ["wind/north 3", "rain", "window", "win"] {
@@ -42,8 +42,8 @@ pub async fn each_subscriber_hears_its_topics(room: &Room) {
 }
 
 /// What is unsubscribed does not come any more; a topic that is not there is an error.
-pub async fn a_topic_can_be_taken_back(room: &Room) {
-    let (publisher, address) = publishing(room).await;
+pub async fn a_topic_can_be_taken_back(env: &TestEnv) {
+    let (publisher, address) = publishing(env).await;
     let sub = subscribed(&publisher, &address, &["a", "b"]).await;
     sub.unsubscribe("a").expect("was subscribed");
     let again = sub.unsubscribe("a").expect_err("was taken back");
@@ -54,9 +54,9 @@ pub async fn a_topic_can_be_taken_back(room: &Room) {
 }
 
 /// A subscriber that does not read loses, and the publisher counts it; one that reads does not.
-pub async fn a_slow_subscriber_loses_alone(room: &Room) {
+pub async fn a_slow_subscriber_loses_alone(env: &TestEnv) {
     const LENGTH: usize = 10_000;
-    let (publisher, address) = publishing(room).await;
+    let (publisher, address) = publishing(env).await;
     let slow = subscribed(&publisher, &address, &[""]).await;
     let fast = subscribed(&publisher, &address, &[""]).await;
     let mut sent = 0;
@@ -73,8 +73,8 @@ pub async fn a_slow_subscriber_loses_alone(room: &Room) {
 }
 
 /// Without subscribers a message is gone, and that is no error.
-pub async fn nobody_need_listen(room: &Room) {
-    let (publisher, address) = publishing(room).await;
+pub async fn nobody_need_listen(env: &TestEnv) {
+    let (publisher, address) = publishing(env).await;
     publisher.send("unheard").await.expect("sent");
     let sub = subscribed(&publisher, &address, &[""]).await;
     publisher.send("heard").await.expect("sent");

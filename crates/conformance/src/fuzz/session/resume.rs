@@ -5,7 +5,9 @@ use wigwag_link::resume::{Claim, PROOF_BYTES};
 use wigwag_link::{Code, LinkError};
 use wigwag_sim::peer::{Peer, Role, Session};
 
-use super::{DIALER, LISTENER, LISTENS, Line, Place, World, identity};
+use super::{
+    Connection, DIALER, LISTENER, LISTENER_ROLE, SessionHarness, SessionLocation, identity,
+};
 use crate::fuzz::{Verdict, ensure};
 
 /// Enough of a keyed hash to tell one claim and token from another.
@@ -19,17 +21,17 @@ fn prove(token: u128, bytes: &[u8]) -> [u8; PROOF_BYTES] {
     proof
 }
 
-impl World {
+impl SessionHarness {
     /// An end notices that its connection is gone.
-    pub(super) fn lost(&mut self, line: usize, side: usize) -> Verdict {
-        let end = &mut self.lines[line].ends[side];
-        if std::mem::replace(&mut end.over, true) {
+    pub(super) fn connection_lost(&mut self, connection: usize, side: usize) -> Verdict {
+        let end = &mut self.connections[connection].ends[side];
+        if std::mem::replace(&mut end.is_closed, true) {
             return Ok(());
         }
-        if !matches!(self.places[side], Place::On(on) if on == line) {
+        if !matches!(self.locations[side], SessionLocation::Connected(on) if on == connection) {
             return Ok(());
         }
-        let Some(mut session) = end.peer.leave() else {
+        let Some(mut session) = end.peer.take_session() else {
             return Err(format!("node {side} has no session on its connection"));
         };
         if !end.batch.is_empty() {
@@ -44,34 +46,36 @@ impl World {
             unsent += wigwag_link::frame::numbers(kind, body).unwrap_or(1);
         });
         ensure(unsent == untaken, || format!("{untaken} frames are unsent, and {unsent} told"))?;
-        self.places[side] = Place::Parked(session);
+        self.locations[side] = SessionLocation::Parked(session);
         Ok(())
     }
 
     /// Who has dialed dials again, and thinks no more of the connection that it tried before.
     pub(super) fn connect(&mut self) -> Verdict {
-        if matches!(self.places[DIALER], Place::On(_)) {
+        if matches!(self.locations[DIALER], SessionLocation::Connected(_)) {
             return Ok(());
         }
-        if let Some(last) = self.lines.last_mut() {
-            last.ends[DIALER].over = true;
+        if let Some(last) = self.connections.last_mut() {
+            last.ends[DIALER].is_closed = true;
         }
-        let at = self.lines.len();
+        let at = self.connections.len();
         let peer = |side: usize, role: Role| {
             let identity = identity(&self.profile, side, at);
             Peer::new(self.profile.framing, identity, role, self.now)
                 .with_calls_max(self.profile.calls_max)
         };
         let peers =
-            [peer(DIALER, Role::Returning), peer(LISTENER, LISTENS).with_faults(self.faults)];
-        self.lines.push(Line::new(peers, self.now));
+            [peer(DIALER, Role::Resuming), peer(LISTENER, LISTENER_ROLE).with_faults(self.faults)];
+        self.connections.push(Connection::new(peers, self.now));
         Ok(())
     }
 
     /// The dialer knows who is there and claims its session.
-    pub(super) fn claim(&mut self, line: usize) -> Verdict {
-        let peer = &mut self.lines[line].ends[DIALER].peer;
-        let (Place::Parked(session), Some(nonces)) = (&self.places[DIALER], peer.nonces()) else {
+    pub(super) fn claim(&mut self, connection: usize) -> Verdict {
+        let peer = &mut self.connections[connection].ends[DIALER].peer;
+        let (SessionLocation::Parked(session), Some(nonces)) =
+            (&self.locations[DIALER], peer.nonces())
+        else {
             return Err("a dialer comes back for a session that it has".to_owned());
         };
         let recv_next = session.dispatcher.recv_next();
@@ -82,9 +86,9 @@ impl World {
     }
 
     /// The listener looks at a claim: it is refused when a later one was let in, and then only.
-    pub(super) fn let_in(
+    pub(super) fn readmit(
         &mut self,
-        line: usize,
+        connection: usize,
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
     ) -> Verdict {
@@ -94,7 +98,7 @@ impl World {
         match self.credentials[LISTENER].check(claim, proof, prove, token) {
             Ok(()) => {}
             Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, .. }) if overtaken => {
-                self.lines[line].ends[LISTENER].over = true;
+                self.connections[connection].ends[LISTENER].is_closed = true;
                 return Ok(());
             }
             Err(error) => return Err(format!("claim {}: {error}", claim.epoch)),
@@ -102,21 +106,21 @@ impl World {
         ensure(!overtaken, || format!("claim {} was let in late", claim.epoch))?;
         self.epoch = claim.epoch;
         // First the old connection is shut off; only then is the number good that the dialer gets.
-        if let Place::On(old) = self.places[LISTENER] {
-            self.lost(old, LISTENER)?;
+        if let SessionLocation::Connected(old) = self.locations[LISTENER] {
+            self.connection_lost(old, LISTENER)?;
         }
-        self.resume(line, LISTENER, claim.recv_next, |peer, session| {
-            peer.let_in(claim, token, session).map_err(|error| error.to_string())
+        self.resume(connection, LISTENER, claim.recv_next, |peer, session| {
+            peer.readmit(claim, token, session).map_err(|error| error.to_string())
         })
     }
 
     /// The dialer was let in.
-    pub(super) fn go_on(&mut self, line: usize, resumed: Resumed) -> Verdict {
+    pub(super) fn resume_accepted(&mut self, connection: usize, resumed: Resumed) -> Verdict {
         let credentials = &mut self.credentials[DIALER];
         ensure(resumed.token != credentials.token(), || "the token is an old one".to_owned())?;
         credentials.renew(resumed.token);
-        self.resume(line, DIALER, resumed.recv_next, |peer, session| {
-            peer.carry(session);
+        self.resume(connection, DIALER, resumed.recv_next, |peer, session| {
+            peer.attach_session(session);
             Ok(())
         })
     }
@@ -124,19 +128,22 @@ impl World {
     /// The session of a node goes on over a connection.
     fn resume(
         &mut self,
-        line: usize,
+        connection: usize,
         side: usize,
         recv_next: u64,
         hand_over: impl FnOnce(&mut Peer, Box<Session>) -> Verdict,
     ) -> Verdict {
-        let heard = self.nodes[1 - side].heard.seq;
-        ensure(recv_next == heard, || format!("{recv_next} were accepted, and {heard} are told"))?;
-        let place = std::mem::replace(&mut self.places[side], Place::On(line));
-        let Place::Parked(mut session) = place else {
+        let received = self.nodes[1 - side].received.seq;
+        ensure(recv_next == received, || {
+            format!("{recv_next} were accepted, and {received} are told")
+        })?;
+        let location =
+            std::mem::replace(&mut self.locations[side], SessionLocation::Connected(connection));
+        let SessionLocation::Parked(mut session) = location else {
             return Err(format!("node {side} takes up a session that it has"));
         };
         let resumed = session.sender.resume(recv_next, self.now);
         resumed.map_err(|error| format!("node {side} resumes from {recv_next}: {error}"))?;
-        hand_over(&mut self.lines[line].ends[side].peer, session)
+        hand_over(&mut self.connections[connection].ends[side].peer, session)
     }
 }

@@ -2,31 +2,33 @@
 
 use wigwag_link::{Code, SendHalf};
 
-use super::{Asked, Attachment, Client, Fates, State, Waits};
+use super::{Attachment, AttachmentState, BlockedOn, Client, DeliveryCounts, PendingAsk};
 use crate::check::{Violation, must};
 use crate::content::CallId;
 use crate::world::Shared;
 
 impl Client {
-    fn wake(&mut self, reason: Waits) {
-        for attachment in self.attachments.iter_mut().filter(|one| one.waits == reason) {
-            attachment.waits = Waits::Not;
+    fn wake(&mut self, reason: BlockedOn) {
+        for attachment in self.attachments.iter_mut().filter(|one| one.blocked_on == reason) {
+            attachment.blocked_on = BlockedOn::Nothing;
         }
     }
 
     /// An ack has made room.
     pub fn has_room(&mut self) {
-        self.wake(Waits::ForRoom);
+        self.wake(BlockedOn::Room);
     }
 
-    fn living(&mut self, channel: u64) -> Option<&mut Attachment> {
-        self.attachments.iter_mut().find(|one| one.channel == channel && one.state != State::Over)
+    fn open_attachment(&mut self, channel: u64) -> Option<&mut Attachment> {
+        self.attachments
+            .iter_mut()
+            .find(|one| one.channel == channel && one.state != AttachmentState::Closed)
     }
 
     /// ATTACHED has come.
     pub fn attached(&mut self, channel: u64) {
-        if let Some(attachment) = self.living(channel) {
-            attachment.state = State::Open;
+        if let Some(attachment) = self.open_attachment(channel) {
+            attachment.state = AttachmentState::Open;
         }
     }
 
@@ -39,15 +41,15 @@ impl Client {
         shared: &mut Shared,
     ) -> Result<(), Violation> {
         let caller = self.side;
-        let Some(attachment) = self.living(channel) else {
+        let Some(attachment) = self.open_attachment(channel) else {
             return Ok(());
         };
-        if has_risen && attachment.waits == Waits::ForCredit {
-            attachment.waits = Waits::Not;
+        if has_risen && attachment.blocked_on == BlockedOn::Credit {
+            attachment.blocked_on = BlockedOn::Nothing;
         }
         attachment.handled = attachment.handled.max(handled);
         let any = CallId { caller, attachment: attachment.id, number: 0 };
-        shared.oracle.told_handled(any, handled)
+        shared.oracle.reported_handled(any, handled)
     }
 
     /// The answer to an ask has come.
@@ -85,19 +87,19 @@ impl Client {
     ) -> Result<(), Violation> {
         let caller = self.side;
         let rule = "DETACHED comes once for each ATTACH";
-        let Some(attachment) = self.living(channel) else {
+        let Some(attachment) = self.open_attachment(channel) else {
             return Err(Violation::new(rule, format!("channel {channel}")));
         };
-        let was_left = std::mem::replace(&mut attachment.state, State::Over);
+        let previous = std::mem::replace(&mut attachment.state, AttachmentState::Closed);
         let any = CallId { caller, attachment: attachment.id, number: 0 };
-        self.no_channel = false;
-        if was_left != State::Detaching {
+        self.channels_exhausted = false;
+        if previous != AttachmentState::Detaching {
             // The actor has ended the channel, and nobody here holds it.
             sender.detach(channel);
         }
         shared.note(caller, "detached", channel, accepted);
         if code == Code::ACTOR_STOPPED {
-            shared.oracle.told_stopped(any, accepted)?;
+            shared.oracle.reported_stopped(any, accepted)?;
         }
         Ok(())
     }
@@ -106,22 +108,22 @@ impl Client {
         &mut self,
         (slot, generation): (u32, u32),
         shared: &mut Shared,
-    ) -> Result<Asked, Violation> {
+    ) -> Result<PendingAsk, Violation> {
         let Some(asked) = self.slots.release(slot, generation) else {
             let detail = format!("slot {slot}, generation {generation}");
             return Err(Violation::new("an answer meets an open question", detail));
         };
-        self.asked.retain(|one| *one != (slot, generation));
+        self.pending.retain(|one| *one != (slot, generation));
         shared.note(self.side, "completed", asked.call.attachment, asked.call.number);
         shared.oracle.completed(asked.call)?;
-        self.wake(Waits::ForSlot);
+        self.wake(BlockedOn::Slot);
         Ok(asked)
     }
 
     /// Each channel that is open, with the units that are free and the calls that were handled, as far
     /// as this side was told.
-    pub fn told(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
-        let open = self.attachments.iter().filter(|one| one.state == State::Open);
+    pub fn known_credit(&self, sender: &mut SendHalf) -> Vec<(u64, u64, u64)> {
+        let open = self.attachments.iter().filter(|one| one.state == AttachmentState::Open);
         let told = open
             .filter_map(|one| Some((one.channel, sender.window(one.channel)?.free(), one.handled)));
         told.collect()
@@ -129,23 +131,27 @@ impl Client {
 
     /// The session was cut: what became of the calls, as far as this side can know. Frames from
     /// `untaken_from` on were never handed to the transport.
-    pub fn fates(&self, untaken_from: u64, shared: &mut Shared) -> Result<Fates, Violation> {
-        let mut fates = Fates::default();
+    pub fn delivery_counts(
+        &self,
+        untaken_from: u64,
+        shared: &mut Shared,
+    ) -> Result<DeliveryCounts, Violation> {
+        let mut counts = DeliveryCounts::default();
         for attachment in &self.attachments {
             for (number, seq) in attachment.sent.iter().enumerate() {
                 let number = number as u64;
                 let call = CallId { caller: self.side, attachment: attachment.id, number };
                 if number < attachment.handled {
-                    fates.delivered += 1;
+                    counts.delivered += 1;
                     shared.oracle.delivered(call)?;
                 } else if *seq >= untaken_from {
-                    fates.not_delivered += 1;
+                    counts.not_delivered += 1;
                     shared.oracle.not_delivered(call)?;
                 } else {
-                    fates.unknown += 1;
+                    counts.unknown += 1;
                 }
             }
         }
-        Ok(fates)
+        Ok(counts)
     }
 }

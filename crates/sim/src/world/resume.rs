@@ -11,102 +11,102 @@ use super::*;
 use crate::peer::{Peer, Session};
 
 /// Who dials waits so much longer than who listens keeps the session: the other side decides.
-const PATIENCE: Duration = Duration::from_secs(5);
+const DIALER_GRACE: Duration = Duration::from_secs(5);
 
 impl World {
     /// A node has lost a connection.
-    pub(super) fn lost(&mut self, at: usize, side: Side) {
-        let World { pairs, lines, shared, setup, .. } = self;
+    pub(super) fn connection_lost(&mut self, at: usize, side: Side) {
+        let World { pairs, connections, shared, setup, .. } = self;
         let now = shared.clock.now();
-        lines[at].let_go(side, now, &mut shared.random);
-        let pair = lines[at].pair;
+        connections[at].close_end(side, now, &mut shared.random);
+        let pair = connections[at].pair;
         let node = &mut pairs[pair][side as usize];
         self.cuts += 1;
-        if node.place.carried == Some(at) {
-            node.place.carried = None;
-            let end = &mut lines[at].ends[side as usize];
-            node.place.session = end.peer.leave();
-            if let (false, Some(session)) = (end.batch.is_empty(), &mut node.place.session) {
+        if node.location.connection == Some(at) {
+            node.location.connection = None;
+            let end = &mut connections[at].ends[side as usize];
+            node.location.parked = end.peer.take_session();
+            if let (false, Some(session)) = (end.batch.is_empty(), &mut node.location.parked) {
                 session.sender.outbox.mark_torn();
             }
-            let ttl = Duration::from_millis(setup.weather.ttl_ms);
+            let ttl = Duration::from_millis(setup.fault_plan.ttl_ms);
             if ttl.is_zero() {
                 self.end_session(pair, side);
                 return;
             }
-            let patience = if side == Side::Dialer { PATIENCE } else { Duration::ZERO };
-            node.expires = Some(now + ttl + patience);
+            let grace = if side == Side::Dialer { DIALER_GRACE } else { Duration::ZERO };
+            node.expires_at = Some(now + ttl + grace);
             if side == Side::Dialer {
-                node.redial = Some(now + micros(shared.random.between(0, 20_000)));
-                node.tries = 0;
+                node.redial_at = Some(now + micros(shared.random.between(0, 20_000)));
+                node.failed_attempts = 0;
             }
-        } else if side == Side::Dialer && node.trying == Some(at) {
-            self.try_later(pair);
+        } else if side == Side::Dialer && node.redial_attempt == Some(at) {
+            self.schedule_redial(pair);
         } else if node.client.is_none() && at == pair {
             // The first connection never came to a session.
             self.end_session(pair, side);
         }
     }
 
-    fn try_later(&mut self, pair: usize) {
+    fn schedule_redial(&mut self, pair: usize) {
         let node = &mut self.pairs[pair][Side::Dialer as usize];
-        node.trying = None;
-        if node.over {
+        node.redial_attempt = None;
+        if node.has_ended {
             return;
         }
-        node.tries += 1;
-        let longest = 10_000 << node.tries.min(9);
+        node.failed_attempts += 1;
+        let longest = 10_000 << node.failed_attempts.min(9);
         let pause = self.shared.random.between(longest / 2, longest);
-        node.redial = Some(self.shared.clock.now() + micros(pause));
+        node.redial_at = Some(self.shared.clock.now() + micros(pause));
     }
 
     pub(super) fn redial(&mut self, pair: usize) {
-        self.pairs[pair][Side::Dialer as usize].redial = None;
-        let at = self.connect(pair, Role::Returning);
+        self.pairs[pair][Side::Dialer as usize].redial_at = None;
+        let at = self.connect(pair, Role::Resuming);
         self.shared.note(Side::Dialer, "redial", pair as u64, at as u64);
-        self.pairs[pair][Side::Dialer as usize].trying = Some(at);
+        self.pairs[pair][Side::Dialer as usize].redial_attempt = Some(at);
     }
 
     /// A session is over for a node: its connections too.
     pub(super) fn end_session(&mut self, pair: usize, side: Side) {
-        let World { pairs, lines, shared, .. } = self;
+        let World { pairs, connections, shared, .. } = self;
         let node = &mut pairs[pair][side as usize];
-        node.over = true;
-        node.redial = None;
-        node.expires = None;
-        node.trying = None;
-        if let Some(at) = node.place.carried.take() {
-            node.place.session = lines[at].ends[side as usize].peer.leave();
+        node.has_ended = true;
+        node.redial_at = None;
+        node.expires_at = None;
+        node.redial_attempt = None;
+        if let Some(at) = node.location.connection.take() {
+            node.location.parked = connections[at].ends[side as usize].peer.take_session();
         }
         let now = shared.clock.now();
-        for line in lines.iter_mut().filter(|line| line.pair == pair) {
+        for connection in connections.iter_mut().filter(|connection| connection.pair == pair) {
             // A listener goes on listening: who comes back too late is told so.
             let is_first =
-                line.ends[side as usize].peer.recv_next().is_some() || side == Side::Dialer;
-            if is_first && !line.ends[side as usize].over {
-                line.let_go(side, now, &mut shared.random);
+                connection.ends[side as usize].peer.recv_next().is_some() || side == Side::Dialer;
+            if is_first && !connection.ends[side as usize].is_closed {
+                connection.close_end(side, now, &mut shared.random);
             }
         }
     }
 
     /// The dialer claims its session over a connection that it has tried.
     pub(super) fn claim(&mut self, at: usize) {
-        let World { pairs, lines, .. } = self;
-        let pair = lines[at].pair;
+        let World { pairs, connections, .. } = self;
+        let pair = connections[at].pair;
         let node = &mut pairs[pair][Side::Dialer as usize];
-        if node.trying != Some(at) {
+        if node.redial_attempt != Some(at) {
             return;
         }
-        let peer = &mut lines[at].ends[Side::Dialer as usize].peer;
+        let peer = &mut connections[at].ends[Side::Dialer as usize].peer;
         let (Some(credentials), Some(session), Some(nonces)) =
-            (&mut node.credentials, &node.place.session, peer.nonces())
+            (&mut node.credentials, &node.location.parked, peer.nonces())
         else {
             return;
         };
         let recv_next = session.dispatcher.recv_next().max(node.acked_ahead);
         let Ok((claim, proof)) = credentials.claim(recv_next, nonces, prove) else { return };
         peer.claim(&claim, &proof);
-        if self.shared.random.chance(self.setup.weather.doubles) {
+        if self.shared.random.chance(self.setup.fault_plan.double_dial_percent) {
             // It waits no longer and tries again, while the claim is on its way.
             self.redial(pair);
         }
@@ -114,14 +114,14 @@ impl World {
 
     /// The claim of a dialer: which pair's session is it, and is it proved? Gives the pair and the
     /// dialer's new token.
-    pub(super) fn check_claim(
+    pub(super) fn verify_claim(
         &mut self,
         claim: &Claim,
         proof: &[u8; PROOF_BYTES],
     ) -> Result<(usize, u128), LinkError> {
         let kept = |pair: &[Node; 2]| {
             let node = &pair[Side::Listener as usize];
-            node.session_id == claim.session && !node.over && !node.is_new
+            node.session_id == claim.session && !node.has_ended && !node.has_restarted
         };
         let unknown = || LinkError::Misbehaved {
             code: Code::SESSION_UNKNOWN,
@@ -140,74 +140,75 @@ impl World {
 
     /// The listener lets a dialer back in: first the old connection is shut off, then the number is
     /// read that the dialer gets.
-    pub(super) fn let_in(
+    pub(super) fn readmit(
         &mut self,
         at: usize,
         pair: usize,
         claim: &Claim,
         fresh: u128,
     ) -> Result<(), Violation> {
-        let World { pairs, lines, shared, .. } = self;
+        let World { pairs, connections, shared, .. } = self;
         let now = shared.clock.now();
         let node = &mut pairs[pair][Side::Listener as usize];
-        if let Some(old) = node.place.carried.take() {
-            node.place.session = lines[old].ends[1].peer.leave();
-            lines[old].let_go(Side::Listener, now, &mut shared.random);
+        if let Some(old) = node.location.connection.take() {
+            node.location.parked = connections[old].ends[1].peer.take_session();
+            connections[old].close_end(Side::Listener, now, &mut shared.random);
         }
-        let Some(mut session) = node.place.session.take() else { return Ok(()) };
-        node.expires = None;
-        node.restart_from(&mut session, claim.recv_next, shared)?;
+        let Some(mut session) = node.location.parked.take() else { return Ok(()) };
+        node.expires_at = None;
+        node.resume_from(&mut session, claim.recv_next, shared)?;
         let accepted = session.dispatcher.recv_next();
         shared.note(Side::Listener, "let in", claim.epoch, accepted);
-        let peer = &mut lines[at].ends[1].peer;
-        node.plant(peer, &session);
-        let let_in = peer.let_in(claim, fresh, session);
-        let_in.map_err(|error| Violation::new("an honest claim can be met", error))?;
-        node.place.carried = Some(at);
+        let peer = &mut connections[at].ends[1].peer;
+        node.plant_faults(peer, &session);
+        let readmitted = peer.readmit(claim, fresh, session);
+        readmitted.map_err(|error| Violation::new("an honest claim can be met", error))?;
+        node.location.connection = Some(at);
         Ok(())
     }
 
     /// The dialer was let in.
     pub(super) fn resumed(&mut self, at: usize, resumed: Resumed) -> Result<(), Violation> {
-        let World { pairs, lines, shared, .. } = self;
+        let World { pairs, connections, shared, .. } = self;
         let now = shared.clock.now();
-        let pair = lines[at].pair;
+        let pair = connections[at].pair;
         let node = &mut pairs[pair][Side::Dialer as usize];
-        let tried = node.trying == Some(at);
-        let session = if tried { node.place.session.take() } else { None };
+        let tried = node.redial_attempt == Some(at);
+        let session = if tried { node.location.parked.take() } else { None };
         let (Some(mut session), Some(credentials)) = (session, &mut node.credentials) else {
             // A try that was left to itself: the token that it brings may be overtaken already.
-            lines[at].let_go(Side::Dialer, now, &mut shared.random);
+            connections[at].close_end(Side::Dialer, now, &mut shared.random);
             return Ok(());
         };
         must(credentials.token() != resumed.token, "each resume brings a new token", || {
             format!("connection {at}")
         })?;
         credentials.renew(resumed.token);
-        node.restart_from(&mut session, resumed.recv_next, shared)?;
+        node.resume_from(&mut session, resumed.recv_next, shared)?;
         shared.note(Side::Dialer, "resumed", pair as u64, resumed.recv_next);
-        let peer = &mut lines[at].ends[0].peer;
-        node.plant(peer, &session);
-        peer.carry(session);
-        (node.place.carried, node.trying, node.redial, node.expires) = (Some(at), None, None, None);
+        let peer = &mut connections[at].ends[0].peer;
+        node.plant_faults(peer, &session);
+        peer.attach_session(session);
+        (node.location.connection, node.redial_attempt, node.redial_at, node.expires_at) =
+            (Some(at), None, None, None);
         self.resumes += 1;
         Ok(())
     }
 
     /// The listener knows no such session, or not by that token.
-    pub(super) fn turned_away(&mut self, at: usize, code: Code) -> Result<(), Violation> {
-        let pair = self.lines[at].pair;
+    pub(super) fn resume_refused(&mut self, at: usize, code: Code) -> Result<(), Violation> {
+        let pair = self.connections[at].pair;
         self.shared.note(Side::Dialer, "turned away", pair as u64, u64::from(code.0));
         let node = &self.pairs[pair][Side::Dialer as usize];
-        if node.trying != Some(at) {
+        if node.redial_attempt != Some(at) {
             // Another try has overtaken it.
-            let World { lines, shared, .. } = self;
-            lines[at].let_go(Side::Dialer, shared.clock.now(), &mut shared.random);
+            let World { connections, shared, .. } = self;
+            connections[at].close_end(Side::Dialer, shared.clock.now(), &mut shared.random);
             return Ok(());
         }
         let listener = &self.pairs[pair][Side::Listener as usize];
         must(
-            listener.over || listener.is_new,
+            listener.has_ended || listener.has_restarted,
             "nobody is turned away from a living session",
             || format!("pair {pair}: {code}"),
         )?;
@@ -216,35 +217,35 @@ impl World {
     }
 
     /// Bytes come to an end that is over: nobody reads them.
-    pub(super) fn arrive_late(
+    pub(super) fn deliver_late(
         &mut self,
         at: usize,
         side: Side,
         bytes: &[u8],
     ) -> Result<(), Violation> {
-        let node = &mut self.pairs[self.lines[at].pair][side as usize];
+        let node = &mut self.pairs[self.connections[at].pair][side as usize];
         if node.mutant != Some(Mutant::NoFence) {
             return Ok(());
         }
-        let end = &mut self.lines[at].ends[side as usize];
-        if !end.peer.is_left() {
+        let end = &mut self.connections[at].ends[side as usize];
+        if !end.peer.is_detached() {
             return Ok(());
         }
         end.input.fill(bytes);
-        let Some(new) = node.place.carried.filter(|carried| *carried != at) else {
+        let Some(new) = node.location.connection.filter(|current| *current != at) else {
             return Ok(());
         };
         // A planted error: the session is read from here too.
-        let session = self.lines[new].ends[side as usize].peer.leave();
+        let session = self.connections[new].ends[side as usize].peer.take_session();
         let Some(session) = session else { return Ok(()) };
-        let end = &mut self.lines[at].ends[side as usize];
-        end.peer.carry(session);
-        node.place.carried = Some(at);
+        let end = &mut self.connections[at].ends[side as usize];
+        end.peer.attach_session(session);
+        node.location.connection = Some(at);
         self.read(at, side)?;
-        let node = &mut self.pairs[self.lines[at].pair][side as usize];
-        if let Some(session) = self.lines[at].ends[side as usize].peer.leave() {
-            self.lines[new].ends[side as usize].peer.carry(session);
-            node.place.carried = Some(new);
+        let node = &mut self.pairs[self.connections[at].pair][side as usize];
+        if let Some(session) = self.connections[at].ends[side as usize].peer.take_session() {
+            self.connections[new].ends[side as usize].peer.attach_session(session);
+            node.location.connection = Some(new);
         }
         Ok(())
     }
@@ -252,16 +253,16 @@ impl World {
     /// All nodes of a side die; they come back at once and know of no session.
     pub(super) fn restart(&mut self, side: Side) {
         self.shared.note(side, "restart", 0, 0);
-        self.setup.weather.restart = None;
+        self.setup.fault_plan.restart = None;
         self.cuts += 1;
         for pair in 0..self.pairs.len() {
             let node = &mut self.pairs[pair][side as usize];
-            node.is_new = true;
-            node.server = Server::new(side, node.habits, None, 0);
+            node.has_restarted = true;
+            node.server = Server::new(side, node.workload, None, 0);
             self.end_session(pair, side);
-            let World { lines, shared, .. } = self;
-            for line in lines.iter_mut().filter(|line| line.pair == pair) {
-                line.let_go(side, shared.clock.now(), &mut shared.random);
+            let World { connections, shared, .. } = self;
+            for connection in connections.iter_mut().filter(|connection| connection.pair == pair) {
+                connection.close_end(side, shared.clock.now(), &mut shared.random);
             }
         }
     }
@@ -269,7 +270,7 @@ impl World {
 
 impl Node {
     /// The session goes on over a new connection, whose other end has accepted so much.
-    fn restart_from(
+    fn resume_from(
         &mut self,
         session: &mut Session,
         recv_next: u64,
@@ -288,15 +289,15 @@ impl Node {
         }
         self.server.resumed(&mut session.sender);
         if shared.random.chance(30) {
-            session.repeat_before(recv_next);
+            session.resend_before(recv_next);
         }
         Ok(())
     }
 
     /// Planted errors of what this node sends again.
-    fn plant(&self, peer: &mut Peer, session: &Session) {
+    fn plant_faults(&self, peer: &mut Peer, session: &Session) {
         if self.mutant == Some(Mutant::ReplyNotResent) {
-            peer.lose_replies_before(session.sender.outbox.next_seq());
+            peer.drop_replies_before(session.sender.outbox.next_seq());
         }
     }
 }

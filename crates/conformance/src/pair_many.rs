@@ -6,11 +6,11 @@ use std::task::Poll;
 
 use wigwag_net::socket::{Pair, PairMany, SocketErrorKind};
 
-use crate::{Room, eventually};
+use crate::{TestEnv, eventually};
 
-async fn hub(room: &Room, peers: usize) -> (PairMany, Vec<Pair>) {
+async fn hub(env: &TestEnv, peers: usize) -> (PairMany, Vec<Pair>) {
     let hub = PairMany::new();
-    let address = hub.listen(&room.address()).await.expect("listens").to_string();
+    let address = hub.listen(&env.address()).await.expect("listens").to_string();
     let mut pairs = Vec::new();
     for _ in 0..peers {
         let pair = Pair::new();
@@ -22,8 +22,8 @@ async fn hub(room: &Room, peers: usize) -> (PairMany, Vec<Pair>) {
 }
 
 /// Twenty peers speak at once, and each hears the answer to what it said.
-pub async fn each_of_many_peers_is_known_and_answered(room: &Room) {
-    let (hub, pairs) = hub(room, 20).await;
+pub async fn each_of_many_peers_is_known_and_answered(env: &TestEnv) {
+    let (hub, pairs) = hub(env, 20).await;
     let answering = tokio::spawn(async move {
         for _ in 0..20 * 50 {
             let (peer, said) = hub.recv().await.expect("a message");
@@ -59,8 +59,8 @@ pub async fn each_of_many_peers_is_known_and_answered(room: &Room) {
 
 /// One peer does not read, and two senders wait for it; those to the other one do not. When it reads
 /// again, both get through.
-pub async fn a_full_peer_lets_only_its_own_senders_wait(room: &Room) {
-    let (hub, pairs) = hub(room, 2).await;
+pub async fn a_full_peer_lets_only_its_own_senders_wait(env: &TestEnv) {
+    let (hub, pairs) = hub(env, 2).await;
     for pair in &pairs {
         pair.send("here").await.expect("sent");
     }
@@ -115,8 +115,8 @@ pub async fn a_full_peer_lets_only_its_own_senders_wait(room: &Room) {
 }
 
 /// Whoever waits for room at a peer hears that it is gone, and so does whoever comes later.
-pub async fn a_peer_that_leaves_ends_the_wait_for_it(room: &Room) {
-    let (hub, mut pairs) = hub(room, 2).await;
+pub async fn a_peer_that_leaves_ends_the_wait_for_it(env: &TestEnv) {
+    let (hub, mut pairs) = hub(env, 2).await;
     let leaving = pairs.remove(0);
     leaving.send("here").await.expect("sent");
     let (peer, _) = hub.recv().await.expect("a message");
@@ -141,9 +141,9 @@ pub async fn a_peer_that_leaves_ends_the_wait_for_it(room: &Room) {
 }
 
 /// Both ends may have many peers.
-pub async fn two_pairs_of_many_talk(room: &Room) {
+pub async fn two_pairs_of_many_talk(env: &TestEnv) {
     let (left, right) = (PairMany::new(), PairMany::new());
-    let address = left.listen(&room.address()).await.expect("listens");
+    let address = left.listen(&env.address()).await.expect("listens");
     right.dial(&address.to_string()).await.expect("dials");
     right.send("there").await.expect("sent");
     let (peer, said) = left.recv().await.expect("a message");

@@ -9,14 +9,14 @@ use crate::fuzz::{Verdict, ensure};
 
 /// The sequenced frames of one direction, in order.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
-    frames: Vec<Said>,
+pub(crate) struct FrameLog {
+    frames: Vec<LoggedFrame>,
     next_seq: u64,
     bytes: usize,
 }
 
 #[derive(Debug)]
-struct Said {
+struct LoggedFrame {
     bytes: Vec<u8>,
     /// The number behind its last one.
     end: u64,
@@ -26,15 +26,15 @@ struct Said {
 
 /// How far somebody has heard a log.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Heard {
+pub(crate) struct LogPosition {
     frames: usize,
     /// The number of the next frame.
     pub(crate) seq: u64,
 }
 
-impl Log {
+impl FrameLog {
     /// Frames were published, as they stand in `bytes`.
-    pub(crate) fn say(&mut self, bytes: &[u8]) {
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
         let mut reader = Reader::new(bytes);
         let mut from = bytes;
         while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
@@ -43,7 +43,7 @@ impl Log {
             self.next_seq += numbers(kind, body).unwrap_or(1);
             self.bytes += frame.len();
             let (end, bytes_so_far) = (self.next_seq, self.bytes);
-            self.frames.push(Said { bytes: frame.to_vec(), end, bytes_so_far });
+            self.frames.push(LoggedFrame { bytes: frame.to_vec(), end, bytes_so_far });
         }
     }
 
@@ -58,7 +58,7 @@ impl Log {
             if seq >= self.next_seq {
                 let mut frame = Buffer::new();
                 write::frame(&mut frame, kind, |out| out.extend(body));
-                self.say(frame.as_slice());
+                self.append(frame.as_slice());
             }
             seq += numbers(kind, body).unwrap_or(1);
         });
@@ -71,22 +71,24 @@ impl Log {
 
     /// Bytes of the frames of which not all numbers are below `acked`.
     pub(crate) fn bytes_from(&self, acked: u64) -> usize {
-        let first = self.frames.partition_point(|said| said.end <= acked);
+        let first = self.frames.partition_point(|published| published.end <= acked);
         let before = first.checked_sub(1).map_or(0, |last| self.frames[last].bytes_so_far);
         self.bytes - before
     }
 
     /// These bytes have come: they must be the next frames.
-    pub(crate) fn hear(&self, heard: &mut Heard, mut bytes: &[u8]) -> Verdict {
+    pub(crate) fn check_next(&self, received: &mut LogPosition, mut bytes: &[u8]) -> Verdict {
         while !bytes.is_empty() {
-            let at = heard.seq;
-            let Some(said) = self.frames.get(heard.frames) else {
+            let at = received.seq;
+            let Some(published) = self.frames.get(received.frames) else {
                 return Err(format!("frame {at} was heard and never said: {bytes:02x?}"));
             };
-            let same = bytes.starts_with(&said.bytes);
-            ensure(same, || format!("frame {at}: said {:02x?}, heard {bytes:02x?}", said.bytes))?;
-            bytes = &bytes[said.bytes.len()..];
-            (heard.frames, heard.seq) = (heard.frames + 1, said.end);
+            let same = bytes.starts_with(&published.bytes);
+            ensure(same, || {
+                format!("frame {at}: said {:02x?}, heard {bytes:02x?}", published.bytes)
+            })?;
+            bytes = &bytes[published.bytes.len()..];
+            (received.frames, received.seq) = (received.frames + 1, published.end);
         }
         Ok(())
     }

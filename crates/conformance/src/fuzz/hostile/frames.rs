@@ -82,10 +82,10 @@ pub(super) fn fill_body(body: &mut Buffer, kind: u8, script: &mut Script<'_>) {
 
 /// Peers that behave well for a while.
 pub fn seeds() -> Vec<Vec<u8>> {
-    let place = |wanted: u8| KINDS.iter().position(|kind| *kind == wanted).unwrap_or(0) as u8;
-    let [attach, tell, ask] = [kind::ATTACH, kind::TELL, kind::ASK].map(place);
-    let [attached, reply, tells] = [kind::ATTACHED, kind::REPLY, kind::TELLS].map(place);
-    let [credit, need, revoke] = [kind::CREDIT, kind::NEED, kind::REVOKE].map(place);
+    let position = |wanted: u8| KINDS.iter().position(|kind| *kind == wanted).unwrap_or(0) as u8;
+    let [attach, tell, ask] = [kind::ATTACH, kind::TELL, kind::ASK].map(position);
+    let [attached, reply, tells] = [kind::ATTACHED, kind::REPLY, kind::TELLS].map(position);
+    let [credit, need, revoke] = [kind::CREDIT, kind::NEED, kind::REVOKE].map(position);
     let opens = [3, 1, attach, 0, 0, 0, 23, 0];
     let calls = [3, 3, tell, 0, 1, 0, ask, 0, 0, 0, 1, 3, 9, 9, 9, tell, 0, 1, 0xF4, 0, 31, 23, 0];
     let ours = [17, 0, 0, 0, 23, 0, 3, 1, attached, 0, 0xFA, 0, 0, 17, 3, 0, 9, 23, 0];

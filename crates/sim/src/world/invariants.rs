@@ -2,17 +2,19 @@
 
 use wigwag_link::limits::{SCALED_UNACKED_BYTES_MAX, SEGMENT_BYTES, UNACKED_RESERVE};
 
-use super::build::ids_of;
+use super::build::attachment_ids;
 use super::{Node, World};
 use crate::check::{Violation, must};
-use crate::client::{Client, Fates};
+use crate::client::{Client, DeliveryCounts};
 use crate::setup::Side;
 
 impl World {
     /// What must hold after every event.
-    pub(super) fn check(&mut self) -> Result<(), Violation> {
-        let World { pairs, lines, .. } = self;
-        for end in lines.iter().flat_map(|line| &line.ends).filter(|end| !end.over) {
+    pub(super) fn check_invariants(&mut self) -> Result<(), Violation> {
+        let World { pairs, connections, .. } = self;
+        for end in
+            connections.iter().flat_map(|connection| &connection.ends).filter(|end| !end.is_closed)
+        {
             let waiting = end.input.len() as u64;
             let longest = SEGMENT_BYTES as u64 * 8;
             must(waiting < longest, "input is bounded", || format!("{waiting} bytes wait"))?;
@@ -20,8 +22,8 @@ impl World {
         for pair in pairs {
             for side in Side::BOTH {
                 let theirs = &pair[side.other() as usize];
-                let read = theirs.place.recv_next(lines);
-                let Some(sender) = pair[side as usize].place.sender(lines) else {
+                let read = theirs.location.recv_next(connections);
+                let Some(sender) = pair[side as usize].location.sender(connections) else {
                     continue;
                 };
                 let acked = sender.outbox.acked();
@@ -38,73 +40,76 @@ impl World {
     }
 
     /// Every session has ended on both sides.
-    pub(super) fn is_over(&self) -> bool {
-        self.pairs.iter().flatten().all(|node| node.over && !node.server.has_work())
+    pub(super) fn all_ended(&self) -> bool {
+        self.pairs.iter().flatten().all(|node| node.has_ended && !node.server.has_work())
     }
 
     /// Every session has ended on both sides, or has done all that it had to do.
-    pub(super) fn is_done(&mut self) -> bool {
-        (0..self.pairs.len()).all(|pair| self.left_of(pair).is_none())
+    pub(super) fn all_done(&mut self) -> bool {
+        (0..self.pairs.len()).all(|pair| self.unfinished_work(pair).is_none())
     }
 
     /// What is left to do, for people.
-    pub(super) fn left(&mut self) -> String {
-        let all = (0..self.pairs.len())
-            .filter_map(|pair| self.left_of(pair).map(|left| format!("pair {pair}: {left}")));
+    pub(super) fn unfinished(&mut self) -> String {
+        let all = (0..self.pairs.len()).filter_map(|pair| {
+            self.unfinished_work(pair).map(|left| format!("pair {pair}: {left}"))
+        });
         all.collect::<Vec<String>>().join("; ")
     }
 
-    fn left_of(&mut self, pair: usize) -> Option<String> {
-        let World { pairs, lines, .. } = self;
+    fn unfinished_work(&mut self, pair: usize) -> Option<String> {
+        let World { pairs, connections, .. } = self;
         let pair = &mut pairs[pair];
-        let ended = pair.iter().filter(|node| node.over).count();
+        let ended = pair.iter().filter(|node| node.has_ended).count();
         for node in pair {
             let side = node.side;
             if node.server.has_work() {
                 return Some(format!("the actors of {side:?}"));
             }
-            if node.over {
+            if node.has_ended {
                 continue;
             }
             if ended > 0 {
                 return Some(format!("{side:?} does not know that it is over"));
             }
-            if node.place.carried.is_none() || !node.client.as_ref().is_some_and(Client::is_done) {
+            if node.location.connection.is_none()
+                || !node.client.as_ref().is_some_and(Client::is_done)
+            {
                 return Some(format!("{side:?} is left waiting"));
             }
-            if !node.place.sender(lines).is_some_and(|sender| sender.outbox.is_settled()) {
+            if !node.location.sender(connections).is_some_and(|sender| sender.outbox.is_settled()) {
                 return Some(format!("{side:?} has no acks"));
             }
         }
         None
     }
 
-    pub(super) fn judge_whole(&mut self, pair: usize) -> Result<(), Violation> {
-        self.shared.oracle.all_done(ids_of(pair))?;
-        let World { pairs, lines, .. } = self;
-        for Node { server, place, .. } in &mut pairs[pair] {
-            if let Some(sender) = place.sender(lines) {
-                server.credit_is_back(sender)?;
+    pub(super) fn check_completed(&mut self, pair: usize) -> Result<(), Violation> {
+        self.shared.oracle.check_all_done(attachment_ids(pair))?;
+        let World { pairs, connections, .. } = self;
+        for Node { server, location, .. } in &mut pairs[pair] {
+            if let Some(sender) = location.sender(connections) {
+                server.check_credit_returned(sender)?;
                 let kept = sender.outbox.retained();
                 must(kept == 0, "what is acknowledged is let go", || format!("{kept} bytes"))?;
             }
         }
-        self.both_agree(pair, Side::Dialer)?;
-        self.both_agree(pair, Side::Listener)
+        self.check_agreement(pair, Side::Dialer)?;
+        self.check_agreement(pair, Side::Listener)
     }
 
     /// What a sender believes it may use is what its receiver counts, and it knows of all that was
     /// handled: heartbeats have told it.
-    fn both_agree(&mut self, pair: usize, side: Side) -> Result<(), Violation> {
-        let World { pairs, lines, .. } = self;
+    fn check_agreement(&mut self, pair: usize, side: Side) -> Result<(), Violation> {
+        let World { pairs, connections, .. } = self;
         let node = &mut pairs[pair][side as usize];
-        let mut ours = match (&node.client, node.place.sender(lines)) {
-            (Some(client), Some(sender)) => client.told(sender),
+        let mut ours = match (&node.client, node.location.sender(connections)) {
+            (Some(client), Some(sender)) => client.known_credit(sender),
             _ => Vec::new(),
         };
         let other = &mut pairs[pair][side.other() as usize];
-        let theirs = other.place.sender(lines);
-        let mut theirs = theirs.map_or(Vec::new(), |sender| other.server.counts(sender));
+        let theirs = other.location.sender(connections);
+        let mut theirs = theirs.map_or(Vec::new(), |sender| other.server.channel_counts(sender));
         ours.sort_unstable();
         theirs.sort_unstable();
         must(ours == theirs, "both sides agree on credit and on what was handled", || {
@@ -114,29 +119,31 @@ impl World {
 
     /// The session has ended early. Each side that still lives says what became of its calls, and the
     /// model knows better.
-    pub(super) fn judge_ended(&mut self, pair: usize) -> Result<[Fates; 2], Violation> {
-        let World { pairs, lines, shared, .. } = self;
-        let mut fates = [Fates::default(); 2];
+    pub(super) fn check_ended(&mut self, pair: usize) -> Result<[DeliveryCounts; 2], Violation> {
+        let World { pairs, connections, shared, .. } = self;
+        let mut counts = [DeliveryCounts::default(); 2];
         for side in Side::BOTH {
             let theirs = &pairs[pair][side.other() as usize];
-            let read = theirs.place.recv_next(lines).unwrap_or(0);
-            let theirs_is_new = theirs.is_new;
-            let Node { client, place, is_new, .. } = &mut pairs[pair][side as usize];
-            let (Some(client), Some(sender), false) = (client, place.sender(lines), *is_new) else {
+            let read = theirs.location.recv_next(connections).unwrap_or(0);
+            let theirs_has_restarted = theirs.has_restarted;
+            let Node { client, location, has_restarted, .. } = &mut pairs[pair][side as usize];
+            let (Some(client), Some(sender), false) =
+                (client, location.sender(connections), *has_restarted)
+            else {
                 continue;
             };
             let sent = sender.outbox.next_seq() - sender.outbox.untaken_frames();
             must(
-                theirs_is_new || read <= sent,
+                theirs_has_restarted || read <= sent,
                 "frames that nobody took are never delivered",
                 || format!("{side:?}: {read} accepted, {sent} taken"),
             )?;
-            let told = client.fates(sent, shared)?;
-            let sum = told.delivered + told.not_delivered + told.unknown;
+            let known = client.delivery_counts(sent, shared)?;
+            let sum = known.delivered + known.not_delivered + known.unknown;
             let calls = client.calls();
             must(sum == calls, "every call has one fate", || format!("{sum} fates of {calls}"))?;
-            fates[side as usize] = told;
+            counts[side as usize] = known;
         }
-        Ok(fates)
+        Ok(counts)
     }
 }

@@ -8,36 +8,36 @@ use std::sync::Mutex;
 use tokio::net::TcpSocket;
 
 /// Rooms made so far in this process.
-static ROOMS: Mutex<u32> = Mutex::new(0);
+static CREATED: Mutex<u32> = Mutex::new(0);
 
 /// A place for one test: its addresses are its own, and its files go when it does.
 ///
 /// The pattern is an address in which `{dir}` stands for a fresh folder and `{name}` for a fresh
 /// name.
 #[derive(Debug)]
-pub struct Room {
+pub struct TestEnv {
     pattern: &'static str,
     name: String,
     folder: PathBuf,
 }
 
-impl Room {
+impl TestEnv {
     /// A fresh place.
-    pub fn new(pattern: &'static str) -> Room {
+    pub fn new(pattern: &'static str) -> TestEnv {
         let number = {
-            let mut rooms = ROOMS.lock().expect("no test panics here");
-            *rooms += 1;
-            *rooms
+            let mut created = CREATED.lock().expect("no test panics here");
+            *created += 1;
+            *created
         };
         let name = format!("wigwag-{}-{number}", process::id());
         let folder = std::env::temp_dir().join(&name);
         std::fs::create_dir_all(&folder).expect("a fresh folder");
-        Room { pattern, name, folder }
+        TestEnv { pattern, name, folder }
     }
 
     /// Another place of the same kind, for a second listener.
-    pub fn another(&self) -> Room {
-        Room::new(self.pattern)
+    pub fn fresh(&self) -> TestEnv {
+        TestEnv::new(self.pattern)
     }
 
     /// Where to listen. The address that the listener says is the one to dial.
@@ -46,14 +46,14 @@ impl Room {
     }
 
     /// Another place to listen, for a test that needs several.
-    pub fn other(&self, name: &str) -> String {
+    pub fn named_address(&self, name: &str) -> String {
         let address = self.address();
         // A port of 0 is another port each time.
         if address.starts_with("tcp:") { address } else { format!("{address}-{name}") }
     }
 
     /// An address at which nobody listens, and what keeps it so.
-    pub fn nobody(&self) -> (String, Option<TcpSocket>) {
+    pub fn unused_address(&self) -> (String, Option<TcpSocket>) {
         let address = self.address();
         let Some(local) = address.strip_prefix("tcp://") else {
             return (address, None);
@@ -68,7 +68,7 @@ impl Room {
     }
 }
 
-impl Drop for Room {
+impl Drop for TestEnv {
     fn drop(&mut self) {
         // What a failed test has left open stays; the system's cleaner takes it.
         let _ = std::fs::remove_dir_all(&self.folder);
