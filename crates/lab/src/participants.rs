@@ -77,7 +77,7 @@ impl Participant {
     }
 
     /// It has a program for the role, installed or not.
-    pub fn fills(&self, role: Role) -> bool {
+    pub fn has_role(&self, role: Role) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.roles.contains(&role),
             Participant::Peer(peer) => peer.roles.contains_key(&role),
@@ -85,7 +85,7 @@ impl Participant {
     }
 
     /// Of remote it can be ordered to do `cell`.
-    pub fn does(&self, cell: &str) -> bool {
+    pub fn knows_remote_cell(&self, cell: &str) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.cells.contains(&cell),
             Participant::Peer(peer) => peer.cells.iter().any(|it| it == cell),
@@ -93,7 +93,7 @@ impl Participant {
     }
 
     /// Of counter it can be ordered to do `cell`.
-    pub fn counts(&self, cell: &str) -> bool {
+    pub fn knows_counter_cell(&self, cell: &str) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.inside.contains(&cell),
             Participant::Peer(peer) => peer.inside.iter().any(|it| it == cell),
@@ -101,7 +101,7 @@ impl Participant {
     }
 
     /// Why it has no such thing as `cell` of counter, if it does the others.
-    pub fn lacks(&self, cell: &str) -> String {
+    pub fn why_no_counter_cell(&self, cell: &str) -> String {
         let said = match self {
             Participant::Embedded { it, .. } => {
                 it.lacks.iter().find(|(name, _)| *name == cell).map(|(_, why)| *why)
@@ -124,7 +124,7 @@ impl Participant {
     }
 
     /// Why it cannot run, with what mends that.
-    pub fn missing(&self) -> Option<String> {
+    pub fn why_missing(&self) -> Option<String> {
         match self {
             Participant::Embedded { .. } => None,
             Participant::Peer(peer) => peer.missing(),

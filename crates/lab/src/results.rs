@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
 use crate::figures::statistics::Spread;
-use crate::relay::RelayedCut;
+use crate::relay::RelayCut;
 
 /// The version of the document.
 pub const SCHEMA: &str = "wigwag.lab/1";
@@ -115,7 +115,7 @@ pub struct Row {
     pub cpu_s_per_million: Option<Spread>,
     /// Round trips in microseconds, where one is in flight on a connection: a closed loop, so no
     /// latency under a load.
-    pub rtt_us: Option<Percentiles>,
+    pub rtt_us: Option<RttPercentiles>,
     /// Messages a second that were ordered, where the rate is not what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_ordered: Option<u64>,
@@ -213,7 +213,7 @@ pub struct Cuts {
     /// Bytes a second that went to the server in each step.
     pub bytes_per_second: Vec<f64>,
     /// The cuts of that run.
-    pub cuts: Vec<RelayedCut>,
+    pub cuts: Vec<RelayCut>,
 }
 
 /// One program of a pair.
@@ -255,7 +255,7 @@ pub struct Interval {
 
 /// How long round trips took; a percentile that has too few samples is missing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Percentiles {
+pub struct RttPercentiles {
     /// Half were faster.
     pub p50: f64,
     /// Nine of ten were faster.

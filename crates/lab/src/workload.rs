@@ -13,8 +13,8 @@ mod paced;
 pub(crate) mod relayed;
 pub mod pingpong;
 pub mod http;
-mod trips;
-pub mod beyond;
+mod round_trips;
+pub mod outside_clock;
 
-pub use cell::{Cell, Over, Size, WORKLOADS, Workload};
-pub use entry::{Entry, Judged, Order};
+pub use cell::{Cell, Size, SpreadOver, WORKLOADS, Workload};
+pub use entry::{Entry, Judgement, Order};

@@ -41,7 +41,7 @@ pub(super) enum End {
 }
 
 /// What is to be done next.
-pub(super) enum Due {
+pub(super) enum NextPiece {
     /// Pieces are to be written.
     Pieces,
     /// All was written, and this comes behind it.
@@ -51,8 +51,8 @@ pub(super) enum Due {
 }
 
 #[derive(Default)]
-pub(super) struct Queue {
-    inside: Mutex<Inside>,
+pub(super) struct PieceQueue {
+    inside: Mutex<QueueState>,
     /// The one who takes out waits for a first piece, or for the end.
     mail: Condvar,
     /// The one who puts in waits.
@@ -60,7 +60,7 @@ pub(super) struct Queue {
 }
 
 #[derive(Default)]
-struct Inside {
+struct QueueState {
     pieces: VecDeque<Piece>,
     /// Of all pieces.
     bytes: usize,
@@ -69,10 +69,10 @@ struct Inside {
     spare: Vec<Vec<u8>>,
 }
 
-impl Queue {
+impl PieceQueue {
     /// Waits for room, then gives a buffer of [`PIECE_BYTES`]; `None` when nothing is wanted any more.
     pub(super) fn buffer(&self) -> Option<Vec<u8>> {
-        let is_full = |inside: &mut Inside| {
+        let is_full = |inside: &mut QueueState| {
             let full = inside.bytes + PIECE_BYTES > BYTES_MAX || inside.pieces.len() >= PIECES_MAX;
             full && !inside.abandoned
         };
@@ -123,16 +123,16 @@ impl Queue {
     }
 
     /// Waits until something is due and moves it to `out`, which is empty.
-    pub(super) fn take(&self, out: &mut Vec<Piece>) -> Due {
+    pub(super) fn take(&self, out: &mut Vec<Piece>) -> NextPiece {
         let mut inside = self.inside();
         loop {
             if inside.abandoned {
-                return Due::Nothing;
+                return NextPiece::Nothing;
             }
             let now = Instant::now();
             let next = match (inside.pieces.front(), inside.end) {
                 (Some(piece), _) => Some(piece.due),
-                (None, Some((end, due))) if due <= now => return Due::End(end),
+                (None, Some((end, due))) if due <= now => return NextPiece::End(end),
                 (None, end) => end.map(|(_, due)| due),
             };
             match next {
@@ -148,7 +148,7 @@ impl Queue {
             out.push(piece);
         }
         self.room.notify_one();
-        Due::Pieces
+        NextPiece::Pieces
     }
 
     /// Takes emptied buffers back.
@@ -165,9 +165,9 @@ impl Queue {
 
     fn wait<'a>(
         &self,
-        inside: MutexGuard<'a, Inside>,
+        inside: MutexGuard<'a, QueueState>,
         limit: Option<Duration>,
-    ) -> MutexGuard<'a, Inside> {
+    ) -> MutexGuard<'a, QueueState> {
         match limit {
             None => self.mail.wait(inside).unwrap_or_else(PoisonError::into_inner),
             Some(limit) => {
@@ -176,12 +176,12 @@ impl Queue {
         }
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, QueueState> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inside {
+impl QueueState {
     fn give_back(&mut self, buffer: Vec<u8>) {
         if buffer.len() == PIECE_BYTES && self.spare.len() < SPARE_MAX {
             self.spare.push(buffer);
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_before_it_is_due_and_all_in_its_order() {
-        let queue = Queue::default();
+        let queue = PieceQueue::default();
         let begun = Instant::now();
         let due = begun + Duration::from_millis(20);
         for number in 0..3_u8 {
@@ -205,17 +205,17 @@ mod tests {
         }
         queue.end(End::Half, due);
         let mut out = Vec::new();
-        assert!(matches!(queue.take(&mut out), Due::Pieces));
+        assert!(matches!(queue.take(&mut out), NextPiece::Pieces));
         assert!(begun.elapsed() >= Duration::from_millis(20));
         let taken: Vec<&[u8]> = out.iter().map(|piece| &piece.buffer[..piece.filled]).collect();
         assert_eq!(taken, [[0], [1], [2]]);
         out.clear();
-        assert!(matches!(queue.take(&mut out), Due::End(End::Half)));
+        assert!(matches!(queue.take(&mut out), NextPiece::End(End::Half)));
     }
 
     #[test]
     fn a_full_queue_gives_no_buffer_until_something_was_taken() {
-        let queue = Queue::default();
+        let queue = PieceQueue::default();
         let now = Instant::now();
         for _ in 0..BYTES_MAX / PIECE_BYTES {
             queue.put(queue.buffer().unwrap(), PIECE_BYTES, now);
@@ -227,13 +227,13 @@ mod tests {
             scope.spawn(move || tell.send(queue.buffer().is_some()).unwrap());
             assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
             let mut out = Vec::new();
-            assert!(matches!(queue.take(&mut out), Due::Pieces));
+            assert!(matches!(queue.take(&mut out), NextPiece::Pieces));
             assert_eq!(told.recv(), Ok(true));
         });
         // The pieces have gone out and their buffers come back.
         assert_eq!(queue.bytes(), 0);
         queue.abandon();
         assert!(queue.buffer().is_none());
-        assert!(matches!(queue.take(&mut Vec::new()), Due::Nothing));
+        assert!(matches!(queue.take(&mut Vec::new()), NextPiece::Nothing));
     }
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
 use crate::report::columns::{bytes, earned, interval, significant, verdict_word};
+use crate::report::escape::terminal;
 use crate::report::layout::is_raw;
-use crate::report::quote::terminal;
 use crate::results::{Environment, Interval, Results, Row};
 
 /// The part by which the memory of two machines may differ and still be the same: a kernel that
@@ -121,24 +121,24 @@ fn remarks(environment: &Environment) -> String {
 }
 
 /// Workload, cell, participant.
-type Key<'a> = (&'a str, &'a str, &'a str);
+type RowKey<'a> = (&'a str, &'a str, &'a str);
 
-fn key(row: &Row) -> Key<'_> {
+fn key(row: &Row) -> RowKey<'_> {
     (&row.workload, &row.cell, &row.participant)
 }
 
 /// Of both runs, each once, in the order of the new one; what only the old one has comes last.
-fn keys<'a>(old: &'a Results, new: &'a Results) -> Vec<Key<'a>> {
+fn keys<'a>(old: &'a Results, new: &'a Results) -> Vec<RowKey<'a>> {
     let mut seen = BTreeSet::new();
     let all = new.rows.iter().chain(&old.rows).map(key);
     all.filter(|key| seen.insert(*key)).collect()
 }
 
-fn find<'a>(run: &'a Results, wanted: Key<'_>) -> Option<&'a Row> {
+fn find<'a>(run: &'a Results, wanted: RowKey<'_>) -> Option<&'a Row> {
     run.rows.iter().find(|row| key(row) == wanted)
 }
 
-fn line(key: Key<'_>, old: Option<&Row>, new: Option<&Row>, across: bool) -> String {
+fn line(key: RowKey<'_>, old: Option<&Row>, new: Option<&Row>, across: bool) -> String {
     let (workload, cell, participant) = key;
     let name = terminal(&format!("{workload}/{cell}/{participant}"));
     let (old, new) = match (old, new) {

@@ -22,18 +22,18 @@ pub fn faults(document: &Value) -> Vec<String> {
 
 /// What in `document` is not as `root` says: the schema of another document, in the same words.
 pub fn faults_against(root: &Value, document: &Value) -> Vec<String> {
-    let mut check = Check { root, faults: Vec::new() };
+    let mut check = SchemaCheck { root, faults: Vec::new() };
     check.value(root, document, "");
     check.faults
 }
 
-struct Check<'a> {
+struct SchemaCheck<'a> {
     /// Where `$ref` points into.
     root: &'a Value,
     faults: Vec<String>,
 }
 
-impl Check<'_> {
+impl SchemaCheck<'_> {
     fn value(&mut self, schema: &Value, value: &Value, place: &str) {
         let Value::Object(words) = schema else {
             return self.fault(place, "its schema is no object");
@@ -72,7 +72,7 @@ impl Check<'_> {
 
     /// Whether `value` follows `schema`, without a word about it.
     fn holds(&self, schema: &Value, value: &Value) -> bool {
-        let mut trial = Check { root: self.root, faults: Vec::new() };
+        let mut trial = SchemaCheck { root: self.root, faults: Vec::new() };
         trial.value(schema, value, "");
         trial.faults.is_empty()
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, ready_and_go, ready_until_input_ends, say};
+use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go, ready_until_input_ends};
 
 const ONE_IN: u64 = 1_000;
 
@@ -64,7 +64,7 @@ pub(crate) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
             Ok::<u64, Failure>(answered.sum())
         })?
     };
-    say(&json!({ "requests": requests }).to_string())?;
+    print_line(&json!({ "requests": requests }).to_string())?;
     loop {
         thread::park();
     }
@@ -194,7 +194,7 @@ pub(crate) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
     for some in streams.chunks(at_once) {
         thread::scope(|scope| {
             for stream in some {
-                let draws = Draws::of(orders.seed, sender);
+                let draws = PayloadDraws::of(orders.seed, sender);
                 sender += 1;
                 scope.spawn(move || {
                     // A connection that fails is one of the things that a witness must see.
@@ -205,18 +205,23 @@ pub(crate) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
     }
     // Whatever it did, this is what it says.
     let replies = orders.messages * orders.connections as u64;
-    Ok(say(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
+    Ok(print_line(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
 }
 
-fn ask(name: &str, mut stream: &TcpStream, orders: &Orders, mut draws: Draws) -> io::Result<()> {
+fn ask(
+    name: &str,
+    mut stream: &TcpStream,
+    orders: &Orders,
+    mut draws: PayloadDraws,
+) -> io::Result<()> {
     let messages = orders.messages;
-    let does = if name == "broken-quarter" { messages.div_ceil(4) } else { messages };
+    let quota = if name == "broken-quarter" { messages.div_ceil(4) } else { messages };
     let mut request = || if orders.fixed { *b"Ping" } else { draws.next().to_le_bytes() };
     let (mut reply, mut sent) = ([0; 4], 0);
-    while sent < does {
+    while sent < quota {
         let mut requests = request().to_vec();
         sent += 1;
-        if name == "broken-pipeline" && sent < does {
+        if name == "broken-pipeline" && sent < quota {
             requests.extend(request());
             sent += 1;
         }

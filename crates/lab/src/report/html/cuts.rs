@@ -4,9 +4,9 @@
 //! is known without its colour; how deep and how wide the gap behind it is, is what there is to see.
 
 use crate::report::columns::{bytes, earned, microseconds, significant};
+use crate::report::escape::html;
 use crate::report::html::plots::{figure_with, marked};
 use crate::report::layout::Table;
-use crate::report::quote::html;
 use crate::results::{Cuts, Row};
 
 /// The drawing, in units of its own; at the left stand the bytes.

@@ -5,10 +5,10 @@
 //! to each other is what the matrix is for.
 
 use crate::report::columns::{earned, rate, significant, verdict_word};
+use crate::report::escape::html;
 use crate::report::html::palette::HEAT_STEPS;
 use crate::report::html::table::boxed;
 use crate::report::layout::pair;
-use crate::report::quote::html;
 use crate::results::{Results, Row, Verdict};
 
 /// The heat map of `workload`, if it has pairs.

@@ -19,7 +19,7 @@ const ORDER: Order = Order {
     answer_max: Duration::ZERO,
 };
 
-fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judged {
+fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judgement {
     let (name, roles, cells, source_lines) = ("x", &[], &[], None);
     let (inside, lacks) = (&[], &[]);
     let it = Embedded {
@@ -65,7 +65,7 @@ fn server(other: Value) -> Value {
     let bytes = ORDER.messages * TOKEN;
     let mut server = json!({
         "requests": ORDER.messages, "bytes_read": bytes, "bytes_written": bytes,
-        "connections": vec![Seen { count: EACH, sum, reordered: 0 }; CONNECTIONS as usize],
+        "connections": vec![SenderCounts { count: EACH, sum, reordered: 0 }; CONNECTIONS as usize],
         "at_work": CONNECTIONS, "outstanding": 1, "resets": 0,
     });
     server.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());

@@ -14,15 +14,15 @@ const HOLD: &str = "PATH=$PATH:/usr/sbin:/sbin ip link set lo up && echo up && r
 
 /// A namespace, held by a process that waits. Dropping it gives it up.
 #[derive(Debug)]
-pub struct Stage {
+pub struct NetworkNamespace {
     holder: Child,
     /// Whoever is not root needs a user namespace as well.
     as_root: bool,
 }
 
-impl Stage {
+impl NetworkNamespace {
     /// Makes one, or says why this machine has none.
-    pub fn open() -> Result<Stage, String> {
+    pub fn open() -> Result<NetworkNamespace, String> {
         let as_root = rustix::process::geteuid().is_root();
         let mut command = Command::new("unshare");
         if !as_root {
@@ -36,7 +36,7 @@ impl Stage {
             let read = BufReader::new(output).read_line(&mut said);
             read.map_err(|error| error.to_string())?;
         }
-        let stage = Stage { holder, as_root };
+        let stage = NetworkNamespace { holder, as_root };
         if said.trim() == "up" { Ok(stage) } else { Err(stage.why()) }
     }
 
@@ -75,7 +75,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for NetworkNamespace {
     fn drop(&mut self) {
         // It may have ended already; either way it is gone then.
         let _ = self.holder.kill();

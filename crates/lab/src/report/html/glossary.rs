@@ -5,9 +5,9 @@
 //! known here goes without.
 
 use crate::report::columns::Column;
+use crate::report::escape::html;
 use crate::report::html::table;
 use crate::report::layout::OWN;
-use crate::report::quote::html;
 use crate::results::Verdict;
 use crate::workload::relayed::CUTS_NAME;
 
