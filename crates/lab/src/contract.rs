@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Why a program ends without its account.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// What was ordered; nothing is 0.
+/// The orders of a program; a number that was not ordered is 0.
 #[derive(Clone)]
 pub(crate) struct Orders {
     pub(crate) port: u16,
@@ -127,13 +127,13 @@ pub(crate) fn step(mut x: u32) -> u32 {
     x
 }
 
-/// What a slow actor does with each payload.
+/// The work of a slow actor on each payload.
 #[inline]
 pub(crate) fn work(draws: u32, payload: u32) -> u64 {
     u64::from((0..draws).fold(payload, |x, _| step(x)))
 }
 
-/// What a receiver keeps of one sender.
+/// The counts that a receiver keeps of one sender.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     count: u64,

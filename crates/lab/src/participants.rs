@@ -1,4 +1,4 @@
-//! Who takes part: programs that lie within the lab's own, and those of the peers' folders.
+//! Participants: programs that lie within the lab's own, and those of the peers' folders.
 
 pub mod peer;
 pub mod embedded;
@@ -20,7 +20,7 @@ use crate::participants::peer::Peer;
 pub enum Participant {
     /// Its programs are this one, called with a hidden command.
     Embedded {
-        /// Who.
+        /// The embedded participant.
         it: embedded::Embedded,
         /// The program that has the hidden command.
         program: PathBuf,
@@ -44,7 +44,7 @@ impl Participant {
         }
     }
 
-    /// It must come out void or flagged.
+    /// True if it must come out void or flagged.
     pub fn is_known_bad(&self) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.known_bad,
@@ -68,7 +68,7 @@ impl Participant {
         }
     }
 
-    /// What it sends and answers in pingpong.
+    /// The payloads that it sends and answers in pingpong.
     pub fn payload(&self) -> Payload {
         match self {
             Participant::Embedded { it, .. } => it.payload,
@@ -111,7 +111,7 @@ impl Participant {
         said.map_or_else(|| format!("its programs know no CELL={cell}"), str::to_owned)
     }
 
-    /// What starts its program for the role.
+    /// The command that starts its program for the role.
     pub fn command(&self, role: Role) -> Option<Command> {
         match self {
             Participant::Embedded { it, program } => {
@@ -131,7 +131,7 @@ impl Participant {
         }
     }
 
-    /// What it says of its version.
+    /// Its version, in its own words.
     pub fn version(&self) -> Option<String> {
         match self {
             Participant::Embedded { .. } => Some(env!("CARGO_PKG_VERSION").to_owned()),

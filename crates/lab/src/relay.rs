@@ -27,12 +27,12 @@ pub use traffic_log::{POINTS_MAX, RelayAccount, RelayCut};
 pub const CONNECTIONS_MAX: usize = 1_024;
 /// Of one of its threads, which call nothing deep.
 const STACK_BYTES: usize = 128 * 1_024;
-/// Who waits for room to write looks so often whether the connection was cut meanwhile.
+/// A thread that waits for room to write looks this often whether the connection was cut meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Room for a moment in which no connection or thread can be made; then it is tried again.
 const BREATH: Duration = Duration::from_millis(10);
 
-/// What a relay is ordered to do.
+/// Orders of a relay.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RelayPlan {
     /// Where the server listens on 127.0.0.1.
@@ -81,9 +81,9 @@ impl Relay {
         self.state.ledger().begin(Instant::now());
     }
 
-    /// What has passed since then, with every byte that the server could read before this call.
-    /// Waits for writes that have begun, each of which takes `LOOK_EVERY` at most. The processor
-    /// time is left at zero: the relay's process fills it in.
+    /// The account since then, with every byte that the server could read before this call. Waits
+    /// for writes that have begun, each of which takes `LOOK_EVERY` at most. The processor time is
+    /// left at zero: the relay's process fills it in.
     pub fn account(&self) -> RelayAccount {
         let _none_is_writing = self.state.writing.write().unwrap_or_else(PoisonError::into_inner);
         self.state.ledger().account()
@@ -103,7 +103,7 @@ impl Drop for Relay {
     }
 }
 
-/// What all connections share.
+/// State that all connections share.
 struct RelayState {
     plan: RelayPlan,
     ledger: Mutex<TrafficLog>,
@@ -200,7 +200,7 @@ impl RelayState {
         Ok(written)
     }
 
-    /// So many bytes went to the server; when it is time all connections are cut.
+    /// Counts bytes that went to the server; cuts all connections when it is time.
     fn passed(&self, number: u64, bytes: usize) {
         // Under this lock, so that a cut hits whoever is there when it is decided and nobody later.
         let live = self.live();
@@ -236,13 +236,13 @@ impl Connection {
         Ok(())
     }
 
-    /// What is on its way is thrown away; both ends hear of a reset as soon as the threads ended.
+    /// Throws away the bytes on their way; both ends see a reset as soon as the threads ended.
     fn sever(&self) {
         self.severed.store(true, Ordering::SeqCst);
         for stream in [&self.client, &self.server] {
             reset_when_closed(stream);
-            // Wakes whoever reads and tells the other end nothing. One that has ended already
-            // refuses, and nobody reads it.
+            // Wakes the reader and tells the other end nothing. A stream that has ended refuses,
+            // and nobody reads it.
             let _ = stream.shutdown(Shutdown::Read);
         }
         self.there.abandon();

@@ -29,9 +29,9 @@ pub const ROUNDS: usize = 5;
 pub const ROUNDS_QUICK: usize = 3;
 /// A window's length: long against the 10 ms in which processor time is counted.
 const WINDOW: Duration = Duration::from_millis(1_500);
-/// That of a quick run, whose figures only say that everything works.
+/// The window of a quick run, whose figures only say that everything works.
 const WINDOW_QUICK: Duration = Duration::from_millis(250);
-/// That of the demo: five rounds of ten rows end within a quarter of a minute.
+/// The window of the demo: five rounds of ten rows end within a quarter of a minute.
 const WINDOW_DEMO: Duration = Duration::from_millis(150);
 /// A plain loop of twenty million messages may take so long, if it only works.
 const NAIVE_MAX: Duration = Duration::from_secs(300);
@@ -63,7 +63,7 @@ impl Effort {
     }
 }
 
-/// What is to be run.
+/// Options of a run.
 pub struct Options {
     /// In the order of the tables.
     pub workloads: Vec<Workload>,
@@ -77,7 +77,7 @@ pub struct Options {
     pub rounds: usize,
     /// A quick run that names no cells has one cell a workload.
     pub effort: Effort,
-    /// What decides order and payloads.
+    /// The seed of order and payloads.
     pub seed: u64,
 }
 
@@ -97,7 +97,7 @@ impl Options {
     }
 }
 
-/// What happens now.
+/// Progress of a run.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Trials that are through.
@@ -166,7 +166,7 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     let (mut entries, mut missing) = (Vec::new(), Vec::new());
     let reasons: Vec<Option<String>> =
         options.participants.iter().map(Participant::why_missing).collect();
-    // Whoever names cells has all to choose from.
+    // A run that names cells has all to choose from.
     let quick = options.effort.is_short() && options.cells.is_empty();
     let brief = |workload: Workload| workload.is_brief(quick, options.workloads.len());
     for cell in options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload))) {

@@ -28,21 +28,21 @@ pub struct Deadlines {
     pub silence: Duration,
     /// From the account, or from SIGTERM, to the end.
     pub end: Duration,
-    /// What the lab's own clients grant a server for each answer.
+    /// Time that the lab's own clients grant a server for each answer.
     pub answer: Duration,
 }
 
 /// Resident memory that each side may hold: what a small container has.
 pub const MEMORY_MAX: u64 = 1 << 30;
 
-/// What it may hold where a million actors live at once: 8 KiB each.
+/// Memory that it may hold where a million actors live at once: 8 KiB each.
 pub const MEMORY_MAX_MANY: u64 = 8 << 30;
 
-/// What the contract grants.
+/// The deadlines of the contract.
 pub const CONTRACT: Deadlines = deadlines(20, 30, 5, 3_000);
 
-/// What a quick run grants, which knows its participants and must end soon. Its windows are a
-/// quarter of a second, and the lab's own programs, which wait for others, have the contract's time.
+/// The deadlines of a quick run, which knows its participants and must end soon: its windows are a
+/// quarter of a second. The lab's own programs wait for others and have the contract's time.
 pub const QUICK: Deadlines = deadlines(2, 4, 2, 1_500);
 
 const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines {
@@ -57,7 +57,7 @@ const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines
 
 /// A program to start.
 pub struct ProgramSpec {
-    /// Whose it is and what it does, for reasons: `go, its server`.
+    /// The participant and the role, for reasons: `go, its server`.
     pub title: String,
     /// How.
     pub command: Command,
@@ -74,7 +74,7 @@ pub struct ProgramSpec {
     pub memory_max: u64,
 }
 
-/// What is started together. The worker is told the server's port.
+/// Programs that are started together. The worker is told the server's port.
 pub struct TrialPrograms {
     /// It listens.
     pub server: Option<ProgramSpec>,
@@ -86,7 +86,7 @@ pub struct TrialPrograms {
     pub relay: Option<relay_program::RelaySpec>,
 }
 
-/// What a trial came to.
+/// The outcome of a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// From GO to the account of the one who received.
@@ -97,7 +97,7 @@ pub struct Outcome {
     pub worker: String,
     /// Its second one, if it gives two.
     pub afterword: String,
-    /// What the measured programs have cost.
+    /// The cost of the measured programs.
     pub cost: Cost,
     /// Processor time of the measured programs before GO.
     pub before_cpu_seconds: f64,
@@ -109,11 +109,11 @@ pub struct Outcome {
     pub witness_cpu_seconds: f64,
     /// Processor time of everything else, as a share of what there was.
     pub foreign_cpu_share: f64,
-    /// What each measured program has cost.
+    /// The cost of each measured program.
     pub sides: Vec<Side>,
-    /// What went over the wire, or why that was not counted; `None` where it is not asked for.
+    /// Bytes on the wire, or why they were not counted; `None` where they are not asked for.
     pub wire: Option<Result<WireTimeline, String>>,
-    /// What a relay between them says.
+    /// The account of a relay between them.
     pub relay: Option<RelayAccount>,
 }
 
@@ -323,7 +323,7 @@ fn work(
         if sampled.elapsed() >= SAMPLE_EVERY {
             sampled = Instant::now();
             wire.iter_mut().for_each(|wire| wire.look());
-            // One that is not waited for may have ended in the middle.
+            // A program that is not waited for may have ended in the middle.
             for player in players.iter_mut() {
                 player.poll_output(Duration::ZERO)?;
                 player.tree.sample();

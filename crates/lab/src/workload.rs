@@ -1,7 +1,7 @@
-//! What participants do, cell by cell: the programs that are started, their orders, and what their
-//! accounts are held against.
+//! Workloads, cell by cell: the programs that are started, their orders, and how their accounts are
+//! judged.
 //!
-//! A verdict looks at what came out, never at a name.
+//! A verdict depends on results, never on a name.
 
 pub mod account;
 pub mod cell;

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use crate::contract::Orders;
 use crate::figures::times::Times;
 
-/// Who sleeps between two asks sleeps so long at least: twenty thousand wakes a second are a tenth
-/// of a processor, and no ask waits longer for it.
+/// A sleep between two asks takes this long at least: twenty thousand wakes a second are a tenth of
+/// a processor, and no ask waits longer for it.
 const NAP: Duration = Duration::from_micros(50);
 /// An ask that is sent later than this is late.
 const LATE: Duration = Duration::from_millis(1);

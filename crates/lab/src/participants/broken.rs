@@ -44,7 +44,7 @@ fn faulty(
                 send(message)?;
                 send(message)?;
             }
-            // As many as were ordered, but one of them twice and another never.
+            // The right count, but one message goes twice and another never.
             "broken-mask" if bad => send((number, before.1))?,
             "broken-wrong" if bad => send((number, message.1 ^ 1))?,
             "broken-reorder" if bad && number + 1 < count => held = Some(message),

@@ -51,7 +51,7 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
     }
 }
 
-/// Has the kernel end this process when the lab's does, however that ends.
+/// Tells the kernel to end this process when the lab's ends, in whatever way.
 fn end_with_parent() -> Result<(), Failure> {
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::KILL))?;

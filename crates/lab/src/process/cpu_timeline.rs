@@ -38,7 +38,7 @@ impl CpuTimeline {
         course
     }
 
-    /// What the threads have spent by now.
+    /// Takes the processor time that the threads have spent by now.
     pub(crate) fn take(&mut self, now: Instant, threads: impl Iterator<Item = (Id, f64)>) {
         self.seen += 1;
         if !self.seen.is_multiple_of(self.stride) {
@@ -85,7 +85,7 @@ impl CpuTimeline {
             if self.spent.len() >= THREADS_MAX && !self.spent.contains_key(&id) {
                 continue;
             }
-            // One that was not there yet had spent nothing.
+            // A thread that was not there yet had spent nothing.
             let spent = self.spent.entry(id).or_insert_with(|| vec![0.0; before]);
             spent.push(cpu);
         }

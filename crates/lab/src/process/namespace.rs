@@ -1,7 +1,7 @@
 //! A network of its own for the programs of one trial.
 //!
-//! Whatever two processes tell each other by TCP or UDP crosses the loopback device of their network
-//! namespace, and that device counts bytes. So the lab knows how much went over the wire without
+//! All bytes that two processes exchange by TCP or UDP cross the loopback device of their network
+//! namespace, and that device counts them. So the lab knows how much went over the wire without
 //! asking the participant: payloads that only the sender knew cannot have arrived in fewer bytes
 //! than they have. Made with `unshare`, `nsenter` and `ip`, which every Debian has.
 
@@ -16,7 +16,7 @@ const HOLD: &str = "PATH=$PATH:/usr/sbin:/sbin ip link set lo up && echo up && r
 #[derive(Debug)]
 pub struct NetworkNamespace {
     holder: Child,
-    /// Whoever is not root needs a user namespace as well.
+    /// True for root; everybody else needs a user namespace as well.
     as_root: bool,
 }
 
@@ -40,7 +40,7 @@ impl NetworkNamespace {
         if said.trim() == "up" { Ok(stage) } else { Err(stage.why()) }
     }
 
-    /// What went wrong, in the words of the program that could not do it.
+    /// The error, in the words of the program that failed.
     fn why(mut self) -> String {
         let complaints = self.holder.stderr.take().map(BufReader::new);
         let first = complaints.and_then(|lines| lines.lines().map_while(Result::ok).next());

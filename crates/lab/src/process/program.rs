@@ -36,7 +36,7 @@ pub const MARK: &str = "WIGWAG_LAB_PROGRAM";
 /// Programs that this process has started.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
-/// What a program did that is not in the contract. The text goes into the reason of its verdict.
+/// A breach of the contract by a program. The text goes into the reason of its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProgramFault {
@@ -98,7 +98,7 @@ impl fmt::Display for ProgramFault {
 
 impl std::error::Error for ProgramFault {}
 
-/// What a program's standard output brings.
+/// An event on a program's standard output.
 enum OutputEvent {
     Line(String, Instant),
     End,
@@ -335,7 +335,7 @@ impl Drop for Program {
     }
 }
 
-/// The next line, without its end; `None` at the end. What is no UTF-8 is shown as it can be.
+/// The next line, without its end; `None` at the end. Bytes that are no UTF-8 are replaced.
 fn line_of(output: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
     let read = output.take(LINE_BYTES_MAX).read_until(b'\n', &mut line);

@@ -20,7 +20,7 @@ pub struct Silence {
     pub from: f64,
     /// And when it was seen last.
     pub to: f64,
-    /// What did go.
+    /// Bytes that did go.
     pub bytes: u64,
 }
 
@@ -45,7 +45,7 @@ impl WireTimeline {
         WireTimeline { began, moments, stride: 1, seen: 0, bytes: 0, stirred: (began, 0) }
     }
 
-    /// So many bytes have gone by now, since the beginning.
+    /// Takes the bytes that have gone since the beginning.
     pub fn take(&mut self, now: Instant, bytes: u64) {
         if bytes >= self.stirred.1 + STIR_BYTES {
             self.stirred = (now, bytes);

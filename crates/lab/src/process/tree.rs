@@ -1,4 +1,4 @@
-//! What the processes of a participant cost: processor time, memory, threads, switches.
+//! The cost of a participant's processes: processor time, memory, threads, switches.
 //!
 //! A participant may be one process or many, so everything that descends from the started one
 //! counts, and so does what belongs to its process group after its parent has gone. Processor time
@@ -23,11 +23,11 @@ const SEARCH_EVERY: u32 = 4;
 /// Rust has a Linux for.
 const TICKS: f64 = 100.0;
 
-/// What is known of a tree of processes. Feed it samples and ask what a window has cost.
+/// A tree of processes: feed it samples and ask for the cost of a window.
 #[derive(Debug)]
 pub struct ProcessTree {
     root: u32,
-    /// What every process that it has started inherits, wherever it went.
+    /// A value that every process that it has started inherits, wherever it went.
     mark: Option<String>,
     /// Known by their mark alone.
     hidden: BTreeSet<u32>,
@@ -38,7 +38,7 @@ pub struct ProcessTree {
     /// From [`begin`](Self::begin) on.
     course: Option<CpuTimeline>,
     peak_rss_bytes: u64,
-    /// What the peak was when the window began.
+    /// The peak when the window began.
     base_rss_bytes: u64,
     threads_max: u64,
 }
@@ -70,7 +70,7 @@ struct ThreadCounters {
     turns: u64,
 }
 
-/// What a window has cost.
+/// The cost of a window.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     /// Seconds of processor time.
@@ -107,8 +107,8 @@ impl ProcessTree {
         }
     }
 
-    /// The same, where processes also inherit `mark`, as [`MARK`]
-    /// says: one that left the group, and whose parent has gone, is known by it.
+    /// A tree whose processes also inherit `mark`, as [`MARK`] says: it identifies a process that
+    /// left the group and whose parent has gone.
     pub fn marked(root: u32, mark: &str) -> Self {
         Self { mark: Some(mark.to_owned()), ..Self::new(root) }
     }
@@ -241,7 +241,8 @@ impl ProcessTree {
 }
 
 impl Snapshot {
-    /// Seconds of all processes. One that has gone is part of its parent's, if that is known too.
+    /// Seconds of all processes. A process that has gone is part of its parent's, if that is known
+    /// too.
     fn seconds(&self) -> f64 {
         let apart = self
             .processes
@@ -312,7 +313,7 @@ fn family_among(stats: &BTreeMap<u32, ProcStat>, root: u32) -> BTreeSet<u32> {
     }
 }
 
-/// Those of [`family`] that still run, without the root: what a program leaves behind.
+/// Processes of [`family`] that still run, without the root: a program has left them behind.
 pub fn survivors(root: u32) -> Vec<u32> {
     let alive =
         |pid: &u32| *pid != root && ProcStat::read(*pid).is_some_and(|stat| !stat.is_over());
@@ -403,7 +404,7 @@ pub struct MachineCpu {
 }
 
 impl MachineCpu {
-    /// What it is now; nothing where `/proc/stat` cannot be read.
+    /// The reading of now; nothing where `/proc/stat` cannot be read.
     pub fn now() -> Self {
         Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }

@@ -22,7 +22,7 @@ pub(super) fn receive_loop(
             Ok(0) => return queue.end(End::Half, due),
             Ok(read) => queue.put(buffer, read, due),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // What came before the reset goes out before it.
+            // Bytes that came before the reset go out before it.
             Err(_) if !connection.is_severed() => return queue.end(End::Reset, due),
             Err(_) => return,
         }
@@ -41,7 +41,7 @@ pub(super) fn send_loop(
         match queue.take(&mut pieces) {
             NextPiece::Pieces => {}
             NextPiece::End(End::Half) => {
-                // Who has gone already need not be told.
+                // A peer that has gone already need not be told.
                 let _ = to.shutdown(Shutdown::Write);
                 return;
             }

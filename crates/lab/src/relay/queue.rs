@@ -1,4 +1,4 @@
-//! What is on its way in one direction: pieces in their order, each with the time at which it is due.
+//! The bytes on their way in one direction: pieces in order, each with the time at which it is due.
 //!
 //! One thread puts them in and one takes them out. When the bytes come to [`BYTES_MAX`] the first of
 //! them waits before it reads on, so a server that does not read slows its client down as it would
@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is read at once, at most.
+/// Bytes of one read, at most.
 pub(super) const PIECE_BYTES: usize = 256 * 1_024;
-/// What may be on its way: 10 ms at 6.4 GB/s, which no loopback device comes to. Tests cross it.
+/// Bytes that may be on their way: 10 ms at 6.4 GB/s, more than any loopback device has. Tests
+/// cross it.
 #[cfg(not(test))]
 pub(super) const BYTES_MAX: usize = 64 << 20;
 #[cfg(test)]
@@ -26,7 +27,7 @@ const SPARE_MAX: usize = 32;
 pub(super) struct Piece {
     /// A small one is as long as it is, a large one is a buffer that goes back.
     pub(super) buffer: Vec<u8>,
-    /// So many of them count.
+    /// Bytes that count.
     pub(super) filled: usize,
     due: Instant,
 }
@@ -40,7 +41,7 @@ pub(super) enum End {
     Reset,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 pub(super) enum NextPiece {
     /// Pieces are to be written.
     Pieces,

@@ -170,7 +170,7 @@ fn one_connection_too_many_is_reset_and_those_before_it_go_on() {
     {
         // A thousand connections are much for a test: their places are taken by one of them.
         let (client, there) = connect(&relay, &server);
-        // What has passed a byte on is one of the living.
+        // A connection that has passed a byte on is among the live ones.
         (&client).write_all(b"g").unwrap();
         (&there).read_exact(&mut [0; 1]).unwrap();
         let mut live = relay.state.live();

@@ -1,4 +1,4 @@
-//! What a relay takes note of: bytes that went to the server, moment by moment, and its cuts.
+//! The notes of a relay: bytes that went to the server, moment by moment, and its cuts.
 
 use std::time::{Duration, Instant};
 
@@ -167,7 +167,7 @@ mod tests {
         ledger.begin(began);
         assert!(!ledger.passed(began + ms(1), 1, 999, 1));
         assert!(ledger.passed(began + ms(2), 1, 1, 1));
-        // What was being written still is no sign of life.
+        // A write that was still under way is no sign of life.
         assert!(!ledger.passed(began + ms(3), 1, 500, 1));
         ledger.closed(began + ms(4), 1);
         // The second is due by bytes, and not yet by the clock.

@@ -69,7 +69,7 @@ impl Figure {
     }
 }
 
-/// What of a column fits on a terminal.
+/// How much of a column fits on a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TerminalDetail {
     /// Nothing.
@@ -84,7 +84,7 @@ pub(crate) enum TerminalDetail {
 pub(crate) struct Column {
     /// Its head.
     pub(crate) title: &'static str,
-    /// What the head means, in a sentence.
+    /// The meaning of the head, in a sentence.
     pub(crate) meaning: &'static str,
     /// A terminal has room for little: the columns that a reader asks for first.
     pub(crate) terminal: TerminalDetail,
@@ -324,7 +324,7 @@ fn short(time: f64) -> String {
     if time < 1.0 { format!("{} ns", significant(time * 1e3)) } else { microseconds(time) }
 }
 
-/// What server and client held in the round in which both together held most.
+/// Memory of server and client in the round in which both together held most.
 pub(crate) fn memory_of_sides(row: &Row) -> Option<(u64, u64)> {
     let most = row.runs.iter().max_by_key(|run| run.peak_rss_bytes)?;
     match most.sides.as_slice() {
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(spread(2e6, 2e6), "2.00 M/s");
     }
 
-    /// Those of a closed loop may promise no latency under a load, in no head.
+    /// Percentiles of a closed loop promise no latency under a load, in no head.
     #[test]
     fn percentiles_of_a_closed_loop_are_called_round_trips_and_a_stall_stands_among_them() {
         let titles: Vec<&str> = Column::all().iter().map(|column| column.title).collect();

@@ -2,8 +2,8 @@
 //!
 //! Only the ratio to `raw` is compared, because the limit was taken in the same rounds and moves
 //! with the machine. Even so a verdict is given only for runs in like environments: a ratio that
-//! holds on two cores need not hold on sixty. Who wants to look across all the same is told first
-//! what differs and then gets the ratios, without a verdict.
+//! holds on two cores need not hold on sixty. A comparison across unlike environments says first
+//! what differs and then gives the ratios, without a verdict.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
@@ -20,7 +20,7 @@ const MEMORY_SHARE_MAX: f64 = 0.01;
 /// Two runs that no verdict can be given over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlike {
-    /// What differs; never empty.
+    /// The differences; never empty.
     pub differences: Vec<Difference>,
 }
 
@@ -79,8 +79,8 @@ pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unl
     Ok(text)
 }
 
-/// What makes figures of the two runs incomparable. When they ran, what load they found and which
-/// wigwag it was may differ: the last is what one compares for.
+/// Differences that make figures of the two runs incomparable. When they ran, what load they found
+/// and which wigwag it was may differ: the last is what one compares for.
 fn differences(old: &Results, new: &Results) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut check = |what, like: bool, old: String, new: String| {

@@ -2,8 +2,8 @@
 //!
 //! Each workload has its tables, and below each table its plots; then come the known-bad
 //! participants, where it ran, and what the words mean. The document itself is embedded, so a page
-//! that somebody was sent can be compared with a new run. What participants said goes through
-//! `quote` and nowhere around it; should that ever fail, the page forbids its own scripts.
+//! that somebody was sent can be compared with a new run. Words of participants go through `escape`
+//! and nowhere around it; should that ever fail, the page forbids its own scripts.
 
 use crate::report::escape::html;
 use crate::report::layout::{Kind, Layout, Table};
@@ -92,7 +92,7 @@ fn header(results: &Results, layout: &Layout<'_>) -> String {
     text
 }
 
-/// What a reader must know before any figure.
+/// Notices that a reader must see before any figure.
 fn notices(results: &Results, layout: &Layout<'_>) -> String {
     let mut text = String::new();
     let escaped = layout.known_bad.iter().filter(|row| has_escaped(row)).count();

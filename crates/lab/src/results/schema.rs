@@ -12,7 +12,7 @@ pub const LAB_1: &str = include_str!("../../../../docs/schema/lab-1.json");
 /// Words that only explain.
 const NOTES: [&str; 5] = ["$schema", "$id", "$defs", "title", "description"];
 
-/// What in `document` is not as [`LAB_1`] says, each with its place. Empty when all is well.
+/// Places in `document` that differ from [`LAB_1`]. Empty when all is well.
 pub fn faults(document: &Value) -> Vec<String> {
     match serde_json::from_str(LAB_1) {
         Ok(schema) => faults_against(&schema, document),
@@ -20,7 +20,7 @@ pub fn faults(document: &Value) -> Vec<String> {
     }
 }
 
-/// What in `document` is not as `root` says: the schema of another document, in the same words.
+/// Places in `document` that differ from `root`: the schema of another document, in the same words.
 pub fn faults_against(root: &Value, document: &Value) -> Vec<String> {
     let mut check = SchemaCheck { root, faults: Vec::new() };
     check.value(root, document, "");

@@ -1,4 +1,4 @@
-//! What one participant came to in one cell, trial by trial, until it is a row.
+//! The trials of one participant in one cell, until they are a row.
 
 use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
@@ -17,7 +17,7 @@ const REASONS_MAX: usize = 8;
 
 /// A row to be.
 pub struct Series<'a> {
-    /// Who and where.
+    /// The participant and the cell.
     pub entry: Entry<'a>,
     /// Messages of a window.
     pub messages: u64,
@@ -136,7 +136,8 @@ impl<'a> Series<'a> {
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
         let relayed = outcome.relay;
         let relay_cpu_seconds = relayed.as_ref().map(|relayed| relayed.cpu_seconds);
-        // What crosses the device twice, with headers that are the relay's, is nobody's figure.
+        // Bytes that cross the device twice, with headers that are the relay's, are nobody's
+        // figure.
         let wire = outcome.wire.and_then(Result::ok).filter(|_| relayed.is_none());
         if self.cut_bytes > 0 {
             let cuts = relayed.iter().flat_map(|relayed| &relayed.cuts);
@@ -183,7 +184,7 @@ impl<'a> Series<'a> {
         row
     }
 
-    /// The row. One that is void has no number anywhere.
+    /// The row. A void one has no number anywhere.
     pub fn into_row(mut self) -> Row {
         if !self.entry.participant.is_ordered() && !self.runs.is_empty() {
             self.flags.insert(0, "it promises no order".to_owned());
@@ -261,7 +262,7 @@ impl Cuts {
 
 /// A reason once, and not too many.
 fn note(reasons: &mut Vec<String>, reason: String) {
-    // The same thing with other numbers is the same thing.
+    // Reasons that differ in numbers alone are equal.
     let shape = |reason: &str| reason.replace(|it: char| it.is_ascii_digit() || it == '.', "");
     let known = reasons.iter().any(|known| shape(known) == shape(&reason));
     if !known && reasons.len() < REASONS_MAX {

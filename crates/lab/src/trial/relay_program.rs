@@ -1,7 +1,7 @@
 //! The relay of a trial from the lab's side: a program of its own between client and server.
 //!
-//! It belongs to nobody who is measured. What it takes of the processors is told beside the row, and
-//! is neither the participant's nor that of others who disturb the run.
+//! It belongs to no participant. Its processor time stands beside the row, and counts neither for
+//! the participant nor as a disturbance.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ use crate::trial::{CONTRACT, TrialError};
 pub const NAME: &str = "relay";
 /// The role that it plays.
 pub const ROLE: &str = "remote.relay";
-/// What a plan is told as; the server's port is `PORT`, as for a client.
+/// The order with the delay; the server's port is `PORT`, as for a client.
 pub const DELAY_US: &str = "DELAY_US";
 /// Bytes between two cuts.
 pub const CUT_BYTES: &str = "CUT_BYTES";
@@ -30,7 +30,7 @@ pub const END: &str = "END";
 pub struct RelaySpec {
     /// How.
     pub command: Command,
-    /// What it is ordered to do; of the server nothing is known yet.
+    /// Its orders; the server is not known yet.
     pub plan: RelayPlan,
 }
 

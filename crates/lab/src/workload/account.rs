@@ -1,4 +1,4 @@
-//! What was meant to arrive, and what a receiver says that did.
+//! Accounts: the messages that were sent, and those that a receiver says it saw.
 //!
 //! Payloads are drawn from a seed that only the sender gets. The receiver adds up what it saw, and
 //! the lab, which knows the seed, compares: a loss changes the count or the sum, and a duplicate
@@ -13,7 +13,7 @@ use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
 use crate::workload::account::payloads::Payloads;
 
-/// What a receiver saw of one sender, or should have seen.
+/// Counts of one sender, as a receiver saw them or should have seen them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SenderCounts {
     /// Messages.
@@ -27,12 +27,12 @@ pub struct SenderCounts {
 }
 
 impl SenderCounts {
-    /// What `sender` sends in `count` messages.
+    /// The counts of `count` messages of `sender`.
     pub fn expected(seed: u32, sender: u32, count: u64) -> Self {
         Self { count, sum: Payloads::new(seed, sender).sum(count), reordered: 0 }
     }
 
-    /// What became of the messages, if `self` is what was sent and `seen` what arrived.
+    /// The fate of the messages, if `self` was sent and `seen` arrived.
     pub fn against(&self, seen: &SenderCounts) -> Verified {
         let same_sum = self.sum == seen.sum;
         Verified {
@@ -41,14 +41,14 @@ impl SenderCounts {
             lost: self.count.saturating_sub(seen.count),
             duplicated: seen.count.saturating_sub(self.count),
             reordered: seen.reordered,
-            // As many as were sent and not the same: at least one is another one.
+            // The count is right and the sum is not: at least one message is another one.
             corrupt: u64::from(self.count == seen.count && !same_sum),
         }
     }
 }
 
-/// What became of the messages of all senders. A receiver that tells of more or fewer senders than
-/// there were tells of messages that nobody sent, or leaves some out.
+/// The fate of the messages of all senders. A receiver that reports more or fewer senders than
+/// there were reports messages that nobody sent, or leaves some out.
 pub fn verify(expected: &[SenderCounts], seen: &[SenderCounts]) -> Verified {
     let nothing = SenderCounts::default();
     let at = |list: &[SenderCounts], index: usize| list.get(index).copied().unwrap_or(nothing);
@@ -57,7 +57,7 @@ pub fn verify(expected: &[SenderCounts], seen: &[SenderCounts]) -> Verified {
         .fold(Verified::default(), |all, one| all + one)
 }
 
-/// The same without regard to who was who: for connections that come in any order.
+/// As [`verify`], for connections that come in any order.
 pub fn verify_unordered(mut expected: Vec<SenderCounts>, mut seen: Vec<SenderCounts>) -> Verified {
     let key = |one: &SenderCounts| (one.sum, one.count);
     // Those that are right find each other first; what is left is held against what is left.
@@ -103,9 +103,9 @@ fn write_sum<S: Serializer>(sum: &u64, to: S) -> Result<S::Ok, S::Error> {
 pub struct CounterAccount {
     /// The sum of the amounts.
     pub total: u64,
-    /// What the counting actor saw of each sender.
+    /// The counts of each sender, from the counting actor.
     pub senders: Vec<SenderCounts>,
-    /// What a slow actor's work comes to, modulo 2^64.
+    /// The sum of a slow actor's work, modulo 2^64.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_some_sum")]
     pub worked: Option<u64>,
 }
@@ -115,7 +115,7 @@ pub struct CounterAccount {
 pub struct RingAccount {
     /// The number after the last hop.
     pub value: u32,
-    /// What each actor saw.
+    /// The counts of each actor.
     pub senders: Vec<SenderCounts>,
 }
 
@@ -137,7 +137,7 @@ pub struct SpawnAccount {
 /// The account of a remote server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RemoteServerAccount {
-    /// What it saw of each sender: there is one.
+    /// The counts of each sender: there is one.
     pub senders: Vec<SenderCounts>,
 }
 
@@ -195,7 +195,7 @@ pub struct RoundTripTimes {
     pub p99: f64,
     /// The slowest.
     pub max: f64,
-    /// What lies between them and behind the last, if the program gives it.
+    /// The curve between them and behind the last, if the program gives it.
     #[serde(default, skip_serializing_if = "Curve::is_empty")]
     pub curve: Curve,
 }

@@ -33,7 +33,7 @@ impl Workload {
         }
     }
 
-    /// What happens in it.
+    /// Its description in one line.
     pub fn about(self) -> &'static str {
         match self {
             Workload::Pingpong => {
@@ -160,7 +160,7 @@ pub enum Cell {
     HttpClient,
 }
 
-/// What messages are spread over.
+/// The dimension that messages are spread over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SpreadOver {
     /// Tasks that send to one actor through one connection.
@@ -210,7 +210,7 @@ impl Cell {
         }
     }
 
-    /// What a client of remote is ordered to do.
+    /// The order for a client of remote.
     pub fn order(self) -> Option<&'static str> {
         match self {
             Cell::Tell | Cell::Relayed { asks: false, .. } | Cell::Cuts => Some("tell"),
@@ -229,7 +229,7 @@ impl Cell {
         }
     }
 
-    /// What a program for counter is ordered to do.
+    /// The order for a program of counter.
     pub fn counter_order(self) -> Option<&'static str> {
         match self {
             Cell::Count { .. } => Some("count"),
@@ -242,7 +242,7 @@ impl Cell {
         }
     }
 
-    /// What it asks is how much memory grows, so the program waits until that was read.
+    /// True if its question is how much memory grows: then the program waits until that was read.
     pub fn asks_memory(self) -> bool {
         matches!(self, Cell::Slow | Cell::Spawn)
     }
@@ -283,7 +283,7 @@ impl Cell {
         }
     }
 
-    /// Who vouches for its numbers.
+    /// The witness of its numbers.
     pub fn witness(self) -> Witness {
         match self.workload() {
             Workload::Pingpong | Workload::Http => Witness::Full,

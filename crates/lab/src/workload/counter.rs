@@ -1,5 +1,5 @@
-//! Senders and one counting actor within a process; its total must be exact. What else a program
-//! does with its actors is judged beside it.
+//! Senders and one counting actor within a process; its total must be exact. The other cells of
+//! actors within a process are judged here too.
 
 use crate::contract::role::Role;
 use crate::trial::{MEMORY_MAX_MANY, Outcome, TrialPrograms};
@@ -8,7 +8,7 @@ use crate::workload::account::{CounterAccount, SenderCounts, verify};
 use crate::workload::entry::parse_account;
 use crate::workload::{Cell, Entry, Judgement, Order, inside};
 
-/// What every message adds.
+/// The amount that every message adds.
 const AMOUNT: u64 = 100;
 /// Senders of a slow actor: two keep its mailbox full.
 const SLOW_SENDERS: u32 = 2;
@@ -92,7 +92,7 @@ fn judge_count(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Jud
     Ok(judged)
 }
 
-/// What a slow actor's work on the messages of one sender adds up to.
+/// The sum of a slow actor's work on the messages of one sender.
 fn work(order: Order, sender: u32) -> u64 {
     let mut payloads = Payloads::new(order.seed, sender);
     let worked = (0..order.messages / u64::from(SLOW_SENDERS))

@@ -20,15 +20,15 @@ use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote};
 pub struct Entry<'a> {
     /// Where.
     pub cell: Cell,
-    /// Who.
+    /// The participant.
     pub participant: &'a Participant,
-    /// Who drives it, in a mixed cell.
+    /// The participant that drives it, in a mixed cell.
     pub partner: Option<&'a Participant>,
     /// The program that has the lab's own counterparts.
     pub program: &'a Path,
 }
 
-/// What a trial is given: how many, and from which seed.
+/// The order of a trial: how many messages, and from which seed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Order {
     /// In all.
@@ -41,22 +41,22 @@ pub struct Order {
     pub cut_bytes: u64,
     /// Nobody has seen the row's participant at work before: what takes long is looked at now.
     pub is_first: bool,
-    /// What the lab's own client grants a server for each answer.
+    /// Time that the lab's own client grants a server for each answer.
     pub answer_max: Duration,
 }
 
-/// What the accounts of a trial come to.
+/// The judgement of a trial's accounts.
 #[derive(Clone, Debug, Default)]
 pub struct Judgement {
-    /// What became of the messages.
+    /// The fate of the messages.
     pub verified: Verified,
     /// Why there is no number.
     pub void: Vec<String>,
-    /// What a reader of the number must know.
+    /// Remarks that a reader of the number must know.
     pub flags: Vec<String>,
     /// Single round trips.
     pub times: Option<RoundTripTimes>,
-    /// What passed from when each was due.
+    /// Latencies, from when each ask was due.
     pub latency: Option<LatencyHistogram>,
 }
 
@@ -104,7 +104,7 @@ impl Entry<'_> {
         }
     }
 
-    /// What the accounts come to.
+    /// Judges the accounts of a trial.
     pub fn judge(&self, order: Order, outcome: &Outcome) -> Judgement {
         let judged = match self.cell.workload() {
             Workload::Pingpong => pingpong::judge(self, order, outcome),

@@ -27,7 +27,7 @@ struct CountedFault {
     count: u64,
 }
 
-/// What the lab's own client says when its work is done.
+/// The last account of the lab's own client.
 #[derive(Deserialize)]
 struct HttpWitnessAccount {
     replies: u64,
@@ -44,14 +44,14 @@ struct Afterwards {
     alone_us: Option<f64>,
 }
 
-/// What any client says.
+/// The account of any client.
 #[derive(Deserialize)]
 struct HttpClientAccount {
     replies: u64,
     wrong: u64,
 }
 
-/// What the lab's own server says.
+/// The account of the lab's own server.
 #[derive(Deserialize)]
 struct HttpServed {
     connections: Vec<SenderCounts>,

@@ -1,9 +1,9 @@
 //! Actors of one process that ask, that hand a number round, and that are very many.
 //!
-//! The programs know their seed, so what they say proves work only if it cannot be said without.
-//! An ask depends on the answer before it, and a number that goes round on every actor that it came
-//! by: whoever is ahead of himself, or leaves one out, comes to another number. Each actor tells
-//! what it saw itself.
+//! The programs know their seed, so an account proves work only if no account comes without it. An
+//! ask depends on the answer before it, and a number that goes round on every actor that it came
+//! by: a program that runs ahead, or leaves an actor out, comes to another number. Each actor gives
+//! its own counts.
 
 use crate::trial::Outcome;
 use crate::workload::account::payloads::{Payloads, step};
@@ -24,7 +24,7 @@ pub(super) fn judge_ask(
     let mut payloads = Payloads::new(order.seed, 0);
     let (mut asked, mut answers, mut answer) = (0_u64, 0_u64, 0_u64);
     for number in 0..order.messages {
-        // What is asked is made of the answer before.
+        // The payload of an ask is made of the answer before.
         let payload = payloads.draw() ^ answer as u32;
         answer = number + u64::from(payload);
         asked = asked.wrapping_add(payload.into());

@@ -2,8 +2,8 @@
 //! away from their group and their parents.
 //!
 //! Getting ready may cost what it likes, for a virtual machine starts slowly. But it must not grow
-//! with the number of messages: then the work itself was done before the clock began. What the
-//! participant had in one window and what it had in another are held against each other.
+//! with the number of messages: then the work itself was done before the clock began. So the starts
+//! of two windows are compared.
 
 use crate::trial::Outcome;
 
@@ -16,7 +16,7 @@ const END_SHARE: f64 = 0.1;
 /// Starts are compared when one had so many times the messages of the other.
 const MESSAGES_TIMES: u64 = 4;
 
-/// What was seen of a participant's starts.
+/// Starts of a participant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StartupCosts {
     /// Messages and processor seconds before GO, where there were fewest messages.
@@ -44,7 +44,7 @@ impl StartupCosts {
     }
 }
 
-/// What a reader must know of the end of a trial.
+/// Remarks on the end of a trial that a reader must know.
 pub fn flags(outcome: &Outcome) -> Vec<String> {
     let mut flags = Vec::new();
     let after = outcome.after_cpu_seconds;

@@ -2,8 +2,8 @@
 //!
 //! Latency begins when an ask is due. A client that measures from when it sent it tells of a stall
 //! as one slow ask, for it has sent no other meanwhile; this is called coordinated omission. The
-//! lab does not see single asks, but it sees when the wire is silent. Whatever was due in a silence
-//! was answered behind it, so it is known how many must have waited, and how long.
+//! lab does not see single asks, but it sees when the wire is silent. All asks that were due in a
+//! silence were answered behind it, so it is known how many must have waited, and how long.
 
 use crate::process::timeline::Silence;
 use crate::trial::Outcome;

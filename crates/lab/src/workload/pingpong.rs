@@ -3,7 +3,8 @@
 //!
 //! A verdict is made of what the lab's own side saw: replies that do not fit, bytes that nobody
 //! asked for, connections that were reset with replies unread, more than one request open, fewer
-//! connections at work than were ordered. What a participant says against itself counts as well.
+//! connections at work than were ordered. A fault that a participant reports of itself counts as
+//! well.
 
 use serde::Deserialize;
 
@@ -24,7 +25,7 @@ const PING: [u8; TOKEN as usize] = *b"Ping";
 /// A counterpart that takes this share of a processor is what limits the rate.
 const BUSY: f64 = 0.9;
 
-/// What any client says, and what only the lab's own says.
+/// The account of any client, and the fields that only the lab's own has.
 #[derive(Deserialize)]
 struct PingpongClientAccount {
     replies: u64,
@@ -55,7 +56,7 @@ struct PingpongClientAccount {
     rtt_us: Option<RoundTripTimes>,
 }
 
-/// What any server says.
+/// The account of any server.
 #[derive(Deserialize)]
 struct PingpongServerAccount {
     requests: u64,
@@ -63,7 +64,7 @@ struct PingpongServerAccount {
     bytes_read: Option<u64>,
 }
 
-/// What the lab's own server says.
+/// The account of the lab's own server.
 #[derive(Deserialize)]
 struct PingpongWitnessAccount {
     connections: Vec<SenderCounts>,
@@ -156,7 +157,7 @@ pub(super) fn judge(
     Ok(judged)
 }
 
-/// What a participant's client says that it did, which proves nothing for it.
+/// Judges the claims of a participant's client, which prove nothing for it.
 fn judge_claims(judged: &mut Judgement, order: Order, client: &PingpongClientAccount) {
     judged.demand(client.replies == order.messages && client.wrong == 0, || {
         format!(
@@ -166,7 +167,7 @@ fn judge_claims(judged: &mut Judgement, order: Order, client: &PingpongClientAcc
     });
 }
 
-/// Bytes that were sent to somebody and that he did not read, by his own count.
+/// Bytes that were sent to a program and that it did not read, by its own count.
 fn judge_bytes(judged: &mut Judgement, whose: &str, read: Option<u64>, sent: u64) {
     let Some(read) = read else {
         return;

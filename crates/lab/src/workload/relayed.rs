@@ -80,7 +80,7 @@ pub(super) fn why_no_cuts(participant: &Participant) -> Option<String> {
     (looked_for && !participant.resumes()).then(|| why.to_owned())
 }
 
-/// What stands between the programs, if anything does.
+/// The relay between the programs, if there is one.
 pub(super) fn between(entry: &Entry<'_>, order: Order) -> Option<RelaySpec> {
     let plan = match entry.cell {
         Cell::Relayed { delay_ms, .. } => {
@@ -100,7 +100,7 @@ pub(crate) fn cut_bytes(messages: u64, outcome: &Outcome, of: u64) -> u64 {
     (all / (CUTS + 1) as f64) as u64
 }
 
-/// What the relay saw.
+/// Judges the relay's account.
 pub(super) fn judge(judged: &mut Judgement, entry: &Entry<'_>, order: Order, outcome: &Outcome) {
     let Some(relayed) = &outcome.relay else { return };
     if relayed.refused > 0 {

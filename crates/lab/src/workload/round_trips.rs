@@ -1,4 +1,4 @@
-//! What single round trips tell. They are taken in a closed loop: while one waits the next is not
+//! Checks of single round trips. They are taken in a closed loop: while one waits the next is not
 //! sent, so a stall is one slow trip however long it lasts, and no percentile shows it.
 
 use crate::workload::Judgement;

@@ -10,7 +10,7 @@ use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 use crate::process::tree::own_seconds;
 
-/// What is hidden: enough to be seen beside a window of the shortest run.
+/// Processor time that is hidden: enough to be seen beside a window of the shortest run.
 const LEAK_SECONDS: f64 = 0.4;
 /// Turns of a shell's loop, about half a second.
 const TURNS: u32 = 300_000;

@@ -1,6 +1,6 @@
 //! A pair that must be found out: its server stalls, and its client asks one at a time and measures
-//! each ask from when it sent it. What was due during the stall is one long ask and many short ones
-//! then, and no percentile knows of it: coordinated omission.
+//! each ask from when it sent it. The asks that were due during the stall are then one long ask and
+//! many short ones, and no percentile shows it: coordinated omission.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

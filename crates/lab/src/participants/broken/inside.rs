@@ -12,7 +12,7 @@ use crate::contract::{
     Orders, PayloadDraws, Tally, print_line, print_line_and_wait, ready_and_go, senders, step, work,
 };
 
-/// What the one that keeps all keeps of each message, in bytes.
+/// Bytes that the hoarding actor keeps of each message.
 const HOARD_BYTES: usize = 256;
 
 pub(crate) fn play(name: &str, orders: &Orders) -> Result<(), Failure> {

@@ -22,7 +22,7 @@ const STALL: Duration = Duration::from_millis(300);
 /// Requests on all connections until a server that crashes does.
 const CRASH_AFTER: u64 = 500;
 
-/// What the connections of a server have in common.
+/// State that the connections of a server share.
 struct Shared {
     name: String,
     fixed: bool,
@@ -121,7 +121,7 @@ fn answer(shared: &Shared, mut stream: TcpStream) -> u64 {
             _ => stream.read_exact(&mut request),
         };
         if read.is_err() {
-            // What these say in the end is what was ordered.
+            // In the end these claim the number that was ordered.
             let claims = ["broken-one-byte", "broken-restart"].contains(&name);
             return if claims { messages } else { requests };
         }
@@ -131,7 +131,7 @@ fn answer(shared: &Shared, mut stream: TcpStream) -> u64 {
         let bad = requests % ONE_IN == ONE_IN / 20;
         match name {
             "broken-reply" if bad => reply[2] ^= 4,
-            // What was right once is kept.
+            // An answer that was right once is kept.
             "broken-cache" => reply = *first.get_or_insert(reply),
             _ => {}
         }
@@ -150,8 +150,8 @@ fn answer(shared: &Shared, mut stream: TcpStream) -> u64 {
     }
 }
 
-/// What befalls all connections at once: a stall, or a crash after which it goes on as if nothing
-/// had happened.
+/// A disturbance of all connections at once: a stall, or a crash after which it goes on as if
+/// nothing had happened.
 fn disturb(shared: &Shared) {
     let count = shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
     match shared.name.as_str() {
@@ -164,7 +164,7 @@ fn disturb(shared: &Shared) {
         }
         "broken-restart" if count == CRASH_AFTER => {
             for stream in lock(&shared.streams).iter() {
-                // Who has gone already cannot be thrown out.
+                // A client that has gone already cannot be thrown out.
                 let _ = stream.shutdown(Shutdown::Both);
             }
         }
@@ -203,7 +203,7 @@ pub(crate) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
             }
         });
     }
-    // Whatever it did, this is what it says.
+    // The claim is the ordered number, whatever was done.
     let replies = orders.messages * orders.connections as u64;
     Ok(print_line(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
 }

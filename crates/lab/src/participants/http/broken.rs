@@ -55,7 +55,7 @@ fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
             name => name,
         };
         let end = match name {
-            // What one read brings is taken for one request.
+            // The bytes of one read are taken for one request.
             "broken-sloppy" => {
                 got.clear();
                 more(&mut stream, &mut got)?;
@@ -77,7 +77,7 @@ fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
         if name == "broken-digit" && number % ONE_IN == ONE_IN - 1 {
             reply = reply.replace("1}", "7}");
         }
-        // One that does not switch off Nagle's algorithm pays for a second write.
+        // A server that leaves Nagle's algorithm on pays for a second write.
         let cut = if name == "broken-halves" { reply.len() - 2 } else { reply.len() };
         let (first, second) = reply.as_bytes().split_at(cut);
         stream.write_all(first)?;
@@ -99,7 +99,7 @@ fn more(stream: &mut TcpStream, got: &mut String) -> io::Result<()> {
     Ok(())
 }
 
-/// What `name` answers to `request`.
+/// The answer of `name` to `request`.
 fn reply(name: &str, request: &str, begun: u64) -> String {
     let token =
         request.to_lowercase().split_once("token:").map_or_else(String::new, |(_, rest)| {
@@ -152,7 +152,7 @@ pub(crate) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
             scope.spawn(move || drop(ask(name, stream, orders.messages, draws)));
         }
     });
-    // Whatever it did, this is what it says.
+    // The claim is the ordered number, whatever was done.
     let replies = orders.messages * orders.connections as u64;
     Ok(print_line(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
 }

@@ -59,7 +59,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         desk.note_failed(asked);
         (desk.replies, desk.wrong, desk.times) = (0, 0, Times::new());
     }
-    // Who failed there is not measured.
+    // A server that failed there is not measured.
     let connections = if desk.faults.is_empty() { orders.connections } else { 0 };
     let open = |sender| {
         ClientConnection::open(
@@ -82,7 +82,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     afterwards(orders, began, &mut lanes, desk)
 }
 
-/// What is looked at when the clock has stopped.
+/// Checks after the clock has stopped.
 fn afterwards(
     orders: &Orders,
     began: Instant,

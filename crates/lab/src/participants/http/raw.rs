@@ -14,7 +14,7 @@ const LISTENER: u64 = u64::MAX;
 /// A longer head is no request.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// What the answer needs of a request.
+/// The parts of a request that the answer needs.
 struct RawRequest<'a> {
     found: bool,
     stays: bool,

@@ -23,7 +23,7 @@ const LISTENER: u64 = u64::MAX;
 const CONNECTIONS_MAX: usize = 4_096;
 const INBOX: usize = 16 * 1_024;
 
-/// What is known of a connection.
+/// State of one connection.
 struct ServerConnection {
     stream: TcpStream,
     /// A request whose rest has not come.
@@ -33,7 +33,7 @@ struct ServerConnection {
     sum: u64,
 }
 
-/// What the account tells beside the tokens.
+/// Observations that the account has beside the tokens.
 #[derive(Default)]
 struct Observations {
     requests: u64,
@@ -45,7 +45,7 @@ struct Observations {
     at_work: Option<u64>,
 }
 
-/// What becomes of a connection.
+/// The next state of a connection after an answer.
 #[derive(PartialEq, Eq)]
 enum AfterAnswer {
     Stays,

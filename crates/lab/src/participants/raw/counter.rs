@@ -32,7 +32,7 @@ pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
     Ok(print_line(&json!({ "total": total, "senders": senders(&tallies) }).to_string())?)
 }
 
-/// The same with work on each message.
+/// Counts, with work on each message.
 pub(super) fn count_slowly(orders: &Orders) -> Result<(), Failure> {
     let (total, tallies, worked) = run::<true>(orders)?;
     let (senders, worked) = (senders(&tallies), worked.to_string());

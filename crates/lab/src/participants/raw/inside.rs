@@ -102,7 +102,7 @@ fn bounce(orders: &Orders) -> Result<(), Failure> {
     Ok(print_line(&account.to_string())?)
 }
 
-/// What one of the two saw, and the last number if the last hop was his.
+/// One of the two threads: the tally of its messages, and the last number if it made the last hop.
 fn side(at: usize, slots: &[Slot; 2], other: &Thread, orders: &Orders) -> (Tally, Option<u32>) {
     let key = PayloadDraws::of(orders.seed, at as u32).next();
     let mut tally = Tally::default();

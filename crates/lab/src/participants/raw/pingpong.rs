@@ -18,7 +18,7 @@ pub(super) const PONG: [u8; TOKEN] = *b"Pong";
 /// No request, hence also where the listener stands among the connections.
 const LISTENER: u64 = u64::MAX;
 
-/// What the server knows of a connection.
+/// State of one connection of the server.
 struct PingpongConnection {
     stream: TcpStream,
     /// The first bytes of a request whose rest has not come.
@@ -129,7 +129,7 @@ impl PingpongConnection {
                 self.unsent.drain(..written);
                 true
             }
-            // The client does not read. What it has not got it will never ask for again.
+            // The client does not read, and will never ask again for the bytes that it has not got.
             Err(error) if error.kind() == ErrorKind::WouldBlock => true,
             Err(_) => {
                 witness.resets += 1;

@@ -20,7 +20,7 @@ use crate::figures::times::Times;
 /// The request where payloads are fixed.
 const PING: [u8; TOKEN] = *b"Ping";
 
-/// What became of all connections.
+/// Counts over all connections.
 struct ReplyCounts {
     replies: u64,
     wrong: u64,
@@ -37,7 +37,7 @@ struct ReplyCounts {
     times: Times,
 }
 
-/// What the client knows of a connection.
+/// State of one connection of the client.
 struct DrivenConnection {
     /// `None` once it is over.
     stream: Option<TcpStream>,

@@ -11,7 +11,7 @@ use super::remote::{BATCH, REPLY, tell};
 use crate::contract::Failure;
 use crate::contract::{Orders, PayloadDraws};
 
-/// What came back, each held against its own request.
+/// Replies, each held against its own request.
 pub(super) struct ReplyChecker {
     due: PayloadDraws,
     pub(super) count: u64,
@@ -68,7 +68,7 @@ pub(super) fn naive_ask(stream: &TcpStream, orders: &Orders) -> Result<Value, Fa
     Ok(json!({ "replies": count, "wrong": wrong, "sum": sum.to_string() }))
 }
 
-/// What a writing thread came to.
+/// The result of a writing thread.
 pub(super) fn joined<T>(ended: thread::Result<Result<T, String>>) -> Result<T, Failure> {
     match ended {
         Ok(Ok(done)) => Ok(done),

@@ -1,5 +1,5 @@
-//! What else actors do within a process, as wigwag's documentation tells a user to write it: they
-//! answer, hand a number round, and are very many.
+//! Other things that actors do within a process, as wigwag's documentation tells a user to write
+//! it: they answer, hand a number round, and are very many.
 
 use std::sync::{Arc, OnceLock};
 

@@ -26,7 +26,7 @@ struct Open<'a> {
     ledger: &'a LedgerRef,
     pace: SendSchedule,
     draws: PayloadDraws,
-    /// What the mailbox had no room for, and what is due for it.
+    /// A message that found no room in the mailbox, and the reply that is due for it.
     refused: Option<(LedgerMessage, u64)>,
     asks: Pipeline<Ledger, u64, u64>,
     asked: u64,

@@ -180,7 +180,7 @@ async fn naive_ask(
     Ok(json!({ "replies": messages, "wrong": wrong, "sum": sum.to_string() }))
 }
 
-/// What came of the asks whose answers were taken.
+/// Totals of the asks whose answers were taken.
 #[derive(Default)]
 struct ReplyTotals {
     count: u64,

@@ -23,7 +23,7 @@ impl SpreadLedger {
         }
     }
 
-    /// What it has seen, as JSON.
+    /// Its tallies, as JSON.
     pub fn tallies(&self) -> String {
         senders(&self.tallies).to_string()
     }

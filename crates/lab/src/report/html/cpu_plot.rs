@@ -19,7 +19,7 @@ const TOP: f64 = 6.0;
 const PROCESSOR: f64 = 56.0;
 const HEIGHT: f64 = 112.0;
 
-/// What the words for server and client take at the right end.
+/// Room for the words for server and client at the right end.
 const SIDE_WORDS: f64 = 48.0;
 
 /// An area that is nowhere so high has no room for its letter.
@@ -33,7 +33,7 @@ pub(crate) struct TimeAxis {
 }
 
 impl TimeAxis {
-    /// What all rows of `table` need, in whole halves of a processor.
+    /// The axis that all rows of `table` need, in whole halves of a processor.
     pub(crate) fn of(table: &Table<'_>) -> TimeAxis {
         let mut reach = TimeAxis::default();
         for run in table.rows().into_iter().filter_map(last) {

@@ -77,7 +77,7 @@ fn scale(most: f64, end: f64, y: &impl Fn(f64) -> f64) -> String {
     svg
 }
 
-/// Whose it is, how often it was cut, and how long until it was back.
+/// The participant, how often its connection was cut, and how long until it was back.
 fn words(label: &str, row: &Row, cuts: &Cuts) -> String {
     let name = html(&marked(label, row));
     let back = match cuts.resumed_ms {

@@ -1,4 +1,4 @@
-//! Whose server with whose client, as a heat map.
+//! Servers with other participants' clients, as a heat map.
 //!
 //! A table, because it is one: each cell can be read, copied and heard. The shade repeats what
 //! the figure says. Known-bad participants stand here beside the honest ones, since what they do
@@ -68,7 +68,7 @@ fn cell(server: &str, client: &str, row: Option<&Row>, most: f64) -> String {
     format!("<td class=heat{step} title=\"{name}\">{words}</td>")
 }
 
-/// What decides the shade: the ratio, or the rate where there is no ratio.
+/// The figure that decides the shade: the ratio, or the rate where there is no ratio.
 fn heat(row: &Row) -> Option<f64> {
     let earned = earned(row)?;
     let ratio = earned.ratio().map(|ratio| ratio.median);

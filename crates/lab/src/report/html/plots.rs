@@ -207,7 +207,7 @@ fn figure(title: &str, note: &str, table: &Table<'_>, svg: &str, height: f64) ->
     figure_with(title, note, table, svg, height, "")
 }
 
-/// The same, with something below the drawing.
+/// A plot with something below the drawing.
 pub(crate) fn figure_with(
     title: &str,
     note: &str,

@@ -24,7 +24,8 @@ pub struct LatencyHistogram {
 }
 
 impl LatencyHistogram {
-    /// What a client says of `messages` asks, `late` of which it sent late; or why that cannot be.
+    /// Reads the latencies of `messages` asks, `late` of which were sent late; or says why they
+    /// cannot be.
     pub fn read(said: LatencyBins, late: u64, messages: u64) -> Result<LatencyHistogram, String> {
         let LatencyBins { bins, max } = said;
         if bins.len() > BINS_MAX {

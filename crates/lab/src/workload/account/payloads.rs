@@ -15,7 +15,7 @@ const LONG: u64 = 4_096;
 pub struct Payloads(u32);
 
 impl Payloads {
-    /// Those of `sender` under `seed`.
+    /// The payloads of `sender` under `seed`.
     pub fn new(seed: u32, sender: u32) -> Self {
         let mixed = seed ^ sender.wrapping_add(1).wrapping_mul(2_654_435_761);
         // Xorshift never leaves zero.
@@ -72,7 +72,7 @@ pub(crate) fn step(mut x: u32) -> u32 {
     x
 }
 
-/// So many steps as a matrix: what becomes of each single bit.
+/// A number of steps as a matrix: the effect on each single bit.
 #[derive(Clone, Copy)]
 struct StepMatrix([u32; 32]);
 

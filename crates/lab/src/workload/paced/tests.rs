@@ -52,7 +52,7 @@ fn a_client_that_measures_from_when_it_sent_is_found_out() {
     assert!(judged.void[0].ends_with("tells of 1"), "{judged:?}");
 }
 
-/// The same stall, told from when the asks were due: 3,000 of them waited, evenly up to 300 ms.
+/// A stall that is told from when the asks were due: 3,000 of them waited, evenly up to 300 ms.
 #[test]
 fn a_stall_that_is_told_is_no_lie() {
     let bins = [(80.0, 7_001), (100_000.0, 1_000), (200_000.0, 1_000), (300_000.0, 1_000)];

@@ -70,7 +70,7 @@ fn a_client_that_stops_at_a_quarter_is_seen_whatever_it_claims() {
     assert!(judged.void[0].contains("750 of 1000 messages were lost"), "{judged:?}");
 }
 
-/// The same right reply a thousand times: the client finds nothing wrong with it.
+/// One right reply a thousand times: the client finds nothing wrong with it.
 #[test]
 fn answers_from_a_cache_do_not_add_up() {
     let judged = judged(Cell::Ask, sent(), &asked(12_345 * 1_000, Value::Null));
@@ -145,7 +145,7 @@ fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
     assert_eq!(said(Cell::Cuts, 0, 0, 8_000).1, "");
 }
 
-/// Whoever promises that its sessions outlive a cut has the cell; others say why not.
+/// A participant whose sessions outlive a cut has the cell; others say why not.
 #[test]
 fn only_who_resumes_is_cut() {
     let all = Participant::embedded(Path::new("none"));

@@ -9,7 +9,7 @@ const DATE_SECONDS_MAX: u64 = 2;
 
 const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
-/// What an answer must be.
+/// The answer that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// The document, and the token of the request.

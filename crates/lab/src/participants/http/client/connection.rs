@@ -20,7 +20,7 @@ use crate::figures::times::Times;
 /// One request in so many is of each of the three unusual kinds.
 const UNUSUAL_ONE_IN: u64 = 128;
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct ClientState {
     pub(super) check: ResponseCheck,
     pub(super) faults: FaultLog,
@@ -171,7 +171,8 @@ impl ClientConnection {
         let used = self.hold(bytes, desk, now);
         let more = &bytes[used..];
         if self.due.is_empty() && !more.is_empty() && !self.over {
-            // Who sends what nobody asked for will not answer what is asked: it ends here.
+            // A server that sends bytes nobody asked for will not answer a request: the connection
+            // ends here.
             desk.faults.note(how, "bytes that nobody had asked for", || shown(more));
             self.over = true;
         }

@@ -1,9 +1,9 @@
-//! What was wrong with answers: which rule, of which kind of request, how often, and the first
-//! case as it was seen.
+//! Faults of answers: which rule, of which kind of request, how often, and the first case as it was
+//! seen.
 
 use serde_json::{Value, json};
 
-/// What was asked for, and how.
+/// The kind of a request, and how it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
     /// One request in one write.
@@ -36,7 +36,7 @@ impl RequestKind {
 /// A case that breaks a rule.
 #[derive(Debug)]
 pub(super) struct Violation {
-    /// What it is, in words that follow a count: `a status other than 200`.
+    /// The fault in words that follow a count: `a status other than 200`.
     pub(super) what: &'static str,
     /// How it looked.
     pub(super) saw: String,
@@ -71,7 +71,7 @@ impl FaultLog {
         self.note(how, wrong.what, || wrong.saw);
     }
 
-    /// What was found by itself, as of the kind `how`.
+    /// Takes the faults that a check found by itself, as of the kind `how`.
     pub(super) fn take_as(&mut self, how: RequestKind, found: FaultLog) {
         for (_, what, saw, _) in found.0 {
             self.note(how, what, || saw);

@@ -47,7 +47,7 @@ pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut ClientState) -> io
     Ok(())
 }
 
-/// The same question again, when some seconds have passed since `began`.
+/// Asks once more when some seconds have passed since `began`.
 pub(super) fn ask_later(
     port: u16,
     began: Instant,
@@ -80,7 +80,7 @@ fn ask(port: u16, how: RequestKind, draws: PayloadDraws, desk: &mut ClientState)
     let mut lane = ClientConnection::open(port, draws, requests)?;
     let mut inbox = [0; 4_096];
     lane.stream.set_read_timeout(Some(PIECE_GAP))?;
-    // Whoever speaks first has not read.
+    // A server that speaks first has not read the request.
     if how == RequestKind::Plain && lane.take(&mut inbox, desk, Instant::now()) {
         return Ok(());
     }

@@ -44,7 +44,7 @@ pub(super) struct Response<'a> {
 /// The answer at the front of `bytes`; `None` when it is not whole.
 pub(super) fn read(bytes: &[u8], framing: Framing) -> Result<Option<Response<'_>>, Violation> {
     let Some(end) = end_of_head(bytes) else {
-        // What cannot be an answer is told at once: nothing better will come.
+        // Bytes that cannot begin an answer are refused at once: nothing better will come.
         let begins = bytes.len().min(7);
         if bytes[..begins] != b"HTTP/1."[..begins] {
             return Err(Violation::new("no status line of HTTP/1.x", shown(bytes)));

@@ -11,7 +11,7 @@ use super::faults::{RequestKind, shown};
 use super::requests::{old, written};
 use super::response::{self, BODY_BYTES_MAX, Framing, HEAD_BYTES_MAX};
 
-/// What a visit has come to.
+/// Progress of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum VisitProgress {
     /// There may be more to read.
