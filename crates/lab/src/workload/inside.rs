@@ -1,9 +1,9 @@
 //! Actors of one process that ask, that hand a number round, and that are very many.
 //!
-//! The programs know their seed, so an account proves work only if no account comes without it. An
-//! ask depends on the answer before it, and a number that goes round on every actor that it came
-//! by: a program that runs ahead, or leaves an actor out, comes to another number. Each actor gives
-//! its own counts.
+//! The programs know their seed, so an account proves work only if it cannot be had without that
+//! work. An ask depends on the answer before it, and a number that goes round on every actor that it
+//! came by: a program that runs ahead, or leaves an actor out, comes to another number. Each actor
+//! gives its own counts.
 
 use crate::trial::Outcome;
 use crate::workload::account::payloads::{Payloads, step};
