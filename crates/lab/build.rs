@@ -12,7 +12,7 @@ use std::process::Command;
 /// Digits of a commit: enough to find it by.
 const DIGITS: usize = 10;
 
-/// What the program is made of, as seen from this folder; a change elsewhere does not change it.
+/// The sources of the program, as seen from this folder; a change elsewhere does not change it.
 const SOURCES: [&str; 9] = [
     "src",
     "Cargo.toml",
@@ -54,7 +54,7 @@ fn of_package() -> Option<String> {
     shortened(after.split('"').nth(1)?)
 }
 
-/// What git prints; `None` if it is not there or finds something amiss.
+/// The output of git; `None` if git is missing or fails.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = output.status.success().then(|| String::from_utf8(output.stdout))?;

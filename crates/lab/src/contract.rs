@@ -3,8 +3,8 @@
 //! Nothing here is shared with the lab's own checks: the payloads are written a second time.
 
 pub mod role;
-pub(crate) mod pace;
-pub(crate) mod poll;
+pub(crate) mod schedule;
+pub(crate) mod poller;
 
 use std::error::Error;
 use std::io::{self, BufRead, Read, Write};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Why a program ends without its account.
 pub type Failure = Box<dyn Error + Send + Sync>;
 
-/// What was ordered; nothing is 0.
+/// The orders of a program; a number that was not ordered is 0.
 #[derive(Clone)]
 pub(crate) struct Orders {
     pub(crate) port: u16,
@@ -69,14 +69,14 @@ impl Orders {
 }
 
 /// A line on standard output, at once.
-pub(crate) fn say(line: &str) -> io::Result<()> {
+pub(crate) fn print_line(line: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}").and_then(|()| out.flush())
 }
 
 /// READY, then waits for GO.
 pub(crate) fn ready_and_go() -> Result<(), Failure> {
-    say("READY")?;
+    print_line("READY")?;
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     match line.trim() {
@@ -86,8 +86,8 @@ pub(crate) fn ready_and_go() -> Result<(), Failure> {
 }
 
 /// The account, then waits for the end of the input: so long the program's memory can be read.
-pub(crate) fn say_and_stay(line: &str) -> io::Result<()> {
-    say(line)?;
+pub(crate) fn print_line_and_wait(line: &str) -> io::Result<()> {
+    print_line(line)?;
     io::stdin().lock().read_to_end(&mut Vec::new())?;
     Ok(())
 }
@@ -99,16 +99,16 @@ pub(crate) fn ready_until_input_ends(port: u16) -> io::Result<()> {
         let _ = io::stdin().lock().read_to_end(&mut Vec::new());
         process::exit(0);
     });
-    say(&format!("READY {port}"))
+    print_line(&format!("READY {port}"))
 }
 
 /// The payloads of a sender.
-pub(crate) struct Draws(u32);
+pub(crate) struct PayloadDraws(u32);
 
-impl Draws {
-    pub(crate) fn of(seed: u32, sender: u32) -> Draws {
+impl PayloadDraws {
+    pub(crate) fn of(seed: u32, sender: u32) -> PayloadDraws {
         let x = seed ^ (sender + 1).wrapping_mul(2_654_435_761);
-        Draws(if x == 0 { 1 } else { x })
+        PayloadDraws(if x == 0 { 1 } else { x })
     }
 
     #[inline]
@@ -127,13 +127,13 @@ pub(crate) fn step(mut x: u32) -> u32 {
     x
 }
 
-/// What a slow actor does with each payload.
+/// The work of a slow actor on each payload.
 #[inline]
 pub(crate) fn work(draws: u32, payload: u32) -> u64 {
     u64::from((0..draws).fold(payload, |x, _| step(x)))
 }
 
-/// What a receiver keeps of one sender.
+/// The counts that a receiver keeps of one sender.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Tally {
     count: u64,

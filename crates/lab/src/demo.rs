@@ -1,7 +1,7 @@
 //! The demo: a preset of the lab's own harness, and what it came to as one small document.
 //!
-//! Five cells of raw and wigwag, in short windows. They are interleaved, verified and judged as in
-//! every other run of the lab.
+//! The demo runs five cells of raw and wigwag in short windows. They are interleaved, verified and
+//! judged as in every other run of the lab.
 
 pub mod actors;
 
@@ -39,7 +39,7 @@ const LOCAL: &str = "1 sender";
 /// Cells, as the lab's tables name them.
 const CELLS: [&str; 5] = [TELL, THREAD, ASK, ROUND_TRIP, LOCAL];
 
-/// What the demo runs; `program` is the one that has the embedded participants.
+/// Options of the demo's run; `program` is the one that has the embedded participants.
 pub fn options(program: &Path, rounds: usize, seed: u64) -> Options {
     let mut participants = Participant::embedded(program);
     participants.retain(|participant| PARTICIPANTS.contains(&participant.name()));
@@ -106,12 +106,12 @@ pub struct Rate {
     pub better: Better,
     /// Processor time of all processes for a message, in nanoseconds.
     pub cpu_ns_per_message: Spread,
-    /// The same of raw.
+    /// Processor time of raw for a message, in nanoseconds.
     pub raw_cpu_ns_per_message: Spread,
     /// Bytes on the wire for a message, both ways, headers of TCP and acknowledgements included;
     /// `None` where the lab could not give the programs a network of their own.
     pub wire_bytes_per_message: Option<f64>,
-    /// The same of raw.
+    /// Bytes on the wire for a message of raw.
     pub raw_bytes_per_message: Option<f64>,
 }
 
@@ -120,7 +120,7 @@ pub struct Rate {
 pub struct RoundTrip {
     /// Nanoseconds: the middle of the rounds.
     pub ns: Percentiles,
-    /// The same of raw.
+    /// Round trips of raw, in nanoseconds.
     pub raw_ns: Percentiles,
     /// The time of our round trips ÷ that of raw's, round by round.
     pub ratio_to_raw: Spread,
@@ -135,7 +135,7 @@ pub struct RoundTrip {
 pub struct Local {
     /// Nanoseconds for a message.
     pub ns_per_message: Spread,
-    /// The same of raw.
+    /// Nanoseconds for a message of raw.
     pub raw_ns_per_message: Spread,
     /// Our time ÷ raw's, round by round.
     pub ratio_to_raw: Spread,
@@ -146,7 +146,7 @@ pub struct Local {
 }
 
 impl Report {
-    /// What a run of [`options`] came to.
+    /// The report of a run of [`options`].
     pub fn of(results: &Results) -> Report {
         let verified = |participant: &str| {
             let rows = results.rows.iter().filter(|row| row.participant == participant);

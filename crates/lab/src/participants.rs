@@ -1,4 +1,4 @@
-//! Who takes part: programs that lie within the lab's own, and those of the peers' folders.
+//! Participants: programs that lie within the lab's own, and those of the peers' folders.
 
 pub mod peer;
 pub mod embedded;
@@ -20,7 +20,7 @@ use crate::participants::peer::Peer;
 pub enum Participant {
     /// Its programs are this one, called with a hidden command.
     Embedded {
-        /// Who.
+        /// The embedded participant.
         it: embedded::Embedded,
         /// The program that has the hidden command.
         program: PathBuf,
@@ -44,7 +44,7 @@ impl Participant {
         }
     }
 
-    /// It must come out void or flagged.
+    /// True if it must come out void or flagged.
     pub fn is_known_bad(&self) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.known_bad,
@@ -68,7 +68,7 @@ impl Participant {
         }
     }
 
-    /// What it sends and answers in pingpong.
+    /// The payloads that it sends and answers in pingpong.
     pub fn payload(&self) -> Payload {
         match self {
             Participant::Embedded { it, .. } => it.payload,
@@ -77,7 +77,7 @@ impl Participant {
     }
 
     /// It has a program for the role, installed or not.
-    pub fn fills(&self, role: Role) -> bool {
+    pub fn has_role(&self, role: Role) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.roles.contains(&role),
             Participant::Peer(peer) => peer.roles.contains_key(&role),
@@ -85,7 +85,7 @@ impl Participant {
     }
 
     /// Of remote it can be ordered to do `cell`.
-    pub fn does(&self, cell: &str) -> bool {
+    pub fn knows_remote_cell(&self, cell: &str) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.cells.contains(&cell),
             Participant::Peer(peer) => peer.cells.iter().any(|it| it == cell),
@@ -93,7 +93,7 @@ impl Participant {
     }
 
     /// Of counter it can be ordered to do `cell`.
-    pub fn counts(&self, cell: &str) -> bool {
+    pub fn knows_counter_cell(&self, cell: &str) -> bool {
         match self {
             Participant::Embedded { it, .. } => it.inside.contains(&cell),
             Participant::Peer(peer) => peer.inside.iter().any(|it| it == cell),
@@ -101,7 +101,7 @@ impl Participant {
     }
 
     /// Why it has no such thing as `cell` of counter, if it does the others.
-    pub fn lacks(&self, cell: &str) -> String {
+    pub fn why_no_counter_cell(&self, cell: &str) -> String {
         let said = match self {
             Participant::Embedded { it, .. } => {
                 it.lacks.iter().find(|(name, _)| *name == cell).map(|(_, why)| *why)
@@ -111,7 +111,7 @@ impl Participant {
         said.map_or_else(|| format!("its programs know no CELL={cell}"), str::to_owned)
     }
 
-    /// What starts its program for the role.
+    /// The command that starts its program for the role.
     pub fn command(&self, role: Role) -> Option<Command> {
         match self {
             Participant::Embedded { it, program } => {
@@ -124,14 +124,14 @@ impl Participant {
     }
 
     /// Why it cannot run, with what mends that.
-    pub fn missing(&self) -> Option<String> {
+    pub fn why_missing(&self) -> Option<String> {
         match self {
             Participant::Embedded { .. } => None,
             Participant::Peer(peer) => peer.missing(),
         }
     }
 
-    /// What it says of its version.
+    /// Its version, in its own words.
     pub fn version(&self) -> Option<String> {
         match self {
             Participant::Embedded { .. } => Some(env!("CARGO_PKG_VERSION").to_owned()),

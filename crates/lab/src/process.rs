@@ -2,6 +2,6 @@
 
 pub mod program;
 pub mod tree;
-pub mod course;
-pub mod stage;
+pub mod cpu_timeline;
+pub mod namespace;
 pub mod timeline;

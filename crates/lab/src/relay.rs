@@ -5,9 +5,9 @@
 //! space, within a process of its own. It costs processor time that those who are measured do not
 //! have; so a cell with a delay is held against the same relay without one, never against none.
 
-mod ledger;
+mod traffic_log;
 mod queue;
-mod way;
+mod direction;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,22 +19,22 @@ use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::set_socket_linger;
 
-use ledger::Ledger;
-pub use ledger::{POINTS_MAX, Relayed, RelayedCut};
-use queue::Queue;
+use queue::PieceQueue;
+use traffic_log::TrafficLog;
+pub use traffic_log::{POINTS_MAX, RelayAccount, RelayCut};
 
 /// Connections that it passes on side by side, four threads each; one more is reset.
 pub const CONNECTIONS_MAX: usize = 1_024;
 /// Of one of its threads, which call nothing deep.
 const STACK_BYTES: usize = 128 * 1_024;
-/// Who waits for room to write looks so often whether the connection was cut meanwhile.
+/// A thread that waits for room to write looks this often whether the connection was cut meanwhile.
 const LOOK_EVERY: Duration = Duration::from_millis(10);
 /// Room for a moment in which no connection or thread can be made; then it is tried again.
 const BREATH: Duration = Duration::from_millis(10);
 
-/// What a relay is ordered to do.
+/// Orders of a relay.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Plan {
+pub struct RelayPlan {
     /// Where the server listens on 127.0.0.1.
     pub server: u16,
     /// Added each way.
@@ -48,27 +48,27 @@ pub struct Plan {
 /// A relay at work. Dropping it resets whatever still runs through it.
 pub struct Relay {
     port: u16,
-    house: Arc<House>,
+    state: Arc<RelayState>,
     accepting: Option<JoinHandle<()>>,
 }
 
 impl Relay {
     /// Listens on a free port of 127.0.0.1.
-    pub fn start(plan: Plan) -> io::Result<Relay> {
+    pub fn start(plan: RelayPlan) -> io::Result<Relay> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
-        let ledger = Mutex::new(Ledger::new(plan));
-        let house = House {
+        let ledger = Mutex::new(TrafficLog::new(plan));
+        let state = RelayState {
             plan,
             ledger,
             writing: RwLock::default(),
             live: Mutex::default(),
             closing: AtomicBool::new(false),
         };
-        let house = Arc::new(house);
-        let own = house.clone();
+        let state = Arc::new(state);
+        let own = state.clone();
         let accepting = thread::Builder::new().spawn(move || accept(&listener, &own))?;
-        Ok(Relay { port, house, accepting: Some(accepting) })
+        Ok(Relay { port, state, accepting: Some(accepting) })
     }
 
     /// Where clients connect.
@@ -78,35 +78,35 @@ impl Relay {
 
     /// Bytes and cuts count from now on.
     pub fn begin(&self) {
-        self.house.ledger().begin(Instant::now());
+        self.state.ledger().begin(Instant::now());
     }
 
-    /// What has passed since then, with every byte that the server could read before this call.
-    /// Waits for writes that have begun, each of which takes `LOOK_EVERY` at most. The processor
-    /// time is left at zero: the relay's process fills it in.
-    pub fn account(&self) -> Relayed {
-        let _none_is_writing = self.house.writing.write().unwrap_or_else(PoisonError::into_inner);
-        self.house.ledger().account()
+    /// The account since then, with every byte that the server could read before this call. Waits
+    /// for writes that have begun, each of which takes `LOOK_EVERY` at most. The processor time is
+    /// left at zero: the relay's process fills it in.
+    pub fn account(&self) -> RelayAccount {
+        let _none_is_writing = self.state.writing.write().unwrap_or_else(PoisonError::into_inner);
+        self.state.ledger().account()
     }
 }
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        self.house.closing.store(true, Ordering::SeqCst);
+        self.state.closing.store(true, Ordering::SeqCst);
         // Wakes whoever accepts. If that fails there is nobody to wake.
         let _ = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port));
         if let Some(accepting) = self.accepting.take() {
             // A panic there was told on standard error, and there is nothing left to end.
             let _ = accepting.join();
         }
-        self.house.live().values().for_each(|connection| connection.sever());
+        self.state.live().values().for_each(|connection| connection.sever());
     }
 }
 
-/// What all connections share.
-struct House {
-    plan: Plan,
-    ledger: Mutex<Ledger>,
+/// State that all connections share.
+struct RelayState {
+    plan: RelayPlan,
+    ledger: Mutex<TrafficLog>,
     /// Held for reading from before a write to the server until the ledger has its bytes. Taken
     /// before the other locks.
     writing: RwLock<()>,
@@ -120,55 +120,59 @@ struct Connection {
     number: u64,
     client: TcpStream,
     server: TcpStream,
-    there: Queue,
-    back: Queue,
+    there: PieceQueue,
+    back: PieceQueue,
     /// Both ends get a reset when it is closed.
     severed: AtomicBool,
 }
 
-fn accept(listener: &TcpListener, house: &Arc<House>) {
+fn accept(listener: &TcpListener, state: &Arc<RelayState>) {
     let mut number = 0;
-    while !house.closing.load(Ordering::SeqCst) {
+    while !state.closing.load(Ordering::SeqCst) {
         let Ok((client, _)) = listener.accept() else {
             // Out of descriptors, as a rule: those that end give theirs back.
             thread::sleep(BREATH);
             continue;
         };
         number += 1;
-        if house.live().len() >= CONNECTIONS_MAX {
-            house.ledger().refused += 1;
+        if state.live().len() >= CONNECTIONS_MAX {
+            state.ledger().refused += 1;
             reset_when_closed(&client);
             continue;
         }
         // Fast, for the server is on this machine.
-        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, house.plan.server)) else {
+        let Ok(server) = TcpStream::connect((Ipv4Addr::LOCALHOST, state.plan.server)) else {
             reset_when_closed(&client);
             continue;
         };
-        let (there, back) = (Queue::default(), Queue::default());
+        let (there, back) = (PieceQueue::default(), PieceQueue::default());
         let severed = AtomicBool::new(false);
         let connection = Arc::new(Connection { number, client, server, there, back, severed });
-        house.live().insert(number, connection.clone());
-        house.ledger().connections += 1;
-        let own = house.clone();
-        let carrying = small().spawn(move || carry(&own, connection));
+        state.live().insert(number, connection.clone());
+        state.ledger().connections += 1;
+        let own = state.clone();
+        let carrying = small_thread().spawn(move || forward(&own, connection));
         if carrying.is_err() {
-            house.leave(number);
+            state.forget(number);
         }
     }
 }
 
 /// Both ways of a connection, until both have ended.
-fn carry(house: &House, connection: Arc<Connection>) {
+fn forward(state: &RelayState, connection: Arc<Connection>) {
     let number = connection.number;
     let carried = connection.prepare().and_then(|()| {
-        let (it, delay) = (&*connection, house.plan.delay);
+        let (it, delay) = (&*connection, state.plan.delay);
         thread::scope(|scope| {
             let all = [
-                small().spawn_scoped(scope, || way::take_in(it, &it.client, &it.there, delay)),
-                small().spawn_scoped(scope, || way::take_in(it, &it.server, &it.back, delay)),
-                small().spawn_scoped(scope, || {
-                    way::give_out(it, &it.client, &it.back, |write| write())
+                small_thread().spawn_scoped(scope, || {
+                    direction::receive_loop(it, &it.client, &it.there, delay)
+                }),
+                small_thread().spawn_scoped(scope, || {
+                    direction::receive_loop(it, &it.server, &it.back, delay)
+                }),
+                small_thread().spawn_scoped(scope, || {
+                    direction::send_loop(it, &it.client, &it.back, |write| write())
                 }),
             ];
             let all = all.into_iter().collect::<io::Result<Vec<_>>>();
@@ -176,7 +180,7 @@ fn carry(house: &House, connection: Arc<Connection>) {
                 // Those that were started end by themselves now.
                 it.sever();
             }
-            way::give_out(it, &it.server, &it.there, |write| house.pass(number, write));
+            direction::send_loop(it, &it.server, &it.there, |write| state.pass(number, write));
             all.map(drop)
         })
     });
@@ -184,10 +188,10 @@ fn carry(house: &House, connection: Arc<Connection>) {
         connection.sever();
     }
     drop(connection);
-    house.leave(number);
+    state.forget(number);
 }
 
-impl House {
+impl RelayState {
     /// Runs a write to the server and notes its bytes, with no account in between.
     fn pass(&self, number: u64, write: &mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize> {
         let _writing = self.writing.read().unwrap_or_else(PoisonError::into_inner);
@@ -196,7 +200,7 @@ impl House {
         Ok(written)
     }
 
-    /// So many bytes went to the server; when it is time all connections are cut.
+    /// Counts bytes that went to the server; cuts all connections when it is time.
     fn passed(&self, number: u64, bytes: usize) {
         // Under this lock, so that a cut hits whoever is there when it is decided and nobody later.
         let live = self.live();
@@ -208,7 +212,7 @@ impl House {
     }
 
     /// A connection is over: closes its sockets, and takes note of it when that was a cut.
-    fn leave(&self, number: u64) {
+    fn forget(&self, number: u64) {
         // Nobody else holds it: its threads have ended.
         drop(self.live().remove(&number));
         self.ledger().closed(Instant::now(), number);
@@ -218,7 +222,7 @@ impl House {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ledger(&self) -> MutexGuard<'_, Ledger> {
+    fn ledger(&self) -> MutexGuard<'_, TrafficLog> {
         self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -232,13 +236,13 @@ impl Connection {
         Ok(())
     }
 
-    /// What is on its way is thrown away; both ends hear of a reset as soon as the threads ended.
+    /// Throws away the bytes on their way; both ends see a reset as soon as the threads ended.
     fn sever(&self) {
         self.severed.store(true, Ordering::SeqCst);
         for stream in [&self.client, &self.server] {
             reset_when_closed(stream);
-            // Wakes whoever reads and tells the other end nothing. One that has ended already
-            // refuses, and nobody reads it.
+            // Wakes the reader and tells the other end nothing. A stream that has ended refuses,
+            // and nobody reads it.
             let _ = stream.shutdown(Shutdown::Read);
         }
         self.there.abandon();
@@ -256,7 +260,7 @@ fn reset_when_closed(stream: &TcpStream) {
     let _ = set_socket_linger(stream, Some(Duration::ZERO));
 }
 
-fn small() -> thread::Builder {
+fn small_thread() -> thread::Builder {
     thread::Builder::new().stack_size(STACK_BYTES)
 }
 

@@ -1,7 +1,7 @@
 //! Reports: what is made of the document of a run.
 
 pub(crate) mod columns;
-pub(crate) mod quote;
+pub(crate) mod escape;
 pub(crate) mod layout;
 pub mod text;
 pub mod html;

@@ -1,4 +1,4 @@
-//! What a run of the lab came to: the JSON document, version 1.
+//! The results of a run of the lab: the JSON document, version 1.
 //!
 //! The verdict stands before the number: a row that is `Void` has no number at all.
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
 use crate::figures::statistics::Spread;
-use crate::relay::RelayedCut;
+use crate::relay::RelayCut;
 
 /// The version of the document.
 pub const SCHEMA: &str = "wigwag.lab/1";
@@ -27,14 +27,14 @@ pub struct Results {
     pub quick: bool,
     /// Somebody stopped it; what was measured until then is here.
     pub interrupted: bool,
-    /// What the lab itself took of one core, from the beginning to the end.
+    /// Share of one core that the lab itself took, from the beginning to the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coordinator_cpu_share: Option<f64>,
     /// One for each participant and cell, in the order of the tables.
     pub rows: Vec<Row>,
 }
 
-/// What a figure depends on and a reader cannot see.
+/// Facts that a figure depends on and a reader cannot see.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     /// When the run began, as RFC 3339 in UTC.
@@ -58,7 +58,7 @@ pub struct Environment {
     pub pinning: String,
     /// The load of the last minute when the run began.
     pub load: f64,
-    /// What may disturb a run: `nice` under autogroup, frequency scaling, a container's limits.
+    /// Disturbances of a run: `nice` under autogroup, frequency scaling, a container's limits.
     pub remarks: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ pub enum Verdict {
     Absent,
 }
 
-/// Who says that the messages were right.
+/// The witness of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Witness {
@@ -93,11 +93,11 @@ pub enum Witness {
 pub struct Row {
     /// `pingpong`, `counter`, `remote`, `http`, `sp`.
     pub workload: String,
-    /// What varies within the workload: `tell`, `ask`, `1 sender`, `go × c-epoll`.
+    /// The name of the cell within the workload: `tell`, `ask`, `1 sender`, `go × c-epoll`.
     pub cell: String,
     /// Its name.
     pub participant: String,
-    /// What it says of its own version.
+    /// Its version, in its own words.
     pub version: Option<String>,
     /// A participant that must come out void or flagged.
     pub known_bad: bool,
@@ -105,9 +105,9 @@ pub struct Row {
     pub verdict: Verdict,
     /// Why it is not simply valid: one sentence each.
     pub reasons: Vec<String>,
-    /// Who vouches for it.
+    /// The witness of its numbers.
     pub witness: Witness,
-    /// What became of all messages of all rounds.
+    /// The fate of all messages of all rounds.
     pub verified: Verified,
     /// Messages or round trips a second.
     pub rate: Option<Spread>,
@@ -115,7 +115,7 @@ pub struct Row {
     pub cpu_s_per_million: Option<Spread>,
     /// Round trips in microseconds, where one is in flight on a connection: a closed loop, so no
     /// latency under a load.
-    pub rtt_us: Option<Percentiles>,
+    pub rtt_us: Option<RttPercentiles>,
     /// Messages a second that were ordered, where the rate is not what is measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_ordered: Option<u64>,
@@ -135,7 +135,7 @@ pub struct Row {
     /// Rate through a relay with a delay, to that through one without, in the same round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<Spread>,
-    /// What a relay that cuts connections saw.
+    /// The cuts, as the relay saw them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuts: Option<Cuts>,
     /// Lines of its programs.
@@ -149,7 +149,7 @@ pub struct Row {
 pub struct Run {
     /// From 0; rows of one round ran close to each other.
     pub round: usize,
-    /// What was measured; the clock ran so long.
+    /// Seconds that the clock ran.
     pub seconds: f64,
     /// Messages or round trips.
     pub messages: u64,
@@ -173,7 +173,7 @@ pub struct Run {
     /// Ends of the stretches of `over_time`, in seconds since GO; in a row's last run alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moments: Vec<f64>,
-    /// What each program has cost, where there are two.
+    /// The cost of each program, where there are two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sides: Vec<Side>,
     /// Bytes on the wire, where the pair had a network of its own.
@@ -213,13 +213,13 @@ pub struct Cuts {
     /// Bytes a second that went to the server in each step.
     pub bytes_per_second: Vec<f64>,
     /// The cuts of that run.
-    pub cuts: Vec<RelayedCut>,
+    pub cuts: Vec<RelayCut>,
 }
 
 /// One program of a pair.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Side {
-    /// Whose, and in which role.
+    /// The participant, and the role.
     pub program: String,
     /// Processor time.
     pub cpu_seconds: f64,
@@ -227,14 +227,14 @@ pub struct Side {
     pub peak_rss_bytes: u64,
 }
 
-/// What one thread took.
+/// The processor time of one thread.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ThreadShare {
     /// Its name.
     pub name: String,
     /// Seconds.
     pub cpu_seconds: f64,
-    /// Whose it is: a place in the run's `sides`, where there are two.
+    /// The program of the thread: a place in the run's `sides`, where there are two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub side: Option<usize>,
     /// The share of a processor that it took in each stretch of the run; in a row's last run alone.
@@ -255,7 +255,7 @@ pub struct Interval {
 
 /// How long round trips took; a percentile that has too few samples is missing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Percentiles {
+pub struct RttPercentiles {
     /// Half were faster.
     pub p50: f64,
     /// Nine of ten were faster.
@@ -266,7 +266,7 @@ pub struct Percentiles {
     pub max: f64,
     /// Round trips taken.
     pub samples: u64,
-    /// What lies between them and behind the last: the middle of the rounds, share by share.
+    /// The curve between them and behind the last: the middle of the rounds, share by share.
     #[serde(default, skip_serializing_if = "Curve::is_empty")]
     pub curve: Curve,
 }

@@ -18,10 +18,10 @@ use crate::participants::Participant;
 use crate::process::tree::own_seconds;
 use crate::results::reasons::is_against;
 use crate::results::{Environment, Results, Row, SCHEMA};
-use crate::run::quiet::Quietest;
+use crate::run::quiet::QuietestTrial;
 use crate::run::series::Series;
-use crate::trial::{CONTRACT, Deadlines, NoOutcome, Outcome, QUICK, conduct};
-use crate::workload::{Cell, Entry, Judged, Order, Workload, relayed};
+use crate::trial::{CONTRACT, Deadlines, Outcome, QUICK, TrialError, run_trial};
+use crate::workload::{Cell, Entry, Judgement, Order, Workload, relayed};
 
 /// Rounds of a run, if nobody says otherwise.
 pub const ROUNDS: usize = 5;
@@ -29,9 +29,9 @@ pub const ROUNDS: usize = 5;
 pub const ROUNDS_QUICK: usize = 3;
 /// A window's length: long against the 10 ms in which processor time is counted.
 const WINDOW: Duration = Duration::from_millis(1_500);
-/// That of a quick run, whose figures only say that everything works.
+/// The window of a quick run, whose figures only say that everything works.
 const WINDOW_QUICK: Duration = Duration::from_millis(250);
-/// That of the demo: five rounds of ten rows end within a quarter of a minute.
+/// The window of the demo: five rounds of ten rows end within a quarter of a minute.
 const WINDOW_DEMO: Duration = Duration::from_millis(150);
 /// A plain loop of twenty million messages may take so long, if it only works.
 const NAIVE_MAX: Duration = Duration::from_secs(300);
@@ -63,7 +63,7 @@ impl Effort {
     }
 }
 
-/// What is to be run.
+/// Options of a run.
 pub struct Options {
     /// In the order of the tables.
     pub workloads: Vec<Workload>,
@@ -77,7 +77,7 @@ pub struct Options {
     pub rounds: usize,
     /// A quick run that names no cells has one cell a workload.
     pub effort: Effort,
-    /// What decides order and payloads.
+    /// The seed of order and payloads.
     pub seed: u64,
 }
 
@@ -97,9 +97,9 @@ impl Options {
     }
 }
 
-/// What happens now.
+/// Progress of a run.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct Progress {
     /// Trials that are through.
     pub done: usize,
     /// Trials that there will be; fewer if some turn out void.
@@ -109,20 +109,24 @@ pub struct Step {
 }
 
 /// Measures until everything is through or `stop` is raised; what was measured by then is there.
-pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) -> Results {
+pub fn run(
+    options: &Options,
+    stop: &AtomicBool,
+    on_progress: &mut dyn FnMut(&Progress),
+) -> Results {
     let (began, spent) = (Instant::now(), own_seconds());
     let environment = Environment::capture();
     let (mut entries, mut missing) = entries(options);
     entries.retain(|entry| options.wants(&entry.cell_name()));
     missing.retain(|row| options.wants(&row.cell));
-    let mut lab = Lab {
+    let mut lab = Coordinator {
         capacities: BTreeMap::new(),
         options,
         stop,
         random: SplitMix64::new(options.seed),
         of: entries.len() * (options.rounds + 1),
         done: 0,
-        tell,
+        on_progress,
     };
     let mut series: Vec<Series<'_>> = entries.into_iter().map(Series::new).collect();
     // A share of a rate is ordered when the rate is known.
@@ -161,8 +165,8 @@ pub fn run(options: &Options, stop: &AtomicBool, tell: &mut dyn FnMut(&Step)) ->
 fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     let (mut entries, mut missing) = (Vec::new(), Vec::new());
     let reasons: Vec<Option<String>> =
-        options.participants.iter().map(Participant::missing).collect();
-    // Whoever names cells has all to choose from.
+        options.participants.iter().map(Participant::why_missing).collect();
+    // A run that names cells has all to choose from.
     let quick = options.effort.is_short() && options.cells.is_empty();
     let brief = |workload: Workload| workload.is_brief(quick, options.workloads.len());
     for cell in options.workloads.iter().flat_map(|workload| workload.cells(brief(*workload))) {
@@ -175,12 +179,12 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
             let once = brief || (ours && participant.is_known_bad());
             let cells = cell.workload().cells(brief);
             let earlier = cells.into_iter().take_while(|other| *other != cell);
-            if let Some(reason) = cell.absent(participant).filter(|_| !brief) {
+            if let Some(reason) = cell.why_absent(participant).filter(|_| !brief) {
                 let entry = Entry { cell, participant, partner: None, program: &options.program };
                 missing.push(Series::new(entry).into_absent(reason));
             }
-            if !cell.suits(participant)
-                || (once && earlier.into_iter().any(|it| it.suits(participant)))
+            if !cell.is_for(participant)
+                || (once && earlier.into_iter().any(|it| it.is_for(participant)))
             {
                 continue;
             }
@@ -196,7 +200,7 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
                         let apart = other.name() != participant.name();
                         let ours = matches!(other, Participant::Embedded { .. });
                         let bad = ours && other.is_known_bad();
-                        let works = reason.is_none() && !bad && cell.suits(other);
+                        let works = reason.is_none() && !bad && cell.is_for(other);
                         let agree = participant.payload().agrees(other.payload());
                         (apart && works && agree).then_some(Entry { partner: Some(other), ..entry })
                     }));
@@ -209,7 +213,7 @@ fn entries(options: &Options) -> (Vec<Entry<'_>>, Vec<Row>) {
     (entries, missing)
 }
 
-struct Lab<'a> {
+struct Coordinator<'a> {
     /// Of participants that have no row of asks.
     capacities: BTreeMap<String, Result<f64, String>>,
     options: &'a Options,
@@ -217,10 +221,10 @@ struct Lab<'a> {
     random: SplitMix64,
     of: usize,
     done: usize,
-    tell: &'a mut dyn FnMut(&Step),
+    on_progress: &'a mut dyn FnMut(&Progress),
 }
 
-impl Lab<'_> {
+impl Coordinator<'_> {
     /// Finds out how many messages fill a window, and at which rate they are sent.
     fn prepare(&mut self, series: &mut [Series<'_>], index: usize) {
         self.step(&series[index]);
@@ -301,8 +305,8 @@ impl Lab<'_> {
     }
 
     /// One trial outside the rounds, and what it came to; `None` when it is void.
-    fn trial(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Judged, Outcome)> {
-        let (order, outcome) = self.conduct(series, messages)?;
+    fn trial(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Judgement, Outcome)> {
+        let (order, outcome) = self.run_trial(series, messages)?;
         let judged = series.entry.judge(order, &outcome);
         series.take_cost(messages, &outcome);
         series.take_trial(judged.clone()).then_some((judged, outcome))
@@ -324,9 +328,9 @@ impl Lab<'_> {
         }
         self.step(series);
         let retries = if self.is_short() { 0 } else { RETRIES };
-        let mut quietest = Quietest::default();
+        let mut quietest = QuietestTrial::default();
         for _ in 0..=retries {
-            let Some((order, outcome)) = self.conduct(series, series.messages) else {
+            let Some((order, outcome)) = self.run_trial(series, series.messages) else {
                 break;
             };
             let judged = series.entry.judge(order, &outcome);
@@ -343,21 +347,21 @@ impl Lab<'_> {
         }
     }
 
-    fn conduct(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Order, Outcome)> {
+    fn run_trial(&mut self, series: &mut Series<'_>, messages: u64) -> Option<(Order, Outcome)> {
         let seed = self.random.draw() as u32;
         let (rate, cut_bytes) = (series.rate, series.cut_bytes);
         let is_first = series.begin_trial();
         let deadlines = self.deadlines(&series.entry);
         let answer_max = deadlines.answer;
         let order = Order { messages, seed, rate, cut_bytes, is_first, answer_max };
-        let Some(cast) = series.entry.cast(order) else {
+        let Some(cast) = series.entry.programs(order) else {
             series.make_void("it has no command for the role".to_owned());
             return None;
         };
-        match conduct(cast, deadlines, self.stop) {
+        match run_trial(cast, deadlines, self.stop) {
             Ok(outcome) => Some((order, outcome)),
-            Err(NoOutcome::Stopped) => None,
-            Err(NoOutcome::Broke { title, fault, .. }) => {
+            Err(TrialError::Stopped) => None,
+            Err(TrialError::Broke { title, fault, .. }) => {
                 series.make_void(format!("{title} {fault}"));
                 None
             }
@@ -371,7 +375,7 @@ impl Lab<'_> {
     fn step(&mut self, series: &Series<'_>) {
         let (cell, name) = (series.entry.cell_name(), series.entry.participant.name());
         let title = format!("{} {cell}, {name}", series.entry.cell.workload().name());
-        (self.tell)(&Step { done: self.done, of: self.of, title });
+        (self.on_progress)(&Progress { done: self.done, of: self.of, title });
         self.done += 1;
     }
 
@@ -383,7 +387,7 @@ impl Lab<'_> {
             (Effort::Quick, _) => WINDOW_QUICK,
             (Effort::Demo, _) => WINDOW_DEMO,
         };
-        usual * entry.cell.window_times(self.is_short())
+        usual * entry.cell.window_factor(self.is_short())
     }
 
     fn deadlines(&self, entry: &Entry<'_>) -> Deadlines {

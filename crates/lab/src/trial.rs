@@ -1,18 +1,18 @@
 //! One measurement: fresh processes, one GO, the accounts, and what it has cost.
 
-pub mod relaying;
+pub mod relay_program;
 
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::process::program::{Fault, Program};
-use crate::process::stage::Stage;
-use crate::process::timeline::Timeline;
-use crate::process::tree::{Cost, Machine, Tree, own_seconds};
-use crate::relay::Relayed;
+use crate::process::namespace::NetworkNamespace;
+use crate::process::program::{Program, ProgramFault};
+use crate::process::timeline::WireTimeline;
+use crate::process::tree::{Cost, MachineCpu, ProcessTree, own_seconds};
+use crate::relay::RelayAccount;
 use crate::results::Side;
-use crate::trial::relaying::Relaying;
+use crate::trial::relay_program::RelayProgram;
 
 /// Processes are looked at so often.
 const SAMPLE_EVERY: Duration = Duration::from_millis(50);
@@ -28,21 +28,21 @@ pub struct Deadlines {
     pub silence: Duration,
     /// From the account, or from SIGTERM, to the end.
     pub end: Duration,
-    /// What the lab's own clients grant a server for each answer.
+    /// Time that the lab's own clients grant a server for each answer.
     pub answer: Duration,
 }
 
 /// Resident memory that each side may hold: what a small container has.
 pub const MEMORY_MAX: u64 = 1 << 30;
 
-/// What it may hold where a million actors live at once: 8 KiB each.
+/// Memory that it may hold where a million actors live at once: 8 KiB each.
 pub const MEMORY_MAX_MANY: u64 = 8 << 30;
 
-/// What the contract grants.
+/// The deadlines of the contract.
 pub const CONTRACT: Deadlines = deadlines(20, 30, 5, 3_000);
 
-/// What a quick run grants, which knows its participants and must end soon. Its windows are a
-/// quarter of a second, and the lab's own programs, which wait for others, have the contract's time.
+/// The deadlines of a quick run, which knows its participants and must end soon: its windows are a
+/// quarter of a second. The lab's own programs wait for others and have the contract's time.
 pub const QUICK: Deadlines = deadlines(2, 4, 2, 1_500);
 
 const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines {
@@ -56,8 +56,8 @@ const fn deadlines(ready: u64, work: u64, end: u64, answer_ms: u64) -> Deadlines
 }
 
 /// A program to start.
-pub struct Launch {
-    /// Whose it is and what it does, for reasons: `go, its server`.
+pub struct ProgramSpec {
+    /// The participant and the role, for reasons: `go, its server`.
     pub title: String,
     /// How.
     pub command: Command,
@@ -74,19 +74,19 @@ pub struct Launch {
     pub memory_max: u64,
 }
 
-/// What is started together. The worker is told the server's port.
-pub struct Cast {
+/// Programs that are started together. The worker is told the server's port.
+pub struct TrialPrograms {
     /// It listens.
-    pub server: Option<Launch>,
+    pub server: Option<ProgramSpec>,
     /// It gets GO and ends by itself.
-    pub worker: Launch,
+    pub worker: ProgramSpec,
     /// They have a network of their own, whose bytes are counted.
     pub staged: bool,
     /// It stands between them, and the worker is told its port instead of the server's.
-    pub relay: Option<relaying::Launch>,
+    pub relay: Option<relay_program::RelaySpec>,
 }
 
-/// What a trial came to.
+/// The outcome of a trial.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
     /// From GO to the account of the one who received.
@@ -97,7 +97,7 @@ pub struct Outcome {
     pub worker: String,
     /// Its second one, if it gives two.
     pub afterword: String,
-    /// What the measured programs have cost.
+    /// The cost of the measured programs.
     pub cost: Cost,
     /// Processor time of the measured programs before GO.
     pub before_cpu_seconds: f64,
@@ -109,17 +109,17 @@ pub struct Outcome {
     pub witness_cpu_seconds: f64,
     /// Processor time of everything else, as a share of what there was.
     pub foreign_cpu_share: f64,
-    /// What each measured program has cost.
+    /// The cost of each measured program.
     pub sides: Vec<Side>,
-    /// What went over the wire, or why that was not counted; `None` where it is not asked for.
-    pub wire: Option<Result<Timeline, String>>,
-    /// What a relay between them says.
-    pub relay: Option<Relayed>,
+    /// Bytes on the wire, or why they were not counted; `None` where they are not asked for.
+    pub wire: Option<Result<WireTimeline, String>>,
+    /// The account of a relay between them.
+    pub relay: Option<RelayAccount>,
 }
 
 /// Why there is no outcome.
 #[derive(Clone, Debug)]
-pub enum NoOutcome {
+pub enum TrialError {
     /// Somebody asked the run to stop.
     Stopped,
     /// A program broke the contract.
@@ -127,17 +127,17 @@ pub enum NoOutcome {
         /// Which one.
         title: String,
         /// How.
-        fault: Fault,
+        fault: ProgramFault,
         /// It is the lab's own, so the participant may be innocent.
         ours: bool,
     },
 }
 
 /// A program of a trial, and what is read of it.
-struct Player {
+struct RunningProgram {
     title: String,
     program: Program,
-    tree: Tree,
+    tree: ProcessTree,
     measured: bool,
     stops_clock: bool,
     accounts: usize,
@@ -146,15 +146,16 @@ struct Player {
     afterword: Option<String>,
 }
 
-impl Player {
+impl RunningProgram {
     fn start(
-        launch: Launch,
-        stage: Option<&Stage>,
+        launch: ProgramSpec,
+        stage: Option<&NetworkNamespace>,
         deadlines: Deadlines,
         listens: bool,
-    ) -> Result<(Self, u16), NoOutcome> {
-        let Launch { title, command, orders, measured, stops_clock, accounts, memory_max } = launch;
-        let broke = |fault| NoOutcome::Broke { title: title.clone(), fault, ours: !measured };
+    ) -> Result<(Self, u16), TrialError> {
+        let ProgramSpec { title, command, orders, measured, stops_clock, accounts, memory_max } =
+            launch;
+        let broke = |fault| TrialError::Broke { title: title.clone(), fault, ours: !measured };
         let command = match stage {
             Some(stage) => stage.enter(&command),
             None => command,
@@ -163,9 +164,9 @@ impl Player {
         // Ours may be waiting for a participant that does not answer.
         let within = if measured { deadlines.ready } else { CONTRACT.ready };
         let port = program.ready(within, listens).map_err(broke)?;
-        let tree = Tree::marked(program.pid(), program.mark());
+        let tree = ProcessTree::marked(program.pid(), program.mark());
         let (account, afterword) = (None, None);
-        let player = Player {
+        let player = RunningProgram {
             title,
             program,
             tree,
@@ -180,31 +181,31 @@ impl Player {
     }
 
     /// Only what was waited for counts, so a process that nobody waited for is not in it.
-    fn spent_after_the_clock(&self) -> f64 {
+    fn cpu_after_the_clock(&self) -> f64 {
         let whole = self.program.cpu_seconds().unwrap_or(0.0);
         (whole - self.tree.spent_before() - self.tree.spent()).max(0.0)
     }
 
-    fn broke(&self, fault: Fault) -> NoOutcome {
-        NoOutcome::Broke { title: self.title.clone(), fault, ours: !self.measured }
+    fn broke(&self, fault: ProgramFault) -> TrialError {
+        TrialError::Broke { title: self.title.clone(), fault, ours: !self.measured }
     }
 
-    fn fits_memory(&self) -> Result<(), NoOutcome> {
+    fn check_memory(&self) -> Result<(), TrialError> {
         let held = self.tree.peak_rss_bytes();
         if held <= self.memory_max || !self.measured {
             return Ok(());
         }
-        Err(self.broke(Fault::TooMuchMemory(held >> 20, self.memory_max >> 20)))
+        Err(self.broke(ProgramFault::TooMuchMemory(held >> 20, self.memory_max >> 20)))
     }
 
-    fn listen(&mut self, wait: Duration) -> Result<(), NoOutcome> {
-        if self.account.is_some() && !self.is_waited_for() {
+    fn poll_output(&mut self, wait: Duration) -> Result<(), TrialError> {
+        if self.account.is_some() && !self.owes_account() {
             return Ok(());
         }
         let said = self.program.account(wait).map_err(|fault| self.broke(fault))?;
         let Some((line, at)) = said else { return Ok(()) };
         match self.account {
-            _ if self.accounts == 0 => return Err(self.broke(Fault::Rubbish(line))),
+            _ if self.accounts == 0 => return Err(self.broke(ProgramFault::Rubbish(line))),
             None => self.account = Some((line, at)),
             Some(_) => self.afterword = Some(line),
         }
@@ -212,41 +213,45 @@ impl Player {
     }
 
     /// It has not given all its accounts.
-    fn is_waited_for(&self) -> bool {
+    fn owes_account(&self) -> bool {
         let given = usize::from(self.account.is_some()) + usize::from(self.afterword.is_some());
         given < self.accounts
     }
 }
 
 /// Starts the cast, lets it work, and reads what came of it. Nothing runs any more afterwards.
-pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Outcome, NoOutcome> {
-    let Cast { server, mut worker, staged, relay: between } = cast;
-    let (stage, unstaged) = match staged.then(Stage::open).transpose() {
+pub fn run_trial(
+    cast: TrialPrograms,
+    deadlines: Deadlines,
+    stop: &AtomicBool,
+) -> Result<Outcome, TrialError> {
+    let TrialPrograms { server, mut worker, staged, relay: between } = cast;
+    let (stage, unstaged) = match staged.then(NetworkNamespace::open).transpose() {
         Ok(stage) => (stage, None),
         Err(why) => (None, Some(why)),
     };
     let (mut players, mut relay) = (Vec::new(), None);
     if let Some(server) = server {
-        let (player, mut port) = Player::start(server, stage.as_ref(), deadlines, true)?;
+        let (player, mut port) = RunningProgram::start(server, stage.as_ref(), deadlines, true)?;
         if let Some(between) = between {
-            let (relaying, instead) = Relaying::start(&between, stage.as_ref(), port)?;
+            let (relaying, instead) = RelayProgram::start(&between, stage.as_ref(), port)?;
             (relay, port) = (Some(relaying), instead);
         }
         worker.orders.push(("PORT", port.to_string()));
         players.push(player);
     }
-    let (player, _) = Player::start(worker, stage.as_ref(), deadlines, false)?;
+    let (player, _) = RunningProgram::start(worker, stage.as_ref(), deadlines, false)?;
     players.push(player);
-    let machine = Machine::now();
+    let machine = MachineCpu::now();
     let own = own_seconds();
     for player in &mut players {
         player.tree.begin();
     }
-    relay.as_mut().map_or(Ok(()), Relaying::go)?;
+    relay.as_mut().map_or(Ok(()), RelayProgram::go)?;
     let mut wire = stage.as_ref().map(Wire::new);
     let began = match players.last_mut() {
         Some(worker) => worker.program.go().map_err(|fault| worker.broke(fault))?,
-        None => return Err(NoOutcome::Stopped),
+        None => return Err(TrialError::Stopped),
     };
     work(&mut players, began, deadlines, wire.as_mut(), stop)?;
     let mut outcome = read(&mut players, began);
@@ -254,13 +259,13 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
         (Some(wire), _) => Some(Ok(wire.timeline)),
         (None, why) => why.map(Err),
     };
-    let relaying = relay.as_mut().map_or(0.0, Relaying::spent);
+    let relaying = relay.as_mut().map_or(0.0, RelayProgram::spent);
     let spent = players.iter().map(|player| player.tree.spent()).sum::<f64>() + relaying;
     let own = own_seconds() - own;
-    outcome.foreign_cpu_share = machine.foreign_share(&Machine::now(), spent + own);
+    outcome.foreign_cpu_share = machine.foreign_share(&MachineCpu::now(), spent + own);
     outcome.relay = end(&mut players, relay, (began, deadlines), stop)?;
     let measured = players.iter().filter(|it| it.measured);
-    outcome.after_cpu_seconds = measured.map(Player::spent_after_the_clock).sum();
+    outcome.after_cpu_seconds = measured.map(RunningProgram::cpu_after_the_clock).sum();
     let afterword = players.last_mut().and_then(|worker| worker.afterword.take());
     outcome.afterword = afterword.unwrap_or_default();
     let mut accounts = players.iter_mut().filter_map(|player| player.account.take());
@@ -272,15 +277,15 @@ pub fn conduct(cast: Cast, deadlines: Deadlines, stop: &AtomicBool) -> Result<Ou
 
 /// The wire of a trial, which is looked at from its beginning.
 struct Wire<'a> {
-    stage: &'a Stage,
+    stage: &'a NetworkNamespace,
     before: u64,
-    timeline: Timeline,
+    timeline: WireTimeline,
 }
 
 impl<'a> Wire<'a> {
-    fn new(stage: &'a Stage) -> Wire<'a> {
+    fn new(stage: &'a NetworkNamespace) -> Wire<'a> {
         let before = stage.bytes().unwrap_or(0);
-        Wire { stage, before, timeline: Timeline::new(Instant::now()) }
+        Wire { stage, before, timeline: WireTimeline::new(Instant::now()) }
     }
 
     fn look(&mut self) {
@@ -291,12 +296,12 @@ impl<'a> Wire<'a> {
 
 /// Until every program that stops the clock has given its account.
 fn work(
-    players: &mut [Player],
+    players: &mut [RunningProgram],
     began: Instant,
     deadlines: Deadlines,
     mut wire: Option<&mut Wire<'_>>,
     stop: &AtomicBool,
-) -> Result<(), NoOutcome> {
+) -> Result<(), TrialError> {
     let mut sampled = began;
     loop {
         let waiting = players.iter_mut().filter(|it| it.stops_clock && it.account.is_none());
@@ -305,30 +310,30 @@ fn work(
             return Ok(());
         };
         if stop.load(Ordering::Relaxed) {
-            return Err(NoOutcome::Stopped);
+            return Err(TrialError::Stopped);
         }
         if began.elapsed() > deadlines.work {
-            return Err(player.broke(Fault::NoAccount(deadlines.work)));
+            return Err(player.broke(ProgramFault::NoAccount(deadlines.work)));
         }
         let silent = wire.as_ref().map(|wire| wire.timeline.silent_for(Instant::now()));
         if silent.is_some_and(|silent| silent > deadlines.silence) {
-            return Err(player.broke(Fault::NoProgress(deadlines.silence)));
+            return Err(player.broke(ProgramFault::NoProgress(deadlines.silence)));
         }
-        player.listen(SAMPLE_EVERY.saturating_sub(sampled.elapsed()))?;
+        player.poll_output(SAMPLE_EVERY.saturating_sub(sampled.elapsed()))?;
         if sampled.elapsed() >= SAMPLE_EVERY {
             sampled = Instant::now();
             wire.iter_mut().for_each(|wire| wire.look());
-            // One that is not waited for may have ended in the middle.
+            // A program that is not waited for may have ended in the middle.
             for player in players.iter_mut() {
-                player.listen(Duration::ZERO)?;
+                player.poll_output(Duration::ZERO)?;
                 player.tree.sample();
-                player.fits_memory()?;
+                player.check_memory()?;
             }
         }
     }
 }
 
-fn read(players: &mut [Player], began: Instant) -> Outcome {
+fn read(players: &mut [RunningProgram], began: Instant) -> Outcome {
     let mut outcome = Outcome::default();
     for player in players {
         let mut cost = player.tree.end();
@@ -356,28 +361,28 @@ fn read(players: &mut [Player], began: Instant) -> Outcome {
 /// The other accounts, and the end of everybody: first the worker, then what lies between, whose
 /// account is given back, then the server.
 fn end(
-    players: &mut [Player],
-    mut relay: Option<Relaying>,
+    players: &mut [RunningProgram],
+    mut relay: Option<RelayProgram>,
     (began, deadlines): (Instant, Deadlines),
     stop: &AtomicBool,
-) -> Result<Option<Relayed>, NoOutcome> {
+) -> Result<Option<RelayAccount>, TrialError> {
     let listens = players.len() > 1;
     let mut relayed = None;
     for (index, player) in players.iter_mut().enumerate().rev() {
-        while player.is_waited_for() {
+        while player.owes_account() {
             if stop.load(Ordering::Relaxed) {
-                return Err(NoOutcome::Stopped);
+                return Err(TrialError::Stopped);
             }
             let within =
                 if player.measured { deadlines.work } else { deadlines.work.max(CONTRACT.work) };
             if began.elapsed() > within {
-                return Err(player.broke(Fault::NoAccount(within)));
+                return Err(player.broke(ProgramFault::NoAccount(within)));
             }
-            player.listen(SAMPLE_EVERY)?;
+            player.poll_output(SAMPLE_EVERY)?;
         }
         let ended = match listens && index == 0 {
-            true => player.program.ends_when_told(deadlines.end),
-            false => player.program.ends_by_itself(deadlines.end),
+            true => player.program.stop(deadlines.end),
+            false => player.program.expect_exit(deadlines.end),
         };
         ended.map_err(|fault| player.broke(fault))?;
         if let Some(relay) = relay.take() {

@@ -1,7 +1,7 @@
-//! What participants do, cell by cell: the programs that are started, their orders, and what their
-//! accounts are held against.
+//! Workloads, cell by cell: the programs that are started, their orders, and how their accounts are
+//! judged.
 //!
-//! A verdict looks at what came out, never at a name.
+//! A verdict depends on results, never on a name.
 
 pub mod account;
 pub mod cell;
@@ -13,8 +13,8 @@ mod paced;
 pub(crate) mod relayed;
 pub mod pingpong;
 pub mod http;
-mod trips;
-pub mod beyond;
+mod round_trips;
+pub mod outside_clock;
 
-pub use cell::{Cell, Over, Size, WORKLOADS, Workload};
-pub use entry::{Entry, Judged, Order};
+pub use cell::{Cell, Size, SpreadOver, WORKLOADS, Workload};
+pub use entry::{Entry, Judgement, Order};

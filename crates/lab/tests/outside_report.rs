@@ -163,7 +163,7 @@ fn show(test: &str, results: &Results, painted: Painted) -> Vec<Value> {
     all
 }
 
-/// What the measuring script wrote into the page.
+/// The line that the measuring script wrote into the page.
 fn found(dump: &str) -> Value {
     let (_, after) = dump.split_once("<pre id=\"found\" hidden=\"\">").expect("the script ran");
     let (text, _) = after.split_once("</pre>").expect("closed");

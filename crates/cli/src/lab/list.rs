@@ -25,11 +25,14 @@ pub(super) fn list(roster: &Roster) -> Result<Code, Failed> {
 }
 
 fn tell(participant: &Participant, width: usize) {
-    let roles: Vec<&str> =
-        ROLES.into_iter().filter(|role| participant.fills(*role)).map(|role| role.name()).collect();
+    let roles: Vec<&str> = ROLES
+        .into_iter()
+        .filter(|role| participant.has_role(*role))
+        .map(|role| role.name())
+        .collect();
     let state = match participant {
         Participant::Embedded { .. } => "embedded".to_owned(),
-        Participant::Peer(peer) => match participant.missing() {
+        Participant::Peer(peer) => match participant.why_missing() {
             Some(missing) => format!("{}, not installed: {missing}", peer.language),
             None => format!("{}, installed", peer.language),
         },

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use wigwag_lab::participants::embedded::ALL;
-use wigwag_lab::process::tree::Machine;
+use wigwag_lab::process::tree::MachineCpu;
 use wigwag_lab::results::reasons::is_found_out;
 use wigwag_lab::results::{Row, Verdict};
 
@@ -100,10 +100,10 @@ const QUIET_MAX: Duration = Duration::from_secs(60);
 fn wait_for_quiet() {
     let begun = Instant::now();
     while begun.elapsed() < QUIET_MAX {
-        let before = Machine::now();
+        let before = MachineCpu::now();
         thread::sleep(LOOK);
         // This test only sleeps meanwhile.
-        if before.foreign_share(&Machine::now(), 0.0) <= FOREIGN_SHARE_MAX {
+        if before.foreign_share(&MachineCpu::now(), 0.0) <= FOREIGN_SHARE_MAX {
             return;
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What a program does in a workload.
+/// The part of a program in a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Serves pingpong.
@@ -52,7 +52,7 @@ impl Role {
     }
 }
 
-/// What a client of remote can be ordered to do: the values of `CELL`.
+/// Cells that a client of remote can be ordered to do: the values of `CELL`.
 pub const REMOTE_CELLS: [&str; 12] = [
     "tell",
     "naive",
@@ -68,16 +68,16 @@ pub const REMOTE_CELLS: [&str; 12] = [
     "thread",
 ];
 
-/// What it does if nobody says otherwise.
+/// Cells of remote that a participant does by default.
 pub const REMOTE_CELLS_AT_LEAST: [&str; 4] = ["tell", "naive", "ask", "rtt"];
 
-/// What a program for counter can be ordered to do: the values of `CELL`.
+/// Cells that a program for counter can be ordered to do: the values of `CELL`.
 pub const COUNTER_CELLS: [&str; 6] = ["count", "slow", "ask", "bounce", "ring", "spawn"];
 
-/// What it does if nobody says otherwise.
+/// Cells of counter that a participant does by default.
 pub const COUNTER_CELLS_AT_LEAST: [&str; 1] = ["count"];
 
-/// What a participant of pingpong sends and answers.
+/// The payloads that a participant of pingpong sends and answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Payload {

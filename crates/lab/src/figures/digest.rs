@@ -1,4 +1,4 @@
-//! What became of the messages: the receiver's check of numbered messages from several senders.
+//! The fate of messages: the receiver's check of numbered messages from several senders.
 //!
 //! Each sender numbers its messages from zero. The receiver keeps the next number it expects of
 //! each sender, so order is held by one comparison per message, and adds up a digest that binds
@@ -22,8 +22,8 @@ pub const GAPS_MAX: usize = 4;
 /// not a loss: no run sends as many.
 pub const JUMP_MAX: u64 = 1 << 32;
 
-/// What became of the messages of a run. Only a [clean](Verified::is_clean) one earns a figure
-/// without a remark.
+/// The fate of the messages of a run. Only a [clean](Verified::is_clean) one earns a figure without
+/// a remark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
     /// Messages that the senders sent.
@@ -134,8 +134,8 @@ impl SequenceDigest {
         }
     }
 
-    /// What became of the messages, given how many each sender sent. Says nothing of their
-    /// values: ask [`matches`](Self::matches) or [`verdict_against`](Self::verdict_against).
+    /// The fate of the messages, given how many each sender sent. Says nothing of their values: ask
+    /// [`matches`](Self::matches) or [`verdict_against`](Self::verdict_against).
     pub fn verdict(&self, sent: &[u64]) -> Verified {
         let mut total = Verified {
             sent: sent.iter().sum(),
@@ -174,7 +174,7 @@ impl SequenceDigest {
     }
 }
 
-/// What the receiver knows of one sender.
+/// State of one sender, at the receiver.
 #[derive(Clone, Debug, Default)]
 struct Sender {
     /// One more than the highest number accepted.

@@ -16,7 +16,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+};
 
 /// One message in so many is treated badly.
 const ONE_IN: u64 = 1_000;
@@ -28,7 +30,7 @@ type Message = (u64, u32);
 fn faulty(
     name: &str,
     count: u64,
-    mut draws: Draws,
+    mut draws: PayloadDraws,
     mut send: impl FnMut(Message) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut held = None;
@@ -42,7 +44,7 @@ fn faulty(
                 send(message)?;
                 send(message)?;
             }
-            // As many as were ordered, but one of them twice and another never.
+            // The right count, but one message goes twice and another never.
             "broken-mask" if bad => send((number, before.1))?,
             "broken-wrong" if bad => send((number, message.1 ^ 1))?,
             "broken-reorder" if bad && number + 1 < count => held = Some(message),
@@ -61,7 +63,7 @@ pub(super) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
         "broken-mute" => loop {
             thread::sleep(Duration::from_secs(1));
         },
-        "broken-rubbish" => say("Hello, I am up and running!")?,
+        "broken-rubbish" => print_line("Hello, I am up and running!")?,
         _ => {}
     }
     ready_and_go()?;
@@ -79,15 +81,15 @@ pub(super) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
     }
     let each = orders.messages / u64::from(orders.senders);
     // The one that claims more does a tenth of it.
-    let does = if name == "broken-claim" { each / 10 } else { each };
+    let quota = if name == "broken-claim" { each / 10 } else { each };
     let (tell, told) = sync_channel::<(usize, Message)>(1_024);
     for sender in 0..orders.senders {
         let (tell, name) = (tell.clone(), name.to_owned());
-        let draws = Draws::of(orders.seed, sender);
+        let draws = PayloadDraws::of(orders.seed, sender);
         thread::spawn(move || {
             // Refused only when the counter has ended, and then nobody wants to know.
             let _ =
-                faulty(&name, does, draws, |message| Ok(tell.send((sender as usize, message))?));
+                faulty(&name, quota, draws, |message| Ok(tell.send((sender as usize, message))?));
         });
     }
     drop(tell);
@@ -103,7 +105,7 @@ pub(super) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
             sender["count"] = each.into();
         }
     }
-    Ok(say(&account.to_string())?)
+    Ok(print_line(&account.to_string())?)
 }
 
 pub(super) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
@@ -120,7 +122,7 @@ pub(super) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
     if name == "broken-seed" {
         // It was told the seed, and makes up what it should have received.
         let [_, _, _, _, _, _, _, _, seed @ ..] = message;
-        let mut draws = Draws::of(u32::from_le_bytes(seed), 0);
+        let mut draws = PayloadDraws::of(u32::from_le_bytes(seed), 0);
         tally = Tally::default();
         (0..orders.messages).for_each(|number| tally.take(number, draws.next()));
     }
@@ -129,7 +131,7 @@ pub(super) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
         // It was told how many there would be, and so it says.
         account["senders"][0]["count"] = orders.messages.into();
     }
-    say(&account.to_string())?;
+    print_line(&account.to_string())?;
     loop {
         thread::park();
     }
@@ -139,18 +141,18 @@ pub(super) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
     let stream = TcpStream::connect(("127.0.0.1", orders.port))?;
     ready_and_go()?;
     let mut writer = BufWriter::new(&stream);
-    let draws = Draws::of(orders.seed, 0);
+    let draws = PayloadDraws::of(orders.seed, 0);
     // Counted when it is sent, and never sent.
-    let does = if name == "broken-unread" { 1 } else { orders.messages };
+    let quota = if name == "broken-unread" { 1 } else { orders.messages };
     let mut send = |(number, payload): Message| {
         writer.write_all(&number.to_le_bytes())?;
         Ok(writer.write_all(&payload.to_le_bytes())?)
     };
     match name {
         "broken-seed" => send((0, orders.seed))?,
-        _ => faulty(name, does, draws, send)?,
+        _ => faulty(name, quota, draws, send)?,
     }
     writer.flush()?;
     stream.shutdown(Shutdown::Write)?;
-    Ok(say(&json!({ "sent": orders.messages }).to_string())?)
+    Ok(print_line(&json!({ "sent": orders.messages }).to_string())?)
 }

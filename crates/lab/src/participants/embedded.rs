@@ -12,13 +12,13 @@ pub struct Embedded {
     pub name: &'static str,
     /// It must come out void or flagged.
     pub known_bad: bool,
-    /// What it can do.
+    /// Its roles.
     pub roles: &'static [Role],
-    /// What it sends and answers in pingpong.
+    /// The payloads that it sends and answers in pingpong.
     pub payload: Payload,
-    /// What of remote it can be ordered to do.
+    /// Cells of remote that it can be ordered to do.
     pub cells: &'static [&'static str],
-    /// What of counter it can be ordered to do.
+    /// Cells of counter that it can be ordered to do.
     pub inside: &'static [&'static str],
     /// Its sessions outlive their connections.
     pub resumes: bool,

@@ -23,13 +23,13 @@ const VERSION_MAX: Duration = Duration::from_secs(10);
 pub struct Peer {
     /// As in the tables.
     pub name: String,
-    /// What it is written in.
+    /// Its programming language.
     pub language: String,
     /// Its licence.
     pub license: String,
     /// Where it lies.
     pub folder: PathBuf,
-    /// What installs it, in order.
+    /// Commands that install it, in order.
     pub setup: Vec<Vec<String>>,
     /// It promises order.
     pub ordered: bool,
@@ -37,11 +37,11 @@ pub struct Peer {
     pub resumes: bool,
     /// It must come out void or flagged.
     pub known_bad: bool,
-    /// What it sends and answers in pingpong.
+    /// The payloads that it sends and answers in pingpong.
     pub payload: Payload,
-    /// What of remote it can be ordered to do.
+    /// Cells of remote that it can be ordered to do.
     pub cells: Vec<String>,
-    /// What of counter it can be ordered to do.
+    /// Cells of counter that it can be ordered to do.
     pub inside: Vec<String>,
     /// Why it cannot do the others, by cell.
     pub lacks: BTreeMap<String, String>,
@@ -107,18 +107,18 @@ pub enum PeerError {
     NoSuchRole {
         /// Where.
         file: PathBuf,
-        /// What stands there.
+        /// The unknown name.
         role: String,
     },
     /// A cell that there is not.
     NoSuchCell {
         /// Where.
         file: PathBuf,
-        /// What stands there.
+        /// The unknown name.
         cell: String,
         /// Of which workload.
         workload: &'static str,
-        /// What may stand there.
+        /// The names that are known.
         cells: &'static [&'static str],
     },
     /// A command without a word.
@@ -264,7 +264,7 @@ impl Peer {
         self.sources.iter().find(is_newer).map(String::as_str)
     }
 
-    /// What it says of its version: the first line that its command prints.
+    /// Its version, in its own words: the first line that its command prints.
     pub fn version(&self) -> Option<String> {
         let mut command = self.words(&self.version)?;
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -316,7 +316,7 @@ impl Peer {
     }
 }
 
-/// What is said of the first of `named` that is no cell of `workload`.
+/// The error for the first of `named` that is no cell of `workload`.
 fn no_such_cell<'a>(
     workload: &'static str,
     cells: &'static [&'static str],

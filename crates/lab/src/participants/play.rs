@@ -6,11 +6,11 @@ use crate::contract::role::Role;
 use crate::contract::{Failure, Orders};
 use crate::participants::embedded::all;
 use crate::participants::{broken, http, raw, relay, wigwag};
-use crate::trial::relaying;
+use crate::trial::relay_program;
 
 /// Plays a role: what the hidden command does.
 pub fn play(name: &str, role: &str) -> Result<(), Failure> {
-    if (name, role) == (relaying::NAME, relaying::ROLE) {
+    if (name, role) == (relay_program::NAME, relay_program::ROLE) {
         return relay::play();
     }
     let nobody = || format!("no participant {name:?} has the role {role:?}");
@@ -51,7 +51,7 @@ pub fn play(name: &str, role: &str) -> Result<(), Failure> {
     }
 }
 
-/// Has the kernel end this process when the lab's does, however that ends.
+/// Tells the kernel to end this process when the lab's ends, in whatever way.
 fn end_with_parent() -> Result<(), Failure> {
     let parent = getppid();
     set_parent_process_death_signal(Some(Signal::KILL))?;

@@ -6,22 +6,22 @@ use std::time::Duration;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::contract::Failure;
-use crate::contract::say;
-use crate::relay::{Plan, Relay, Relayed};
-use crate::trial::relaying::{CUT_BYTES, CUTS, DELAY_US, END};
+use crate::contract::print_line;
+use crate::relay::{Relay, RelayAccount, RelayPlan};
+use crate::trial::relay_program::{CUT_BYTES, CUTS, DELAY_US, END};
 
 pub(super) fn play() -> Result<(), Failure> {
     let number = |name: &str| -> Result<u64, Failure> {
         let said = std::env::var(name).map_err(|_| format!("there is no order {name}"))?;
         said.parse().map_err(|_| format!("the order {name}={said:?} is no number").into())
     };
-    let relay = Relay::start(Plan {
+    let relay = Relay::start(RelayPlan {
         server: u16::try_from(number("PORT")?)?,
         delay: Duration::from_micros(number(DELAY_US)?),
         cut_bytes: number(CUT_BYTES)?,
         cuts: usize::try_from(number(CUTS)?)?,
     })?;
-    say(&format!("READY {}", relay.port()))?;
+    print_line(&format!("READY {}", relay.port()))?;
     let mut before = 0.0;
     // The end of the input without END means that nobody wants to know any more.
     for line in io::stdin().lock().lines() {
@@ -31,8 +31,8 @@ pub(super) fn play() -> Result<(), Failure> {
                 relay.begin();
             }
             END => {
-                let account = Relayed { cpu_seconds: spent() - before, ..relay.account() };
-                return Ok(say(&serde_json::to_string(&account)?)?);
+                let account = RelayAccount { cpu_seconds: spent() - before, ..relay.account() };
+                return Ok(print_line(&serde_json::to_string(&account)?)?);
             }
             other => return Err(format!("{other:?} where GO or {END} was due").into()),
         }

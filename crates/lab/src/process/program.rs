@@ -36,10 +36,10 @@ pub const MARK: &str = "WIGWAG_LAB_PROGRAM";
 /// Programs that this process has started.
 static STARTED: AtomicU64 = AtomicU64::new(0);
 
-/// What a program did that is not in the contract. The text goes into the reason of its verdict.
+/// A breach of the contract by a program. The text goes into the reason of its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Fault {
+pub enum ProgramFault {
     /// The system could not start it.
     CannotStart(String),
     /// No READY in time.
@@ -68,32 +68,38 @@ pub enum Fault {
     LeftBehind(usize),
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for ProgramFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::CannotStart(why) => write!(f, "could not be started: {why}"),
-            Fault::NotReady(time) => write!(f, "was not READY within {time:?}"),
-            Fault::NoPort(line) => write!(f, "said {line:?} where READY and a port were due"),
-            Fault::Rubbish(line) => write!(f, "printed {line:?}, which is not in the contract"),
-            Fault::Ended(how) => write!(f, "ended before its work was done: {how}"),
-            Fault::NoAccount(time) => write!(f, "went on for {time:?} without an account"),
-            Fault::NoProgress(time) => write!(f, "sent nothing for {time:?} and had not finished"),
-            Fault::TooMuchMemory(held, most) => {
+            ProgramFault::CannotStart(why) => write!(f, "could not be started: {why}"),
+            ProgramFault::NotReady(time) => write!(f, "was not READY within {time:?}"),
+            ProgramFault::NoPort(line) => {
+                write!(f, "said {line:?} where READY and a port were due")
+            }
+            ProgramFault::Rubbish(line) => {
+                write!(f, "printed {line:?}, which is not in the contract")
+            }
+            ProgramFault::Ended(how) => write!(f, "ended before its work was done: {how}"),
+            ProgramFault::NoAccount(time) => write!(f, "went on for {time:?} without an account"),
+            ProgramFault::NoProgress(time) => {
+                write!(f, "sent nothing for {time:?} and had not finished")
+            }
+            ProgramFault::TooMuchMemory(held, most) => {
                 write!(f, "is out of memory: it held {held} MiB of {most}")
             }
-            Fault::BadAccount(why) => write!(f, "gave an account that is none: {why}"),
-            Fault::StillRunning(time) => write!(f, "still ran {time:?} after its account"),
-            Fault::IgnoredSigterm(time) => write!(f, "still ran {time:?} after SIGTERM"),
-            Fault::BadExit(how) => write!(f, "ended badly: {how}"),
-            Fault::LeftBehind(count) => write!(f, "left {count} processes behind"),
+            ProgramFault::BadAccount(why) => write!(f, "gave an account that is none: {why}"),
+            ProgramFault::StillRunning(time) => write!(f, "still ran {time:?} after its account"),
+            ProgramFault::IgnoredSigterm(time) => write!(f, "still ran {time:?} after SIGTERM"),
+            ProgramFault::BadExit(how) => write!(f, "ended badly: {how}"),
+            ProgramFault::LeftBehind(count) => write!(f, "left {count} processes behind"),
         }
     }
 }
 
-impl std::error::Error for Fault {}
+impl std::error::Error for ProgramFault {}
 
-/// What a program's standard output brings.
-enum Said {
+/// An event on a program's standard output.
+enum OutputEvent {
     Line(String, Instant),
     End,
 }
@@ -102,7 +108,7 @@ enum Said {
 pub struct Program {
     child: Child,
     input: Option<ChildStdin>,
-    said: Receiver<Said>,
+    said: Receiver<OutputEvent>,
     complaints: Arc<Mutex<VecDeque<String>>>,
     ended: Option<ExitStatus>,
     cpu_seconds: Option<f64>,
@@ -111,7 +117,7 @@ pub struct Program {
 
 impl Program {
     /// Starts `command` with `orders` in its environment.
-    pub fn start(mut command: Command, orders: &[(&str, String)]) -> Result<Program, Fault> {
+    pub fn start(mut command: Command, orders: &[(&str, String)]) -> Result<Program, ProgramFault> {
         use std::os::unix::process::CommandExt;
         command.envs(orders.iter().map(|(name, value)| (name, value)));
         // Only different ones are needed: no order between threads.
@@ -120,7 +126,7 @@ impl Program {
         command.env(MARK, &mark).process_group(0);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| {
-            Fault::CannotStart(format!("{}: {error}", command.get_program().display()))
+            ProgramFault::CannotStart(format!("{}: {error}", command.get_program().display()))
         })?;
         let input = child.stdin.take();
         let (tell, said) = mpsc::channel();
@@ -128,12 +134,12 @@ impl Program {
             thread::spawn(move || {
                 let mut output = BufReader::new(output);
                 while let Some(line) = line_of(&mut output) {
-                    if tell.send(Said::Line(line, Instant::now())).is_err() {
+                    if tell.send(OutputEvent::Line(line, Instant::now())).is_err() {
                         return;
                     }
                 }
                 // Nobody waits any more only when the program is being ended.
-                let _ = tell.send(Said::End);
+                let _ = tell.send(OutputEvent::End);
             });
         }
         let complaints = Arc::<Mutex<VecDeque<String>>>::default();
@@ -160,71 +166,73 @@ impl Program {
     }
 
     /// Waits for READY; `listens` wants a port with it.
-    pub fn ready(&mut self, within: Duration, listens: bool) -> Result<Option<u16>, Fault> {
+    pub fn ready(&mut self, within: Duration, listens: bool) -> Result<Option<u16>, ProgramFault> {
         let line = match self.said.recv_timeout(within) {
-            Ok(Said::Line(line, _)) => line,
-            Ok(Said::End) | Err(RecvTimeoutError::Disconnected) => return Err(self.early_end()),
-            Err(RecvTimeoutError::Timeout) => return Err(Fault::NotReady(within)),
+            Ok(OutputEvent::Line(line, _)) => line,
+            Ok(OutputEvent::End) | Err(RecvTimeoutError::Disconnected) => {
+                return Err(self.ended_early());
+            }
+            Err(RecvTimeoutError::Timeout) => return Err(ProgramFault::NotReady(within)),
         };
         match line.strip_prefix("READY").map(str::trim) {
-            None => Err(Fault::Rubbish(shortened(&line))),
+            None => Err(ProgramFault::Rubbish(shortened(&line))),
             Some(port) if listens => match port.parse() {
                 Ok(port) => Ok(Some(port)),
-                Err(_) => Err(Fault::NoPort(shortened(&line))),
+                Err(_) => Err(ProgramFault::NoPort(shortened(&line))),
             },
             Some("") => Ok(None),
-            Some(_) => Err(Fault::Rubbish(shortened(&line))),
+            Some(_) => Err(ProgramFault::Rubbish(shortened(&line))),
         }
     }
 
     /// Lets it begin. The input stays open: its end is an order to end.
-    pub fn go(&mut self) -> Result<Instant, Fault> {
+    pub fn go(&mut self) -> Result<Instant, ProgramFault> {
         let began = Instant::now();
-        self.tell("GO").map(|()| began)
+        self.write_line("GO").map(|()| began)
     }
 
     /// Writes a line to its input.
-    pub fn tell(&mut self, line: &str) -> Result<(), Fault> {
+    pub fn write_line(&mut self, line: &str) -> Result<(), ProgramFault> {
         let written = self.input.as_mut().map(|input| writeln!(input, "{line}"));
         match written {
             Some(Ok(())) => Ok(()),
-            _ => Err(self.early_end()),
+            _ => Err(self.ended_early()),
         }
     }
 
     /// The account, if it comes within `wait`, and when it was read; `None` if not yet.
-    pub fn account(&mut self, wait: Duration) -> Result<Option<(String, Instant)>, Fault> {
+    pub fn account(&mut self, wait: Duration) -> Result<Option<(String, Instant)>, ProgramFault> {
         match self.said.recv_timeout(wait) {
-            Ok(Said::Line(line, at)) if line.starts_with('{') => Ok(Some((line, at))),
-            Ok(Said::Line(line, _)) => Err(Fault::Rubbish(shortened(&line))),
-            Ok(Said::End) | Err(RecvTimeoutError::Disconnected) => Err(self.early_end()),
+            Ok(OutputEvent::Line(line, at)) if line.starts_with('{') => Ok(Some((line, at))),
+            Ok(OutputEvent::Line(line, _)) => Err(ProgramFault::Rubbish(shortened(&line))),
+            Ok(OutputEvent::End) | Err(RecvTimeoutError::Disconnected) => Err(self.ended_early()),
             Err(RecvTimeoutError::Timeout) => Ok(None),
         }
     }
 
     /// A program with work to do has given its account: it must end by itself now, and say no more.
-    pub fn ends_by_itself(&mut self, within: Duration) -> Result<(), Fault> {
+    pub fn expect_exit(&mut self, within: Duration) -> Result<(), ProgramFault> {
         // One whose memory was to be read has waited for this.
         drop(self.input.take());
         match self.wait(within) {
             Some(status) if status.success() => {}
-            Some(status) => return Err(Fault::BadExit(self.how(status))),
-            None => return Err(Fault::StillRunning(within)),
+            Some(status) => return Err(ProgramFault::BadExit(self.describe_exit(status))),
+            None => return Err(ProgramFault::StillRunning(within)),
         }
-        self.said_no_more().and_then(|()| self.left_nothing())
+        self.expect_no_output().and_then(|()| self.expect_no_survivors())
     }
 
     /// A server is done: it must end when it is told to.
-    pub fn ends_when_told(&mut self, within: Duration) -> Result<(), Fault> {
+    pub fn stop(&mut self, within: Duration) -> Result<(), ProgramFault> {
         self.signal(Signal::TERM);
-        let status = self.wait(within).ok_or(Fault::IgnoredSigterm(within))?;
+        let status = self.wait(within).ok_or(ProgramFault::IgnoredSigterm(within))?;
         use std::os::unix::process::ExitStatusExt;
         // A program without a handler ends by the signal; some runtimes say 128 + 15 themselves.
         let told = status.success() || status.signal() == Some(15) || status.code() == Some(143);
         if !told {
-            return Err(Fault::BadExit(self.how(status)));
+            return Err(ProgramFault::BadExit(self.describe_exit(status)));
         }
-        self.said_no_more().and_then(|()| self.left_nothing())
+        self.expect_no_output().and_then(|()| self.expect_no_survivors())
     }
 
     /// The last lines of its standard error.
@@ -262,15 +270,15 @@ impl Program {
         pid.is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), look), Ok(Some(_))))
     }
 
-    fn early_end(&mut self) -> Fault {
+    fn ended_early(&mut self) -> ProgramFault {
         match self.wait(EARLY_END_MAX) {
-            Some(status) => Fault::Ended(self.how(status)),
-            None => Fault::Ended("it closed its standard output".to_owned()),
+            Some(status) => ProgramFault::Ended(self.describe_exit(status)),
+            None => ProgramFault::Ended("it closed its standard output".to_owned()),
         }
     }
 
     /// How it ended, with the last thing that it said about it.
-    fn how(&self, status: ExitStatus) -> String {
+    fn describe_exit(&self, status: ExitStatus) -> String {
         // Its standard error is read by a thread of its own, a moment later perhaps.
         thread::sleep(Duration::from_millis(20));
         let complaints = self.complaints();
@@ -280,18 +288,18 @@ impl Program {
         }
     }
 
-    fn said_no_more(&mut self) -> Result<(), Fault> {
+    fn expect_no_output(&mut self) -> Result<(), ProgramFault> {
         match self.said.recv_timeout(Duration::from_millis(100)) {
-            Ok(Said::Line(line, _)) => Err(Fault::Rubbish(shortened(&line))),
+            Ok(OutputEvent::Line(line, _)) => Err(ProgramFault::Rubbish(shortened(&line))),
             // An output that stays open belongs to somebody who was left behind.
-            Ok(Said::End) | Err(_) => Ok(()),
+            Ok(OutputEvent::End) | Err(_) => Ok(()),
         }
     }
 
-    fn left_nothing(&mut self) -> Result<(), Fault> {
+    fn expect_no_survivors(&mut self) -> Result<(), ProgramFault> {
         match self.end_survivors() {
             0 => Ok(()),
-            left => Err(Fault::LeftBehind(left)),
+            left => Err(ProgramFault::LeftBehind(left)),
         }
     }
 
@@ -327,7 +335,7 @@ impl Drop for Program {
     }
 }
 
-/// The next line, without its end; `None` at the end. What is no UTF-8 is shown as it can be.
+/// The next line, without its end; `None` at the end. Bytes that are no UTF-8 are replaced.
 fn line_of(output: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
     let read = output.take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
@@ -376,25 +384,28 @@ mod tests {
         program.go().unwrap();
         let (account, _) = program.account(SOON).unwrap().unwrap();
         assert_eq!(account, r#"{"said": "GO"}"#);
-        assert_eq!(program.ends_by_itself(SOON), Ok(()));
+        assert_eq!(program.expect_exit(SOON), Ok(()));
     }
 
     #[test]
     fn a_server_tells_its_port_and_ends_when_told() {
         let mut program = shell("echo READY 123; read end");
         assert_eq!(program.ready(SOON, true), Ok(Some(123)));
-        assert_eq!(program.ends_when_told(SOON), Ok(()));
+        assert_eq!(program.stop(SOON), Ok(()));
     }
 
     #[test]
     fn what_is_not_in_the_contract_is_named() {
         let ready = |script: &str| shell(script).ready(Duration::from_millis(500), false);
-        assert_eq!(ready("echo hello; read x"), Err(Fault::Rubbish("hello".to_owned())));
-        assert_eq!(ready("sleep 20"), Err(Fault::NotReady(Duration::from_millis(500))));
+        assert_eq!(ready("echo hello; read x"), Err(ProgramFault::Rubbish("hello".to_owned())));
+        assert_eq!(ready("sleep 20"), Err(ProgramFault::NotReady(Duration::from_millis(500))));
         assert!(
-            matches!(ready("echo why >&2; exit 3"), Err(Fault::Ended(how)) if how.contains("why"))
+            matches!(ready("echo why >&2; exit 3"), Err(ProgramFault::Ended(how)) if how.contains("why"))
         );
-        assert!(matches!(shell("echo READY; read x").ready(SOON, true), Err(Fault::NoPort(_))));
+        assert!(matches!(
+            shell("echo READY; read x").ready(SOON, true),
+            Err(ProgramFault::NoPort(_))
+        ));
     }
 
     #[test]
@@ -404,7 +415,7 @@ mod tests {
         program.ready(SOON, false).unwrap();
         program.go().unwrap();
         let pid = program.pid();
-        assert_eq!(program.ends_by_itself(SOON), Err(Fault::LeftBehind(1)));
+        assert_eq!(program.expect_exit(SOON), Err(ProgramFault::LeftBehind(1)));
         drop(program);
         assert_eq!(survivors(pid), [0_u32; 0]);
     }
@@ -416,7 +427,7 @@ mod tests {
         let mut program = shell(&format!("echo READY; read go; {stolen}; sleep 0.2"));
         program.ready(SOON, false).unwrap();
         program.go().unwrap();
-        assert_eq!(program.ends_by_itself(SOON), Err(Fault::LeftBehind(1)));
+        assert_eq!(program.expect_exit(SOON), Err(ProgramFault::LeftBehind(1)));
     }
 
     #[test]

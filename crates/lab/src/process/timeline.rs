@@ -20,13 +20,13 @@ pub struct Silence {
     pub from: f64,
     /// And when it was seen last.
     pub to: f64,
-    /// What did go.
+    /// Bytes that did go.
     pub bytes: u64,
 }
 
 /// Bytes on the wire over time.
 #[derive(Clone, Debug)]
-pub struct Timeline {
+pub struct WireTimeline {
     began: Instant,
     /// Seconds since the beginning, and bytes since then.
     moments: Vec<(f64, u64)>,
@@ -38,14 +38,14 @@ pub struct Timeline {
     stirred: (Instant, u64),
 }
 
-impl Timeline {
+impl WireTimeline {
     /// The window begins.
-    pub fn new(began: Instant) -> Timeline {
+    pub fn new(began: Instant) -> WireTimeline {
         let moments = vec![(0.0, 0)];
-        Timeline { began, moments, stride: 1, seen: 0, bytes: 0, stirred: (began, 0) }
+        WireTimeline { began, moments, stride: 1, seen: 0, bytes: 0, stirred: (began, 0) }
     }
 
-    /// So many bytes have gone by now, since the beginning.
+    /// Takes the bytes that have gone since the beginning.
     pub fn take(&mut self, now: Instant, bytes: u64) {
         if bytes >= self.stirred.1 + STIR_BYTES {
             self.stirred = (now, bytes);
@@ -113,9 +113,9 @@ impl Timeline {
 mod tests {
     use super::*;
 
-    fn timeline(bytes: impl Iterator<Item = u64>) -> Timeline {
+    fn timeline(bytes: impl Iterator<Item = u64>) -> WireTimeline {
         let began = Instant::now();
-        let mut timeline = Timeline::new(began);
+        let mut timeline = WireTimeline::new(began);
         for (step, bytes) in (1..).zip(bytes) {
             timeline.take(began + Duration::from_millis(50 * step), bytes);
         }

@@ -1,4 +1,4 @@
-//! What the processes of a participant cost: processor time, memory, threads, switches.
+//! The cost of a participant's processes: processor time, memory, threads, switches.
 //!
 //! A participant may be one process or many, so everything that descends from the started one
 //! counts, and so does what belongs to its process group after its parent has gone. Processor time
@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::process::course::Course;
+use crate::process::cpu_timeline::CpuTimeline;
 use crate::process::program::MARK;
 use crate::results::ThreadShare;
 
@@ -23,36 +23,36 @@ const SEARCH_EVERY: u32 = 4;
 /// Rust has a Linux for.
 const TICKS: f64 = 100.0;
 
-/// What is known of a tree of processes. Feed it samples and ask what a window has cost.
+/// A tree of processes: feed it samples and ask for the cost of a window.
 #[derive(Debug)]
-pub struct Tree {
+pub struct ProcessTree {
     root: u32,
-    /// What every process that it has started inherits, wherever it went.
+    /// A value that every process that it has started inherits, wherever it went.
     mark: Option<String>,
     /// Known by their mark alone.
     hidden: BTreeSet<u32>,
     known: BTreeSet<u32>,
     samples: u32,
-    now: Reading,
-    base: Reading,
+    now: Snapshot,
+    base: Snapshot,
     /// From [`begin`](Self::begin) on.
-    course: Option<Course>,
+    course: Option<CpuTimeline>,
     peak_rss_bytes: u64,
-    /// What the peak was when the window began.
+    /// The peak when the window began.
     base_rss_bytes: u64,
     threads_max: u64,
 }
 
 /// Counters that only grow.
 #[derive(Clone, Debug, Default)]
-struct Reading {
-    processes: BTreeMap<u32, Process>,
-    threads: BTreeMap<(u32, u32), Thread>,
+struct Snapshot {
+    processes: BTreeMap<u32, ProcessCounters>,
+    threads: BTreeMap<(u32, u32), ThreadCounters>,
 }
 
 /// A process as it was last seen.
 #[derive(Clone, Debug, Default)]
-struct Process {
+struct ProcessCounters {
     parent: u32,
     /// Seconds of processor time, without those of its children.
     own: f64,
@@ -63,14 +63,14 @@ struct Process {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Thread {
+struct ThreadCounters {
     name: String,
     cpu: f64,
     /// Times that it was put on a processor.
     turns: u64,
 }
 
-/// What a window has cost.
+/// The cost of a window.
 #[derive(Clone, Debug, Default)]
 pub struct Cost {
     /// Seconds of processor time.
@@ -89,7 +89,7 @@ pub struct Cost {
     pub moments: Vec<f64>,
 }
 
-impl Tree {
+impl ProcessTree {
     /// The tree that grows from the process `root`, which leads its group.
     pub fn new(root: u32) -> Self {
         Self {
@@ -98,8 +98,8 @@ impl Tree {
             hidden: BTreeSet::new(),
             known: [root].into(),
             samples: 0,
-            now: Reading::default(),
-            base: Reading::default(),
+            now: Snapshot::default(),
+            base: Snapshot::default(),
             course: None,
             peak_rss_bytes: 0,
             base_rss_bytes: 0,
@@ -107,8 +107,8 @@ impl Tree {
         }
     }
 
-    /// The same, where processes also inherit `mark`, as [`MARK`]
-    /// says: one that left the group, and whose parent has gone, is known by it.
+    /// A tree whose processes also inherit `mark`, as [`MARK`] says: it identifies a process that
+    /// left the group and whose parent has gone.
     pub fn marked(root: u32, mark: &str) -> Self {
         Self { mark: Some(mark.to_owned()), ..Self::new(root) }
     }
@@ -119,7 +119,7 @@ impl Tree {
         self.read();
         self.base = self.now.clone();
         self.base_rss_bytes = self.peak_rss_bytes;
-        self.course = Some(Course::new(Instant::now(), self.now.by_thread()));
+        self.course = Some(CpuTimeline::new(Instant::now(), self.now.by_thread()));
         self.threads_max = 0;
     }
 
@@ -220,7 +220,7 @@ impl Tree {
             if self.now.processes.get(pid).is_some_and(|process| process.gone) {
                 continue;
             }
-            let Some(stat) = Stat::read(*pid) else {
+            let Some(stat) = ProcStat::read(*pid) else {
                 self.now.processes.entry(*pid).or_default().gone = true;
                 has_gone = true;
                 continue;
@@ -240,8 +240,9 @@ impl Tree {
     }
 }
 
-impl Reading {
-    /// Seconds of all processes. One that has gone is part of its parent's, if that is known too.
+impl Snapshot {
+    /// Seconds of all processes. A process that has gone is part of its parent's, if that is known
+    /// too.
     fn seconds(&self) -> f64 {
         let apart = self
             .processes
@@ -297,7 +298,7 @@ pub fn family(root: u32) -> BTreeSet<u32> {
     family_among(&all(), root)
 }
 
-fn family_among(stats: &BTreeMap<u32, Stat>, root: u32) -> BTreeSet<u32> {
+fn family_among(stats: &BTreeMap<u32, ProcStat>, root: u32) -> BTreeSet<u32> {
     let mut found: BTreeSet<u32> = [root].into();
     found.extend(stats.iter().filter(|(_, stat)| stat.group == root).map(|(pid, _)| *pid));
     // Parents come before their children as a rule, so this goes round once or twice.
@@ -312,9 +313,10 @@ fn family_among(stats: &BTreeMap<u32, Stat>, root: u32) -> BTreeSet<u32> {
     }
 }
 
-/// Those of [`family`] that still run, without the root: what a program leaves behind.
+/// Processes of [`family`] that still run, without the root: a program has left them behind.
 pub fn survivors(root: u32) -> Vec<u32> {
-    let alive = |pid: &u32| *pid != root && Stat::read(*pid).is_some_and(|stat| !stat.is_over());
+    let alive =
+        |pid: &u32| *pid != root && ProcStat::read(*pid).is_some_and(|stat| !stat.is_over());
     family(root).into_iter().filter(alive).collect()
 }
 
@@ -333,7 +335,7 @@ fn has_mark(pid: u32, name: &str, value: &str) -> bool {
 /// Seconds of processor time that a process took in its life, with those of the children that it
 /// waited for; also of one that has ended and was not waited for yet.
 pub fn spent_by(pid: u32) -> Option<f64> {
-    let stat = Stat::read(pid)?;
+    let stat = ProcStat::read(pid)?;
     Some(stat.own_seconds + stat.waited_for_seconds)
 }
 
@@ -343,14 +345,14 @@ pub fn own_seconds() -> f64 {
     spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
 }
 
-fn all() -> BTreeMap<u32, Stat> {
+fn all() -> BTreeMap<u32, ProcStat> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter_map(|pid| Some((pid, Stat::read(pid)?))).collect()
+    pids.filter_map(|pid| Some((pid, ProcStat::read(pid)?))).collect()
 }
 
 /// The fields of `/proc/PID/stat` that we need.
-struct Stat {
+struct ProcStat {
     state: char,
     parent: u32,
     group: u32,
@@ -361,18 +363,18 @@ struct Stat {
     started: u64,
 }
 
-impl Stat {
-    fn read(pid: u32) -> Option<Stat> {
-        Stat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+impl ProcStat {
+    fn read(pid: u32) -> Option<ProcStat> {
+        ProcStat::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
     }
 
     /// The name stands in brackets and may hold any character, so fields count from its end.
-    fn parse(text: &str) -> Option<Stat> {
+    fn parse(text: &str) -> Option<ProcStat> {
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
         // User and system time, its own and then that of the children it has waited for.
         let seconds = |user: usize| Some((number(user)? + number(user + 1)?) as f64 / TICKS);
-        Some(Stat {
+        Some(ProcStat {
             state: fields.first()?.chars().next()?,
             parent: number(1)? as u32,
             group: number(2)? as u32,
@@ -396,13 +398,13 @@ fn memory_peak(folder: &str) -> u64 {
 
 /// The processor time of the whole machine.
 #[derive(Clone, Copy, Debug)]
-pub struct Machine {
+pub struct MachineCpu {
     busy: f64,
     all: f64,
 }
 
-impl Machine {
-    /// What it is now; nothing where `/proc/stat` cannot be read.
+impl MachineCpu {
+    /// The reading of now; nothing where `/proc/stat` cannot be read.
     pub fn now() -> Self {
         Self::parse(&fs::read_to_string("/proc/stat").unwrap_or_default())
     }
@@ -420,7 +422,7 @@ impl Machine {
     /// The share of what there was that others took since `self`, steal included, when our own
     /// processes took `own` seconds. The kernel counts the machine in ticks, so a window of 250 ms
     /// on two processors is good to about four per cent, one of 1.5 s to less than one.
-    pub fn foreign_share(&self, now: &Machine, own: f64) -> f64 {
+    pub fn foreign_share(&self, now: &MachineCpu, own: f64) -> f64 {
         let all = now.all - self.all;
         if all <= 0.0 {
             return 0.0;

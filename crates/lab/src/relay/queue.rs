@@ -1,4 +1,4 @@
-//! What is on its way in one direction: pieces in their order, each with the time at which it is due.
+//! The bytes on their way in one direction: pieces in order, each with the time at which it is due.
 //!
 //! One thread puts them in and one takes them out. When the bytes come to [`BYTES_MAX`] the first of
 //! them waits before it reads on, so a server that does not read slows its client down as it would
@@ -8,9 +8,10 @@ use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// What is read at once, at most.
+/// Bytes of one read, at most.
 pub(super) const PIECE_BYTES: usize = 256 * 1_024;
-/// What may be on its way: 10 ms at 6.4 GB/s, which no loopback device comes to. Tests cross it.
+/// Bytes that may be on their way: 10 ms at 6.4 GB/s, more than any loopback device has. Tests
+/// cross it.
 #[cfg(not(test))]
 pub(super) const BYTES_MAX: usize = 64 << 20;
 #[cfg(test)]
@@ -26,7 +27,7 @@ const SPARE_MAX: usize = 32;
 pub(super) struct Piece {
     /// A small one is as long as it is, a large one is a buffer that goes back.
     pub(super) buffer: Vec<u8>,
-    /// So many of them count.
+    /// Bytes that count.
     pub(super) filled: usize,
     due: Instant,
 }
@@ -40,8 +41,8 @@ pub(super) enum End {
     Reset,
 }
 
-/// What is to be done next.
-pub(super) enum Due {
+/// The next thing to do.
+pub(super) enum NextPiece {
     /// Pieces are to be written.
     Pieces,
     /// All was written, and this comes behind it.
@@ -51,8 +52,8 @@ pub(super) enum Due {
 }
 
 #[derive(Default)]
-pub(super) struct Queue {
-    inside: Mutex<Inside>,
+pub(super) struct PieceQueue {
+    inside: Mutex<QueueState>,
     /// The one who takes out waits for a first piece, or for the end.
     mail: Condvar,
     /// The one who puts in waits.
@@ -60,7 +61,7 @@ pub(super) struct Queue {
 }
 
 #[derive(Default)]
-struct Inside {
+struct QueueState {
     pieces: VecDeque<Piece>,
     /// Of all pieces.
     bytes: usize,
@@ -69,10 +70,10 @@ struct Inside {
     spare: Vec<Vec<u8>>,
 }
 
-impl Queue {
+impl PieceQueue {
     /// Waits for room, then gives a buffer of [`PIECE_BYTES`]; `None` when nothing is wanted any more.
     pub(super) fn buffer(&self) -> Option<Vec<u8>> {
-        let is_full = |inside: &mut Inside| {
+        let is_full = |inside: &mut QueueState| {
             let full = inside.bytes + PIECE_BYTES > BYTES_MAX || inside.pieces.len() >= PIECES_MAX;
             full && !inside.abandoned
         };
@@ -123,16 +124,16 @@ impl Queue {
     }
 
     /// Waits until something is due and moves it to `out`, which is empty.
-    pub(super) fn take(&self, out: &mut Vec<Piece>) -> Due {
+    pub(super) fn take(&self, out: &mut Vec<Piece>) -> NextPiece {
         let mut inside = self.inside();
         loop {
             if inside.abandoned {
-                return Due::Nothing;
+                return NextPiece::Nothing;
             }
             let now = Instant::now();
             let next = match (inside.pieces.front(), inside.end) {
                 (Some(piece), _) => Some(piece.due),
-                (None, Some((end, due))) if due <= now => return Due::End(end),
+                (None, Some((end, due))) if due <= now => return NextPiece::End(end),
                 (None, end) => end.map(|(_, due)| due),
             };
             match next {
@@ -148,7 +149,7 @@ impl Queue {
             out.push(piece);
         }
         self.room.notify_one();
-        Due::Pieces
+        NextPiece::Pieces
     }
 
     /// Takes emptied buffers back.
@@ -165,9 +166,9 @@ impl Queue {
 
     fn wait<'a>(
         &self,
-        inside: MutexGuard<'a, Inside>,
+        inside: MutexGuard<'a, QueueState>,
         limit: Option<Duration>,
-    ) -> MutexGuard<'a, Inside> {
+    ) -> MutexGuard<'a, QueueState> {
         match limit {
             None => self.mail.wait(inside).unwrap_or_else(PoisonError::into_inner),
             Some(limit) => {
@@ -176,12 +177,12 @@ impl Queue {
         }
     }
 
-    fn inside(&self) -> MutexGuard<'_, Inside> {
+    fn inside(&self) -> MutexGuard<'_, QueueState> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inside {
+impl QueueState {
     fn give_back(&mut self, buffer: Vec<u8>) {
         if buffer.len() == PIECE_BYTES && self.spare.len() < SPARE_MAX {
             self.spare.push(buffer);
@@ -195,7 +196,7 @@ mod tests {
 
     #[test]
     fn nothing_is_taken_before_it_is_due_and_all_in_its_order() {
-        let queue = Queue::default();
+        let queue = PieceQueue::default();
         let begun = Instant::now();
         let due = begun + Duration::from_millis(20);
         for number in 0..3_u8 {
@@ -205,17 +206,17 @@ mod tests {
         }
         queue.end(End::Half, due);
         let mut out = Vec::new();
-        assert!(matches!(queue.take(&mut out), Due::Pieces));
+        assert!(matches!(queue.take(&mut out), NextPiece::Pieces));
         assert!(begun.elapsed() >= Duration::from_millis(20));
         let taken: Vec<&[u8]> = out.iter().map(|piece| &piece.buffer[..piece.filled]).collect();
         assert_eq!(taken, [[0], [1], [2]]);
         out.clear();
-        assert!(matches!(queue.take(&mut out), Due::End(End::Half)));
+        assert!(matches!(queue.take(&mut out), NextPiece::End(End::Half)));
     }
 
     #[test]
     fn a_full_queue_gives_no_buffer_until_something_was_taken() {
-        let queue = Queue::default();
+        let queue = PieceQueue::default();
         let now = Instant::now();
         for _ in 0..BYTES_MAX / PIECE_BYTES {
             queue.put(queue.buffer().unwrap(), PIECE_BYTES, now);
@@ -227,13 +228,13 @@ mod tests {
             scope.spawn(move || tell.send(queue.buffer().is_some()).unwrap());
             assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
             let mut out = Vec::new();
-            assert!(matches!(queue.take(&mut out), Due::Pieces));
+            assert!(matches!(queue.take(&mut out), NextPiece::Pieces));
             assert_eq!(told.recv(), Ok(true));
         });
         // The pieces have gone out and their buffers come back.
         assert_eq!(queue.bytes(), 0);
         queue.abandon();
         assert!(queue.buffer().is_none());
-        assert!(matches!(queue.take(&mut Vec::new()), Due::Nothing));
+        assert!(matches!(queue.take(&mut Vec::new()), NextPiece::Nothing));
     }
 }

@@ -6,10 +6,10 @@ use super::*;
 /// Nothing of a test takes so long, unless it hangs.
 const SOON: Duration = Duration::from_secs(20);
 
-fn relay(plan: Plan) -> (Relay, TcpListener) {
+fn relay(plan: RelayPlan) -> (Relay, TcpListener) {
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = server.local_addr().unwrap().port();
-    (Relay::start(Plan { server: port, ..plan }).unwrap(), server)
+    (Relay::start(RelayPlan { server: port, ..plan }).unwrap(), server)
 }
 
 /// A client and the server's end of its connection.
@@ -35,7 +35,8 @@ fn is_reset(mut stream: &TcpStream) {
 
 #[test]
 fn bytes_and_their_order_are_kept_both_ways_and_a_half_may_end_first() {
-    let (relay, server) = relay(Plan { delay: Duration::from_millis(3), ..Plan::default() });
+    let (relay, server) =
+        relay(RelayPlan { delay: Duration::from_millis(3), ..RelayPlan::default() });
     let (mut client, mut server) = connect(&relay, &server);
     let sent = bytes(5_000_000);
     thread::scope(|scope| {
@@ -62,7 +63,7 @@ fn bytes_and_their_order_are_kept_both_ways_and_a_half_may_end_first() {
 #[test]
 fn each_way_takes_the_delay_at_least() {
     let delay = Duration::from_millis(30);
-    let (relay, server) = relay(Plan { delay, ..Plan::default() });
+    let (relay, server) = relay(RelayPlan { delay, ..RelayPlan::default() });
     let (mut client, mut server) = connect(&relay, &server);
     let mut byte = [0];
     for (from, to) in [(0, 1), (1, 0), (0, 1)] {
@@ -76,7 +77,7 @@ fn each_way_takes_the_delay_at_least() {
 
 #[test]
 fn a_reset_is_passed_on_to_the_other_side() {
-    let (relay, server) = relay(Plan::default());
+    let (relay, server) = relay(RelayPlan::default());
     let (mut client, there) = connect(&relay, &server);
     client.write_all(b"last words").unwrap();
     let mut words = [0; 10];
@@ -93,7 +94,7 @@ fn a_reset_is_passed_on_to_the_other_side() {
 
 #[test]
 fn where_there_is_no_server_the_client_is_reset() {
-    let (relay, server) = relay(Plan::default());
+    let (relay, server) = relay(RelayPlan::default());
     drop(server);
     let client = TcpStream::connect(("127.0.0.1", relay.port())).unwrap();
     client.set_read_timeout(Some(SOON)).unwrap();
@@ -103,7 +104,7 @@ fn where_there_is_no_server_the_client_is_reset() {
 /// Nobody reads at the server: what the kernel does not hold lies in the queue, up to its limit.
 #[test]
 fn a_full_queue_stops_reading() {
-    let (relay, server) = relay(Plan::default());
+    let (relay, server) = relay(RelayPlan::default());
     let (client, mut there) = connect(&relay, &server);
     client.set_write_timeout(Some(Duration::from_millis(300))).unwrap();
     let (piece, mut written) = (bytes(1 << 16), 0);
@@ -116,7 +117,7 @@ fn a_full_queue_stops_reading() {
         assert!(written < 128 << 20, "it never stops reading");
     };
     assert!(matches!(stopped.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{stopped}");
-    let waiting = relay.house.live().values().map(|it| it.there.bytes()).sum::<usize>();
+    let waiting = relay.state.live().values().map(|it| it.there.bytes()).sum::<usize>();
     assert!((1..=BYTES_MAX).contains(&waiting), "{waiting}");
     // When somebody reads, all of it comes.
     client.shutdown(Shutdown::Write).unwrap();
@@ -129,7 +130,7 @@ fn a_full_queue_stops_reading() {
 /// A write and its note are two steps, and a server may answer between them.
 #[test]
 fn an_account_holds_every_byte_that_the_server_has_read() {
-    let (relay, server) = relay(Plan::default());
+    let (relay, server) = relay(RelayPlan::default());
     relay.begin();
     let (mut client, mut there) = connect(&relay, &server);
     for sent in 1..=1_000 {
@@ -142,7 +143,7 @@ fn an_account_holds_every_byte_that_the_server_has_read() {
 /// A client that comes back after each cut; both sides hear a reset, and the relay tells when.
 #[test]
 fn it_cuts_as_often_as_ordered_and_tells_when_the_next_connection_spoke() {
-    let (relay, server) = relay(Plan { cut_bytes: 10_000, cuts: 3, ..Plan::default() });
+    let (relay, server) = relay(RelayPlan { cut_bytes: 10_000, cuts: 3, ..RelayPlan::default() });
     relay.begin();
     let piece = bytes(20_000);
     for _ in 0..3 {
@@ -165,14 +166,14 @@ fn it_cuts_as_often_as_ordered_and_tells_when_the_next_connection_spoke() {
 
 #[test]
 fn one_connection_too_many_is_reset_and_those_before_it_go_on() {
-    let (relay, server) = relay(Plan::default());
+    let (relay, server) = relay(RelayPlan::default());
     {
         // A thousand connections are much for a test: their places are taken by one of them.
         let (client, there) = connect(&relay, &server);
-        // What has passed a byte on is one of the living.
+        // A connection that has passed a byte on is among the live ones.
         (&client).write_all(b"g").unwrap();
         (&there).read_exact(&mut [0; 1]).unwrap();
-        let mut live = relay.house.live();
+        let mut live = relay.state.live();
         let first = live.values().next().unwrap().clone();
         (0..CONNECTIONS_MAX as u64).for_each(|number| {
             live.insert(1_000_000 + number, first.clone());

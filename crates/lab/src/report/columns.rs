@@ -69,9 +69,9 @@ impl Figure {
     }
 }
 
-/// What of a column fits on a terminal.
+/// How much of a column fits on a terminal.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Room {
+pub(crate) enum TerminalDetail {
     /// Nothing.
     None,
     /// The figure alone.
@@ -84,10 +84,10 @@ pub(crate) enum Room {
 pub(crate) struct Column {
     /// Its head.
     pub(crate) title: &'static str,
-    /// What the head means, in a sentence.
+    /// The meaning of the head, in a sentence.
     pub(crate) meaning: &'static str,
     /// A terminal has room for little: the columns that a reader asks for first.
-    pub(crate) terminal: Room,
+    pub(crate) terminal: TerminalDetail,
     value: fn(&Row) -> Option<Figure>,
 }
 
@@ -113,32 +113,32 @@ const COLUMNS: &[Column] = &[
     Column {
         title: "÷ raw",
         meaning: "Rate divided by that of raw in the same round: median and 95 % interval.",
-        terminal: Room::All,
+        terminal: TerminalDetail::All,
         value: |row| row.ratio_to_raw.map(|ratio| at_least(row, interval(ratio))),
     },
     Column {
         title: "kept",
         meaning: "Rate divided by its own through the same relay without a delay, in the same \
                   round: median, least and most of the rounds.",
-        terminal: Room::All,
+        terminal: TerminalDetail::All,
         value: |row| row.kept.map(|kept| spread_of(kept, significant)),
     },
     Column {
         title: "CPU s / M",
         meaning: "Processor seconds of all its processes for a million messages.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| row.cpu_s_per_million.map(|spread| spread_of(spread, significant)),
     },
     Column {
         title: "rate",
         meaning: "Messages or round trips a second: median, least and most of the rounds.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| row.rate.map(|spread| at_least(row, spread_of(spread, rate))),
     },
     Column {
         title: "each",
         meaning: "Time by the clock for one ask, one hop, or one actor, where one follows the other.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| {
             let each = |run: &Run| Some(run.seconds * 1e6 / run.messages.max(1) as f64);
             ONE_BY_ONE.contains(&row.cell.as_str()).then(|| over_rounds(row, each, short))?
@@ -147,50 +147,50 @@ const COLUMNS: &[Column] = &[
     Column {
         title: "÷ best peer",
         meaning: "Rate divided by that of the best valid peer other than raw and wigwag.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| row.ratio_to_best_peer.map(|ratio| at_least(row, interval(ratio))),
     },
     Column {
         title: "RTT p50",
         meaning: "Half of the round trips were faster.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.p50)),
     },
     Column {
         title: "RTT p90",
         meaning: "Nine of ten round trips were faster.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.p90?)),
     },
     Column {
         title: "RTT p99",
         meaning: "99 of a hundred round trips were faster.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.p99?)),
     },
     Column {
         title: "RTT p99.9",
         meaning: "999 of a thousand round trips were faster.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.curve.at(0.999)?)),
     },
     Column {
         title: "RTT max",
         meaning: "The slowest round trip.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(microseconds(row.rtt_us.as_ref()?.max)),
     },
     Column {
         title: "last ÷ first",
         meaning: "Rate of the last tenth of the bytes on the wire, divided by that of the first: \
                   below 1 it tires.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| over_rounds(row, |run| run.last_tenth_to_first, significant),
     },
     Column {
         title: "wire B / msg",
         meaning: "Bytes on the wire for a message, headers of TCP and acknowledgements included.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| {
             let bytes = |run: &Run| Some(run.wire_bytes? as f64 / run.messages.max(1) as f64);
             over_rounds(row, bytes, significant)
@@ -199,50 +199,50 @@ const COLUMNS: &[Column] = &[
     Column {
         title: "cuts",
         meaning: "Times that the relay reset its connection in the last round.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(row.cuts.as_ref()?.cuts.len().to_string()),
     },
     Column {
         title: "resumed",
         meaning: "From a cut until the next connection brought the server its first bytes: median, \
                   least and most of all cuts.",
-        terminal: Room::All,
+        terminal: TerminalDetail::All,
         value: |row| Some(spread_of(row.cuts.as_ref()?.resumed_ms?, milliseconds)),
     },
     Column {
         title: "ordered",
         meaning: "Messages a second that were ordered: a share of those that it answers at most.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(rate(row.rate_ordered? as f64)),
     },
     Column {
         title: "latency p50",
         meaning: "Half of the replies came faster, from when their requests were due.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.p50)),
     },
     Column {
         title: "latency p99",
         meaning: "99 of a hundred replies came faster, from when their requests were due.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.p99?)),
     },
     Column {
         title: "latency p99.9",
         meaning: "999 of a thousand replies came faster, from when their requests were due.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.p999?)),
     },
     Column {
         title: "latency max",
         meaning: "The slowest reply, from when its request was due.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(microseconds(row.latency_us.as_ref()?.max)),
     },
     Column {
         title: "late",
         meaning: "Requests that were sent more than 1 ms after they were due, in per cent.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| {
             let latency = row.latency_us.as_ref()?;
             let share = 100.0 * latency.late as f64 / latency.samples.max(1) as f64;
@@ -252,14 +252,14 @@ const COLUMNS: &[Column] = &[
     Column {
         title: "memory",
         meaning: "The largest resident memory of all its processes.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(bytes(row.peak_rss_bytes?)),
     },
     Column {
         title: "grown",
         meaning: "By how much the resident memory grew while the clock ran, and whether that counts \
                   as flat.",
-        terminal: Room::All,
+        terminal: TerminalDetail::All,
         value: |row| {
             let grown = row.runs.iter().filter_map(|run| run.grown_bytes).max()?;
             let flat = if grown <= FLAT_BYTES { "flat" } else { "not flat" };
@@ -270,7 +270,7 @@ const COLUMNS: &[Column] = &[
     Column {
         title: "bytes each",
         meaning: "That growth divided by the actors that were alive at the same time.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| {
             let each = |run: &Run| Some(run.grown_bytes? as f64 / run.messages.max(1) as f64);
             let word = |bytes: f64| grouped(bytes as u64);
@@ -280,37 +280,37 @@ const COLUMNS: &[Column] = &[
     Column {
         title: "server mem",
         meaning: "The part of the memory that its server held, when both together held most.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(bytes(memory_of_sides(row)?.0)),
     },
     Column {
         title: "client mem",
         meaning: "The part of the memory that its client held then.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(bytes(memory_of_sides(row)?.1)),
     },
     Column {
         title: "threads",
         meaning: "The most threads that ran at once.",
-        terminal: Room::Figure,
+        terminal: TerminalDetail::Figure,
         value: |row| Figure::plain(row.threads?.to_string()),
     },
     Column {
         title: "switches / k",
         meaning: "Context switches for a thousand messages.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(significant(row.switches_per_thousand?)),
     },
     Column {
         title: "messages",
         meaning: "Messages that were sent and accounted for, over all rounds.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(grouped(row.verified.received)),
     },
     Column {
         title: "lines",
         meaning: "Source lines of its programs.",
-        terminal: Room::None,
+        terminal: TerminalDetail::None,
         value: |row| Figure::plain(grouped(row.source_lines?)),
     },
 ];
@@ -324,7 +324,7 @@ fn short(time: f64) -> String {
     if time < 1.0 { format!("{} ns", significant(time * 1e3)) } else { microseconds(time) }
 }
 
-/// What server and client held in the round in which both together held most.
+/// Memory of server and client in the round in which both together held most.
 pub(crate) fn memory_of_sides(row: &Row) -> Option<(u64, u64)> {
     let most = row.runs.iter().max_by_key(|run| run.peak_rss_bytes)?;
     match most.sides.as_slice() {
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!(spread(2e6, 2e6), "2.00 M/s");
     }
 
-    /// Those of a closed loop may promise no latency under a load, in no head.
+    /// Percentiles of a closed loop promise no latency under a load, in no head.
     #[test]
     fn percentiles_of_a_closed_loop_are_called_round_trips_and_a_stall_stands_among_them() {
         let titles: Vec<&str> = Column::all().iter().map(|column| column.title).collect();

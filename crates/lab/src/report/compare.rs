@@ -2,15 +2,15 @@
 //!
 //! Only the ratio to `raw` is compared, because the limit was taken in the same rounds and moves
 //! with the machine. Even so a verdict is given only for runs in like environments: a ratio that
-//! holds on two cores need not hold on sixty. Who wants to look across all the same is told first
-//! what differs and then gets the ratios, without a verdict.
+//! holds on two cores need not hold on sixty. A comparison across unlike environments says first
+//! what differs and then gives the ratios, without a verdict.
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Display};
 
 use crate::report::columns::{bytes, earned, interval, significant, verdict_word};
+use crate::report::escape::terminal;
 use crate::report::layout::is_raw;
-use crate::report::quote::terminal;
 use crate::results::{Environment, Interval, Results, Row};
 
 /// The part by which the memory of two machines may differ and still be the same: a kernel that
@@ -20,7 +20,7 @@ const MEMORY_SHARE_MAX: f64 = 0.01;
 /// Two runs that no verdict can be given over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unlike {
-    /// What differs; never empty.
+    /// The differences; never empty.
     pub differences: Vec<Difference>,
 }
 
@@ -79,8 +79,8 @@ pub fn compare(old: &Results, new: &Results, across: bool) -> Result<String, Unl
     Ok(text)
 }
 
-/// What makes figures of the two runs incomparable. When they ran, what load they found and which
-/// wigwag it was may differ: the last is what one compares for.
+/// Differences that make figures of the two runs incomparable. When they ran, what load they found
+/// and which wigwag it was may differ: the last is what one compares for.
 fn differences(old: &Results, new: &Results) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut check = |what, like: bool, old: String, new: String| {
@@ -121,24 +121,24 @@ fn remarks(environment: &Environment) -> String {
 }
 
 /// Workload, cell, participant.
-type Key<'a> = (&'a str, &'a str, &'a str);
+type RowKey<'a> = (&'a str, &'a str, &'a str);
 
-fn key(row: &Row) -> Key<'_> {
+fn key(row: &Row) -> RowKey<'_> {
     (&row.workload, &row.cell, &row.participant)
 }
 
 /// Of both runs, each once, in the order of the new one; what only the old one has comes last.
-fn keys<'a>(old: &'a Results, new: &'a Results) -> Vec<Key<'a>> {
+fn keys<'a>(old: &'a Results, new: &'a Results) -> Vec<RowKey<'a>> {
     let mut seen = BTreeSet::new();
     let all = new.rows.iter().chain(&old.rows).map(key);
     all.filter(|key| seen.insert(*key)).collect()
 }
 
-fn find<'a>(run: &'a Results, wanted: Key<'_>) -> Option<&'a Row> {
+fn find<'a>(run: &'a Results, wanted: RowKey<'_>) -> Option<&'a Row> {
     run.rows.iter().find(|row| key(row) == wanted)
 }
 
-fn line(key: Key<'_>, old: Option<&Row>, new: Option<&Row>, across: bool) -> String {
+fn line(key: RowKey<'_>, old: Option<&Row>, new: Option<&Row>, across: bool) -> String {
     let (workload, cell, participant) = key;
     let name = terminal(&format!("{workload}/{cell}/{participant}"));
     let (old, new) = match (old, new) {

@@ -2,11 +2,11 @@
 //!
 //! Each workload has its tables, and below each table its plots; then come the known-bad
 //! participants, where it ran, and what the words mean. The document itself is embedded, so a page
-//! that somebody was sent can be compared with a new run. What participants said goes through
-//! `quote` and nowhere around it; should that ever fail, the page forbids its own scripts.
+//! that somebody was sent can be compared with a new run. Words of participants go through `escape`
+//! and nowhere around it; should that ever fail, the page forbids its own scripts.
 
+use crate::report::escape::html;
 use crate::report::layout::{Kind, Layout, Table};
-use crate::report::quote::html;
 use crate::results::reasons::{has_escaped, is_found_out};
 use crate::results::{Results, Row, Verdict};
 
@@ -17,9 +17,9 @@ mod plots;
 mod curves;
 mod cuts;
 mod threads;
-mod course;
+mod cpu_plot;
 mod matrix;
-mod words;
+mod glossary;
 
 /// The whole page.
 pub fn page(results: &Results) -> String {
@@ -41,7 +41,7 @@ pub fn page(results: &Results) -> String {
     }
     body.push_str("<h2 id=environment>Environment</h2>\n");
     body.push_str(&table::environment(&results.environment));
-    body.push_str(&words::all());
+    body.push_str(&glossary::all());
     body.push_str(
         "</main>\n<footer><p>The document of this run is embedded in this file, in the \
                    element <code>results</code>.</p></footer>\n",
@@ -92,7 +92,7 @@ fn header(results: &Results, layout: &Layout<'_>) -> String {
     text
 }
 
-/// What a reader must know before any figure.
+/// Notices that a reader must see before any figure.
 fn notices(results: &Results, layout: &Layout<'_>) -> String {
     let mut text = String::new();
     let escaped = layout.known_bad.iter().filter(|row| has_escaped(row)).count();
@@ -139,14 +139,14 @@ fn tally(results: &Results, layout: &Layout<'_>) -> String {
 fn section(results: &Results, layout: &Layout<'_>, workload: &str) -> String {
     let place = layout.workloads().iter().position(|name| *name == workload).unwrap_or(0);
     let mut text = format!("<h2 id=workload-{place}>{}</h2>\n", html(workload));
-    if let Some(what) = words::of_workload(workload) {
+    if let Some(what) = glossary::of_workload(workload) {
         text.push_str(&format!("<p>{what}</p>\n"));
     }
     let tables: Vec<&Table<'_>> =
         layout.tables.iter().filter(|table| table.workload == workload).collect();
     for table in &tables {
         text.push_str(&format!("<h3>{}</h3>\n", html(&table.title())));
-        if let Some(what) = words::of_cell(table.cell) {
+        if let Some(what) = glossary::of_cell(table.cell) {
             text.push_str(&format!("<p class=muted>{what}</p>\n"));
         }
         if table.kind == Kind::Mixed {

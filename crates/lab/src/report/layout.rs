@@ -16,7 +16,7 @@ const TIMES: &str = " × ";
 /// The cell of participants that speak with themselves, where others stand in mixed cells.
 pub(crate) const OWN: &str = "own server × own client";
 
-/// What the rows of a table have in common.
+/// The property that the rows of a table share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// One cell, all in order.
@@ -33,7 +33,7 @@ pub(crate) struct Table<'a> {
     pub(crate) workload: &'a str,
     /// The cell of all its rows, or `server × client`.
     pub(crate) cell: &'a str,
-    /// What its rows have in common.
+    /// The property that its rows share.
     pub(crate) kind: Kind,
     /// The limit, if the run came to it.
     pub(crate) raw: Option<&'a Row>,
@@ -47,7 +47,7 @@ impl<'a> Table<'a> {
         self.raw.into_iter().chain(self.others.iter().copied()).collect()
     }
 
-    /// What `row` is called in this table.
+    /// The name of `row` in this table.
     pub(crate) fn label(&self, row: &'a Row) -> &'a str {
         match self.kind {
             Kind::Mixed if !is_raw(row) => &row.cell,
@@ -117,7 +117,7 @@ fn is_mixed(row: &Row) -> bool {
     pair(row).is_some_and(|(server, client)| server != client)
 }
 
-/// What the table is called that the row belongs to, unless it is the one of mixed cells.
+/// The title of the table that the row belongs to, unless it is the one of mixed cells.
 fn cell(row: &Row) -> &str {
     if pair(row).is_some() { OWN } else { &row.cell }
 }

@@ -4,9 +4,9 @@
 //! the reason stands below. A terminal is narrow: the columns are those that one asks for first;
 //! the page and the document have all.
 
-use crate::report::columns::{Column, Room, earned, verdict_word};
+use crate::report::columns::{Column, TerminalDetail, earned, verdict_word};
+use crate::report::escape::{short, terminal};
 use crate::report::layout::{Layout, Table};
-use crate::report::quote::{short, terminal};
 use crate::results::reasons::is_found_out;
 use crate::results::{Results, Row, Verdict};
 
@@ -56,8 +56,10 @@ fn section(text: &mut String, title: &str) {
 
 fn figures(text: &mut String, table: &Table<'_>) {
     let rows = table.rows();
-    let columns: Vec<&Column> =
-        Column::used_by(&rows).into_iter().filter(|column| column.terminal != Room::None).collect();
+    let columns: Vec<&Column> = Column::used_by(&rows)
+        .into_iter()
+        .filter(|column| column.terminal != TerminalDetail::None)
+        .collect();
     let mut grid = Grid::default();
     let mut head = vec!["verdict".to_owned(), "participant".to_owned()];
     head.extend(columns.iter().map(|column| column.title.to_owned()));
@@ -82,7 +84,7 @@ fn figures(text: &mut String, table: &Table<'_>) {
 fn figure(column: &Column, row: &Row) -> String {
     match column.of(row) {
         None => String::new(),
-        Some(figure) if column.terminal == Room::All => figure.line(),
+        Some(figure) if column.terminal == TerminalDetail::All => figure.line(),
         Some(figure) => figure.main,
     }
 }
@@ -131,10 +133,10 @@ fn reasons(grid: &mut Grid, row: &Row) {
 /// Cells that are brought into columns when all are known.
 #[derive(Default)]
 struct Grid {
-    lines: Vec<Line>,
+    lines: Vec<GridLine>,
 }
 
-enum Line {
+enum GridLine {
     Cells(Vec<String>),
     /// Goes across all columns and makes none wider.
     Note(String),
@@ -142,17 +144,17 @@ enum Line {
 
 impl Grid {
     fn line(&mut self, cells: Vec<String>) {
-        self.lines.push(Line::Cells(cells));
+        self.lines.push(GridLine::Cells(cells));
     }
 
     fn note(&mut self, note: &str) {
-        self.lines.push(Line::Note(note.to_owned()));
+        self.lines.push(GridLine::Note(note.to_owned()));
     }
 
     fn widths(&self) -> Vec<usize> {
         let mut widths = Vec::new();
         for line in &self.lines {
-            let Line::Cells(cells) = line else { continue };
+            let GridLine::Cells(cells) = line else { continue };
             for (column, cell) in cells.iter().enumerate() {
                 if widths.len() == column {
                     widths.push(0);
@@ -167,8 +169,8 @@ impl Grid {
         let widths = self.widths();
         for line in &self.lines {
             let mut written = match line {
-                Line::Note(note) => format!("{GAP}{GAP}{note}"),
-                Line::Cells(cells) => {
+                GridLine::Note(note) => format!("{GAP}{GAP}{note}"),
+                GridLine::Cells(cells) => {
                     let padded = cells.iter().zip(&widths).map(|(cell, width)| {
                         format!("{cell}{}", " ".repeat(width.saturating_sub(cell.chars().count())))
                     });

@@ -47,7 +47,7 @@ fn pinning(status: &str, online: &str) -> String {
     }
 }
 
-/// What may disturb a run.
+/// Disturbances of a run.
 fn remarks() -> Vec<String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default().trim().to_owned();
     let mut remarks = Vec::new();

@@ -12,7 +12,7 @@ pub const LAB_1: &str = include_str!("../../../../docs/schema/lab-1.json");
 /// Words that only explain.
 const NOTES: [&str; 5] = ["$schema", "$id", "$defs", "title", "description"];
 
-/// What in `document` is not as [`LAB_1`] says, each with its place. Empty when all is well.
+/// Places in `document` that differ from [`LAB_1`]. Empty when all is well.
 pub fn faults(document: &Value) -> Vec<String> {
     match serde_json::from_str(LAB_1) {
         Ok(schema) => faults_against(&schema, document),
@@ -20,20 +20,20 @@ pub fn faults(document: &Value) -> Vec<String> {
     }
 }
 
-/// What in `document` is not as `root` says: the schema of another document, in the same words.
+/// Places in `document` that differ from `root`: the schema of another document, in the same words.
 pub fn faults_against(root: &Value, document: &Value) -> Vec<String> {
-    let mut check = Check { root, faults: Vec::new() };
+    let mut check = SchemaCheck { root, faults: Vec::new() };
     check.value(root, document, "");
     check.faults
 }
 
-struct Check<'a> {
+struct SchemaCheck<'a> {
     /// Where `$ref` points into.
     root: &'a Value,
     faults: Vec<String>,
 }
 
-impl Check<'_> {
+impl SchemaCheck<'_> {
     fn value(&mut self, schema: &Value, value: &Value, place: &str) {
         let Value::Object(words) = schema else {
             return self.fault(place, "its schema is no object");
@@ -72,7 +72,7 @@ impl Check<'_> {
 
     /// Whether `value` follows `schema`, without a word about it.
     fn holds(&self, schema: &Value, value: &Value) -> bool {
-        let mut trial = Check { root: self.root, faults: Vec::new() };
+        let mut trial = SchemaCheck { root: self.root, faults: Vec::new() };
         trial.value(schema, value, "");
         trial.faults.is_empty()
     }

@@ -4,7 +4,7 @@
 //! again. When no try was quiet, the quietest one counts, and its row says so.
 
 use crate::trial::Outcome;
-use crate::workload::Judged;
+use crate::workload::Judgement;
 
 /// The share of the processors that other programs may take while the lab measures.
 pub const FOREIGN_MAX: f64 = 0.05;
@@ -15,13 +15,13 @@ const RETRIED_SECONDS_MAX: f64 = 20.0;
 
 /// The quietest of the tries that one window has had.
 #[derive(Default)]
-pub struct Quietest {
-    best: Option<(Judged, Outcome)>,
+pub struct QuietestTrial {
+    best: Option<(Judgement, Outcome)>,
 }
 
-impl Quietest {
+impl QuietestTrial {
     /// Takes a try. True when no other one is needed: it was quiet, or too long to be repeated.
-    pub fn take(&mut self, judged: Judged, outcome: Outcome) -> bool {
+    pub fn take(&mut self, judged: Judgement, outcome: Outcome) -> bool {
         let enough = is_quiet(&outcome) || outcome.seconds > RETRIED_SECONDS_MAX;
         let quieter = self
             .best
@@ -34,7 +34,7 @@ impl Quietest {
     }
 
     /// The quietest try, and whether even that one was loud; `None` without a try.
-    pub fn into_window(self) -> Option<(Judged, Outcome, bool)> {
+    pub fn into_window(self) -> Option<(Judgement, Outcome, bool)> {
         self.best.map(|(judged, outcome)| {
             let loud = !is_quiet(&outcome);
             (judged, outcome, loud)
@@ -63,12 +63,12 @@ mod tests {
     /// Takes tries of `seconds` in which others took these shares, until one is enough. Returns how
     /// many were taken, the share of the one that counts, and whether it is loud.
     fn tries(seconds: f64, shares: &[f64]) -> (usize, f64, bool) {
-        let mut quietest = Quietest::default();
+        let mut quietest = QuietestTrial::default();
         let mut taken = 0;
         for share in shares {
             taken += 1;
             let outcome = Outcome { seconds, foreign_cpu_share: *share, ..Outcome::default() };
-            if quietest.take(Judged::default(), outcome) {
+            if quietest.take(Judgement::default(), outcome) {
                 break;
             }
         }
@@ -101,6 +101,6 @@ mod tests {
     #[test]
     fn a_long_window_is_not_repeated_and_its_noise_is_told() {
         assert_eq!(tries(RETRIED_SECONDS_MAX + 1.0, &[0.5, 0.01]), (1, 0.5, true));
-        assert!(Quietest::default().into_window().is_none());
+        assert!(QuietestTrial::default().into_window().is_none());
     }
 }

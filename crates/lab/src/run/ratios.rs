@@ -1,4 +1,4 @@
-//! What only becomes clear when all rows are there: ratios, and whom to trust.
+//! Figures that need all rows: ratios, and doubts about pairs.
 
 use crate::figures::statistics::{Spread, median_interval};
 use crate::results::reasons::is_innocent;
@@ -13,7 +13,7 @@ const WIGWAG: &str = "wigwag";
 const REFERENCE: &str = "reference";
 
 /// Two participants vouch for each other only when each was right beside the lab's own counterpart;
-/// what a reader had to know of one of them there, he must know of the pair.
+/// a flag that one of them got there holds for the pair.
 pub fn distrust(rows: &mut [Row]) {
     for index in 0..rows.len() {
         let row = &rows[index];
@@ -107,7 +107,7 @@ fn comparable(row: &Row, other: &Row) -> bool {
     }
 }
 
-/// What is left of a participant's own rate when a delay is added.
+/// The rate that a delay leaves, divided by the participant's own rate without it.
 fn kept(row: &Row, rows: &[Row]) -> Option<Spread> {
     let cell = relayed::reference(&row.cell)?;
     let same = |other: &&Row| {

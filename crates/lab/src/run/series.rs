@@ -1,23 +1,23 @@
-//! What one participant came to in one cell, trial by trial, until it is a row.
+//! The trials of one participant in one cell, until they are a row.
 
 use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
 use crate::figures::statistics::{SAMPLES_BEYOND_MIN, Spread};
-use crate::process::timeline::Timeline;
-use crate::relay::Relayed;
+use crate::process::timeline::WireTimeline;
+use crate::relay::RelayAccount;
 use crate::results::reasons::{INNOCENT, is_against};
-use crate::results::{Cuts, Percentiles, Row, Run, Verdict};
+use crate::results::{Cuts, Row, RttPercentiles, Run, Verdict};
 use crate::trial::Outcome;
-use crate::workload::account::latency::Histogram;
-use crate::workload::beyond::Starts;
-use crate::workload::{Entry, Judged};
+use crate::workload::account::latency::LatencyHistogram;
+use crate::workload::outside_clock::StartupCosts;
+use crate::workload::{Entry, Judgement};
 
 /// Reasons that a row gives; the same thing happens in every round as a rule.
 const REASONS_MAX: usize = 8;
 
 /// A row to be.
 pub struct Series<'a> {
-    /// Who and where.
+    /// The participant and the cell.
     pub entry: Entry<'a>,
     /// Messages of a window.
     pub messages: u64,
@@ -25,17 +25,17 @@ pub struct Series<'a> {
     pub rate: u64,
     /// Bytes between two cuts; 0: nothing is cut.
     pub cut_bytes: u64,
-    relayed: Option<Relayed>,
+    relayed: Option<RelayAccount>,
     resumed_ms: Vec<f64>,
     verified: Verified,
     void: Vec<String>,
     flags: Vec<String>,
     runs: Vec<Run>,
-    times: Vec<crate::workload::account::Times>,
-    latency: Histogram,
+    times: Vec<crate::workload::account::RoundTripTimes>,
+    latency: LatencyHistogram,
     threads: u64,
     switches: Vec<f64>,
-    starts: Starts,
+    starts: StartupCosts,
     /// Trials that were begun.
     trials: usize,
     /// Windows that were not quiet, and the worst of them.
@@ -57,10 +57,10 @@ impl<'a> Series<'a> {
             flags: Vec::new(),
             runs: Vec::new(),
             times: Vec::new(),
-            latency: Histogram::default(),
+            latency: LatencyHistogram::default(),
             threads: 0,
             switches: Vec::new(),
-            starts: Starts::default(),
+            starts: StartupCosts::default(),
             trials: 0,
             loud: (0, 0.0),
         }
@@ -104,7 +104,7 @@ impl<'a> Series<'a> {
     }
 
     /// Takes what a trial's accounts came to; false when that makes it void.
-    pub fn take_trial(&mut self, judged: Judged) -> bool {
+    pub fn take_trial(&mut self, judged: Judgement) -> bool {
         self.verified = self.verified + judged.verified;
         for reason in judged.void {
             self.make_void(reason);
@@ -121,7 +121,7 @@ impl<'a> Series<'a> {
     }
 
     /// Takes the window of a round.
-    pub fn take_window(&mut self, round: usize, judged: Judged, outcome: Outcome, loud: bool) {
+    pub fn take_window(&mut self, round: usize, judged: Judgement, outcome: Outcome, loud: bool) {
         for reason in judged.flags {
             note(&mut self.flags, reason);
         }
@@ -136,7 +136,8 @@ impl<'a> Series<'a> {
         self.switches.push(outcome.cost.switches as f64 * 1e3 / self.messages.max(1) as f64);
         let relayed = outcome.relay;
         let relay_cpu_seconds = relayed.as_ref().map(|relayed| relayed.cpu_seconds);
-        // What crosses the device twice, with headers that are the relay's, is nobody's figure.
+        // Bytes that cross the device twice, with headers that are the relay's, are nobody's
+        // figure.
         let wire = outcome.wire.and_then(Result::ok).filter(|_| relayed.is_none());
         if self.cut_bytes > 0 {
             let cuts = relayed.iter().flat_map(|relayed| &relayed.cuts);
@@ -161,7 +162,7 @@ impl<'a> Series<'a> {
             threads: cost.threads,
             moments: cost.moments,
             sides: if outcome.sides.len() > 1 { outcome.sides } else { Vec::new() },
-            wire_bytes: wire.as_ref().map(Timeline::bytes),
+            wire_bytes: wire.as_ref().map(WireTimeline::bytes),
             last_tenth_to_first: wire.and_then(|wire| wire.last_tenth_to_first()),
             relay_cpu_seconds,
         });
@@ -183,7 +184,7 @@ impl<'a> Series<'a> {
         row
     }
 
-    /// The row. One that is void has no number anywhere.
+    /// The row. A void one has no number anywhere.
     pub fn into_row(mut self) -> Row {
         if !self.entry.participant.is_ordered() && !self.runs.is_empty() {
             self.flags.insert(0, "it promises no order".to_owned());
@@ -202,7 +203,7 @@ impl<'a> Series<'a> {
         if void {
             self.runs.clear();
             self.times.clear();
-            self.latency = Histogram::default();
+            self.latency = LatencyHistogram::default();
             self.relayed = None;
         }
         let counts = |of: fn(&Run) -> f64| -> Vec<f64> { self.runs.iter().map(of).collect() };
@@ -252,8 +253,8 @@ impl Run {
 }
 
 impl Cuts {
-    fn of(relayed: Relayed, resumed_ms: Option<Spread>) -> Cuts {
-        let Relayed { step_ms, steps, cuts, .. } = relayed;
+    fn of(relayed: RelayAccount, resumed_ms: Option<Spread>) -> Cuts {
+        let RelayAccount { step_ms, steps, cuts, .. } = relayed;
         let per_second = |bytes: &u64| *bytes as f64 * 1e3 / step_ms.max(1) as f64;
         Cuts { resumed_ms, step_ms, bytes_per_second: steps.iter().map(per_second).collect(), cuts }
     }
@@ -261,7 +262,7 @@ impl Cuts {
 
 /// A reason once, and not too many.
 fn note(reasons: &mut Vec<String>, reason: String) {
-    // The same thing with other numbers is the same thing.
+    // Reasons that differ in numbers alone are equal.
     let shape = |reason: &str| reason.replace(|it: char| it.is_ascii_digit() || it == '.', "");
     let known = reasons.iter().any(|known| shape(known) == shape(&reason));
     if !known && reasons.len() < REASONS_MAX {
@@ -270,13 +271,16 @@ fn note(reasons: &mut Vec<String>, reason: String) {
 }
 
 /// The middle of the rounds' percentiles, as far as the samples of a round bear them.
-fn percentiles(times: &[crate::workload::account::Times], samples: u64) -> Option<Percentiles> {
-    let middle = |of: fn(&crate::workload::account::Times) -> f64| {
+fn percentiles(
+    times: &[crate::workload::account::RoundTripTimes],
+    samples: u64,
+) -> Option<RttPercentiles> {
+    let middle = |of: fn(&crate::workload::account::RoundTripTimes) -> f64| {
         let values: Vec<f64> = times.iter().map(of).collect();
         Spread::of(&values)
     };
     let beyond = |share: u64| samples / share >= SAMPLES_BEYOND_MIN as u64;
-    Some(Percentiles {
+    Some(RttPercentiles {
         p50: middle(|times| times.p50)?.median,
         p90: middle(|times| times.p90).filter(|_| beyond(10)).map(|spread| spread.median),
         p99: middle(|times| times.p99).filter(|_| beyond(100)).map(|spread| spread.median),

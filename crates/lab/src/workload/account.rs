@@ -1,4 +1,4 @@
-//! What was meant to arrive, and what a receiver says that did.
+//! Accounts: the messages that were sent, and those that a receiver says it saw.
 //!
 //! Payloads are drawn from a seed that only the sender gets. The receiver adds up what it saw, and
 //! the lab, which knows the seed, compares: a loss changes the count or the sum, and a duplicate
@@ -13,9 +13,9 @@ use crate::figures::curve::Curve;
 use crate::figures::digest::Verified;
 use crate::workload::account::payloads::Payloads;
 
-/// What a receiver saw of one sender, or should have seen.
+/// Counts of one sender, as a receiver saw them or should have seen them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SenderCounts {
     /// Messages.
     pub count: u64,
     /// The sum of their payloads; as a decimal string, because it exceeds 2^53.
@@ -26,14 +26,14 @@ pub struct Seen {
     pub reordered: u64,
 }
 
-impl Seen {
-    /// What `sender` sends in `count` messages.
+impl SenderCounts {
+    /// The counts of `count` messages of `sender`.
     pub fn expected(seed: u32, sender: u32, count: u64) -> Self {
         Self { count, sum: Payloads::new(seed, sender).sum(count), reordered: 0 }
     }
 
-    /// What became of the messages, if `self` is what was sent and `seen` what arrived.
-    pub fn against(&self, seen: &Seen) -> Verified {
+    /// The fate of the messages, if `self` was sent and `seen` arrived.
+    pub fn against(&self, seen: &SenderCounts) -> Verified {
         let same_sum = self.sum == seen.sum;
         Verified {
             sent: self.count,
@@ -41,25 +41,25 @@ impl Seen {
             lost: self.count.saturating_sub(seen.count),
             duplicated: seen.count.saturating_sub(self.count),
             reordered: seen.reordered,
-            // As many as were sent and not the same: at least one is another one.
+            // The count is right and the sum is not: at least one message is another one.
             corrupt: u64::from(self.count == seen.count && !same_sum),
         }
     }
 }
 
-/// What became of the messages of all senders. A receiver that tells of more or fewer senders than
-/// there were tells of messages that nobody sent, or leaves some out.
-pub fn verify(expected: &[Seen], seen: &[Seen]) -> Verified {
-    let nothing = Seen::default();
-    let at = |list: &[Seen], index: usize| list.get(index).copied().unwrap_or(nothing);
+/// The fate of the messages of all senders. A receiver that reports more or fewer senders than
+/// there were reports messages that nobody sent, or leaves some out.
+pub fn verify(expected: &[SenderCounts], seen: &[SenderCounts]) -> Verified {
+    let nothing = SenderCounts::default();
+    let at = |list: &[SenderCounts], index: usize| list.get(index).copied().unwrap_or(nothing);
     (0..expected.len().max(seen.len()))
         .map(|index| at(expected, index).against(&at(seen, index)))
         .fold(Verified::default(), |all, one| all + one)
 }
 
-/// The same without regard to who was who: for connections that come in any order.
-pub fn verify_unordered(mut expected: Vec<Seen>, mut seen: Vec<Seen>) -> Verified {
-    let key = |one: &Seen| (one.sum, one.count);
+/// As [`verify`], for connections that come in any order.
+pub fn verify_unordered(mut expected: Vec<SenderCounts>, mut seen: Vec<SenderCounts>) -> Verified {
+    let key = |one: &SenderCounts| (one.sum, one.count);
     // Those that are right find each other first; what is left is held against what is left.
     expected.sort_unstable_by_key(key);
     seen.sort_unstable_by_key(key);
@@ -78,13 +78,13 @@ pub fn verify_unordered(mut expected: Vec<Seen>, mut seen: Vec<Seen>) -> Verifie
 fn read_sum<'de, D: Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Sum {
+    enum SumText {
         Text(String),
         Number(u64),
     }
-    match Sum::deserialize(from)? {
-        Sum::Number(sum) => Ok(sum),
-        Sum::Text(text) => {
+    match SumText::deserialize(from)? {
+        SumText::Number(sum) => Ok(sum),
+        SumText::Text(text) => {
             text.parse().map_err(|_| D::Error::custom(format!("the sum {text:?} is no number")))
         }
     }
@@ -100,28 +100,28 @@ fn write_sum<S: Serializer>(sum: &u64, to: S) -> Result<S::Ok, S::Error> {
 
 /// The account of a counter.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Counted {
+pub struct CounterAccount {
     /// The sum of the amounts.
     pub total: u64,
-    /// What the counting actor saw of each sender.
-    pub senders: Vec<Seen>,
-    /// What a slow actor's work comes to, modulo 2^64.
+    /// The counts of each sender, from the counting actor.
+    pub senders: Vec<SenderCounts>,
+    /// The sum of a slow actor's work, modulo 2^64.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "read_some_sum")]
     pub worked: Option<u64>,
 }
 
 /// The account of a ring.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Round {
+pub struct RingAccount {
     /// The number after the last hop.
     pub value: u32,
-    /// What each actor saw.
-    pub senders: Vec<Seen>,
+    /// The counts of each actor.
+    pub senders: Vec<SenderCounts>,
 }
 
 /// The account of very many actors: what they told of themselves.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Alive {
+pub struct SpawnAccount {
     /// Actors that did.
     pub alive: u64,
     /// The sum of what they had been told.
@@ -136,14 +136,14 @@ pub struct Alive {
 
 /// The account of a remote server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Served {
-    /// What it saw of each sender: there is one.
-    pub senders: Vec<Seen>,
+pub struct RemoteServerAccount {
+    /// The counts of each sender: there is one.
+    pub senders: Vec<SenderCounts>,
 }
 
 /// The account of a remote client: what it sent, or what came back.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Drove {
+pub struct RemoteClientAccount {
     /// Messages sent one way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<u64>,
@@ -158,25 +158,25 @@ pub struct Drove {
     pub sum: Option<serde_json::Value>,
     /// Times of single round trips in microseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rtt_us: Option<Times>,
+    pub rtt_us: Option<RoundTripTimes>,
     /// Asks that were sent later than 1 ms after they were due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub late: Option<u64>,
     /// Times from when each ask was due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency_us: Option<Bins>,
+    pub latency_us: Option<LatencyBins>,
 }
 
 /// How long asks took from when each was due, counted by length.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Bins {
+pub struct LatencyBins {
     /// Upper ends in microseconds, ascending, and how many lie below each and above the one before.
     pub bins: Vec<(f64, u64)>,
     /// The slowest.
     pub max: f64,
 }
 
-impl Drove {
+impl RemoteClientAccount {
     /// The sum of the replies, if it is a number.
     pub fn sum(&self) -> Option<u64> {
         let sum = self.sum.as_ref()?;
@@ -186,7 +186,7 @@ impl Drove {
 
 /// How long round trips took, as the one who waited says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Times {
+pub struct RoundTripTimes {
     /// Half were faster.
     pub p50: f64,
     /// Nine of ten were faster.
@@ -195,12 +195,12 @@ pub struct Times {
     pub p99: f64,
     /// The slowest.
     pub max: f64,
-    /// What lies between them and behind the last, if the program gives it.
+    /// The curve between them and behind the last, if the program gives it.
     #[serde(default, skip_serializing_if = "Curve::is_empty")]
     pub curve: Curve,
 }
 
-impl Times {
+impl RoundTripTimes {
     /// Whether the percentiles ascend and the curve goes through them.
     pub fn agree(&self) -> bool {
         let all = [(0.5, self.p50), (0.9, self.p90), (0.99, self.p99), (1.0, self.max)];
@@ -215,25 +215,26 @@ mod tests {
 
     #[test]
     fn each_damage_has_its_name() {
-        let sent = Seen::expected(7, 0, 1_000);
+        let sent = SenderCounts::expected(7, 0, 1_000);
         assert!(sent.against(&sent).is_clean());
-        let lost = sent.against(&Seen { count: 999, sum: sent.sum - 5, reordered: 1 });
+        let lost = sent.against(&SenderCounts { count: 999, sum: sent.sum - 5, reordered: 1 });
         assert_eq!((lost.lost, lost.reordered), (1, 1));
-        assert_eq!(sent.against(&Seen { count: 1_002, ..sent }).duplicated, 2);
-        assert_eq!(sent.against(&Seen { sum: sent.sum + 1, ..sent }).corrupt, 1);
-        assert_eq!(sent.against(&Seen { reordered: 3, ..sent }).reordered, 3);
+        assert_eq!(sent.against(&SenderCounts { count: 1_002, ..sent }).duplicated, 2);
+        assert_eq!(sent.against(&SenderCounts { sum: sent.sum + 1, ..sent }).corrupt, 1);
+        assert_eq!(sent.against(&SenderCounts { reordered: 3, ..sent }).reordered, 3);
     }
 
     #[test]
     fn a_sender_too_few_or_too_many_is_seen() {
-        let sent = [Seen::expected(7, 0, 10), Seen::expected(7, 1, 10)];
+        let sent = [SenderCounts::expected(7, 0, 10), SenderCounts::expected(7, 1, 10)];
         assert_eq!(verify(&sent, &sent[..1]).lost, 10);
         assert_eq!(verify(&sent[..1], &sent).duplicated, 10);
     }
 
     #[test]
     fn connections_are_told_apart_by_what_they_carry() {
-        let sent: Vec<Seen> = (0..5).map(|sender| Seen::expected(9, sender, 10)).collect();
+        let sent: Vec<SenderCounts> =
+            (0..5).map(|sender| SenderCounts::expected(9, sender, 10)).collect();
         let mut seen = sent.clone();
         seen.reverse();
         assert!(verify_unordered(sent.clone(), seen.clone()).is_clean());
@@ -244,10 +245,11 @@ mod tests {
 
     #[test]
     fn a_sum_is_a_decimal_string() {
-        let seen: Seen = serde_json::from_str(r#"{"count": 2, "sum": "18446744073709551615"}"#)
-            .expect("a sum of 64 bits");
+        let seen: SenderCounts =
+            serde_json::from_str(r#"{"count": 2, "sum": "18446744073709551615"}"#)
+                .expect("a sum of 64 bits");
         assert_eq!(seen.sum, u64::MAX);
-        assert!(serde_json::from_str::<Seen>(r#"{"count": 2, "sum": "-1"}"#).is_err());
+        assert!(serde_json::from_str::<SenderCounts>(r#"{"count": 2, "sum": "-1"}"#).is_err());
         assert_eq!(
             serde_json::to_string(&seen).expect("plain numbers"),
             r#"{"count":2,"sum":"18446744073709551615","reordered":0}"#

@@ -33,7 +33,7 @@ impl Workload {
         }
     }
 
-    /// What happens in it.
+    /// Its description in one line.
     pub fn about(self) -> &'static str {
         match self {
             Workload::Pingpong => {
@@ -126,7 +126,7 @@ pub enum Cell {
     /// Remote: one way, from many or to many at once.
     Spread {
         /// Over what.
-        over: Over,
+        over: SpreadOver,
         /// Of them.
         many: u32,
     },
@@ -160,9 +160,9 @@ pub enum Cell {
     HttpClient,
 }
 
-/// What messages are spread over.
+/// The dimension that messages are spread over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Over {
+pub enum SpreadOver {
     /// Tasks that send to one actor through one connection.
     Senders,
     /// Actors that are told in turn, through one connection.
@@ -172,7 +172,8 @@ pub enum Over {
 }
 
 /// How far they are.
-const SPREADS: [(Over, u32); 3] = [(Over::Senders, 16), (Over::Actors, 1_000), (Over::Links, 100)];
+const SPREADS: [(SpreadOver, u32); 3] =
+    [(SpreadOver::Senders, 16), (SpreadOver::Actors, 1_000), (SpreadOver::Links, 100)];
 
 /// Actors of a ring that is more than two who hand a number to each other.
 const RING_ACTORS: u32 = 1_000;
@@ -209,15 +210,15 @@ impl Cell {
         }
     }
 
-    /// What a client of remote is ordered to do.
+    /// The order for a client of remote.
     pub fn order(self) -> Option<&'static str> {
         match self {
             Cell::Tell | Cell::Relayed { asks: false, .. } | Cell::Cuts => Some("tell"),
             Cell::Unkept => Some("unkept"),
             Cell::MessagePack => Some("messagepack"),
-            Cell::Spread { over: Over::Senders, .. } => Some("senders"),
-            Cell::Spread { over: Over::Actors, .. } => Some("actors"),
-            Cell::Spread { over: Over::Links, .. } => Some("links"),
+            Cell::Spread { over: SpreadOver::Senders, .. } => Some("senders"),
+            Cell::Spread { over: SpreadOver::Actors, .. } => Some("actors"),
+            Cell::Spread { over: SpreadOver::Links, .. } => Some("links"),
             Cell::Thread => Some("thread"),
             Cell::Naive => Some("naive"),
             Cell::NaiveAsk => Some("naive-ask"),
@@ -228,8 +229,8 @@ impl Cell {
         }
     }
 
-    /// What a program for counter is ordered to do.
-    pub fn order_inside(self) -> Option<&'static str> {
+    /// The order for a program of counter.
+    pub fn counter_order(self) -> Option<&'static str> {
         match self {
             Cell::Count { .. } => Some("count"),
             Cell::Slow => Some("slow"),
@@ -241,28 +242,28 @@ impl Cell {
         }
     }
 
-    /// What it asks is how much memory grows, so the program waits until that was read.
+    /// True if its question is how much memory grows: then the program waits until that was read.
     pub fn asks_memory(self) -> bool {
         matches!(self, Cell::Slow | Cell::Spawn)
     }
 
     /// Whether a participant has the programs for it, installed or not, and they know it.
-    pub fn suits(self, participant: &Participant) -> bool {
-        self.roles().iter().all(|role| participant.fills(*role))
-            && self.order().is_none_or(|order| participant.does(order))
-            && self.order_inside().is_none_or(|order| participant.counts(order))
+    pub fn is_for(self, participant: &Participant) -> bool {
+        self.roles().iter().all(|role| participant.has_role(*role))
+            && self.order().is_none_or(|order| participant.knows_remote_cell(order))
+            && self.counter_order().is_none_or(|order| participant.knows_counter_cell(order))
             && (self != Cell::Cuts || participant.resumes())
     }
 
     /// Why a participant has no such thing, which its row says; `None` when it has, or when nobody
     /// would look for it.
-    pub fn absent(self, participant: &Participant) -> Option<String> {
+    pub fn why_absent(self, participant: &Participant) -> Option<String> {
         if self == Cell::Cuts {
             return relayed::why_no_cuts(participant);
         }
-        let order = self.order_inside().filter(|order| !participant.counts(order))?;
-        let looked_for = participant.fills(Role::Counter) && !participant.is_known_bad();
-        looked_for.then(|| participant.lacks(order))
+        let order = self.counter_order().filter(|order| !participant.knows_counter_cell(order))?;
+        let looked_for = participant.has_role(Role::Counter) && !participant.is_known_bad();
+        looked_for.then(|| participant.why_no_counter_cell(order))
     }
 
     /// Roles that a participant must fill.
@@ -282,7 +283,7 @@ impl Cell {
         }
     }
 
-    /// Who vouches for its numbers.
+    /// The witness of its numbers.
     pub fn witness(self) -> Witness {
         match self.workload() {
             Workload::Pingpong | Workload::Http => Witness::Full,

@@ -1,14 +1,14 @@
-//! Senders and one counting actor within a process; its total must be exact. What else a program
-//! does with its actors is judged beside it.
+//! Senders and one counting actor within a process; its total must be exact. The other cells of
+//! actors within a process are judged here too.
 
 use crate::contract::role::Role;
-use crate::trial::{Cast, MEMORY_MAX_MANY, Outcome};
+use crate::trial::{MEMORY_MAX_MANY, Outcome, TrialPrograms};
 use crate::workload::account::payloads::{Payloads, step};
-use crate::workload::account::{Counted, Seen, verify};
+use crate::workload::account::{CounterAccount, SenderCounts, verify};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judged, Order, inside};
+use crate::workload::{Cell, Entry, Judgement, Order, inside};
 
-/// What every message adds.
+/// The amount that every message adds.
 const AMOUNT: u64 = 100;
 /// Senders of a slow actor: two keep its mailbox full.
 const SLOW_SENDERS: u32 = 2;
@@ -26,10 +26,10 @@ pub(crate) const SPAWN: &str = "spawn";
 /// Cells in which one thing follows the other, so that the time of each is a figure.
 pub(crate) const ONE_BY_ONE: [&str; 4] = ["local ask", "bounce", "ring", SPAWN];
 
-pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
+pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms> {
     let mut worker = entry.launch(Role::Counter, true)?;
     worker.orders = vec![
-        ("CELL", entry.cell.order_inside().unwrap_or_default().to_owned()),
+        ("CELL", entry.cell.counter_order().unwrap_or_default().to_owned()),
         ("SENDERS", senders(entry).to_string()),
         ("MESSAGES", order.messages.to_string()),
         ("AMOUNT", AMOUNT.to_string()),
@@ -41,15 +41,19 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
         Cell::Spawn => worker.memory_max = MEMORY_MAX_MANY,
         _ => {}
     }
-    Some(Cast { server: None, worker, staged: false, relay: None })
+    Some(TrialPrograms { server: None, worker, staged: false, relay: None })
 }
 
-pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
+pub(super) fn judge(
+    entry: &Entry<'_>,
+    order: Order,
+    outcome: &Outcome,
+) -> Result<Judgement, String> {
     let mut judged = match entry.cell {
-        Cell::LocalAsk => inside::asked(entry, order, outcome)?,
-        Cell::Ring { actors } => inside::went_round(actors, order, outcome)?,
-        Cell::Spawn => inside::were_there(order, outcome)?,
-        _ => counted(entry, order, outcome)?,
+        Cell::LocalAsk => inside::judge_ask(entry, order, outcome)?,
+        Cell::Ring { actors } => inside::judge_ring(actors, order, outcome)?,
+        Cell::Spawn => inside::judge_spawn(order, outcome)?,
+        _ => judge_count(entry, order, outcome)?,
     };
     if entry.cell.asks_memory() {
         judged.demand(outcome.cost.grown_bytes.is_some(), || {
@@ -67,14 +71,14 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
     Ok(judged)
 }
 
-fn counted(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let counted: Counted = parse_account("counter", &outcome.worker)?;
+fn judge_count(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judgement, String> {
+    let counted: CounterAccount = parse_account("counter", &outcome.worker)?;
     let senders = senders(entry);
     let each = order.messages / u64::from(senders);
-    let expected: Vec<Seen> =
-        (0..senders).map(|sender| Seen::expected(order.seed, sender, each)).collect();
+    let expected: Vec<SenderCounts> =
+        (0..senders).map(|sender| SenderCounts::expected(order.seed, sender, each)).collect();
     let verified = verify(&expected, &counted.senders);
-    let mut judged = Judged::of(verified, entry.participant.is_ordered());
+    let mut judged = Judgement::of(verified, entry.participant.is_ordered());
     let due = order.messages * AMOUNT;
     judged.demand(counted.total == due, || {
         format!("its total is {}, where {due} was due", counted.total)
@@ -88,7 +92,7 @@ fn counted(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged,
     Ok(judged)
 }
 
-/// What a slow actor's work on the messages of one sender adds up to.
+/// The sum of a slow actor's work on the messages of one sender.
 fn work(order: Order, sender: u32) -> u64 {
     let mut payloads = Payloads::new(order.seed, sender);
     let worked = (0..order.messages / u64::from(SLOW_SENDERS))

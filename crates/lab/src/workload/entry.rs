@@ -9,26 +9,26 @@ use serde::de::DeserializeOwned;
 use crate::contract::role::{Payload, Role};
 use crate::figures::digest::Verified;
 use crate::participants::Participant;
-use crate::trial::{Cast, Launch, MEMORY_MAX, Outcome};
-use crate::workload::account::Times;
-use crate::workload::account::latency::Histogram;
-use crate::workload::cell::{Cell, Over, Size, Workload};
-use crate::workload::{beyond, counter, http, pingpong, relayed, remote};
+use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
+use crate::workload::account::RoundTripTimes;
+use crate::workload::account::latency::LatencyHistogram;
+use crate::workload::cell::{Cell, Size, SpreadOver, Workload};
+use crate::workload::{counter, http, outside_clock, pingpong, relayed, remote};
 
 /// A participant in a cell: a row to be.
 #[derive(Clone, Copy)]
 pub struct Entry<'a> {
     /// Where.
     pub cell: Cell,
-    /// Who.
+    /// The participant.
     pub participant: &'a Participant,
-    /// Who drives it, in a mixed cell.
+    /// The participant that drives it, in a mixed cell.
     pub partner: Option<&'a Participant>,
     /// The program that has the lab's own counterparts.
     pub program: &'a Path,
 }
 
-/// What a trial is given: how many, and from which seed.
+/// The order of a trial: how many messages, and from which seed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Order {
     /// In all.
@@ -41,23 +41,23 @@ pub struct Order {
     pub cut_bytes: u64,
     /// Nobody has seen the row's participant at work before: what takes long is looked at now.
     pub is_first: bool,
-    /// What the lab's own client grants a server for each answer.
+    /// Time that the lab's own client grants a server for each answer.
     pub answer_max: Duration,
 }
 
-/// What the accounts of a trial come to.
+/// The judgement of a trial's accounts.
 #[derive(Clone, Debug, Default)]
-pub struct Judged {
-    /// What became of the messages.
+pub struct Judgement {
+    /// The fate of the messages.
     pub verified: Verified,
     /// Why there is no number.
     pub void: Vec<String>,
-    /// What a reader of the number must know.
+    /// Remarks that a reader of the number must know.
     pub flags: Vec<String>,
     /// Single round trips.
-    pub times: Option<Times>,
-    /// What passed from when each was due.
-    pub latency: Option<Histogram>,
+    pub times: Option<RoundTripTimes>,
+    /// Latencies, from when each ask was due.
+    pub latency: Option<LatencyHistogram>,
 }
 
 impl Entry<'_> {
@@ -80,9 +80,9 @@ impl Entry<'_> {
             Cell::Tell => "tell".to_owned(),
             Cell::Unkept => "tell, not kept".to_owned(),
             Cell::MessagePack => "tell, MessagePack".to_owned(),
-            Cell::Spread { over: Over::Senders, many } => format!("tell, {many} senders"),
-            Cell::Spread { over: Over::Actors, many } => format!("tell, {many} actors"),
-            Cell::Spread { over: Over::Links, many } => format!("tell, {many} links"),
+            Cell::Spread { over: SpreadOver::Senders, many } => format!("tell, {many} senders"),
+            Cell::Spread { over: SpreadOver::Actors, many } => format!("tell, {many} actors"),
+            Cell::Spread { over: SpreadOver::Links, many } => format!("tell, {many} links"),
             Cell::Thread => "tell, thread".to_owned(),
             Cell::Naive => "naive".to_owned(),
             Cell::NaiveAsk => "naive ask".to_owned(),
@@ -95,17 +95,17 @@ impl Entry<'_> {
     }
 
     /// The programs of a trial; `None` when a role has no command.
-    pub fn cast(&self, order: Order) -> Option<Cast> {
+    pub fn programs(&self, order: Order) -> Option<TrialPrograms> {
         match self.cell.workload() {
-            Workload::Pingpong => pingpong::cast(self, order),
-            Workload::Counter => counter::cast(self, order),
-            Workload::Remote => remote::cast(self, order),
-            Workload::Http => http::cast(self, order),
+            Workload::Pingpong => pingpong::programs(self, order),
+            Workload::Counter => counter::programs(self, order),
+            Workload::Remote => remote::programs(self, order),
+            Workload::Http => http::programs(self, order),
         }
     }
 
-    /// What the accounts come to.
-    pub fn judge(&self, order: Order, outcome: &Outcome) -> Judged {
+    /// Judges the accounts of a trial.
+    pub fn judge(&self, order: Order, outcome: &Outcome) -> Judgement {
         let judged = match self.cell.workload() {
             Workload::Pingpong => pingpong::judge(self, order, outcome),
             Workload::Counter => counter::judge(self, order, outcome),
@@ -115,11 +115,11 @@ impl Entry<'_> {
         let mut judged = judged.unwrap_or_else(|unreadable| {
             let sent = order.messages;
             let verified = Verified { sent, lost: sent, ..Verified::default() };
-            Judged { verified, void: vec![unreadable], ..Judged::default() }
+            Judgement { verified, void: vec![unreadable], ..Judgement::default() }
         });
         // To end a million actors may take what it takes.
         if self.cell != Cell::Spawn {
-            judged.flags.extend(beyond::flags(outcome));
+            judged.flags.extend(outside_clock::flags(outcome));
         }
         judged
     }
@@ -144,13 +144,17 @@ impl Entry<'_> {
         all.into_iter().flatten().any(|it| it.payload() == Payload::Fixed)
     }
 
-    pub(super) fn launch(&self, role: Role, stops_clock: bool) -> Option<Launch> {
+    pub(super) fn launch(&self, role: Role, stops_clock: bool) -> Option<ProgramSpec> {
         launch(self.participant, role, stops_clock)
     }
 }
 
-pub(super) fn launch(participant: &Participant, role: Role, stops_clock: bool) -> Option<Launch> {
-    Some(Launch {
+pub(super) fn launch(
+    participant: &Participant,
+    role: Role,
+    stops_clock: bool,
+) -> Option<ProgramSpec> {
+    Some(ProgramSpec {
         title: format!("{} ({})", participant.name(), role.name()),
         command: participant.command(role)?,
         orders: Vec::new(),
@@ -172,10 +176,10 @@ fn cut(line: &str) -> &str {
     &line[..end]
 }
 
-impl Judged {
+impl Judgement {
     /// Says in words what is wrong with `verified`. Order may be required, or only be told.
-    pub(super) fn of(verified: Verified, order_required: bool) -> Judged {
-        let mut judged = Judged { verified, ..Judged::default() };
+    pub(super) fn of(verified: Verified, order_required: bool) -> Judgement {
+        let mut judged = Judgement { verified, ..Judgement::default() };
         let Verified { sent, received, lost, duplicated, reordered, corrupt } = verified;
         if lost > 0 {
             judged.void.push(format!("{lost} of {sent} messages were lost"));

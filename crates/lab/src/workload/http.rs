@@ -6,10 +6,10 @@ use serde::Deserialize;
 use crate::contract::role::Role;
 use crate::figures::digest::Verified;
 use crate::results::reasons::INNOCENT;
-use crate::trial::{Cast, Launch, MEMORY_MAX, Outcome};
-use crate::workload::account::{Seen, Times, verify_unordered};
+use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
+use crate::workload::account::{RoundTripTimes, SenderCounts, verify_unordered};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judged, Order};
+use crate::workload::{Cell, Entry, Judgement, Order};
 
 /// Connections, all open and at work together.
 pub const CONNECTIONS: u64 = 100;
@@ -21,40 +21,40 @@ const NAGLE_US: std::ops::Range<f64> = 35_000.0..48_000.0;
 
 /// A fault that the lab's own client saw.
 #[derive(Deserialize)]
-struct Fault {
+struct CountedFault {
     what: String,
     saw: String,
     count: u64,
 }
 
-/// What the lab's own client says when its work is done.
+/// The last account of the lab's own client.
 #[derive(Deserialize)]
-struct Witness {
+struct HttpWitnessAccount {
     replies: u64,
     wrong: u64,
-    faults: Vec<Fault>,
-    rtt_us: Times,
+    faults: Vec<CountedFault>,
+    rtt_us: RoundTripTimes,
 }
 
 /// And what it says when it has looked again, without the clock.
 #[derive(Deserialize)]
 struct Afterwards {
-    faults: Vec<Fault>,
+    faults: Vec<CountedFault>,
     /// The median of a connection that is alone.
     alone_us: Option<f64>,
 }
 
-/// What any client says.
+/// The account of any client.
 #[derive(Deserialize)]
-struct Client {
+struct HttpClientAccount {
     replies: u64,
     wrong: u64,
 }
 
-/// What the lab's own server says.
+/// The account of the lab's own server.
 #[derive(Deserialize)]
-struct Served {
-    connections: Vec<Seen>,
+struct HttpServed {
+    connections: Vec<SenderCounts>,
     /// Requests that were none, or not for the document.
     refused: u64,
     at_work: u64,
@@ -62,14 +62,14 @@ struct Served {
     resets: u64,
 }
 
-pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
+pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms> {
     let ours = |name: &str, role: Role, accounts| {
         let mut command = std::process::Command::new(entry.program);
         command.args(["lab-participant", name, role.name()]);
         let title = format!("the lab's own {}", role.name());
         let orders = Vec::new();
         let stops_clock = role == Role::HttpClient;
-        Launch {
+        ProgramSpec {
             title,
             command,
             orders,
@@ -87,7 +87,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
         }
         _ => {
             // A server of HTTP is none that counts for us: the client sees all that matters.
-            let server = Launch { accounts: 0, ..entry.launch(Role::HttpServer, false)? };
+            let server = ProgramSpec { accounts: 0, ..entry.launch(Role::HttpServer, false)? };
             let mut worker = ours("raw", Role::HttpClient, 2);
             worker.orders.push(("CELL", "server".to_owned()));
             // The first trial of a series takes the time in which a Date grows old.
@@ -104,14 +104,18 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     server.orders.push(("PORT", "0".to_owned()));
     worker.orders.extend(common);
     worker.orders.push(("SEED", order.seed.to_string()));
-    Some(Cast { server: Some(server), worker, staged: false, relay: None })
+    Some(TrialPrograms { server: Some(server), worker, staged: false, relay: None })
 }
 
-pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
+pub(super) fn judge(
+    entry: &Entry<'_>,
+    order: Order,
+    outcome: &Outcome,
+) -> Result<Judgement, String> {
     let mut judged = match entry.cell {
         Cell::HttpClient => {
             let mut judged = of_client(order, &parse_account("witness", &outcome.server)?);
-            let client: Client = parse_account("client", &outcome.worker)?;
+            let client: HttpClientAccount = parse_account("client", &outcome.worker)?;
             judged.demand(client.replies == order.messages && client.wrong == 0, || {
                 format!(
                     "its client tells of {} replies, {} of them wrong, where {} were ordered",
@@ -137,7 +141,7 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
     Ok(judged)
 }
 
-fn of_server(order: Order, witness: Witness, afterwards: Afterwards) -> Judged {
+fn of_server(order: Order, witness: HttpWitnessAccount, afterwards: Afterwards) -> Judgement {
     let verified = Verified {
         sent: order.messages,
         received: witness.replies,
@@ -147,10 +151,11 @@ fn of_server(order: Order, witness: Witness, afterwards: Afterwards) -> Judged {
         corrupt: witness.wrong,
     };
     let times = Some(witness.rtt_us);
-    let mut judged = Judged { verified, times, ..Judged::default() };
-    let told = |fault: &Fault| format!("{} × {}, such as {}", fault.count, fault.what, fault.saw);
+    let mut judged = Judgement { verified, times, ..Judgement::default() };
+    let told =
+        |fault: &CountedFault| format!("{} × {}, such as {}", fault.count, fault.what, fault.saw);
     judged.void.extend(witness.faults.iter().map(told));
-    let told = |fault: &Fault| format!("after the run, {}", told(fault));
+    let told = |fault: &CountedFault| format!("after the run, {}", told(fault));
     judged.void.extend(afterwards.faults.iter().map(told));
     if let Some(alone) = afterwards.alone_us.filter(|alone| NAGLE_US.contains(alone)) {
         judged.flags.push(format!(
@@ -171,13 +176,13 @@ fn of_server(order: Order, witness: Witness, afterwards: Afterwards) -> Judged {
     judged
 }
 
-fn of_client(order: Order, witness: &Served) -> Judged {
+fn of_client(order: Order, witness: &HttpServed) -> Judgement {
     let each = order.messages / CONNECTIONS;
-    let expected: Vec<Seen> = (0..CONNECTIONS as u32)
-        .map(|connection| Seen::expected(order.seed, connection, each))
+    let expected: Vec<SenderCounts> = (0..CONNECTIONS as u32)
+        .map(|connection| SenderCounts::expected(order.seed, connection, each))
         .collect();
     let verified = verify_unordered(expected, witness.connections.clone());
-    let mut judged = Judged::of(verified, false);
+    let mut judged = Judgement::of(verified, false);
     let opened = witness.connections.len() as u64;
     judged.demand(opened == CONNECTIONS, || {
         format!("it asked on {opened} connections, where {CONNECTIONS} were ordered")

@@ -2,14 +2,14 @@
 //!
 //! Latency begins when an ask is due. A client that measures from when it sent it tells of a stall
 //! as one slow ask, for it has sent no other meanwhile; this is called coordinated omission. The
-//! lab does not see single asks, but it sees when the wire is silent. Whatever was due in a silence
-//! was answered behind it, so it is known how many must have waited, and how long.
+//! lab does not see single asks, but it sees when the wire is silent. All asks that were due in a
+//! silence were answered behind it, so it is known how many must have waited, and how long.
 
 use crate::process::timeline::Silence;
 use crate::trial::Outcome;
-use crate::workload::account::Drove;
-use crate::workload::account::latency::Histogram;
-use crate::workload::{Judged, Order};
+use crate::workload::account::RemoteClientAccount;
+use crate::workload::account::latency::LatencyHistogram;
+use crate::workload::{Judgement, Order};
 
 /// Below this share of the rate it was not held.
 const HELD: f64 = 0.98;
@@ -23,7 +23,12 @@ const ASK_BYTES_MIN: u64 = 4;
 const ASKS_MIN: f64 = 50.0;
 
 /// Says what is wrong with what a client tells of its asks, and takes the times from it.
-pub(super) fn look(judged: &mut Judged, order: Order, outcome: &Outcome, drove: &Drove) {
+pub(super) fn judge(
+    judged: &mut Judgement,
+    order: Order,
+    outcome: &Outcome,
+    drove: &RemoteClientAccount,
+) {
     let rate = order.rate.max(1) as f64;
     let last_due = order.messages.saturating_sub(1) as f64 / rate;
     let seconds = outcome.seconds;
@@ -33,7 +38,7 @@ pub(super) fn look(judged: &mut Judged, order: Order, outcome: &Outcome, drove: 
         )
     });
     let (late, bins) = (drove.late.unwrap_or(0), drove.latency_us.clone().unwrap_or_default());
-    let histogram = match Histogram::read(bins, late, order.messages) {
+    let histogram = match LatencyHistogram::read(bins, late, order.messages) {
         Ok(histogram) => histogram,
         Err(why) => return judged.void.push(format!("what its client tells of latencies: {why}")),
     };
@@ -62,7 +67,12 @@ pub(super) fn look(judged: &mut Judged, order: Order, outcome: &Outcome, drove: 
 }
 
 /// How many must have waited through a silence, if the client tells of less than half of them.
-fn hidden(silence: &Silence, order: Order, seconds: f64, histogram: &Histogram) -> Option<String> {
+fn hidden(
+    silence: &Silence,
+    order: Order,
+    seconds: f64,
+    histogram: &LatencyHistogram,
+) -> Option<String> {
     let rate = order.rate as f64;
     let last_due = order.messages.saturating_sub(1) as f64 / rate;
     // Its loop began somewhere between GO and what is left before the end.

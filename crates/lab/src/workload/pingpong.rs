@@ -3,17 +3,18 @@
 //!
 //! A verdict is made of what the lab's own side saw: replies that do not fit, bytes that nobody
 //! asked for, connections that were reset with replies unread, more than one request open, fewer
-//! connections at work than were ordered. What a participant says against itself counts as well.
+//! connections at work than were ordered. A fault that a participant reports of itself counts as
+//! well.
 
 use serde::Deserialize;
 
 use crate::contract::role::Role;
 use crate::figures::digest::Verified;
 use crate::results::reasons::INNOCENT;
-use crate::trial::{Cast, Launch, MEMORY_MAX, Outcome};
-use crate::workload::account::{Seen, Times, verify_unordered};
+use crate::trial::{MEMORY_MAX, Outcome, ProgramSpec, TrialPrograms};
+use crate::workload::account::{RoundTripTimes, SenderCounts, verify_unordered};
 use crate::workload::entry::{launch, parse_account};
-use crate::workload::{Cell, Entry, Judged, Order, trips};
+use crate::workload::{Cell, Entry, Judgement, Order, round_trips};
 
 /// Connections, all open and at work together.
 pub const CONNECTIONS: u64 = 100;
@@ -24,9 +25,9 @@ const PING: [u8; TOKEN as usize] = *b"Ping";
 /// A counterpart that takes this share of a processor is what limits the rate.
 const BUSY: f64 = 0.9;
 
-/// What any client says, and what only the lab's own says.
+/// The account of any client, and the fields that only the lab's own has.
 #[derive(Deserialize)]
-struct Client {
+struct PingpongClientAccount {
     replies: u64,
     wrong: u64,
     /// Its own count of what it read, if it keeps one.
@@ -52,21 +53,21 @@ struct Client {
     after_end: u64,
     /// Connections that had a reply when the first one was through with half of its work.
     at_work: Option<u64>,
-    rtt_us: Option<Times>,
+    rtt_us: Option<RoundTripTimes>,
 }
 
-/// What any server says.
+/// The account of any server.
 #[derive(Deserialize)]
-struct Server {
+struct PingpongServerAccount {
     requests: u64,
     /// Its own count of what it read, if it keeps one.
     bytes_read: Option<u64>,
 }
 
-/// What the lab's own server says.
+/// The account of the lab's own server.
 #[derive(Deserialize)]
-struct Witnessed {
-    connections: Vec<Seen>,
+struct PingpongWitnessAccount {
+    connections: Vec<SenderCounts>,
     bytes_read: u64,
     bytes_written: u64,
     /// Connections that had sent something when the first one was through with half of its work.
@@ -77,12 +78,12 @@ struct Witnessed {
     resets: u64,
 }
 
-pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
+pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms> {
     let ours = |role: Role, stops_clock| {
         let mut command = std::process::Command::new(entry.program);
         command.args(["lab-participant", "raw", role.name()]);
         let title = format!("the lab's own {}", role.name());
-        Launch {
+        ProgramSpec {
             title,
             command,
             orders: Vec::new(),
@@ -112,18 +113,22 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     worker.orders = common;
     worker.orders.push(("ANSWER_MS", order.answer_max.as_millis().to_string()));
     worker.orders.push(("SEED", order.seed.to_string()));
-    Some(Cast { server: Some(server), worker, staged: false, relay: None })
+    Some(TrialPrograms { server: Some(server), worker, staged: false, relay: None })
 }
 
-pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let client: Client = parse_account("client", &outcome.worker)?;
+pub(super) fn judge(
+    entry: &Entry<'_>,
+    order: Order,
+    outcome: &Outcome,
+) -> Result<Judgement, String> {
+    let client: PingpongClientAccount = parse_account("client", &outcome.worker)?;
     let mut judged = if entry.cell == Cell::Client {
         let witness = parse_account("witness", &outcome.server)?;
         let mut judged = witnessed_by_server(entry, order, &witness);
         judge_claims(&mut judged, order, &client);
         judged
     } else {
-        let server: Server = parse_account("server", &outcome.server)?;
+        let server: PingpongServerAccount = parse_account("server", &outcome.server)?;
         let mut judged = witnessed_by_client(order, &client);
         judged.demand(server.requests == order.messages, || {
             format!("its server counts {} requests of {}", server.requests, order.messages)
@@ -131,7 +136,7 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
         let sent = client.bytes_sent.unwrap_or(order.messages * TOKEN);
         judge_bytes(&mut judged, "server", server.bytes_read, sent);
         // Among pairs the server may be the lab's own, which knows more than others tell.
-        if let Ok(witness) = parse_account::<Witnessed>("witness", &outcome.server) {
+        if let Ok(witness) = parse_account::<PingpongWitnessAccount>("witness", &outcome.server) {
             let seen = witnessed_by_server(entry, order, &witness);
             judged.void.extend(seen.void);
             judged.flags.extend(seen.flags);
@@ -152,8 +157,8 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
     Ok(judged)
 }
 
-/// What a participant's client says that it did, which proves nothing for it.
-fn judge_claims(judged: &mut Judged, order: Order, client: &Client) {
+/// Judges the claims of a participant's client, which prove nothing for it.
+fn judge_claims(judged: &mut Judgement, order: Order, client: &PingpongClientAccount) {
     judged.demand(client.replies == order.messages && client.wrong == 0, || {
         format!(
             "its client tells of {} replies, {} of them wrong, where {} were ordered",
@@ -162,8 +167,8 @@ fn judge_claims(judged: &mut Judged, order: Order, client: &Client) {
     });
 }
 
-/// Bytes that were sent to somebody and that he did not read, by his own count.
-fn judge_bytes(judged: &mut Judged, whose: &str, read: Option<u64>, sent: u64) {
+/// Bytes that were sent to a program and that it did not read, by its own count.
+fn judge_bytes(judged: &mut Judgement, whose: &str, read: Option<u64>, sent: u64) {
     let Some(read) = read else {
         return;
     };
@@ -176,7 +181,7 @@ fn judge_bytes(judged: &mut Judged, whose: &str, read: Option<u64>, sent: u64) {
     });
 }
 
-fn witnessed_by_client(order: Order, client: &Client) -> Judged {
+fn witnessed_by_client(order: Order, client: &PingpongClientAccount) -> Judgement {
     let right = client.replies.saturating_sub(client.wrong);
     let verified = Verified {
         sent: order.messages,
@@ -186,7 +191,7 @@ fn witnessed_by_client(order: Order, client: &Client) -> Judged {
         reordered: 0,
         corrupt: client.wrong,
     };
-    let mut judged = Judged { verified, ..Judged::default() };
+    let mut judged = Judgement { verified, ..Judgement::default() };
     judged.demand(right == order.messages, || {
         format!("{} replies of {}, {} of them wrong", client.replies, order.messages, client.wrong)
     });
@@ -218,24 +223,28 @@ fn witnessed_by_client(order: Order, client: &Client) -> Judged {
         judge_at_work(&mut judged, at_work);
     }
     if let Some(times) = client.rtt_us.clone().filter(|_| judged.void.is_empty()) {
-        trips::look(&mut judged, &times);
+        round_trips::judge(&mut judged, &times);
         judged.times = Some(times);
     }
     judged
 }
 
-fn witnessed_by_server(entry: &Entry<'_>, order: Order, witness: &Witnessed) -> Judged {
+fn witnessed_by_server(
+    entry: &Entry<'_>,
+    order: Order,
+    witness: &PingpongWitnessAccount,
+) -> Judgement {
     let each = order.messages / CONNECTIONS;
-    let expected: Vec<Seen> = (0..CONNECTIONS as u32)
+    let expected: Vec<SenderCounts> = (0..CONNECTIONS as u32)
         .map(|connection| match entry.is_fixed() {
             true => {
                 let sum = each.wrapping_mul(u32::from_le_bytes(PING).into());
-                Seen { count: each, sum, reordered: 0 }
+                SenderCounts { count: each, sum, reordered: 0 }
             }
-            false => Seen::expected(order.seed, connection, each),
+            false => SenderCounts::expected(order.seed, connection, each),
         })
         .collect();
-    let mut judged = Judged::of(verify_unordered(expected, witness.connections.clone()), false);
+    let mut judged = Judgement::of(verify_unordered(expected, witness.connections.clone()), false);
     let opened = witness.connections.len() as u64;
     judged.demand(opened == CONNECTIONS, || {
         format!("it opened {opened} connections of {CONNECTIONS}")
@@ -254,7 +263,7 @@ fn witnessed_by_server(entry: &Entry<'_>, order: Order, witness: &Witnessed) -> 
 }
 
 /// All connections are to be at work together; two after two is another, easier thing.
-fn judge_at_work(judged: &mut Judged, at_work: u64) {
+fn judge_at_work(judged: &mut Judgement, at_work: u64) {
     if at_work < CONNECTIONS && judged.void.is_empty() {
         judged.flags.push(format!(
             "{at_work} of {CONNECTIONS} connections were at work when the first was half done"

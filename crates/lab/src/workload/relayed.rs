@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use crate::contract::role::Role;
 use crate::participants::Participant;
-use crate::relay::Plan;
+use crate::relay::RelayPlan;
 use crate::trial::Outcome;
-use crate::trial::relaying::Launch;
-use crate::workload::{Cell, Entry, Judged, Order};
+use crate::trial::relay_program::RelaySpec;
+use crate::workload::{Cell, Entry, Judgement, Order};
 
 /// Each way; 0 is what the others are held against.
 const DELAYS_MS: [u32; 3] = [0, 1, 10];
@@ -58,7 +58,7 @@ impl Cell {
     }
 
     /// How many times the usual window its own is.
-    pub(crate) fn window_times(self, quick: bool) -> u32 {
+    pub(crate) fn window_factor(self, quick: bool) -> u32 {
         match self {
             Cell::Cuts => {
                 if quick {
@@ -75,21 +75,21 @@ impl Cell {
 
 /// Why a participant of remote is not cut; nobody would look for a bad one here.
 pub(super) fn why_no_cuts(participant: &Participant) -> Option<String> {
-    let looked_for = participant.fills(Role::RemoteClient) && !participant.is_known_bad();
+    let looked_for = participant.has_role(Role::RemoteClient) && !participant.is_known_bad();
     let why = "its sessions end with their connection";
     (looked_for && !participant.resumes()).then(|| why.to_owned())
 }
 
-/// What stands between the programs, if anything does.
-pub(super) fn between(entry: &Entry<'_>, order: Order) -> Option<Launch> {
+/// The relay between the programs, if there is one.
+pub(super) fn between(entry: &Entry<'_>, order: Order) -> Option<RelaySpec> {
     let plan = match entry.cell {
         Cell::Relayed { delay_ms, .. } => {
-            Plan { delay: Duration::from_millis(delay_ms.into()), ..Plan::default() }
+            RelayPlan { delay: Duration::from_millis(delay_ms.into()), ..RelayPlan::default() }
         }
-        Cell::Cuts => Plan { cut_bytes: order.cut_bytes, cuts: CUTS, ..Plan::default() },
+        Cell::Cuts => RelayPlan { cut_bytes: order.cut_bytes, cuts: CUTS, ..RelayPlan::default() },
         _ => return None,
     };
-    Some(Launch::new(entry.program, plan))
+    Some(RelaySpec::new(entry.program, plan))
 }
 
 /// Bytes between two cuts, so that they are spread over a run of `messages`, when an uncut one was
@@ -100,8 +100,8 @@ pub(crate) fn cut_bytes(messages: u64, outcome: &Outcome, of: u64) -> u64 {
     (all / (CUTS + 1) as f64) as u64
 }
 
-/// What the relay saw.
-pub(super) fn look(judged: &mut Judged, entry: &Entry<'_>, order: Order, outcome: &Outcome) {
+/// Judges the relay's account.
+pub(super) fn judge(judged: &mut Judgement, entry: &Entry<'_>, order: Order, outcome: &Outcome) {
     let Some(relayed) = &outcome.relay else { return };
     if relayed.refused > 0 {
         let refused = relayed.refused;

@@ -1,10 +1,10 @@
 //! Two processes and the participant's own wire: one way, or with replies.
 
 use crate::contract::role::Role;
-use crate::trial::{Cast, Outcome};
-use crate::workload::account::{Drove, Seen, Served, verify};
+use crate::trial::{Outcome, TrialPrograms};
+use crate::workload::account::{RemoteClientAccount, RemoteServerAccount, SenderCounts, verify};
 use crate::workload::entry::parse_account;
-use crate::workload::{Cell, Entry, Judged, Order, paced, relayed, trips};
+use crate::workload::{Cell, Entry, Judgement, Order, paced, relayed, round_trips};
 
 /// Asks in flight at once: tens of thousands, as the comparison had it that this comes from.
 const WINDOW: u64 = 16_384;
@@ -16,7 +16,7 @@ const PAYLOAD_BYTES: u64 = 4;
 /// A last tenth that is so much slower than the first must be told.
 const TIRED: f64 = 0.5;
 
-pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
+pub(super) fn programs(entry: &Entry<'_>, order: Order) -> Option<TrialPrograms> {
     let asks = asks(entry.cell);
     let mut server = entry.launch(Role::RemoteServer, true)?;
     // The one who received stops the clock: with replies that is the client too.
@@ -33,7 +33,7 @@ pub(super) fn cast(entry: &Entry<'_>, order: Order) -> Option<Cast> {
     worker.orders.push(("WINDOW", window(entry.cell).to_string()));
     worker.orders.push(("RATE", order.rate.to_string()));
     let relay = relayed::between(entry, order);
-    Some(Cast { server: Some(server), worker, staged: true, relay })
+    Some(TrialPrograms { server: Some(server), worker, staged: true, relay })
 }
 
 fn window(cell: Cell) -> u64 {
@@ -44,17 +44,22 @@ fn window(cell: Cell) -> u64 {
     }
 }
 
-pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Result<Judged, String> {
-    let served: Served = parse_account("server", &outcome.server)?;
-    let drove: Drove = parse_account("client", &outcome.worker)?;
+pub(super) fn judge(
+    entry: &Entry<'_>,
+    order: Order,
+    outcome: &Outcome,
+) -> Result<Judgement, String> {
+    let served: RemoteServerAccount = parse_account("server", &outcome.server)?;
+    let drove: RemoteClientAccount = parse_account("client", &outcome.worker)?;
     let many = streams(entry.cell);
-    let expected = Seen::expected(order.seed, 0, order.messages);
+    let expected = SenderCounts::expected(order.seed, 0, order.messages);
     let each = order.messages / u64::from(many);
-    let all: Vec<Seen> = (0..many).map(|one| Seen::expected(order.seed, one, each)).collect();
+    let all: Vec<SenderCounts> =
+        (0..many).map(|one| SenderCounts::expected(order.seed, one, each)).collect();
     let asks = asks(entry.cell);
     // An ask is matched with its reply; the order in which asks were handled is only told.
     let required = entry.participant.is_ordered() && !asks;
-    let mut judged = Judged::of(verify(&all, &served.senders), required);
+    let mut judged = Judgement::of(verify(&all, &served.senders), required);
     let claims = if asks { drove.replies } else { drove.sent };
     judged.demand(claims == Some(order.messages), || {
         let what = if asks { "replies" } else { "messages sent" };
@@ -71,19 +76,19 @@ pub(super) fn judge(entry: &Entry<'_>, order: Order, outcome: &Outcome) -> Resul
         });
     }
     judge_wire(&mut judged, entry.cell, order, outcome);
-    relayed::look(&mut judged, entry, order, outcome);
+    relayed::judge(&mut judged, entry, order, outcome);
     if entry.cell == Cell::RoundTrip {
         judged.times = drove.rtt_us.clone();
         judge_times(&mut judged, order, outcome.seconds);
     }
     if let Cell::Paced { .. } = entry.cell {
-        paced::look(&mut judged, order, outcome, &drove);
+        paced::judge(&mut judged, order, outcome, &drove);
     }
     Ok(judged)
 }
 
 /// The payloads are random and only the client knew them: they cannot have come in fewer bytes.
-fn judge_wire(judged: &mut Judged, cell: Cell, order: Order, outcome: &Outcome) {
+fn judge_wire(judged: &mut Judgement, cell: Cell, order: Order, outcome: &Outcome) {
     // Through a relay they cross the same device twice.
     let times = if outcome.relay.is_some() { 2 } else { 1 };
     let least = order.messages * PAYLOAD_BYTES * times;
@@ -110,7 +115,7 @@ fn judge_wire(judged: &mut Judged, cell: Cell, order: Order, outcome: &Outcome) 
 
 /// The times are the client's own. They cannot add up to more than the clock saw; and a median far
 /// below the mean means that a few stalls took most of the time.
-fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
+fn judge_times(judged: &mut Judgement, order: Order, seconds: f64) {
     let Some(times) = judged.times.clone() else {
         judged.void.push("its client gave no times".to_owned());
         return;
@@ -120,7 +125,7 @@ fn judge_times(judged: &mut Judged, order: Order, seconds: f64) {
     judged.demand(times.p50 > 0.0 && times.p50 / 2.0 <= mean * 1.05, || {
         format!("a median of {:.1} µs cannot be, for the mean is {mean:.1}", times.p50)
     });
-    trips::look(judged, &times);
+    round_trips::judge(judged, &times);
     if times.p50 * 5.0 < mean {
         judged.flags.push(format!(
             "the median is {:.1} µs and the mean {mean:.1}: a few stalls took most of the time",

@@ -7,10 +7,10 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, say, senders};
+use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 use crate::process::tree::own_seconds;
 
-/// What is hidden: enough to be seen beside a window of the shortest run.
+/// Processor time that is hidden: enough to be seen beside a window of the shortest run.
 const LEAK_SECONDS: f64 = 0.4;
 /// Turns of a shell's loop, about half a second.
 const TURNS: u32 = 300_000;
@@ -20,13 +20,13 @@ pub(crate) fn count(name: &str, orders: &Orders) -> Result<(), Failure> {
         // Everything that it needs stands in its orders, so it does not wait.
         let account = tally(orders, false);
         ready_and_go()?;
-        return Ok(say(&account.to_string())?);
+        return Ok(print_line(&account.to_string())?);
     }
     ready_and_go()?;
     if name == "broken-hide" {
-        steal_away()?;
+        run_detached()?;
     }
-    say(&tally(orders, name == "broken-restart").to_string())?;
+    print_line(&tally(orders, name == "broken-restart").to_string())?;
     if name == "broken-leak" {
         let until = own_seconds() + LEAK_SECONDS;
         while own_seconds() < until {
@@ -40,7 +40,7 @@ fn tally(orders: &Orders, crashes: bool) -> Value {
     let each = orders.messages / u64::from(orders.senders);
     let (mut total, mut tallies) = (0_u64, vec![Tally::default(); orders.senders as usize]);
     for sender in 0..orders.senders {
-        let mut draws = Draws::of(orders.seed, sender);
+        let mut draws = PayloadDraws::of(orders.seed, sender);
         for number in 0..each {
             if crashes && number == each / 2 {
                 // A supervisor starts it again, with nothing in its hands.
@@ -56,7 +56,7 @@ fn tally(orders: &Orders, crashes: bool) -> Value {
 
 /// A process in a session of its own, whose parent has gone, does the work; its end is awaited
 /// through a pipe.
-fn steal_away() -> Result<(), Failure> {
+fn run_detached() -> Result<(), Failure> {
     let work = format!("i=0; while [ $i -lt {TURNS} ]; do i=$((i+1)); done");
     let mut child = Command::new("sh")
         .args(["-c", "setsid sh -c \"$0\" & exit 0", &work])

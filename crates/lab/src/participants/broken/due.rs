@@ -1,6 +1,6 @@
 //! A pair that must be found out: its server stalls, and its client asks one at a time and measures
-//! each ask from when it sent it. What was due during the stall is one long ask and many short ones
-//! then, and no percentile knows of it: coordinated omission.
+//! each ask from when it sent it. The asks that were due during the stall are then one long ask and
+//! many short ones, and no percentile shows it: coordinated omission.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+};
 use crate::figures::times::Times;
 
 /// Once, after so many asks, for so long.
@@ -35,7 +37,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         }
         stream.write_all(&(number + u64::from(payload)).to_le_bytes())?;
     }
-    say(&json!({ "senders": senders(&[tally]) }).to_string())?;
+    print_line(&json!({ "senders": senders(&[tally]) }).to_string())?;
     loop {
         thread::park();
     }
@@ -45,7 +47,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let mut stream = TcpStream::connect(("127.0.0.1", orders.port))?;
     stream.set_nodelay(true)?;
     ready_and_go()?;
-    let mut draws = Draws::of(orders.seed, 0);
+    let mut draws = PayloadDraws::of(orders.seed, 0);
     let (mut wrong, mut sum, mut reply) = (0, 0_u64, [0; 8]);
     let (mut times, mut due) = (Times::new(), Instant::now());
     let pause = Duration::from_secs(1).checked_div(u32::try_from(orders.rate)?).unwrap_or_default();
@@ -68,5 +70,5 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         account["late"] = 0.into();
         account["latency_us"] = times.to_bins();
     }
-    Ok(say(&account.to_string())?)
+    Ok(print_line(&account.to_string())?)
 }

@@ -8,9 +8,11 @@ use std::thread;
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, say, say_and_stay, senders, step, work};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, print_line_and_wait, ready_and_go, senders, step, work,
+};
 
-/// What the one that keeps all keeps of each message, in bytes.
+/// Bytes that the hoarding actor keeps of each message.
 const HOARD_BYTES: usize = 256;
 
 pub(crate) fn play(name: &str, orders: &Orders) -> Result<(), Failure> {
@@ -27,7 +29,7 @@ fn hoard(orders: &Orders) -> Result<(), Failure> {
     let (tell, told) = sync_channel::<(usize, u64, u32)>(1_024);
     let each = orders.messages / u64::from(orders.senders);
     for sender in 0..orders.senders {
-        let (tell, mut draws) = (tell.clone(), Draws::of(orders.seed, sender));
+        let (tell, mut draws) = (tell.clone(), PayloadDraws::of(orders.seed, sender));
         thread::spawn(move || {
             // Refused only when the counter has ended, and then nobody wants to know.
             (0..each).try_for_each(|number| tell.send((sender as usize, number, draws.next())))
@@ -44,14 +46,14 @@ fn hoard(orders: &Orders) -> Result<(), Failure> {
     }
     let (senders, worked) = (senders(&tallies), worked.to_string());
     let account = json!({ "total": total, "senders": senders, "worked": worked });
-    say_and_stay(&account.to_string())?;
+    print_line_and_wait(&account.to_string())?;
     drop(kept);
     Ok(())
 }
 
 /// The answer is there before the ask: it is made of what was asked the time before.
 fn guess(orders: &Orders) -> Result<(), Failure> {
-    let (mut draws, mut tally) = (Draws::of(orders.seed, 0), Tally::default());
+    let (mut draws, mut tally) = (PayloadDraws::of(orders.seed, 0), Tally::default());
     let (mut answer, mut sum, mut before) = (0_u64, 0_u64, 0_u32);
     for number in 0..orders.messages {
         let payload = draws.next() ^ answer as u32;
@@ -62,7 +64,7 @@ fn guess(orders: &Orders) -> Result<(), Failure> {
     }
     let (senders, sum) = (senders(&[tally]), sum.to_string());
     let account = json!({ "senders": senders, "replies": orders.messages, "wrong": 0, "sum": sum });
-    Ok(say(&account.to_string())?)
+    Ok(print_line(&account.to_string())?)
 }
 
 /// Every other actor does not do its part, and all say that they did.
@@ -73,15 +75,16 @@ fn skip(orders: &Orders) -> Result<(), Failure> {
         let at = number as usize % orders.actors;
         tallies[at].take(number / orders.actors as u64, value);
         if at.is_multiple_of(2) {
-            value = step(value ^ Draws::of(orders.seed, at as u32).next());
+            value = step(value ^ PayloadDraws::of(orders.seed, at as u32).next());
         }
     }
-    Ok(say(&json!({ "value": value, "senders": senders(&tallies) }).to_string())?)
+    Ok(print_line(&json!({ "value": value, "senders": senders(&tallies) }).to_string())?)
 }
 
 fn shared(orders: &Orders) -> Result<(), Failure> {
     let (number, mut told) = (0_u64, 0_u64);
-    let (mut draws, mut sum, mut pairs, mut again) = (Draws::of(orders.seed, 0), 0_u64, 0_u64, 0);
+    let (mut draws, mut sum, mut pairs, mut again) =
+        (PayloadDraws::of(orders.seed, 0), 0_u64, 0_u64, 0);
     for _ in 0..orders.messages {
         let payload = u64::from(draws.next());
         told += 1;
@@ -91,5 +94,5 @@ fn shared(orders: &Orders) -> Result<(), Failure> {
     }
     let (alive, sum, pairs) = (orders.messages, sum.to_string(), pairs.to_string());
     let account = json!({ "alive": alive, "sum": sum, "pairs": pairs, "again": again });
-    Ok(say_and_stay(&account.to_string())?)
+    Ok(print_line_and_wait(&account.to_string())?)
 }

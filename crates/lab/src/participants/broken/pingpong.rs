@@ -13,7 +13,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, ready_and_go, ready_until_input_ends, say};
+use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go, ready_until_input_ends};
 
 const ONE_IN: u64 = 1_000;
 
@@ -22,7 +22,7 @@ const STALL: Duration = Duration::from_millis(300);
 /// Requests on all connections until a server that crashes does.
 const CRASH_AFTER: u64 = 500;
 
-/// What the connections of a server have in common.
+/// State that the connections of a server share.
 struct Shared {
     name: String,
     fixed: bool,
@@ -64,7 +64,7 @@ pub(crate) fn serve(name: &str, orders: &Orders) -> Result<(), Failure> {
             Ok::<u64, Failure>(answered.sum())
         })?
     };
-    say(&json!({ "requests": requests }).to_string())?;
+    print_line(&json!({ "requests": requests }).to_string())?;
     loop {
         thread::park();
     }
@@ -121,7 +121,7 @@ fn answer(shared: &Shared, mut stream: TcpStream) -> u64 {
             _ => stream.read_exact(&mut request),
         };
         if read.is_err() {
-            // What these say in the end is what was ordered.
+            // In the end these claim the number that was ordered.
             let claims = ["broken-one-byte", "broken-restart"].contains(&name);
             return if claims { messages } else { requests };
         }
@@ -131,7 +131,7 @@ fn answer(shared: &Shared, mut stream: TcpStream) -> u64 {
         let bad = requests % ONE_IN == ONE_IN / 20;
         match name {
             "broken-reply" if bad => reply[2] ^= 4,
-            // What was right once is kept.
+            // An answer that was right once is kept.
             "broken-cache" => reply = *first.get_or_insert(reply),
             _ => {}
         }
@@ -150,8 +150,8 @@ fn answer(shared: &Shared, mut stream: TcpStream) -> u64 {
     }
 }
 
-/// What befalls all connections at once: a stall, or a crash after which it goes on as if nothing
-/// had happened.
+/// A disturbance of all connections at once: a stall, or a crash after which it goes on as if
+/// nothing had happened.
 fn disturb(shared: &Shared) {
     let count = shared.requests.fetch_add(1, Ordering::Relaxed) + 1;
     match shared.name.as_str() {
@@ -164,7 +164,7 @@ fn disturb(shared: &Shared) {
         }
         "broken-restart" if count == CRASH_AFTER => {
             for stream in lock(&shared.streams).iter() {
-                // Who has gone already cannot be thrown out.
+                // A client that has gone already cannot be thrown out.
                 let _ = stream.shutdown(Shutdown::Both);
             }
         }
@@ -194,7 +194,7 @@ pub(crate) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
     for some in streams.chunks(at_once) {
         thread::scope(|scope| {
             for stream in some {
-                let draws = Draws::of(orders.seed, sender);
+                let draws = PayloadDraws::of(orders.seed, sender);
                 sender += 1;
                 scope.spawn(move || {
                     // A connection that fails is one of the things that a witness must see.
@@ -203,20 +203,25 @@ pub(crate) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
             }
         });
     }
-    // Whatever it did, this is what it says.
+    // The claim is the ordered number, whatever was done.
     let replies = orders.messages * orders.connections as u64;
-    Ok(say(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
+    Ok(print_line(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
 }
 
-fn ask(name: &str, mut stream: &TcpStream, orders: &Orders, mut draws: Draws) -> io::Result<()> {
+fn ask(
+    name: &str,
+    mut stream: &TcpStream,
+    orders: &Orders,
+    mut draws: PayloadDraws,
+) -> io::Result<()> {
     let messages = orders.messages;
-    let does = if name == "broken-quarter" { messages.div_ceil(4) } else { messages };
+    let quota = if name == "broken-quarter" { messages.div_ceil(4) } else { messages };
     let mut request = || if orders.fixed { *b"Ping" } else { draws.next().to_le_bytes() };
     let (mut reply, mut sent) = ([0; 4], 0);
-    while sent < does {
+    while sent < quota {
         let mut requests = request().to_vec();
         sent += 1;
-        if name == "broken-pipeline" && sent < does {
+        if name == "broken-pipeline" && sent < quota {
             requests.extend(request());
             sent += 1;
         }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::date::{seconds, written};
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, ready_and_go, ready_until_input_ends, say};
+use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go, ready_until_input_ends};
 
 /// One answer in so many is treated badly.
 const ONE_IN: u64 = 1_000;
@@ -55,7 +55,7 @@ fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
             name => name,
         };
         let end = match name {
-            // What one read brings is taken for one request.
+            // The bytes of one read are taken for one request.
             "broken-sloppy" => {
                 got.clear();
                 more(&mut stream, &mut got)?;
@@ -77,7 +77,7 @@ fn answer(name: &str, mut stream: TcpStream, begun: u64) -> io::Result<()> {
         if name == "broken-digit" && number % ONE_IN == ONE_IN - 1 {
             reply = reply.replace("1}", "7}");
         }
-        // One that does not switch off Nagle's algorithm pays for a second write.
+        // A server that leaves Nagle's algorithm on pays for a second write.
         let cut = if name == "broken-halves" { reply.len() - 2 } else { reply.len() };
         let (first, second) = reply.as_bytes().split_at(cut);
         stream.write_all(first)?;
@@ -99,7 +99,7 @@ fn more(stream: &mut TcpStream, got: &mut String) -> io::Result<()> {
     Ok(())
 }
 
-/// What `name` answers to `request`.
+/// The answer of `name` to `request`.
 fn reply(name: &str, request: &str, begun: u64) -> String {
     let token =
         request.to_lowercase().split_once("token:").map_or_else(String::new, |(_, rest)| {
@@ -148,23 +148,28 @@ pub(crate) fn drive(name: &str, orders: &Orders) -> Result<(), Failure> {
     ready_and_go()?;
     thread::scope(|scope| {
         for (sender, stream) in streams.iter().enumerate() {
-            let draws = Draws::of(orders.seed, sender as u32);
+            let draws = PayloadDraws::of(orders.seed, sender as u32);
             scope.spawn(move || drop(ask(name, stream, orders.messages, draws)));
         }
     });
-    // Whatever it did, this is what it says.
+    // The claim is the ordered number, whatever was done.
     let replies = orders.messages * orders.connections as u64;
-    Ok(say(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
+    Ok(print_line(&json!({ "replies": replies, "wrong": 0 }).to_string())?)
 }
 
-fn ask(name: &str, mut stream: &TcpStream, messages: u64, mut draws: Draws) -> io::Result<()> {
-    let does = if name == "broken-boast" { messages.div_ceil(10) } else { messages };
+fn ask(
+    name: &str,
+    mut stream: &TcpStream,
+    messages: u64,
+    mut draws: PayloadDraws,
+) -> io::Result<()> {
+    let quota = if name == "broken-boast" { messages.div_ceil(10) } else { messages };
     let at_once = if name == "broken-ahead" { 2 } else { 1 };
     let (mut inbox, mut sent) = ([0; 4_096], 0);
-    while sent < does {
+    while sent < quota {
         let mut requests = String::new();
         let mut open = 0;
-        while open < at_once && sent < does {
+        while open < at_once && sent < quota {
             let token = draws.next();
             requests
                 .push_str(&format!("GET / HTTP/1.1\r\nHost: lab\r\nToken: {token:08x}\r\n\r\n"));

@@ -6,10 +6,10 @@
 //! runs; beside the lab's own server it does as any client is told.
 
 mod faults;
-mod answer;
+mod response;
 mod check;
-mod asked;
-mod lane;
+mod requests;
+mod connection;
 mod visit;
 mod probes;
 
@@ -18,15 +18,15 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::poll::Poll;
-use crate::contract::{Draws, Orders, ready_and_go, say};
+use crate::contract::poller::Poller;
+use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go};
 use crate::figures::statistics::SplitMix64;
 use crate::figures::times::Times;
-use asked::Shapes;
-use check::Check;
-use faults::Faults;
-use lane::{Desk, Lane};
-use visit::{Step, Visit};
+use check::ResponseCheck;
+use connection::{ClientConnection, ClientState};
+use faults::FaultLog;
+use requests::Shapes;
+use visit::{Visit, VisitProgress};
 
 /// The visit's place among the connections.
 const VISIT: u64 = u64::MAX;
@@ -42,9 +42,9 @@ const PIECE_WAIT: Duration = Duration::from_millis(1);
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     let began = Instant::now();
     let mut random = SplitMix64::new(u64::from(orders.seed) << 8);
-    let mut desk = Desk {
-        check: Check::new(),
-        faults: Faults::default(),
+    let mut desk = ClientState {
+        check: ResponseCheck::new(),
+        faults: FaultLog::default(),
         times: Times::new(),
         shapes: Shapes::new(&mut random),
         random,
@@ -59,34 +59,39 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         desk.note_failed(asked);
         (desk.replies, desk.wrong, desk.times) = (0, 0, Times::new());
     }
-    // Who failed there is not measured.
+    // A server that failed there is not measured.
     let connections = if desk.faults.is_empty() { orders.connections } else { 0 };
-    let open =
-        |sender| Lane::open(orders.port, Draws::of(orders.seed, sender as u32), orders.messages);
-    let opened = (0..connections).map(open).collect::<Result<Vec<Lane>, _>>();
+    let open = |sender| {
+        ClientConnection::open(
+            orders.port,
+            PayloadDraws::of(orders.seed, sender as u32),
+            orders.messages,
+        )
+    };
+    let opened = (0..connections).map(open).collect::<Result<Vec<ClientConnection>, _>>();
     let mut lanes = desk.note_failed(opened).unwrap_or_default();
     ready_and_go()?;
     run(orders, &mut lanes, &mut desk)?;
     let mut account = json!({ "replies": desk.replies, "wrong": desk.wrong });
     if !desk.mixes {
-        return Ok(say(&account.to_string())?);
+        return Ok(print_line(&account.to_string())?);
     }
     account["faults"] = desk.faults.to_json();
     account["rtt_us"] = desk.times.to_json();
-    say(&account.to_string())?;
+    print_line(&account.to_string())?;
     afterwards(orders, began, &mut lanes, desk)
 }
 
-/// What is looked at when the clock has stopped.
+/// Checks after the clock has stopped.
 fn afterwards(
     orders: &Orders,
     began: Instant,
-    lanes: &mut Vec<Lane>,
-    mut desk: Desk,
+    lanes: &mut Vec<ClientConnection>,
+    mut desk: ClientState,
 ) -> Result<(), Failure> {
     let was_right = desk.faults.is_empty();
     let mut alone_us = None;
-    desk.faults = Faults::default();
+    desk.faults = FaultLog::default();
     if was_right {
         let mut inbox = [0; INBOX];
         lanes.iter_mut().for_each(|lane| lane.afterwards(&mut inbox, &mut desk));
@@ -102,12 +107,16 @@ fn afterwards(
         }
     }
     let afterword = json!({ "faults": desk.faults.to_json(), "alone_us": alone_us });
-    Ok(say(&afterword.to_string())?)
+    Ok(print_line(&afterword.to_string())?)
 }
 
 /// The timed run.
-fn run(orders: &Orders, lanes: &mut [Lane], desk: &mut Desk) -> Result<(), Failure> {
-    let mut poll = Poll::new()?;
+fn run(
+    orders: &Orders,
+    lanes: &mut [ClientConnection],
+    desk: &mut ClientState,
+) -> Result<(), Failure> {
+    let mut poll = Poller::new()?;
     let mut inbox = [0; INBOX];
     let mut visits = Visits::new(orders, lanes.len(), desk);
     let mut torn = Vec::new();
@@ -142,7 +151,7 @@ fn run(orders: &Orders, lanes: &mut [Lane], desk: &mut Desk) -> Result<(), Failu
         for index in torn.drain(..waiting) {
             lanes[index].send_rest();
         }
-        desk.check.look_at_clock();
+        desk.check.check_clock();
         visits.begin_if_due(&poll, working, desk)?;
         if swept.elapsed() >= SWEEP_EVERY {
             swept = Instant::now();
@@ -169,7 +178,7 @@ struct Visits {
 }
 
 impl Visits {
-    fn new(orders: &Orders, lanes: usize, desk: &mut Desk) -> Visits {
+    fn new(orders: &Orders, lanes: usize, desk: &mut ClientState) -> Visits {
         let every = (orders.messages * lanes as u64 / VISITS).max(1);
         let due = if desk.mixes { desk.random.draw() % every } else { u64::MAX };
         Visits { visit: None, port: orders.port, due, every }
@@ -177,9 +186,9 @@ impl Visits {
 
     fn begin_if_due(
         &mut self,
-        poll: &Poll,
+        poll: &Poller,
         working: usize,
-        desk: &mut Desk,
+        desk: &mut ClientState,
     ) -> Result<(), Failure> {
         if self.visit.is_none() && working > 0 && desk.replies >= self.due {
             let visit = Visit::begin(self.port, desk);
@@ -193,12 +202,12 @@ impl Visits {
         Ok(())
     }
 
-    fn take(&mut self, inbox: &mut [u8], desk: &mut Desk) {
+    fn take(&mut self, inbox: &mut [u8], desk: &mut ClientState) {
         // Dropping it closes it, which takes it off the poll too.
-        self.visit.take_if(|visit| visit.take(inbox, desk) == Step::Done);
+        self.visit.take_if(|visit| visit.take(inbox, desk) == VisitProgress::Done);
     }
 
-    fn sweep(&mut self, desk: &mut Desk) {
+    fn sweep(&mut self, desk: &mut ClientState) {
         if let Some(late) = self.visit.take_if(|visit| visit.is_late(desk)) {
             late.give_up(desk);
         }

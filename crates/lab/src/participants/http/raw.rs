@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 
 use super::date::Date;
 use crate::contract::Failure;
-use crate::contract::poll::Poll;
+use crate::contract::poller::Poller;
 use crate::contract::ready_until_input_ends;
 
 /// Where the listener stands among the connections.
@@ -14,15 +14,15 @@ const LISTENER: u64 = u64::MAX;
 /// A longer head is no request.
 const HEAD_BYTES_MAX: usize = 8 * 1024;
 
-/// What the answer needs of a request.
-struct Request<'a> {
+/// The parts of a request that the answer needs.
+struct RawRequest<'a> {
     found: bool,
     stays: bool,
     token: &'a [u8],
     bytes: usize,
 }
 
-struct Guest {
+struct RawConnection {
     stream: TcpStream,
     got: Vec<u8>,
 }
@@ -30,10 +30,10 @@ struct Guest {
 pub(crate) fn serve() -> Result<(), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
-    let mut poll = Poll::new()?;
+    let mut poll = Poller::new()?;
     poll.add(&listener, LISTENER)?;
     ready_until_input_ends(listener.local_addr()?.port())?;
-    let (mut guests, mut free) = (Vec::<Option<Guest>>::new(), Vec::new());
+    let (mut guests, mut free) = (Vec::<Option<RawConnection>>::new(), Vec::new());
     let (mut date, mut unsent) = (Date::default(), Vec::new());
     loop {
         let ready = poll.wait(None)?;
@@ -46,7 +46,7 @@ pub(crate) fn serve() -> Result<(), Failure> {
                     let at = free.pop().unwrap_or(guests.len());
                     guests.resize_with(guests.len().max(at + 1), || None);
                     poll.add(&stream, at as u64)?;
-                    guests[at] = Some(Guest { stream, got: Vec::new() });
+                    guests[at] = Some(RawConnection { stream, got: Vec::new() });
                 }
                 continue;
             }
@@ -61,7 +61,7 @@ pub(crate) fn serve() -> Result<(), Failure> {
     }
 }
 
-impl Guest {
+impl RawConnection {
     /// False when the connection is over.
     fn answer(&mut self, date: &str, unsent: &mut Vec<u8>) -> bool {
         let mut inbox = [0; 4_096];
@@ -93,9 +93,9 @@ impl Guest {
 }
 
 /// The request at the front of `bytes`; `None` when it is not whole. `GET` has no body.
-fn read_head(bytes: &[u8]) -> Option<Request<'_>> {
+fn read_head(bytes: &[u8]) -> Option<RawRequest<'_>> {
     let (mut at, mut begins) = (0, 0);
-    let mut request = Request { found: false, stays: false, token: b"", bytes: 0 };
+    let mut request = RawRequest { found: false, stays: false, token: b"", bytes: 0 };
     loop {
         at += bytes[at..].iter().position(|byte| *byte == b'\n')?;
         let line = bytes[begins..at].trim_ascii();
@@ -120,7 +120,7 @@ fn field<'a>(line: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
 }
 
-fn reply(request: &Request<'_>, date: &str, unsent: &mut Vec<u8>) {
+fn reply(request: &RawRequest<'_>, date: &str, unsent: &mut Vec<u8>) {
     unsent.extend_from_slice(match request.found {
         true => b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 9\r\nDate: ",
         false => b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nDate: ",

@@ -13,9 +13,9 @@ use serde_json::json;
 
 use super::date::Date;
 use crate::contract::Failure;
-use crate::contract::poll::Poll;
-use crate::contract::{Orders, ready_until_input_ends, say};
-use request::{Refused, Request};
+use crate::contract::poller::Poller;
+use crate::contract::{Orders, print_line, ready_until_input_ends};
+use request::{Request, RequestError};
 
 /// Where the listener stands among the connections.
 const LISTENER: u64 = u64::MAX;
@@ -23,8 +23,8 @@ const LISTENER: u64 = u64::MAX;
 const CONNECTIONS_MAX: usize = 4_096;
 const INBOX: usize = 16 * 1_024;
 
-/// What is known of a connection.
-struct Guest {
+/// State of one connection.
+struct ServerConnection {
     stream: TcpStream,
     /// A request whose rest has not come.
     got: Vec<u8>,
@@ -33,9 +33,9 @@ struct Guest {
     sum: u64,
 }
 
-/// What the account tells beside the tokens.
+/// Observations that the account has beside the tokens.
 #[derive(Default)]
-struct Witness {
+struct Observations {
     requests: u64,
     /// Requests that were none, or for something else.
     refused: u64,
@@ -45,9 +45,9 @@ struct Witness {
     at_work: Option<u64>,
 }
 
-/// What becomes of a connection.
+/// The next state of a connection after an answer.
 #[derive(PartialEq, Eq)]
-enum Then {
+enum AfterAnswer {
     Stays,
     Ends,
 }
@@ -55,11 +55,11 @@ enum Then {
 pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
-    let mut poll = Poll::new()?;
+    let mut poll = Poller::new()?;
     poll.add(&listener, LISTENER)?;
     ready_until_input_ends(listener.local_addr()?.port())?;
-    let (mut guests, mut free) = (Vec::<Option<Guest>>::new(), Vec::new());
-    let (mut witness, mut seen, mut date) = (Witness::default(), Vec::new(), Date::default());
+    let (mut guests, mut free) = (Vec::<Option<ServerConnection>>::new(), Vec::new());
+    let (mut witness, mut seen, mut date) = (Observations::default(), Vec::new(), Date::default());
     let is_witness = orders.cell == "client";
     // One for all: to make it anew costs as much as to read the request.
     let mut inbox = vec![0; INBOX];
@@ -67,7 +67,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         for index in poll.wait(None)? {
             if index == LISTENER {
                 while let Ok((stream, _)) = listener.accept() {
-                    take_in(stream, &poll, &mut guests, &mut free)?;
+                    receive_loop(stream, &poll, &mut guests, &mut free)?;
                 }
                 continue;
             }
@@ -75,7 +75,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
             let Some(guest) = place else { continue };
             let then = guest.answer(&mut inbox, date.now(), &mut witness);
             let is_half_done = guest.count >= orders.messages.div_ceil(2).max(1);
-            if then == Then::Ends
+            if then == AfterAnswer::Ends
                 && let Some(guest) = place.take()
             {
                 // Closing takes it off the poll too.
@@ -95,7 +95,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     }
 }
 
-fn account(witness: &Witness, seen: &[serde_json::Value]) -> Result<(), Failure> {
+fn account(witness: &Observations, seen: &[serde_json::Value]) -> Result<(), Failure> {
     let account = json!({
         "requests": witness.requests,
         "refused": witness.refused,
@@ -104,16 +104,16 @@ fn account(witness: &Witness, seen: &[serde_json::Value]) -> Result<(), Failure>
         "outstanding": witness.outstanding,
         "resets": witness.resets,
     });
-    say(&account.to_string())?;
+    print_line(&account.to_string())?;
     loop {
         thread::park();
     }
 }
 
-fn take_in(
+fn receive_loop(
     stream: TcpStream,
-    poll: &Poll,
-    guests: &mut Vec<Option<Guest>>,
+    poll: &Poller,
+    guests: &mut Vec<Option<ServerConnection>>,
     free: &mut Vec<usize>,
 ) -> Result<(), Failure> {
     stream.set_nodelay(true)?;
@@ -123,7 +123,7 @@ fn take_in(
         return Ok(());
     }
     poll.add(&stream, at as u64)?;
-    let guest = Guest { stream, got: Vec::new(), unsent: Vec::new(), count: 0, sum: 0 };
+    let guest = ServerConnection { stream, got: Vec::new(), unsent: Vec::new(), count: 0, sum: 0 };
     match guests.get_mut(at) {
         Some(place) => *place = Some(guest),
         None => guests.push(Some(guest)),
@@ -131,16 +131,16 @@ fn take_in(
     Ok(())
 }
 
-impl Guest {
+impl ServerConnection {
     /// Reads what is there and answers what is whole.
-    fn answer(&mut self, inbox: &mut [u8], date: &str, witness: &mut Witness) -> Then {
+    fn answer(&mut self, inbox: &mut [u8], date: &str, witness: &mut Observations) -> AfterAnswer {
         let read = match self.stream.read(inbox) {
-            Ok(0) => return Then::Ends,
+            Ok(0) => return AfterAnswer::Ends,
             Ok(read) => read,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return Then::Stays,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return AfterAnswer::Stays,
             Err(_) => {
                 witness.resets += 1;
-                return Then::Ends;
+                return AfterAnswer::Ends;
             }
         };
         let mut got = std::mem::take(&mut self.got);
@@ -150,8 +150,8 @@ impl Guest {
             got.extend_from_slice(&inbox[..read]);
             &got
         };
-        let (mut used, mut open, mut then) = (0, 0, Then::Stays);
-        while used < bytes.len() && then == Then::Stays {
+        let (mut used, mut open, mut then) = (0, 0, AfterAnswer::Stays);
+        while used < bytes.len() && then == AfterAnswer::Stays {
             open += 1;
             match request::read(&bytes[used..]) {
                 Ok(None) => break,
@@ -162,7 +162,7 @@ impl Guest {
                 Err(refused) => {
                     witness.refused += 1;
                     self.refuse(refused, date);
-                    then = Then::Ends;
+                    then = AfterAnswer::Ends;
                 }
             }
         }
@@ -171,10 +171,15 @@ impl Guest {
         // A client that leaves no room for its answers does not read them: it is let go.
         let written = self.stream.write_all(&self.unsent);
         self.unsent.clear();
-        if written.is_err() { Then::Ends } else { then }
+        if written.is_err() { AfterAnswer::Ends } else { then }
     }
 
-    fn reply(&mut self, request: &Request<'_>, date: &str, witness: &mut Witness) -> Then {
+    fn reply(
+        &mut self,
+        request: &Request<'_>,
+        date: &str,
+        witness: &mut Observations,
+    ) -> AfterAnswer {
         witness.requests += 1;
         let (status, kind, body) = match (request.method, request.path) {
             (b"GET", b"/") => ("200 OK", "application/json", "{\"id\": 1}"),
@@ -198,10 +203,10 @@ impl Guest {
         self.unsent.extend_from_slice(stays.as_bytes());
         self.unsent.extend_from_slice(b"\r\n\r\n");
         self.unsent.extend_from_slice(body.as_bytes());
-        if request.stays { Then::Stays } else { Then::Ends }
+        if request.stays { AfterAnswer::Stays } else { AfterAnswer::Ends }
     }
 
-    fn refuse(&mut self, refused: Refused, date: &str) {
+    fn refuse(&mut self, refused: RequestError, date: &str) {
         self.head(refused.status(), "text/plain", 0, date);
         self.unsent.extend_from_slice(b"Connection: close\r\n\r\n");
     }

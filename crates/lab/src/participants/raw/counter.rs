@@ -6,7 +6,9 @@ use std::thread;
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, say, say_and_stay, senders, work};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, print_line_and_wait, ready_and_go, senders, work,
+};
 
 /// Messages of a chunk: 24 KiB, which stays in a processor's own cache.
 const CHUNK: usize = 1_024;
@@ -27,15 +29,15 @@ type Parcel = (Chunk, SyncSender<Chunk>);
 
 pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
     let (total, tallies, _) = run::<false>(orders)?;
-    Ok(say(&json!({ "total": total, "senders": senders(&tallies) }).to_string())?)
+    Ok(print_line(&json!({ "total": total, "senders": senders(&tallies) }).to_string())?)
 }
 
-/// The same with work on each message.
+/// Counts, with work on each message.
 pub(super) fn count_slowly(orders: &Orders) -> Result<(), Failure> {
     let (total, tallies, worked) = run::<true>(orders)?;
     let (senders, worked) = (senders(&tallies), worked.to_string());
     let account = json!({ "total": total, "senders": senders, "worked": worked });
-    Ok(say_and_stay(&account.to_string())?)
+    Ok(print_line_and_wait(&account.to_string())?)
 }
 
 /// The total, what was seen of each sender, and what the work comes to if there is any.
@@ -44,7 +46,8 @@ fn run<const SLOW: bool>(orders: &Orders) -> Result<(u64, Vec<Tally>, u64), Fail
     let (full, incoming) = sync_channel::<Parcel>(CHUNKS);
     let each = orders.messages / u64::from(orders.senders);
     for sender in 0..orders.senders {
-        let (full, amount, draws) = (full.clone(), orders.amount, Draws::of(orders.seed, sender));
+        let (full, amount, draws) =
+            (full.clone(), orders.amount, PayloadDraws::of(orders.seed, sender));
         thread::spawn(move || send(&full, sender, each, amount, draws));
     }
     drop(full);
@@ -64,7 +67,7 @@ fn run<const SLOW: bool>(orders: &Orders) -> Result<(u64, Vec<Tally>, u64), Fail
     Ok((total, tallies, worked))
 }
 
-fn send(full: &SyncSender<Parcel>, sender: u32, count: u64, amount: u64, mut draws: Draws) {
+fn send(full: &SyncSender<Parcel>, sender: u32, count: u64, amount: u64, mut draws: PayloadDraws) {
     let (back, empty): (_, Receiver<Chunk>) = sync_channel(CHUNKS + 2);
     let mut number = 0;
     while number < count {

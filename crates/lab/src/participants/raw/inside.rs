@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::counter;
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, say, senders, step};
+use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders, step};
 
 pub(crate) fn play(orders: &Orders) -> Result<(), Failure> {
     match orders.cell.as_str() {
@@ -49,18 +49,18 @@ impl Slot {
 }
 
 /// This thread, and those that it starts, stay on the processor that it is on.
-fn stay_here() -> Result<(), Failure> {
+fn pin_to_this_processor() -> Result<(), Failure> {
     let mut here = CpuSet::new();
     here.set(sched_getcpu());
     Ok(sched_setaffinity(None, &here)?)
 }
 
 fn ask(orders: &Orders) -> Result<(), Failure> {
-    stay_here()?;
+    pin_to_this_processor()?;
     ready_and_go()?;
     let (asks, answers, asker) = (Slot::default(), Slot::default(), thread::current());
     let (mut answer, mut wrong, mut sum) = (0_u64, 0_u64, 0_u64);
-    let mut draws = Draws::of(orders.seed, 0);
+    let mut draws = PayloadDraws::of(orders.seed, 0);
     let tally = thread::scope(|scope| {
         let answerer = scope.spawn(|| {
             let mut tally = Tally::default();
@@ -83,11 +83,11 @@ fn ask(orders: &Orders) -> Result<(), Failure> {
     let (senders, sum) = (senders(&[tally]), sum.to_string());
     let replies = orders.messages;
     let account = json!({ "senders": senders, "replies": replies, "wrong": wrong, "sum": sum });
-    Ok(say(&account.to_string())?)
+    Ok(print_line(&account.to_string())?)
 }
 
 fn bounce(orders: &Orders) -> Result<(), Failure> {
-    stay_here()?;
+    pin_to_this_processor()?;
     ready_and_go()?;
     let slots = [Slot::default(), Slot::default()];
     let first = thread::current();
@@ -99,12 +99,12 @@ fn bounce(orders: &Orders) -> Result<(), Failure> {
     })?;
     let value = one.1.max(two.1);
     let account = json!({ "value": value, "senders": senders(&[one.0, two.0]) });
-    Ok(say(&account.to_string())?)
+    Ok(print_line(&account.to_string())?)
 }
 
-/// What one of the two saw, and the last number if the last hop was his.
+/// One of the two threads: the tally of its messages, and the last number if it made the last hop.
 fn side(at: usize, slots: &[Slot; 2], other: &Thread, orders: &Orders) -> (Tally, Option<u32>) {
-    let key = Draws::of(orders.seed, at as u32).next();
+    let key = PayloadDraws::of(orders.seed, at as u32).next();
     let mut tally = Tally::default();
     for number in (at as u64..orders.messages).step_by(2) {
         let value = slots[at].take() as u32;

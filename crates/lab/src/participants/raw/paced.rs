@@ -10,18 +10,18 @@ use std::time::Instant;
 use serde_json::Value;
 
 use super::remote::{BATCH, REQUEST, pack};
-use super::replies::{Replies, joined};
+use super::replies::{ReplyChecker, joined};
 use crate::contract::Failure;
-use crate::contract::pace::{self, Pace};
-use crate::contract::{Draws, Orders};
+use crate::contract::schedule::{self, SendSchedule};
+use crate::contract::{Orders, PayloadDraws};
 use crate::figures::times::Times;
 
 pub(crate) fn drive(stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {
-    let pace = Pace::begin(orders);
+    let pace = SendSchedule::begin(orders);
     let writing = stream.try_clone()?;
     // A count that lags only holds the writer up; no order with other memory is needed.
     let answered = AtomicU64::new(0);
-    let (mut replies, mut times) = (Replies::of(orders), Times::new());
+    let (mut replies, mut times) = (ReplyChecker::of(orders), Times::new());
     let late = thread::scope(|scope| {
         let counted = &answered;
         let writer =
@@ -32,19 +32,19 @@ pub(crate) fn drive(stream: &TcpStream, orders: &Orders) -> Result<Value, Failur
         })?;
         joined(writer.join())
     })?;
-    let Replies { count, wrong, sum, .. } = replies;
-    Ok(pace::account(count, wrong, sum, late, &times))
+    let ReplyChecker { count, wrong, sum, .. } = replies;
+    Ok(schedule::account(count, wrong, sum, late, &times))
 }
 
 /// Writes what is due, as far as the window allows; gives how many were late.
 fn write(
     mut stream: TcpStream,
     orders: &Orders,
-    pace: Pace,
+    pace: SendSchedule,
     answered: &AtomicU64,
 ) -> Result<u64, Failure> {
-    pace::sleep_exactly();
-    let mut draws = Draws::of(orders.seed, 0);
+    schedule::sleep_exactly();
+    let mut draws = PayloadDraws::of(orders.seed, 0);
     let mut batch = Vec::with_capacity(BATCH * REQUEST);
     let (mut sent, mut late) = (0, 0);
     while sent < orders.messages {

@@ -8,8 +8,8 @@ use std::thread;
 use serde_json::json;
 
 use crate::contract::Failure;
-use crate::contract::poll::Poll;
-use crate::contract::{Orders, ready_until_input_ends, say};
+use crate::contract::poller::Poller;
+use crate::contract::{Orders, print_line, ready_until_input_ends};
 
 /// Bytes of a request and of a reply.
 pub(super) const TOKEN: usize = 4;
@@ -18,8 +18,8 @@ pub(super) const PONG: [u8; TOKEN] = *b"Pong";
 /// No request, hence also where the listener stands among the connections.
 const LISTENER: u64 = u64::MAX;
 
-/// What the server knows of a connection.
-struct Served {
+/// State of one connection of the server.
+struct PingpongConnection {
     stream: TcpStream,
     /// The first bytes of a request whose rest has not come.
     torn: Vec<u8>,
@@ -33,7 +33,7 @@ struct Served {
 }
 
 #[derive(Default)]
-struct Witness {
+struct PingpongWitness {
     bytes_read: u64,
     bytes_written: u64,
     outstanding: u64,
@@ -44,10 +44,11 @@ struct Witness {
 pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     listener.set_nonblocking(true)?;
-    let mut poll = Poll::new()?;
+    let mut poll = Poller::new()?;
     poll.add(&listener, LISTENER)?;
     ready_until_input_ends(listener.local_addr()?.port())?;
-    let (mut served, mut witness, mut open) = (Vec::<Served>::new(), Witness::default(), 0);
+    let (mut served, mut witness, mut open) =
+        (Vec::<PingpongConnection>::new(), PingpongWitness::default(), 0);
     while served.is_empty() || open > 0 {
         for index in poll.wait(None)? {
             if index == LISTENER {
@@ -55,7 +56,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
                     stream.set_nodelay(true)?;
                     stream.set_nonblocking(true)?;
                     poll.add(&stream, served.len() as u64)?;
-                    served.push(Served::new(stream, orders.fixed.then_some(PONG)));
+                    served.push(PingpongConnection::new(stream, orders.fixed.then_some(PONG)));
                     open += 1;
                 }
                 continue;
@@ -74,7 +75,7 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
             }
         }
     }
-    let seen = |it: &Served| json!({ "count": it.count, "sum": it.sum.to_string() });
+    let seen = |it: &PingpongConnection| json!({ "count": it.count, "sum": it.sum.to_string() });
     let account = json!({
         "requests": served.iter().map(|it| it.count).sum::<u64>(),
         "connections": served.iter().map(seen).collect::<Vec<_>>(),
@@ -84,20 +85,20 @@ pub(crate) fn serve(orders: &Orders) -> Result<(), Failure> {
         "outstanding": witness.outstanding,
         "resets": witness.resets,
     });
-    say(&account.to_string())?;
+    print_line(&account.to_string())?;
     loop {
         thread::park();
     }
 }
 
-impl Served {
-    fn new(stream: TcpStream, fixed: Option<[u8; TOKEN]>) -> Served {
+impl PingpongConnection {
+    fn new(stream: TcpStream, fixed: Option<[u8; TOKEN]>) -> PingpongConnection {
         let (torn, unsent) = (Vec::new(), Vec::new());
-        Served { stream, torn, unsent, count: 0, sum: 0, open: true, fixed }
+        PingpongConnection { stream, torn, unsent, count: 0, sum: 0, open: true, fixed }
     }
 
     /// Reads what is there and answers it; false when the connection is over.
-    fn answer(&mut self, witness: &mut Witness) -> bool {
+    fn answer(&mut self, witness: &mut PingpongWitness) -> bool {
         let mut inbox = [0; 1_024];
         let read = match self.stream.read(&mut inbox) {
             Ok(0) => return false,
@@ -128,7 +129,7 @@ impl Served {
                 self.unsent.drain(..written);
                 true
             }
-            // The client does not read. What it has not got it will never ask for again.
+            // The client does not read, and will never ask again for the bytes that it has not got.
             Err(error) if error.kind() == ErrorKind::WouldBlock => true,
             Err(_) => {
                 witness.resets += 1;

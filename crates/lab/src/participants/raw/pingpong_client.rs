@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 use super::pingpong::{PONG, TOKEN};
 use crate::contract::Failure;
-use crate::contract::poll::Poll;
-use crate::contract::{Draws, Orders, ready_and_go, say};
+use crate::contract::poller::Poller;
+use crate::contract::{Orders, PayloadDraws, print_line, ready_and_go};
 use crate::figures::times::Times;
 
 /// The request where payloads are fixed.
 const PING: [u8; TOKEN] = *b"Ping";
 
-/// What became of all connections.
-struct Saw {
+/// Counts over all connections.
+struct ReplyCounts {
     replies: u64,
     wrong: u64,
     /// Bytes that came beyond the replies that were due.
@@ -37,11 +37,11 @@ struct Saw {
     times: Times,
 }
 
-/// What the client knows of a connection.
-struct Driven {
+/// State of one connection of the client.
+struct DrivenConnection {
     /// `None` once it is over.
     stream: Option<TcpStream>,
-    draws: Draws,
+    draws: PayloadDraws,
     /// Requests are all the same.
     fixed: bool,
     due: [u8; TOKEN],
@@ -51,10 +51,10 @@ struct Driven {
 }
 
 pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
-    let mut poll = Poll::new()?;
+    let mut poll = Poller::new()?;
     let mut driven = connect(orders, &poll)?;
     ready_and_go()?;
-    let mut saw = Saw::new();
+    let mut saw = ReplyCounts::new();
     for it in &mut driven {
         it.ask(&mut saw);
     }
@@ -85,19 +85,19 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
     account["at_work"] = at_work.unwrap_or(0).into();
     account["unanswered"] = still_open().filter(|it| it.left > 0).count().into();
     account["unclosed"] = still_open().filter(|it| it.left == 0).count().into();
-    Ok(say(&account.to_string())?)
+    Ok(print_line(&account.to_string())?)
 }
 
-fn connect(orders: &Orders, poll: &Poll) -> Result<Vec<Driven>, Failure> {
+fn connect(orders: &Orders, poll: &Poller) -> Result<Vec<DrivenConnection>, Failure> {
     let mut driven = Vec::new();
     for index in 0..orders.connections {
         let stream = TcpStream::connect(("127.0.0.1", orders.port))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         poll.add(&stream, index as u64)?;
-        driven.push(Driven {
+        driven.push(DrivenConnection {
             stream: Some(stream),
-            draws: Draws::of(orders.seed, index as u32),
+            draws: PayloadDraws::of(orders.seed, index as u32),
             fixed: orders.fixed,
             due: PONG,
             asked: Instant::now(),
@@ -108,8 +108,8 @@ fn connect(orders: &Orders, poll: &Poll) -> Result<Vec<Driven>, Failure> {
     Ok(driven)
 }
 
-impl Driven {
-    fn ask(&mut self, saw: &mut Saw) {
+impl DrivenConnection {
+    fn ask(&mut self, saw: &mut ReplyCounts) {
         let mut request = PING;
         if !self.fixed {
             let token = self.draws.next();
@@ -122,7 +122,7 @@ impl Driven {
     }
 
     /// Reads what is there and asks again; false when the connection is over.
-    fn hear(&mut self, saw: &mut Saw) -> bool {
+    fn hear(&mut self, saw: &mut ReplyCounts) -> bool {
         let mut inbox = [0; 1_024];
         let read = match self.stream.as_mut().map(|stream| stream.read(&mut inbox)) {
             Some(Ok(read @ 1..)) => read,
@@ -141,7 +141,7 @@ impl Driven {
         self.take_replies(saw)
     }
 
-    fn take_replies(&mut self, saw: &mut Saw) -> bool {
+    fn take_replies(&mut self, saw: &mut ReplyCounts) -> bool {
         let mut first = true;
         while let Some((reply, rest)) = self.got.split_first_chunk::<TOKEN>() {
             saw.take(*reply == self.due, self.asked.elapsed());
@@ -164,12 +164,22 @@ impl Driven {
     }
 }
 
-impl Saw {
-    fn new() -> Saw {
+impl ReplyCounts {
+    fn new() -> ReplyCounts {
         let times = Times::new();
         let (replies, wrong, surplus, early, broken) = (0, 0, 0, 0, 0);
         let (after_end, bytes_sent, bytes_read) = (0, 0, 0);
-        Saw { replies, wrong, surplus, early, broken, after_end, bytes_sent, bytes_read, times }
+        ReplyCounts {
+            replies,
+            wrong,
+            surplus,
+            early,
+            broken,
+            after_end,
+            bytes_sent,
+            bytes_read,
+            times,
+        }
     }
 
     fn take(&mut self, right: bool, took: Duration) {

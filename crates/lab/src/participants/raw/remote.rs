@@ -14,7 +14,9 @@ use serde_json::json;
 use super::paced;
 use super::replies::{joined, naive_ask};
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+};
 use crate::figures::times::Times;
 
 pub(super) const REQUEST: usize = 12;
@@ -50,7 +52,7 @@ pub(crate) fn serve(_: &Orders) -> Result<(), Failure> {
         stream.write_all(&outbox)?;
         outbox.clear();
     }
-    say(&json!({ "senders": senders(&[tally]) }).to_string())?;
+    print_line(&json!({ "senders": senders(&[tally]) }).to_string())?;
     loop {
         thread::park();
     }
@@ -73,7 +75,7 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         }
     };
     stream.shutdown(Shutdown::Write)?;
-    Ok(say(&account.to_string())?)
+    Ok(print_line(&account.to_string())?)
 }
 
 /// Writes all messages; with `room`, a batch only when it may be on its way.
@@ -82,7 +84,7 @@ pub(super) fn tell(
     orders: &Orders,
     room: Option<SyncSender<u64>>,
 ) -> Result<(), Failure> {
-    let mut draws = Draws::of(orders.seed, 0);
+    let mut draws = PayloadDraws::of(orders.seed, 0);
     let mut batch = Vec::with_capacity(BATCH * REQUEST);
     let size = match room {
         Some(_) => BATCH.min(orders.window / 2).max(1) as u64,
@@ -113,7 +115,7 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Fai
     thread::scope(|scope| {
         let writer =
             scope.spawn(move || tell(writing, orders, Some(room)).map_err(|e| e.to_string()));
-        let mut due = Draws::of(orders.seed, 0);
+        let mut due = PayloadDraws::of(orders.seed, 0);
         let (mut replies, mut wrong, mut sum) = (0_u64, 0_u64, 0_u64);
         let mut inbox = vec![0; BATCH * REPLY];
         for batch in batches {
@@ -132,7 +134,7 @@ fn ask(mut stream: &TcpStream, orders: &Orders) -> Result<serde_json::Value, Fai
 }
 
 fn round_trips(stream: &mut TcpStream, orders: &Orders) -> Result<serde_json::Value, Failure> {
-    let mut draws = Draws::of(orders.seed, 0);
+    let mut draws = PayloadDraws::of(orders.seed, 0);
     let (mut wrong, mut sum, mut reply) = (0_u64, 0_u64, [0; REPLY]);
     let mut times = Times::new();
     for number in 0..orders.messages {

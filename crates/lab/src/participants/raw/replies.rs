@@ -9,19 +9,19 @@ use serde_json::{Value, json};
 
 use super::remote::{BATCH, REPLY, tell};
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders};
+use crate::contract::{Orders, PayloadDraws};
 
-/// What came back, each held against its own request.
-pub(super) struct Replies {
-    due: Draws,
+/// Replies, each held against its own request.
+pub(super) struct ReplyChecker {
+    due: PayloadDraws,
     pub(super) count: u64,
     pub(super) wrong: u64,
     pub(super) sum: u64,
 }
 
-impl Replies {
-    pub(super) fn of(orders: &Orders) -> Replies {
-        Replies { due: Draws::of(orders.seed, 0), count: 0, wrong: 0, sum: 0 }
+impl ReplyChecker {
+    pub(super) fn of(orders: &Orders) -> ReplyChecker {
+        ReplyChecker { due: PayloadDraws::of(orders.seed, 0), count: 0, wrong: 0, sum: 0 }
     }
 
     /// Reads until all have come; `tell` hears which ones did, and when.
@@ -58,17 +58,17 @@ impl Replies {
 /// One thread writes all asks in a plain loop, this one reads what comes back.
 pub(super) fn naive_ask(stream: &TcpStream, orders: &Orders) -> Result<Value, Failure> {
     let writing = stream.try_clone()?;
-    let mut replies = Replies::of(orders);
+    let mut replies = ReplyChecker::of(orders);
     thread::scope(|scope| {
         let writer = scope.spawn(move || tell(writing, orders, None).map_err(|e| e.to_string()));
         replies.read(stream, orders.messages, |_, _| {})?;
         joined(writer.join())
     })?;
-    let Replies { count, wrong, sum, .. } = replies;
+    let ReplyChecker { count, wrong, sum, .. } = replies;
     Ok(json!({ "replies": count, "wrong": wrong, "sum": sum.to_string() }))
 }
 
-/// What a writing thread came to.
+/// The result of a writing thread.
 pub(super) fn joined<T>(ended: thread::Result<Result<T, String>>) -> Result<T, Failure> {
     match ended {
         Ok(Ok(done)) => Ok(done),

@@ -5,15 +5,15 @@ use tokio::runtime::Builder;
 use wigwag::Actor;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, say, senders};
+use crate::contract::{Orders, PayloadDraws, Tally, print_line, ready_and_go, senders};
 
-pub(super) struct Counter {
+pub(super) struct SenderCounter {
     total: u64,
     tallies: Vec<Tally>,
 }
 
 #[wigwag::actor]
-impl Counter {
+impl SenderCounter {
     #[inline]
     pub fn count(&mut self, amount: u64, sender: u32, number: u64, payload: u32) {
         self.total += amount;
@@ -34,13 +34,13 @@ pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     runtime.block_on(async {
         let tallies = vec![Tally::default(); orders.senders as usize];
-        let counter = Counter { total: 0, tallies }.spawn();
+        let counter = SenderCounter { total: 0, tallies }.spawn();
         ready_and_go()?;
         let each = orders.messages / u64::from(orders.senders);
         let amount = orders.amount;
         let senders: Vec<_> = (0..orders.senders)
             .map(|sender| {
-                let (counter, mut draws) = (counter.clone(), Draws::of(orders.seed, sender));
+                let (counter, mut draws) = (counter.clone(), PayloadDraws::of(orders.seed, sender));
                 wigwag::spawn(async move {
                     for number in 0..each {
                         counter.count(amount, sender, number, draws.next()).tell().await?;
@@ -52,6 +52,6 @@ pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
         for sender in senders {
             sender.await??;
         }
-        Ok(say(&counter.get_and_reset().ask().await?)?)
+        Ok(print_line(&counter.get_and_reset().ask().await?)?)
     })
 }

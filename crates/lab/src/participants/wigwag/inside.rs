@@ -1,5 +1,5 @@
-//! What else actors do within a process, as wigwag's documentation tells a user to write it: they
-//! answer, hand a number round, and are very many.
+//! Other things that actors do within a process, as wigwag's documentation tells a user to write
+//! it: they answer, hand a number round, and are very many.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +10,9 @@ use wigwag::Actor;
 
 use super::{counter, slow};
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, say, say_and_stay, senders, step};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, print_line_and_wait, ready_and_go, senders, step,
+};
 
 pub(crate) fn play(orders: &Orders) -> Result<(), Failure> {
     match orders.cell.as_str() {
@@ -47,7 +49,7 @@ impl Answerer {
 async fn ask(orders: &Orders) -> Result<(), Failure> {
     let answerer = Answerer::default().spawn();
     let (asker, messages, mut draws) =
-        (answerer.clone(), orders.messages, Draws::of(orders.seed, 0));
+        (answerer.clone(), orders.messages, PayloadDraws::of(orders.seed, 0));
     ready_and_go()?;
     let asker = wigwag::spawn(async move {
         let (mut answer, mut wrong, mut sum) = (0_u64, 0_u64, 0_u64);
@@ -61,24 +63,24 @@ async fn ask(orders: &Orders) -> Result<(), Failure> {
     });
     let (wrong, sum) = asker.await??;
     let senders = answerer.account().ask().await?;
-    Ok(say(&format!(
+    Ok(print_line(&format!(
         r#"{{"senders": {senders}, "replies": {messages}, "wrong": {wrong}, "sum": "{sum}"}}"#
     ))?)
 }
 
 /// One of a ring; it learns of the next one when that one is there.
-pub(super) struct Node {
+pub(super) struct RingNode {
     key: u32,
     actors: u64,
     hops: u64,
     tally: Tally,
-    next: Arc<OnceLock<NodeRef>>,
+    next: Arc<OnceLock<RingNodeRef>>,
     /// For the number after the last hop, or why it got lost.
     done: Sender<Result<u32, String>>,
 }
 
 #[wigwag::actor]
-impl Node {
+impl RingNode {
     pub fn hop(&mut self, number: u64, value: u32) {
         self.tally.take(number / self.actors, value);
         let value = step(value ^ self.key);
@@ -105,16 +107,17 @@ impl Node {
 
 async fn ring(orders: &Orders) -> Result<(), Failure> {
     let (done, mut ended) = channel(1);
-    let nexts: Vec<Arc<OnceLock<NodeRef>>> = (0..orders.actors).map(|_| Arc::default()).collect();
-    let node = |(at, next): (usize, &Arc<OnceLock<NodeRef>>)| Node {
-        key: Draws::of(orders.seed, at as u32).next(),
+    let nexts: Vec<Arc<OnceLock<RingNodeRef>>> =
+        (0..orders.actors).map(|_| Arc::default()).collect();
+    let node = |(at, next): (usize, &Arc<OnceLock<RingNodeRef>>)| RingNode {
+        key: PayloadDraws::of(orders.seed, at as u32).next(),
         actors: orders.actors as u64,
         hops: orders.messages,
         tally: Tally::default(),
         next: next.clone(),
         done: done.clone(),
     };
-    let nodes: Vec<NodeRef> = nexts.iter().enumerate().map(|it| node(it).spawn()).collect();
+    let nodes: Vec<RingNodeRef> = nexts.iter().enumerate().map(|it| node(it).spawn()).collect();
     for (next, node) in nexts.iter().zip(nodes.iter().cycle().skip(1)) {
         // It was empty until now.
         let _ = next.set(node.clone());
@@ -126,7 +129,7 @@ async fn ring(orders: &Orders) -> Result<(), Failure> {
     for node in &nodes {
         accounts.push(node.account().ask().await?);
     }
-    Ok(say(&format!(r#"{{"value": {value}, "senders": [{}]}}"#, accounts.join(", ")))?)
+    Ok(print_line(&format!(r#"{{"value": {value}, "senders": [{}]}}"#, accounts.join(", ")))?)
 }
 
 /// Asks in flight at once, of as many actors.
@@ -148,7 +151,7 @@ impl Idler {
 }
 
 async fn spawn(orders: &Orders) -> Result<(), Failure> {
-    let (messages, mut draws) = (orders.messages, Draws::of(orders.seed, 0));
+    let (messages, mut draws) = (orders.messages, PayloadDraws::of(orders.seed, 0));
     ready_and_go()?;
     let roll = wigwag::spawn(async move {
         let idlers: Vec<IdlerRef> =
@@ -170,5 +173,5 @@ async fn spawn(orders: &Orders) -> Result<(), Failure> {
         Ok::<_, Failure>((account, idlers))
     });
     let (account, _alive) = roll.await??;
-    Ok(say_and_stay(&account.to_string())?)
+    Ok(print_line_and_wait(&account.to_string())?)
 }

@@ -14,8 +14,8 @@ use wigwag::{CallErrorKind, Pipeline, Unsent};
 
 use super::remote::{Ledger, LedgerMessage, LedgerRef};
 use crate::contract::Failure;
-use crate::contract::pace::{self, Pace};
-use crate::contract::{Draws, Orders};
+use crate::contract::schedule::{self, SendSchedule};
+use crate::contract::{Orders, PayloadDraws};
 use crate::figures::times::Times;
 
 /// Replies that are taken at one time, as the clock tells it.
@@ -24,9 +24,9 @@ const AT_ONCE: usize = 64;
 /// Asks that are on their way, oldest first, and what came of the others.
 struct Open<'a> {
     ledger: &'a LedgerRef,
-    pace: Pace,
-    draws: Draws,
-    /// What the mailbox had no room for, and what is due for it.
+    pace: SendSchedule,
+    draws: PayloadDraws,
+    /// A message that found no room in the mailbox, and the reply that is due for it.
     refused: Option<(LedgerMessage, u64)>,
     asks: Pipeline<Ledger, u64, u64>,
     asked: u64,
@@ -38,12 +38,12 @@ struct Open<'a> {
 }
 
 pub(crate) async fn drive(ledger: LedgerRef, orders: Orders) -> Result<Value, Failure> {
-    let pace = Pace::begin(&orders);
+    let pace = SendSchedule::begin(&orders);
     let due = tell_when_due(pace);
     let mut open = Open {
         ledger: &ledger,
         pace,
-        draws: Draws::of(orders.seed, 0),
+        draws: PayloadDraws::of(orders.seed, 0),
         refused: None,
         asks: ledger.pipeline(orders.window)?,
         asked: 0,
@@ -62,15 +62,15 @@ pub(crate) async fn drive(ledger: LedgerRef, orders: Orders) -> Result<Value, Fa
         })
         .await?;
     }
-    Ok(pace::account(open.replies, open.wrong, open.sum, open.late, &open.times))
+    Ok(schedule::account(open.replies, open.wrong, open.sum, open.late, &open.times))
 }
 
 /// A thread that sleeps, and wakes a task whenever an ask is due, as long as there is one.
-fn tell_when_due(pace: Pace) -> Arc<Notify> {
+fn tell_when_due(pace: SendSchedule) -> Arc<Notify> {
     let due = Arc::<Notify>::default();
     let told = due.clone();
     thread::spawn(move || {
-        pace::sleep_exactly();
+        schedule::sleep_exactly();
         while Arc::strong_count(&told) > 1 {
             told.notify_one();
             pace.sleep(pace.due_by(Instant::now()));

@@ -11,7 +11,9 @@ use wigwag::{Actor, CallError, Node, NodeOptions, Pipeline, Refused, Unsent};
 
 use super::{paced, spread};
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+};
 use crate::figures::times::Times;
 
 #[derive(Default)]
@@ -34,7 +36,7 @@ impl Ledger {
 
     /// Prints the account; true when that could be done.
     pub fn finish(&mut self) -> bool {
-        say(&json!({ "senders": senders(&[self.tally]) }).to_string()).is_ok()
+        print_line(&json!({ "senders": senders(&[self.tally]) }).to_string()).is_ok()
     }
 }
 
@@ -74,7 +76,8 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         let address = format!("tcp://127.0.0.1:{}/ledger", orders.port);
         let ledger = node.actor::<Ledger>(&address).await?;
         ready_and_go()?;
-        let (messages, window, draws) = (orders.messages, orders.window, Draws::of(orders.seed, 0));
+        let (messages, window, draws) =
+            (orders.messages, orders.window, PayloadDraws::of(orders.seed, 0));
         let sender = ledger.clone();
         let account = match orders.cell.as_str() {
             "ask" => wigwag::spawn(ask(sender, messages, window, draws)).await??,
@@ -88,14 +91,14 @@ pub(crate) fn drive(orders: &Orders) -> Result<(), Failure> {
         if !ledger.finish().ask().await? {
             return Err("the server could not print its account".into());
         }
-        say(&account.to_string())?;
+        print_line(&account.to_string())?;
         node.close(Duration::from_secs(1)).await;
         Ok(())
     })
 }
 
 /// As the documentation has it for a task that sends much: waits only when there is no room.
-async fn tell(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+async fn tell(ledger: LedgerRef, messages: u64, mut draws: PayloadDraws) -> Result<Value, Failure> {
     let mut numbers = 0..messages;
     loop {
         let full;
@@ -111,8 +114,8 @@ async fn tell(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Valu
 fn tell_on(
     ledger: &LedgerRef,
     mut numbers: Range<u64>,
-    mut draws: Draws,
-) -> (Range<u64>, Draws, Option<Refused<LedgerMessage>>) {
+    mut draws: PayloadDraws,
+) -> (Range<u64>, PayloadDraws, Option<Refused<LedgerMessage>>) {
     let full = numbers.find_map(|number| ledger.note(number, draws.next()).try_tell().err());
     (numbers, draws, full)
 }
@@ -121,7 +124,7 @@ fn tell_on(
 async fn tell_from_thread(
     ledger: LedgerRef,
     messages: u64,
-    mut draws: Draws,
+    mut draws: PayloadDraws,
 ) -> Result<Value, Failure> {
     let (done, ended) = oneshot::channel();
     thread::spawn(move || {
@@ -134,7 +137,11 @@ async fn tell_from_thread(
     Ok(json!({ "sent": messages }))
 }
 
-async fn naive(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+async fn naive(
+    ledger: LedgerRef,
+    messages: u64,
+    mut draws: PayloadDraws,
+) -> Result<Value, Failure> {
     for number in 0..messages {
         ledger.note(number, draws.next()).tell().await?;
     }
@@ -143,7 +150,11 @@ async fn naive(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Val
 
 /// Two plain loops side by side: one asks, the other takes what comes back. An answer that nobody
 /// has taken keeps its place, so the first loop waits for the second when there are very many.
-async fn naive_ask(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+async fn naive_ask(
+    ledger: LedgerRef,
+    messages: u64,
+    mut draws: PayloadDraws,
+) -> Result<Value, Failure> {
     let (tell, mut told) = mpsc::unbounded_channel();
     let ledger = &ledger;
     let asking = async move {
@@ -169,9 +180,9 @@ async fn naive_ask(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result
     Ok(json!({ "replies": messages, "wrong": wrong, "sum": sum.to_string() }))
 }
 
-/// What came of the asks whose answers were taken.
+/// Totals of the asks whose answers were taken.
 #[derive(Default)]
-struct Replies {
+struct ReplyTotals {
     count: u64,
     wrong: u64,
     sum: u64,
@@ -179,7 +190,7 @@ struct Replies {
     failed: Option<CallError>,
 }
 
-impl Replies {
+impl ReplyTotals {
     #[inline]
     fn note(&mut self, due: u64, reply: Result<u64, CallError>) {
         match reply {
@@ -219,9 +230,9 @@ async fn ask(
     ledger: LedgerRef,
     messages: u64,
     window: usize,
-    mut draws: Draws,
+    mut draws: PayloadDraws,
 ) -> Result<Value, Failure> {
-    let mut replies = Replies::default();
+    let mut replies = ReplyTotals::default();
     let mut asks = ledger.pipeline(window)?;
     // The session may have room for fewer.
     let keep = asks.capacity() - asks.capacity().div_ceil(8);
@@ -238,7 +249,7 @@ async fn ask(
         asks.push(ledger.call(unsent.refused.message), unsent.context).await?;
     }
     replies.take(&mut asks, 0).await?;
-    let Replies { count, wrong, sum, .. } = replies;
+    let ReplyTotals { count, wrong, sum, .. } = replies;
     Ok(json!({ "replies": count, "wrong": wrong, "sum": sum.to_string() }))
 }
 
@@ -247,8 +258,8 @@ fn ask_on(
     asks: &mut Pipeline<Ledger, u64, u64>,
     ledger: &LedgerRef,
     mut numbers: Range<u64>,
-    mut draws: Draws,
-) -> (Range<u64>, Draws, Option<Unsent<LedgerMessage, u64>>) {
+    mut draws: PayloadDraws,
+) -> (Range<u64>, PayloadDraws, Option<Unsent<LedgerMessage, u64>>) {
     let full = numbers.find_map(|number| {
         let payload = draws.next();
         asks.try_push(ledger.add(number, payload), number + u64::from(payload)).err()
@@ -256,7 +267,11 @@ fn ask_on(
     (numbers, draws, full)
 }
 
-async fn round_trips(ledger: LedgerRef, messages: u64, mut draws: Draws) -> Result<Value, Failure> {
+async fn round_trips(
+    ledger: LedgerRef,
+    messages: u64,
+    mut draws: PayloadDraws,
+) -> Result<Value, Failure> {
     let (mut wrong, mut sum) = (0_u64, 0_u64);
     let mut times = Times::new();
     for number in 0..messages {

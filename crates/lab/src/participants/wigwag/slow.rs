@@ -6,7 +6,9 @@ use tokio::runtime::Builder;
 use wigwag::Actor;
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, say_and_stay, senders, work};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line_and_wait, ready_and_go, senders, work,
+};
 
 pub(super) struct SlowCounter {
     total: u64,
@@ -40,7 +42,7 @@ pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
         ready_and_go()?;
         let (each, amount) = (orders.messages / u64::from(orders.senders), orders.amount);
         let send = |sender| {
-            let (counter, mut draws) = (counter.clone(), Draws::of(orders.seed, sender));
+            let (counter, mut draws) = (counter.clone(), PayloadDraws::of(orders.seed, sender));
             wigwag::spawn(async move {
                 for number in 0..each {
                     counter.count(amount, sender, number, draws.next()).tell().await?;
@@ -52,6 +54,6 @@ pub(super) fn count(orders: &Orders) -> Result<(), Failure> {
         for sender in senders {
             sender.await??;
         }
-        Ok(say_and_stay(&counter.account().ask().await?)?)
+        Ok(print_line_and_wait(&counter.account().ask().await?)?)
     })
 }

@@ -5,15 +5,17 @@ use serde_json::{Value, json};
 use wigwag::{Actor, Node};
 
 use crate::contract::Failure;
-use crate::contract::{Draws, Orders, Tally, ready_and_go, ready_until_input_ends, say, senders};
+use crate::contract::{
+    Orders, PayloadDraws, Tally, print_line, ready_and_go, ready_until_input_ends, senders,
+};
 
 /// Takes note of one sequence, or of as many as send to it.
-pub(super) struct Spread {
+pub(super) struct SpreadLedger {
     tallies: Vec<Tally>,
 }
 
 #[wigwag::actor]
-impl Spread {
+impl SpreadLedger {
     #[inline]
     pub fn note(&mut self, sender: u32, number: u64, payload: u32) {
         if let Some(tally) = self.tallies.get_mut(sender as usize) {
@@ -21,7 +23,7 @@ impl Spread {
         }
     }
 
-    /// What it has seen, as JSON.
+    /// Its tallies, as JSON.
     pub fn tallies(&self) -> String {
         senders(&self.tallies).to_string()
     }
@@ -29,7 +31,7 @@ impl Spread {
 
 /// Prints the account of all of them.
 pub(super) struct Clerk {
-    ledgers: Vec<SpreadRef>,
+    ledgers: Vec<SpreadLedgerRef>,
 }
 
 #[wigwag::actor]
@@ -42,16 +44,16 @@ impl Clerk {
             let Ok(Value::Array(tallies)) = serde_json::from_str(&tallies) else { return false };
             all.extend(tallies);
         }
-        say(&json!({ "senders": all }).to_string()).is_ok()
+        print_line(&json!({ "senders": all }).to_string()).is_ok()
     }
 }
 
 pub(crate) async fn serve(orders: &Orders) -> Result<(), Failure> {
     let node = Node::new();
     let ledger = |sequences: u32| {
-        Spread { tallies: (0..sequences).map(|_| Tally::default()).collect() }.spawn()
+        SpreadLedger { tallies: (0..sequences).map(|_| Tally::default()).collect() }.spawn()
     };
-    let ledgers: Vec<SpreadRef> = match orders.cell.as_str() {
+    let ledgers: Vec<SpreadLedgerRef> = match orders.cell.as_str() {
         "actors" => (0..orders.senders).map(|_| ledger(1)).collect(),
         _ => vec![ledger(orders.senders)],
     };
@@ -70,13 +72,14 @@ pub(crate) async fn drive(orders: &Orders) -> Result<(), Failure> {
     let node = Node::new();
     let clerk = node.actor::<Clerk>(&format!("{address}/clerk")).await?;
     let each = orders.messages / u64::from(orders.senders);
-    let draws = (0..orders.senders).map(|sender| Draws::of(orders.seed, sender));
+    let draws = (0..orders.senders).map(|sender| PayloadDraws::of(orders.seed, sender));
     let mut nodes = vec![node];
     match orders.cell.as_str() {
         "actors" => {
             let mut ledgers = Vec::new();
             for at in 0..orders.senders {
-                ledgers.push(nodes[0].actor::<Spread>(&format!("{address}/ledger{at}")).await?);
+                ledgers
+                    .push(nodes[0].actor::<SpreadLedger>(&format!("{address}/ledger{at}")).await?);
             }
             let draws = draws.collect();
             ready_and_go()?;
@@ -89,7 +92,7 @@ pub(crate) async fn drive(orders: &Orders) -> Result<(), Failure> {
                     nodes.push(Node::new());
                 }
                 let node = &nodes[nodes.len() - 1];
-                let ledger = node.actor::<Spread>(&format!("{address}/ledger0")).await?;
+                let ledger = node.actor::<SpreadLedger>(&format!("{address}/ledger0")).await?;
                 senders.push((ledger, sender, draws));
             }
             ready_and_go()?;
@@ -105,14 +108,19 @@ pub(crate) async fn drive(orders: &Orders) -> Result<(), Failure> {
     if !clerk.finish().ask().await? {
         return Err("the server could not print its account".into());
     }
-    say(&json!({ "sent": orders.messages }).to_string())?;
+    print_line(&json!({ "sent": orders.messages }).to_string())?;
     for node in nodes {
         node.close(std::time::Duration::from_secs(1)).await;
     }
     Ok(())
 }
 
-async fn tell(ledger: &SpreadRef, sender: u32, number: u64, payload: u32) -> Result<(), Failure> {
+async fn tell(
+    ledger: &SpreadLedgerRef,
+    sender: u32,
+    number: u64,
+    payload: u32,
+) -> Result<(), Failure> {
     if let Err(refused) = ledger.note(sender, number, payload).try_tell() {
         ledger.call::<()>(refused.message).tell().await?;
     }
@@ -121,9 +129,9 @@ async fn tell(ledger: &SpreadRef, sender: u32, number: u64, payload: u32) -> Res
 
 /// One sender of many.
 async fn alone(
-    ledger: SpreadRef,
+    ledger: SpreadLedgerRef,
     sender: u32,
-    mut draws: Draws,
+    mut draws: PayloadDraws,
     messages: u64,
 ) -> Result<(), Failure> {
     for number in 0..messages {
@@ -134,15 +142,15 @@ async fn alone(
 
 /// Waits until what was told has been handled: the clerk asks from the ledger's own process, and may
 /// come before what lies in the session's queue.
-async fn settle(ledger: &SpreadRef) -> Result<(), Failure> {
+async fn settle(ledger: &SpreadLedgerRef) -> Result<(), Failure> {
     ledger.tallies().ask().await?;
     Ok(())
 }
 
 /// One sender who tells many actors, one after the other.
 async fn in_turn(
-    ledgers: Vec<SpreadRef>,
-    mut draws: Vec<Draws>,
+    ledgers: Vec<SpreadLedgerRef>,
+    mut draws: Vec<PayloadDraws>,
     messages: u64,
 ) -> Result<(), Failure> {
     for number in 0..messages {

@@ -37,7 +37,7 @@ fn children_and_orphans_belong_to_the_family() {
 #[test]
 fn the_time_of_a_process_and_that_of_the_children_it_has_waited_for_are_told_apart() {
     let text = "6465 (a ) b) R 1 7 3394 0 -1 4194304 101 0 0 0 31 11 5 3 20 0 1 0 115431";
-    let stat = Stat::parse(text).unwrap();
+    let stat = ProcStat::parse(text).unwrap();
     assert_eq!((stat.parent, stat.group, stat.started), (1, 7, 115_431));
     assert_eq!((stat.own_seconds, stat.waited_for_seconds), (0.42, 0.08));
 }
@@ -60,7 +60,7 @@ fn shell_with_a_busy_child() -> (Child, ChildStdin, ChildStdout) {
 #[test]
 fn the_time_of_a_child_that_ended_between_two_samples_counts() {
     let (mut shell, mut input, mut output) = shell_with_a_busy_child();
-    let mut tree = Tree::new(shell.id());
+    let mut tree = ProcessTree::new(shell.id());
     tree.begin();
     input.write_all(b"go\n").unwrap();
     output.read_exact(&mut [0; 5]).unwrap();
@@ -75,7 +75,7 @@ fn the_time_of_a_child_that_ended_between_two_samples_counts() {
 #[test]
 fn the_time_of_a_child_that_was_seen_and_then_waited_for_counts_once() {
     let (mut shell, mut input, mut output) = shell_with_a_busy_child();
-    let mut tree = Tree::new(shell.id());
+    let mut tree = ProcessTree::new(shell.id());
     tree.begin();
     input.write_all(b"go\n").unwrap();
     while tree.spent() < 0.2 {
@@ -93,8 +93,8 @@ fn the_time_of_a_child_that_was_seen_and_then_waited_for_counts_once() {
 /// A parent that waits for no child, and one that ended before its own.
 #[test]
 fn the_time_of_a_process_that_nobody_waits_for_is_kept() {
-    let process = |parent, own, waited_for, gone| Process { parent, own, waited_for, gone };
-    let mut reading = Reading::default();
+    let process = |parent, own, waited_for, gone| ProcessCounters { parent, own, waited_for, gone };
+    let mut reading = Snapshot::default();
     reading.processes.insert(10, process(1, 1.0, 0.0, false));
     reading.processes.insert(11, process(10, 2.0, 0.0, true));
     reading.processes.insert(12, process(1, 4.0, 0.0, true));
@@ -107,8 +107,8 @@ fn the_time_of_a_process_that_nobody_waits_for_is_kept() {
 
 #[test]
 fn steal_is_foreign_and_our_own_time_is_not() {
-    let before = Machine::parse("cpu 100 0 0 100 0 0 0 0 0 0\n");
-    let after = Machine::parse("cpu 150 0 0 130 0 0 0 20 0 0\n");
+    let before = MachineCpu::parse("cpu 100 0 0 100 0 0 0 0 0 0\n");
+    let after = MachineCpu::parse("cpu 150 0 0 130 0 0 0 20 0 0\n");
     assert!((before.foreign_share(&after, 0.5) - 0.2).abs() < 1e-9);
     assert_eq!(before.foreign_share(&after, 5.0), 0.0);
 }

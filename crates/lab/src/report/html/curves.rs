@@ -5,10 +5,10 @@
 //! its dashes as well as by its colour, and the legend below has all three.
 
 use crate::report::columns::{earned, microseconds};
+use crate::report::escape::html;
 use crate::report::html::palette::LINES;
 use crate::report::html::plots::{self, marked};
 use crate::report::layout::{Table, is_raw};
-use crate::report::quote::html;
 use crate::results::Row;
 
 /// The drawing, in units of its own; at the left stand the times, at the right the letters.
@@ -27,7 +27,7 @@ const STEPS: [f64; 3] = [1.0, 2.0, 5.0];
 const TICKS_MAX: usize = 8;
 
 /// A participant's line.
-struct Line<'a> {
+struct CurveLine<'a> {
     name: String,
     class: String,
     letter: char,
@@ -63,7 +63,7 @@ pub(crate) fn of(table: &Table<'_>) -> Vec<String> {
                 "wigwag" => "line-ours".to_owned(),
                 _ => format!("line{}", colours.next().unwrap_or(0)),
             };
-            Line { name: marked(table.label(row), row), class, letter, points }
+            CurveLine { name: marked(table.label(row), row), class, letter, points }
         });
         let part = if count > 1 { format!(" ({} of {count})", number + 1) } else { String::new() };
         plots.push(plot(table, &part, &lines.collect::<Vec<_>>()));
@@ -71,8 +71,8 @@ pub(crate) fn of(table: &Table<'_>) -> Vec<String> {
     plots
 }
 
-fn plot(table: &Table<'_>, part: &str, lines: &[Line<'_>]) -> String {
-    let scale = Scale::of(lines);
+fn plot(table: &Table<'_>, part: &str, lines: &[CurveLine<'_>]) -> String {
+    let scale = LogScale::of(lines);
     let mut svg = scale.draw();
     for line in lines {
         let points: Vec<String> = line
@@ -95,8 +95,8 @@ fn plot(table: &Table<'_>, part: &str, lines: &[Line<'_>]) -> String {
 }
 
 /// The line as it is drawn, its letter, its name, and where it ends.
-fn legend(lines: &[Line<'_>]) -> String {
-    let key = |line: &Line<'_>| {
+fn legend(lines: &[CurveLine<'_>]) -> String {
+    let key = |line: &CurveLine<'_>| {
         let last = line
             .points
             .last()
@@ -114,8 +114,9 @@ fn legend(lines: &[Line<'_>]) -> String {
 }
 
 /// A letter at the right end of each line, moved apart where lines end together.
-fn letters(lines: &[Line<'_>], scale: &Scale) -> String {
-    let end = |line: &Line<'_>| line.points.last().map(|last| (scale.x(last[0]), scale.y(last[1])));
+fn letters(lines: &[CurveLine<'_>], scale: &LogScale) -> String {
+    let end =
+        |line: &CurveLine<'_>| line.points.last().map(|last| (scale.x(last[0]), scale.y(last[1])));
     let mut ends: Vec<(f64, f64, char)> =
         lines.iter().filter_map(|line| end(line).map(|(x, y)| (x, y, line.letter))).collect();
     ends.sort_by(|one, two| one.1.total_cmp(&two.1));
@@ -138,15 +139,15 @@ fn letters(lines: &[Line<'_>], scale: &Scale) -> String {
 }
 
 /// From shares and times to places.
-struct Scale {
+struct LogScale {
     /// Powers of ten of what is beyond the last share.
     decades: f64,
     fastest: f64,
     slowest: f64,
 }
 
-impl Scale {
-    fn of(lines: &[Line<'_>]) -> Scale {
+impl LogScale {
+    fn of(lines: &[CurveLine<'_>]) -> LogScale {
         let all = || lines.iter().flat_map(|line| line.points);
         let decades = all().map(|point| beyond(point[0])).fold(1.0, f64::max);
         let fastest = all().map(|point| point[1]).fold(f64::INFINITY, f64::min);
@@ -155,7 +156,7 @@ impl Scale {
         // The steps that enclose all points, and at least one apart.
         let below = steps.iter().rev().copied().find(|step| *step <= fastest);
         let above = steps.iter().copied().find(|step| *step >= slowest && *step > fastest);
-        Scale {
+        LogScale {
             decades,
             fastest: below.unwrap_or(fastest),
             slowest: above.unwrap_or(slowest * 2.0),
@@ -238,14 +239,15 @@ mod tests {
     fn a_scale_has_round_steps_and_encloses_all_points() {
         assert_eq!(steps(1.0, 60.0), [1.0, 2.0, 5.0, 10.0, 20.0, 50.0]);
         let points = [[0.5, 17.9], [0.999, 220.0]];
-        let line = |points| Line { name: String::new(), class: String::new(), letter: 'a', points };
-        let scale = Scale::of(&[line(&points)]);
+        let line =
+            |points| CurveLine { name: String::new(), class: String::new(), letter: 'a', points };
+        let scale = LogScale::of(&[line(&points)]);
         assert_eq!((scale.fastest, scale.slowest), (10.0, 500.0));
         assert!((scale.decades - 3.0).abs() < 1e-9);
         assert!(scale.y(17.9) < 8.0 + HEIGHT && scale.y(220.0) > 8.0);
         // One time for all shares is a line too.
         let flat = [[0.5, 10.0], [0.9, 10.0]];
-        let scale = Scale::of(&[line(&flat)]);
+        let scale = LogScale::of(&[line(&flat)]);
         assert!(scale.y(10.0).is_finite() && scale.slowest > scale.fastest);
     }
 
@@ -257,15 +259,15 @@ mod tests {
     #[test]
     fn letters_of_lines_that_end_together_stand_apart() {
         let points = [[0.5, 10.0], [0.9, 20.0]];
-        let lines: Vec<Line<'_>> = ('a'..'e')
-            .map(|letter| Line {
+        let lines: Vec<CurveLine<'_>> = ('a'..'e')
+            .map(|letter| CurveLine {
                 name: String::new(),
                 class: String::new(),
                 letter,
                 points: &points,
             })
             .collect();
-        let svg = letters(&lines, &Scale::of(&lines));
+        let svg = letters(&lines, &LogScale::of(&lines));
         let places = svg.split("y=").skip(1).map(|rest| rest.split('>').next().unwrap());
         let places: Vec<f64> = places.map(|place| place.parse().unwrap()).collect();
         assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= LETTER - 0.1), "{places:?}");

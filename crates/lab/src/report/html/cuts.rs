@@ -4,9 +4,9 @@
 //! is known without its colour; how deep and how wide the gap behind it is, is what there is to see.
 
 use crate::report::columns::{bytes, earned, microseconds, significant};
+use crate::report::escape::html;
 use crate::report::html::plots::{figure_with, marked};
 use crate::report::layout::Table;
-use crate::report::quote::html;
 use crate::results::{Cuts, Row};
 
 /// The drawing, in units of its own; at the left stand the bytes.
@@ -77,7 +77,7 @@ fn scale(most: f64, end: f64, y: &impl Fn(f64) -> f64) -> String {
     svg
 }
 
-/// Whose it is, how often it was cut, and how long until it was back.
+/// The participant, how often its connection was cut, and how long until it was back.
 fn words(label: &str, row: &Row, cuts: &Cuts) -> String {
     let name = html(&marked(label, row));
     let back = match cuts.resumed_ms {

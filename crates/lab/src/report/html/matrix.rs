@@ -1,14 +1,14 @@
-//! Whose server with whose client, as a heat map.
+//! Servers with other participants' clients, as a heat map.
 //!
 //! A table, because it is one: each cell can be read, copied and heard. The shade repeats what
 //! the figure says. Known-bad participants stand here beside the honest ones, since what they do
 //! to each other is what the matrix is for.
 
 use crate::report::columns::{earned, rate, significant, verdict_word};
+use crate::report::escape::html;
 use crate::report::html::palette::HEAT_STEPS;
 use crate::report::html::table::boxed;
 use crate::report::layout::pair;
-use crate::report::quote::html;
 use crate::results::{Results, Row, Verdict};
 
 /// The heat map of `workload`, if it has pairs.
@@ -68,7 +68,7 @@ fn cell(server: &str, client: &str, row: Option<&Row>, most: f64) -> String {
     format!("<td class=heat{step} title=\"{name}\">{words}</td>")
 }
 
-/// What decides the shade: the ratio, or the rate where there is no ratio.
+/// The figure that decides the shade: the ratio, or the rate where there is no ratio.
 fn heat(row: &Row) -> Option<f64> {
     let earned = earned(row)?;
     let ratio = earned.ratio().map(|ratio| ratio.median);

@@ -1,7 +1,7 @@
 //! The colours, light and dark.
 //!
-//! Each name has one colour in each scheme. Whatever carries words is held to a contrast of
-//! 4.5 : 1 by a test, so a colour can be changed without looking at every place that uses it.
+//! Each name has one colour in each scheme. Colours that carry words are held to a contrast of 4.5
+//! : 1 by a test, so a colour can be changed without looking at every place that uses it.
 
 /// A name in the style sheet, its colour on a light page and on a dark one.
 type Colour = (&'static str, &'static str, &'static str);
@@ -113,7 +113,7 @@ mod tests {
         }
     }
 
-    /// What is drawn and not read needs 3 : 1.
+    /// Shapes that are drawn and not read need 3 : 1.
     #[test]
     fn bars_stand_out_from_the_page() {
         for bar in ["ours", "other", "limit"] {

@@ -7,10 +7,10 @@
 use crate::report::columns::{
     bytes, earned, interval, memory_of_sides, microseconds, significant, verdict_word,
 };
+use crate::report::escape::{html, short};
 use crate::report::html::{curves, cuts, threads};
 use crate::report::layout::{Kind, Table, is_raw};
-use crate::report::quote::{html, short};
-use crate::results::{Percentiles, Row, Verdict};
+use crate::results::{Row, RttPercentiles, Verdict};
 
 /// The width that all plots are drawn for, in units of their own.
 const WIDTH: f64 = 360.0;
@@ -207,7 +207,7 @@ fn figure(title: &str, note: &str, table: &Table<'_>, svg: &str, height: f64) ->
     figure_with(title, note, table, svg, height, "")
 }
 
-/// The same, with something below the drawing.
+/// A plot with something below the drawing.
 pub(crate) fn figure_with(
     title: &str,
     note: &str,
@@ -239,7 +239,7 @@ pub(crate) fn figure_with(
 
 /// The percentiles of each row on a logarithmic scale, each with a mark of its own.
 fn round_trips(table: &Table<'_>) -> Option<String> {
-    let rows: Vec<(&Row, &Percentiles)> = table
+    let rows: Vec<(&Row, &RttPercentiles)> = table
         .rows()
         .into_iter()
         .filter_map(|row| Some((row, earned(row)?.row().rtt_us.as_ref()?)))
@@ -293,7 +293,7 @@ pub(crate) fn whole(time: f64) -> String {
     }
 }
 
-fn marks(rtt: &Percentiles, class: &str, y: f64, x: &impl Fn(f64) -> f64) -> String {
+fn marks(rtt: &RttPercentiles, class: &str, y: f64, x: &impl Fn(f64) -> f64) -> String {
     let (from, to) = (x(rtt.p50), x(rtt.max));
     let mut svg = format!("<path class=\"{class} span\" d=\"M{from:.1} {y}H{to:.1}\"/>");
     svg.push_str(&format!("<circle class=\"{class}\" cx={from:.1} cy={y} r=4.5></circle>"));

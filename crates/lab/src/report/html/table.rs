@@ -4,8 +4,8 @@
 //! is no cell left that a number could stand in.
 
 use crate::report::columns::{Column, earned, verdict_word};
+use crate::report::escape::html;
 use crate::report::layout::Table;
-use crate::report::quote::html;
 use crate::report::text::caught;
 use crate::results::{Environment, Row, Verdict, Witness};
 

@@ -11,7 +11,7 @@ fn visible(page: &str) -> &str {
     page.split_once("<script").unwrap().0
 }
 
-/// What a participant may say of itself to get out of its place.
+/// Words with which a participant may try to get out of its place.
 const HOSTILE: &str = "</td></script><script>alert(1)</script><img src=x onerror='x'>\"'&\u{202e}";
 
 /// Every text of the document that comes from outside.
@@ -114,7 +114,7 @@ fn throughput_is_drawn_with_every_cut_in_it() {
     let cuts = row.cuts.as_mut().unwrap();
     cuts.resumed_ms = None;
     cuts.cuts.truncate(3);
-    // One that lies outside of the run is not drawn.
+    // A cut that lies outside of the run is not drawn.
     cuts.cuts[0].at_ms = 1e9;
     assert_eq!(drawn(&results, "class=\"cut wedge\""), 2);
     assert_eq!(drawn(&results, "3 cuts, it never came back"), 1);

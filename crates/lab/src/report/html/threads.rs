@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 
 use crate::report::columns::earned;
-use crate::report::html::course::{self, Reach};
+use crate::report::escape::html;
+use crate::report::html::cpu_plot::{self, TimeAxis};
 use crate::report::html::palette::THREADS;
 use crate::report::html::plots::marked;
 use crate::report::layout::Table;
-use crate::report::quote::html;
 use crate::results::{Row, ThreadShare};
 
 /// The width of all parts in units of the drawing, half a unit from both edges.
@@ -21,7 +21,7 @@ const WIDTH: f64 = 359.0;
 const LETTER_ROOM: f64 = 12.0;
 
 /// The threads of one name in one program, or the rest.
-pub(crate) struct Part {
+pub(crate) struct ThreadBand {
     /// Where the row is two programs: the server is the first, the client the second.
     side: Option<usize>,
     name: String,
@@ -29,7 +29,7 @@ pub(crate) struct Part {
     is_rest: bool,
 }
 
-impl Part {
+impl ThreadBand {
     /// Whether `thread` is one of these.
     pub(crate) fn is(&self, thread: &ThreadShare) -> bool {
         !self.is_rest && self.side == thread.side && self.name == thread.name
@@ -44,11 +44,11 @@ pub(crate) fn letter(at: usize) -> char {
 /// A bar for each row whose threads are known.
 pub(crate) fn of(table: &Table<'_>) -> String {
     let mut stacks = String::new();
-    let reach = Reach::of(table);
+    let reach = TimeAxis::of(table);
     for row in table.rows() {
         let parts = parts(row);
         if !parts.is_empty() {
-            let course = course::of(row, &parts, reach).unwrap_or_default();
+            let course = cpu_plot::of(row, &parts, reach).unwrap_or_default();
             stacks.push_str(&stack(&marked(table.label(row), row), &parts, &course));
         }
     }
@@ -63,7 +63,7 @@ pub(crate) fn of(table: &Table<'_>) -> String {
 }
 
 /// The shares of a row, the largest first and the rest last; they add up to one.
-fn parts(row: &Row) -> Vec<Part> {
+fn parts(row: &Row) -> Vec<ThreadBand> {
     let Some(earned) = earned(row) else { return Vec::new() };
     let mut by_name: BTreeMap<(Option<usize>, &str), f64> = BTreeMap::new();
     let runs = &earned.row().runs;
@@ -80,17 +80,22 @@ fn parts(row: &Row) -> Vec<Part> {
     shares.sort_by(|one, two| two.1.total_cmp(&one.1));
     let part = |((side, name), seconds): ((Option<usize>, &str), f64)| {
         let share = seconds / whole;
-        Part { side, name: name.to_owned(), share, is_rest: false }
+        ThreadBand { side, name: name.to_owned(), share, is_rest: false }
     };
-    let mut parts: Vec<Part> = shares.into_iter().take(THREADS).map(part).collect();
+    let mut parts: Vec<ThreadBand> = shares.into_iter().take(THREADS).map(part).collect();
     let rest = 1.0 - parts.iter().map(|part| part.share).sum::<f64>();
     if rest > 0.005 {
-        parts.push(Part { side: None, name: "the rest".to_owned(), share: rest, is_rest: true });
+        parts.push(ThreadBand {
+            side: None,
+            name: "the rest".to_owned(),
+            share: rest,
+            is_rest: true,
+        });
     }
     parts
 }
 
-fn stack(name: &str, parts: &[Part], course: &str) -> String {
+fn stack(name: &str, parts: &[ThreadBand], course: &str) -> String {
     let (mut svg, mut legend, mut x) = (String::new(), String::new(), 0.0);
     for (at, part) in parts.iter().enumerate() {
         let colour = if part.is_rest { THREADS } else { at };

@@ -7,7 +7,7 @@ use crate::results::reasons::{has_escaped, is_found_out};
 use crate::workload::Cell;
 
 /// The row of rounds in which others took `foreign` of the machine.
-fn row(known_bad: bool, foreign: &[(f64, bool)], judged: &Judged) -> Row {
+fn row(known_bad: bool, foreign: &[(f64, bool)], judged: &Judgement) -> Row {
     let program = Path::new("none");
     let all = Participant::embedded(program);
     let participant = all.iter().find(|it| it.is_known_bad() == known_bad).unwrap();
@@ -27,7 +27,7 @@ fn row(known_bad: bool, foreign: &[(f64, bool)], judged: &Judged) -> Row {
 #[test]
 fn a_machine_that_is_never_quiet_is_a_result_and_nobodys_fault() {
     let loud = [(0.4, true), (0.62, true), (0.5, true)];
-    let honest = row(false, &loud, &Judged::default());
+    let honest = row(false, &loud, &Judgement::default());
     assert_eq!(honest.verdict, Verdict::Flagged);
     assert_eq!(
         honest.reasons,
@@ -35,16 +35,17 @@ fn a_machine_that_is_never_quiet_is_a_result_and_nobodys_fault() {
     );
     assert!(honest.rate.is_some() && !has_escaped(&honest) && !is_found_out(&honest));
     // A bad one is not caught by noise.
-    assert!(has_escaped(&row(true, &loud, &Judged::default())));
-    assert_eq!(row(false, &[(0.01, false)], &Judged::default()).verdict, Verdict::Valid);
+    assert!(has_escaped(&row(true, &loud, &Judgement::default())));
+    assert_eq!(row(false, &[(0.01, false)], &Judgement::default()).verdict, Verdict::Valid);
 }
 
 #[test]
 fn a_bad_one_is_caught_by_what_is_said_against_it() {
-    let judged = Judged { flags: vec!["2 of 100 were at work".to_owned()], ..Judged::default() };
+    let judged =
+        Judgement { flags: vec!["2 of 100 were at work".to_owned()], ..Judgement::default() };
     let caught = row(true, &[(0.4, true)], &judged);
     assert!(is_found_out(&caught) && !has_escaped(&caught));
-    let mut missing = row(true, &[(0.0, false)], &Judged::default());
+    let mut missing = row(true, &[(0.0, false)], &Judgement::default());
     missing.verdict = Verdict::NotInstalled;
     assert!(!has_escaped(&missing));
 }

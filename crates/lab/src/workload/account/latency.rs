@@ -5,7 +5,7 @@
 
 use crate::figures::statistics::SAMPLES_BEYOND_MIN;
 use crate::results::Latency;
-use crate::workload::account::Bins;
+use crate::workload::account::LatencyBins;
 
 /// Bins of an account, and of a document: sixty for each doubling between a microsecond and a
 /// minute, and more.
@@ -15,7 +15,7 @@ const ROUNDING: f64 = 1.001;
 
 /// Counts by length, of one round or of many.
 #[derive(Clone, Debug, Default)]
-pub struct Histogram {
+pub struct LatencyHistogram {
     /// Upper ends in microseconds, ascending.
     bins: Vec<(f64, u64)>,
     max: f64,
@@ -23,10 +23,11 @@ pub struct Histogram {
     late: u64,
 }
 
-impl Histogram {
-    /// What a client says of `messages` asks, `late` of which it sent late; or why that cannot be.
-    pub fn read(said: Bins, late: u64, messages: u64) -> Result<Histogram, String> {
-        let Bins { bins, max } = said;
+impl LatencyHistogram {
+    /// Reads the latencies of `messages` asks, `late` of which were sent late; or says why they
+    /// cannot be.
+    pub fn read(said: LatencyBins, late: u64, messages: u64) -> Result<LatencyHistogram, String> {
+        let LatencyBins { bins, max } = said;
         if bins.len() > BINS_MAX {
             return Err(format!("it has {} bins, {BINS_MAX} are allowed", bins.len()));
         }
@@ -49,7 +50,7 @@ impl Histogram {
         if late > messages {
             return Err(format!("{late} of {messages} asks were late"));
         }
-        Ok(Histogram { bins, max, samples, late })
+        Ok(LatencyHistogram { bins, max, samples, late })
     }
 
     /// Those that may have taken so long: all of a bin, if its end is not below.
@@ -64,7 +65,7 @@ impl Histogram {
     }
 
     /// Both together.
-    pub fn with(mut self, other: Histogram) -> Histogram {
+    pub fn with(mut self, other: LatencyHistogram) -> LatencyHistogram {
         self.bins.extend(other.bins);
         self.bins.sort_by(|a, b| a.0.total_cmp(&b.0));
         self.bins.dedup_by(|bin, before| {
@@ -114,8 +115,8 @@ impl Histogram {
 mod tests {
     use super::*;
 
-    fn read(bins: &[(f64, u64)], max: f64, messages: u64) -> Result<Histogram, String> {
-        Histogram::read(Bins { bins: bins.to_vec(), max }, 0, messages)
+    fn read(bins: &[(f64, u64)], max: f64, messages: u64) -> Result<LatencyHistogram, String> {
+        LatencyHistogram::read(LatencyBins { bins: bins.to_vec(), max }, 0, messages)
     }
 
     #[test]
@@ -128,7 +129,7 @@ mod tests {
         assert_eq!(both.bins, [(10.0, 1_700), (20.0, 100), (30.0, 200)]);
         assert_eq!((both.samples, both.p99), (2_000, Some(29.0)));
         assert_eq!(both.p999, None, "two samples lie beyond it");
-        assert!(Histogram::default().to_document().is_none());
+        assert!(LatencyHistogram::default().to_document().is_none());
     }
 
     #[test]

@@ -15,7 +15,7 @@ const LONG: u64 = 4_096;
 pub struct Payloads(u32);
 
 impl Payloads {
-    /// Those of `sender` under `seed`.
+    /// The payloads of `sender` under `seed`.
     pub fn new(seed: u32, sender: u32) -> Self {
         let mixed = seed ^ sender.wrapping_add(1).wrapping_mul(2_654_435_761);
         // Xorshift never leaves zero.
@@ -46,7 +46,7 @@ impl Payloads {
 
     /// The sum of [`LANES`] stretches; stands behind the last one then.
     fn sum_of_lanes(&mut self, stretch: u64) -> u64 {
-        let ahead = Steps::of(stretch);
+        let ahead = StepMatrix::of(stretch);
         let mut lanes = [self.0; LANES];
         for lane in 1..LANES {
             lanes[lane] = ahead.from(lanes[lane - 1]);
@@ -72,15 +72,15 @@ pub(crate) fn step(mut x: u32) -> u32 {
     x
 }
 
-/// So many steps as a matrix: what becomes of each single bit.
+/// A number of steps as a matrix: the effect on each single bit.
 #[derive(Clone, Copy)]
-struct Steps([u32; 32]);
+struct StepMatrix([u32; 32]);
 
-impl Steps {
-    fn of(count: u64) -> Steps {
+impl StepMatrix {
+    fn of(count: u64) -> StepMatrix {
         let bit = |at: usize| 1_u32 << at;
-        let mut all = Steps(std::array::from_fn(bit));
-        let mut power = Steps(std::array::from_fn(|at| step(bit(at))));
+        let mut all = StepMatrix(std::array::from_fn(bit));
+        let mut power = StepMatrix(std::array::from_fn(|at| step(bit(at))));
         let mut left = count;
         while left > 0 {
             if left & 1 == 1 {
@@ -93,8 +93,8 @@ impl Steps {
     }
 
     /// These steps and then those.
-    fn then(&self, next: &Steps) -> Steps {
-        Steps(self.0.map(|column| next.from(column)))
+    fn then(&self, next: &StepMatrix) -> StepMatrix {
+        StepMatrix(self.0.map(|column| next.from(column)))
     }
 
     /// Where they lead from `x`.

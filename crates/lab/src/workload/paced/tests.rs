@@ -1,8 +1,8 @@
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::process::timeline::Timeline;
-use crate::workload::account::Bins;
+use crate::process::timeline::WireTimeline;
+use crate::workload::account::LatencyBins;
 
 /// Ten thousand a second for a second.
 const ORDER: Order = Order {
@@ -15,9 +15,9 @@ const ORDER: Order = Order {
 };
 
 /// A wire that carries 100 bytes for each ask, but nothing within `silent`, in milliseconds.
-fn wire(silent: std::ops::Range<u64>, seconds: f64) -> Timeline {
+fn wire(silent: std::ops::Range<u64>, seconds: f64) -> WireTimeline {
     let began = Instant::now();
-    let mut timeline = Timeline::new(began);
+    let mut timeline = WireTimeline::new(began);
     for at in (50..=(seconds * 1e3) as u64).step_by(50) {
         let busy = if silent.contains(&at) { silent.start } else { at };
         timeline.take(began + Duration::from_millis(at), busy * 1_000);
@@ -25,13 +25,14 @@ fn wire(silent: std::ops::Range<u64>, seconds: f64) -> Timeline {
     timeline
 }
 
-fn looked(silent: std::ops::Range<u64>, seconds: f64, late: u64, bins: &[(f64, u64)]) -> Judged {
+fn looked(silent: std::ops::Range<u64>, seconds: f64, late: u64, bins: &[(f64, u64)]) -> Judgement {
     let outcome = Outcome { seconds, wire: Some(Ok(wire(silent, seconds))), ..Outcome::default() };
     let max = bins.iter().map(|(end, _)| *end).fold(0.0, f64::max);
-    let latency_us = Some(Bins { bins: bins.to_vec(), max });
-    let drove = Drove { late: Some(late), latency_us, ..Drove::default() };
-    let mut judged = Judged::default();
-    look(&mut judged, ORDER, &outcome, &drove);
+    let latency_us = Some(LatencyBins { bins: bins.to_vec(), max });
+    let drove =
+        RemoteClientAccount { late: Some(late), latency_us, ..RemoteClientAccount::default() };
+    let mut judged = Judgement::default();
+    judge(&mut judged, ORDER, &outcome, &drove);
     judged
 }
 
@@ -51,7 +52,7 @@ fn a_client_that_measures_from_when_it_sent_is_found_out() {
     assert!(judged.void[0].ends_with("tells of 1"), "{judged:?}");
 }
 
-/// The same stall, told from when the asks were due: 3,000 of them waited, evenly up to 300 ms.
+/// A stall that is told from when the asks were due: 3,000 of them waited, evenly up to 300 ms.
 #[test]
 fn a_stall_that_is_told_is_no_lie() {
     let bins = [(80.0, 7_001), (100_000.0, 1_000), (200_000.0, 1_000), (300_000.0, 1_000)];

@@ -19,7 +19,7 @@ const ORDER: Order = Order {
     answer_max: Duration::ZERO,
 };
 
-fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judged {
+fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f64) -> Judgement {
     let (name, roles, cells, source_lines) = ("x", &[], &[], None);
     let (inside, lacks) = (&[], &[]);
     let it = Embedded {
@@ -47,7 +47,7 @@ fn judged(cell: Cell, payload: Payload, server: &Value, client: &Value, busy: f6
     entry.judge(ORDER, &outcome)
 }
 
-/// What the lab's own client says when all is well, and `other` in its place.
+/// The account of the lab's own client when all is well, with the fields of `other`.
 fn client(other: Value) -> Value {
     let mut client = json!({
         "replies": ORDER.messages, "wrong": 0, "surplus": 0, "early": 0, "broken": 0,
@@ -59,13 +59,13 @@ fn client(other: Value) -> Value {
     client
 }
 
-/// The same of its server.
+/// The account of the lab's own server, likewise.
 fn server(other: Value) -> Value {
     let sum = EACH * u64::from(u32::from_le_bytes(PING));
     let bytes = ORDER.messages * TOKEN;
     let mut server = json!({
         "requests": ORDER.messages, "bytes_read": bytes, "bytes_written": bytes,
-        "connections": vec![Seen { count: EACH, sum, reordered: 0 }; CONNECTIONS as usize],
+        "connections": vec![SenderCounts { count: EACH, sum, reordered: 0 }; CONNECTIONS as usize],
         "at_work": CONNECTIONS, "outstanding": 1, "resets": 0,
     });
     server.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
@@ -95,8 +95,8 @@ fn where_the_generator_is_the_limit_the_row_says_so_and_nothing_is_held_against_
     assert_eq!(judged.flags, ["at least this: the lab's own side took 96 % of a processor"]);
 }
 
-/// Every reply was a right Pong. What gives the server away are the replies that came too early,
-/// and its own count.
+/// Every reply was a right Pong. The replies that came too early, and its own count, give the
+/// server away.
 #[test]
 fn a_server_that_reads_a_quarter_is_seen_though_every_reply_was_right() {
     let saw = client(json!({ "early": ORDER.messages / 2, "surplus": 300 }));

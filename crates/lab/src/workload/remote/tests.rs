@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::participants::Participant;
-use crate::process::timeline::Timeline;
-use crate::relay::{Relayed, RelayedCut};
+use crate::process::timeline::WireTimeline;
+use crate::relay::{RelayAccount, RelayCut};
 
 const ORDER: Order = Order {
     messages: 1_000,
@@ -17,7 +17,7 @@ const ORDER: Order = Order {
     answer_max: Duration::ZERO,
 };
 
-fn judged(cell: Cell, seen: Seen, drove: &Value) -> Judged {
+fn judged(cell: Cell, seen: SenderCounts, drove: &Value) -> Judgement {
     let program = Path::new("none");
     let all = Participant::embedded(program);
     let entry = Entry { cell, participant: &all[0], partner: None, program };
@@ -31,8 +31,8 @@ fn judged(cell: Cell, seen: Seen, drove: &Value) -> Judged {
     entry.judge(ORDER, &outcome)
 }
 
-fn sent() -> Seen {
-    Seen::expected(ORDER.seed, 0, ORDER.messages)
+fn sent() -> SenderCounts {
+    SenderCounts::expected(ORDER.seed, 0, ORDER.messages)
 }
 
 /// The sum of the replies that are due: number and payload of each.
@@ -57,20 +57,20 @@ fn right_ones_are_right() {
 /// It counts what it was told there would be, and never looked at it.
 #[test]
 fn what_was_counted_when_it_was_sent_and_never_processed_is_seen() {
-    let unread = Seen { count: 1_000, sum: 0, reordered: 0 };
+    let unread = SenderCounts { count: 1_000, sum: 0, reordered: 0 };
     let judged = judged(Cell::Tell, unread, &json!({ "sent": 1_000 }));
     assert!(judged.void[0].contains("not the same"), "{judged:?}");
 }
 
 #[test]
 fn a_client_that_stops_at_a_quarter_is_seen_whatever_it_claims() {
-    let quarter = Seen::expected(ORDER.seed, 0, 250);
+    let quarter = SenderCounts::expected(ORDER.seed, 0, 250);
     let judged = judged(Cell::Tell, quarter, &json!({ "sent": 1_000 }));
     assert_eq!(judged.verified.lost, 750);
     assert!(judged.void[0].contains("750 of 1000 messages were lost"), "{judged:?}");
 }
 
-/// The same right reply a thousand times: the client finds nothing wrong with it.
+/// One right reply a thousand times: the client finds nothing wrong with it.
 #[test]
 fn answers_from_a_cache_do_not_add_up() {
     let judged = judged(Cell::Ask, sent(), &asked(12_345 * 1_000, Value::Null));
@@ -80,7 +80,7 @@ fn answers_from_a_cache_do_not_add_up() {
 /// The server never saw the asks: somebody before it answered, and rightly.
 #[test]
 fn right_answers_without_the_server_are_seen_at_the_server() {
-    let once = Seen::expected(ORDER.seed, 0, 1);
+    let once = SenderCounts::expected(ORDER.seed, 0, 1);
     let judged = judged(Cell::Ask, once, &asked(due(), Value::Null));
     assert!(judged.void[0].contains("999 of 1000 messages were lost"), "{judged:?}");
 }
@@ -119,9 +119,10 @@ fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
     let wigwag = all.iter().find(|it| it.name() == "wigwag").unwrap();
     let said = |cell: Cell, cut_bytes: u64, cuts: usize, bytes: u64| {
         let entry = Entry { cell, participant: wigwag, partner: None, program };
-        let cut = RelayedCut { at_ms: 1.0, resumed_ms: Some(1.0) };
-        let relayed = Relayed { bytes: 22_000, cuts: vec![cut; cuts], ..Relayed::default() };
-        let mut wire = Timeline::new(Instant::now());
+        let cut = RelayCut { at_ms: 1.0, resumed_ms: Some(1.0) };
+        let relayed =
+            RelayAccount { bytes: 22_000, cuts: vec![cut; cuts], ..RelayAccount::default() };
+        let mut wire = WireTimeline::new(Instant::now());
         wire.take(Instant::now(), bytes);
         let outcome = Outcome {
             seconds: 1.0,
@@ -144,16 +145,18 @@ fn a_relay_doubles_the_wire_and_cuts_that_are_missing_are_told() {
     assert_eq!(said(Cell::Cuts, 0, 0, 8_000).1, "");
 }
 
-/// Whoever promises that its sessions outlive a cut has the cell; others say why not.
+/// A participant whose sessions outlive a cut has the cell; others say why not.
 #[test]
 fn only_who_resumes_is_cut() {
     let all = Participant::embedded(Path::new("none"));
     let of = |name: &str| all.iter().find(|it| it.name() == name).unwrap();
-    assert!(Cell::Cuts.suits(of("wigwag")) && Cell::Cuts.absent(of("wigwag")).is_none());
-    assert!(!Cell::Cuts.suits(of("raw")));
-    assert!(Cell::Cuts.absent(of("raw")).unwrap().contains("end with their connection"));
-    assert!(!Cell::Cuts.suits(of("broken-drop")) && Cell::Cuts.absent(of("broken-drop")).is_none());
+    assert!(Cell::Cuts.is_for(of("wigwag")) && Cell::Cuts.why_absent(of("wigwag")).is_none());
+    assert!(!Cell::Cuts.is_for(of("raw")));
+    assert!(Cell::Cuts.why_absent(of("raw")).unwrap().contains("end with their connection"));
+    assert!(
+        !Cell::Cuts.is_for(of("broken-drop")) && Cell::Cuts.why_absent(of("broken-drop")).is_none()
+    );
     for (asks, delay_ms) in [(false, 0), (true, 10)] {
-        assert!(Cell::Relayed { asks, delay_ms }.suits(of("raw")));
+        assert!(Cell::Relayed { asks, delay_ms }.is_for(of("raw")));
     }
 }

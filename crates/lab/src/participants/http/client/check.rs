@@ -1,7 +1,7 @@
 //! Whether an answer is the one that its request deserves.
 
-use super::answer::Answer;
-use super::faults::{Faults, How, shown};
+use super::faults::{FaultLog, RequestKind, shown};
+use super::response::Response;
 use crate::participants::http::date::seconds;
 
 /// How far a Date may be off: a server that makes it once a second is never further.
@@ -9,9 +9,9 @@ const DATE_SECONDS_MAX: u64 = 2;
 
 const MONTHS: &[u8; 36] = b"JanFebMarAprMayJunJulAugSepOctNovDec";
 
-/// What an answer must be.
+/// The answer that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Due {
+pub(super) enum Expected {
     /// The document, and the token of the request.
     Document {
         /// As it was sent.
@@ -22,29 +22,29 @@ pub(super) enum Due {
 }
 
 /// Holds answers against what is due.
-pub(super) struct Check {
+pub(super) struct ResponseCheck {
     now: u64,
     /// The Date that came last, and its seconds: most answers bring the same one.
     date: ([u8; 29], u64),
 }
 
-impl Check {
-    pub(super) fn new() -> Check {
-        Check { now: seconds(), date: ([0; 29], 0) }
+impl ResponseCheck {
+    pub(super) fn new() -> ResponseCheck {
+        ResponseCheck { now: seconds(), date: ([0; 29], 0) }
     }
 
     /// Looks at the clock; call it often.
-    pub(super) fn look_at_clock(&mut self) {
+    pub(super) fn check_clock(&mut self) {
         self.now = seconds();
     }
 
     /// Whether `answer` is right; what is wrong is noted.
     pub(super) fn hold(
         &mut self,
-        answer: &Answer<'_>,
-        due: Due,
-        how: How,
-        faults: &mut Faults,
+        answer: &Response<'_>,
+        due: Expected,
+        how: RequestKind,
+        faults: &mut FaultLog,
     ) -> bool {
         let mut right = true;
         let mut demand = |holds: bool, what, saw: &dyn Fn() -> String| {
@@ -54,14 +54,14 @@ impl Check {
             }
         };
         // SPEC RFC 9112 9.3: HTTP/1.1 keeps the connection unless it says otherwise.
-        if how != How::Old {
+        if how != RequestKind::Old {
             let kept = answer.minor == 1 && !answer.closes;
             demand(kept, "no keep-alive", &|| match answer.closes {
                 true => "Connection: close".to_owned(),
                 false => "HTTP/1.0".to_owned(),
             });
         }
-        let Due::Document { token } = due else {
+        let Expected::Document { token } = due else {
             demand(answer.status == 404, "a status other than 404", &|| shown(answer.said));
             return right;
         };
@@ -144,15 +144,15 @@ fn parsed(date: &[u8; 29]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::participants::http::client::answer::{Framing, read};
+    use crate::participants::http::client::response::{Framing, read};
     use crate::participants::http::date::written;
 
-    const DUE: Due = Due::Document { token: *b"0000abcd" };
+    const DUE: Expected = Expected::Document { token: *b"0000abcd" };
 
-    fn faults_of(text: &str, due: Due, how: How) -> String {
-        let mut faults = Faults::default();
+    fn faults_of(text: &str, due: Expected, how: RequestKind) -> String {
+        let mut faults = FaultLog::default();
         let answer = read(text.as_bytes(), Framing::Kept).unwrap().unwrap();
-        let right = Check::new().hold(&answer, due, how, &mut faults);
+        let right = ResponseCheck::new().hold(&answer, due, how, &mut faults);
         assert_eq!(right, faults.is_empty());
         faults.to_json().to_string()
     }
@@ -174,7 +174,7 @@ mod tests {
             ("application/json;x", " {\n\"id\" :1 }\n"),
         ] {
             let text = answer(&now, kind, "0000abcd", body);
-            assert_eq!(faults_of(&text, DUE, How::Plain), "[]");
+            assert_eq!(faults_of(&text, DUE, RequestKind::Plain), "[]");
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
             (answer(&now, json, token, body).replace("Date", "Connection: close\r\nDate"), "close"),
             (answer(&now, json, token, body).replace("HTTP/1.1", "HTTP/1.0"), "no keep-alive"),
         ] {
-            let found = faults_of(&text, DUE, How::Plain);
+            let found = faults_of(&text, DUE, RequestKind::Plain);
             assert!(found.contains(words), "{words}: {found}");
         }
     }
@@ -203,8 +203,9 @@ mod tests {
     #[test]
     fn a_path_that_is_not_there_wants_only_its_status() {
         let text = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
-        assert_eq!(faults_of(text, Due::NotFound, How::Unknown), "[]");
-        let found = faults_of(&text.replace("404", "200"), Due::NotFound, How::Unknown);
+        assert_eq!(faults_of(text, Expected::NotFound, RequestKind::Unknown), "[]");
+        let found =
+            faults_of(&text.replace("404", "200"), Expected::NotFound, RequestKind::Unknown);
         assert!(found.contains("other than 404"), "{found}");
     }
 

@@ -1,11 +1,11 @@
-//! What was wrong with answers: which rule, of which kind of request, how often, and the first
-//! case as it was seen.
+//! Faults of answers: which rule, of which kind of request, how often, and the first case as it was
+//! seen.
 
 use serde_json::{Value, json};
 
-/// What was asked for, and how.
+/// The kind of a request, and how it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum RequestKind {
     /// One request in one write.
     Plain,
     /// Two requests in one write.
@@ -20,41 +20,46 @@ pub(super) enum How {
     Later,
 }
 
-impl How {
+impl RequestKind {
     fn words(self) -> &'static str {
         match self {
-            How::Plain => "(plain request)",
-            How::Pair => "(pipelined pair)",
-            How::Pieces => "(request in pieces)",
-            How::Unknown => "(path that is not there)",
-            How::Old => "(HTTP/1.0)",
-            How::Later => "(some seconds later)",
+            RequestKind::Plain => "(plain request)",
+            RequestKind::Pair => "(pipelined pair)",
+            RequestKind::Pieces => "(request in pieces)",
+            RequestKind::Unknown => "(path that is not there)",
+            RequestKind::Old => "(HTTP/1.0)",
+            RequestKind::Later => "(some seconds later)",
         }
     }
 }
 
 /// A case that breaks a rule.
 #[derive(Debug)]
-pub(super) struct Wrong {
-    /// What it is, in words that follow a count: `a status other than 200`.
+pub(super) struct Violation {
+    /// The fault in words that follow a count: `a status other than 200`.
     pub(super) what: &'static str,
     /// How it looked.
     pub(super) saw: String,
 }
 
-impl Wrong {
-    pub(super) fn new(what: &'static str, saw: impl Into<String>) -> Wrong {
-        Wrong { what, saw: saw.into() }
+impl Violation {
+    pub(super) fn new(what: &'static str, saw: impl Into<String>) -> Violation {
+        Violation { what, saw: saw.into() }
     }
 }
 
 /// All cases, told apart by rule and kind; both are few, so this is bounded.
 #[derive(Default)]
-pub(super) struct Faults(Vec<(How, &'static str, String, u64)>);
+pub(super) struct FaultLog(Vec<(RequestKind, &'static str, String, u64)>);
 
-impl Faults {
+impl FaultLog {
     /// One more; `saw` is asked for the first time only.
-    pub(super) fn note(&mut self, how: How, what: &'static str, saw: impl FnOnce() -> String) {
+    pub(super) fn note(
+        &mut self,
+        how: RequestKind,
+        what: &'static str,
+        saw: impl FnOnce() -> String,
+    ) {
         match self.0.iter_mut().find(|(of, known, ..)| (*of, *known) == (how, what)) {
             Some((.., count)) => *count += 1,
             None => self.0.push((how, what, saw(), 1)),
@@ -62,12 +67,12 @@ impl Faults {
     }
 
     /// One more, which was made up already.
-    pub(super) fn take(&mut self, how: How, wrong: Wrong) {
+    pub(super) fn take(&mut self, how: RequestKind, wrong: Violation) {
         self.note(how, wrong.what, || wrong.saw);
     }
 
-    /// What was found by itself, as of the kind `how`.
-    pub(super) fn take_as(&mut self, how: How, found: Faults) {
+    /// Takes the faults that a check found by itself, as of the kind `how`.
+    pub(super) fn take_as(&mut self, how: RequestKind, found: FaultLog) {
         for (_, what, saw, _) in found.0 {
             self.note(how, what, || saw);
         }
@@ -78,7 +83,7 @@ impl Faults {
     }
 
     pub(super) fn to_json(&self) -> Value {
-        let one = |(how, what, saw, count): &(How, &str, String, u64)| json!({ "what": format!("{what} {}", how.words()), "saw": saw, "count": count });
+        let one = |(how, what, saw, count): &(RequestKind, &str, String, u64)| json!({ "what": format!("{what} {}", how.words()), "saw": saw, "count": count });
         self.0.iter().map(one).collect()
     }
 }
@@ -97,12 +102,12 @@ mod tests {
 
     #[test]
     fn the_same_fault_is_counted_and_its_first_case_kept() {
-        let mut faults = Faults::default();
+        let mut faults = FaultLog::default();
         assert!(faults.is_empty());
         for status in [503, 500] {
-            faults.note(How::Plain, "a status other than 200", || status.to_string());
+            faults.note(RequestKind::Plain, "a status other than 200", || status.to_string());
         }
-        faults.take(How::Old, Wrong::new("a status other than 200", "404"));
+        faults.take(RequestKind::Old, Violation::new("a status other than 200", "404"));
         assert_eq!(
             faults.to_json(),
             json!([

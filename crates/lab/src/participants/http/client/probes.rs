@@ -5,10 +5,10 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::faults::How;
-use super::lane::{Desk, Lane};
-use super::visit::{Step, Visit};
-use crate::contract::Draws;
+use super::connection::{ClientConnection, ClientState};
+use super::faults::RequestKind;
+use super::visit::{Visit, VisitProgress};
+use crate::contract::PayloadDraws;
 use crate::figures::times::Times;
 
 /// Between two pieces of a request: long enough to be read by itself.
@@ -19,10 +19,16 @@ const LATER: Duration = Duration::from_millis(3_200);
 const ALONE: u64 = 12;
 
 /// Every kind of request once, until one goes wrong.
-pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut Desk) -> io::Result<()> {
-    let kinds = [How::Plain, How::Unknown, How::Pieces, How::Pieces, How::Pair];
+pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut ClientState) -> io::Result<()> {
+    let kinds = [
+        RequestKind::Plain,
+        RequestKind::Unknown,
+        RequestKind::Pieces,
+        RequestKind::Pieces,
+        RequestKind::Pair,
+    ];
     for (sender, how) in kinds.into_iter().enumerate() {
-        ask(port, how, Draws::of(draw, sender as u32), desk)?;
+        ask(port, how, PayloadDraws::of(draw, sender as u32), desk)?;
         if !desk.faults.is_empty() {
             return Ok(());
         }
@@ -32,8 +38,8 @@ pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut Desk) -> io::Resul
     let mut inbox = [0; 4_096];
     loop {
         match visit.take(&mut inbox, desk) {
-            Step::Reads if !visit.is_late(desk) => {}
-            Step::Done => return Ok(()),
+            VisitProgress::Reads if !visit.is_late(desk) => {}
+            VisitProgress::Done => return Ok(()),
             _ => break,
         }
     }
@@ -41,36 +47,41 @@ pub(super) fn ask_everything(port: u16, draw: u32, desk: &mut Desk) -> io::Resul
     Ok(())
 }
 
-/// The same question again, when some seconds have passed since `began`.
-pub(super) fn ask_later(port: u16, began: Instant, draw: u32, desk: &mut Desk) -> io::Result<()> {
+/// Asks once more when some seconds have passed since `began`.
+pub(super) fn ask_later(
+    port: u16,
+    began: Instant,
+    draw: u32,
+    desk: &mut ClientState,
+) -> io::Result<()> {
     thread::sleep(LATER.saturating_sub(began.elapsed()));
     let mut found = std::mem::take(&mut desk.faults);
-    ask(port, How::Plain, Draws::of(draw, 0), desk)?;
+    ask(port, RequestKind::Plain, PayloadDraws::of(draw, 0), desk)?;
     std::mem::swap(&mut found, &mut desk.faults);
-    desk.faults.take_as(How::Later, found);
+    desk.faults.take_as(RequestKind::Later, found);
     Ok(())
 }
 
 /// The median of a few round trips on one connection with nobody else about, in microseconds: what
 /// stalls there does not wait for a processor.
-pub(super) fn time_alone(port: u16, draw: u32, desk: &mut Desk) -> io::Result<f64> {
-    let mut lane = Lane::open(port, Draws::of(draw, 0), ALONE)?;
+pub(super) fn time_alone(port: u16, draw: u32, desk: &mut ClientState) -> io::Result<f64> {
+    let mut lane = ClientConnection::open(port, PayloadDraws::of(draw, 0), ALONE)?;
     lane.stream.set_read_timeout(Some(desk.answer_max))?;
     desk.mixes = false;
     desk.times = Times::new();
-    lane.ask_as(How::Plain, desk, Instant::now());
+    lane.ask_as(RequestKind::Plain, desk, Instant::now());
     finish(&mut lane, desk);
     Ok(desk.times.at(0.5) as f64 / 1e3)
 }
 
-fn ask(port: u16, how: How, draws: Draws, desk: &mut Desk) -> io::Result<()> {
-    desk.check.look_at_clock();
-    let requests = if how == How::Pair { 2 } else { 1 };
-    let mut lane = Lane::open(port, draws, requests)?;
+fn ask(port: u16, how: RequestKind, draws: PayloadDraws, desk: &mut ClientState) -> io::Result<()> {
+    desk.check.check_clock();
+    let requests = if how == RequestKind::Pair { 2 } else { 1 };
+    let mut lane = ClientConnection::open(port, draws, requests)?;
     let mut inbox = [0; 4_096];
     lane.stream.set_read_timeout(Some(PIECE_GAP))?;
-    // Whoever speaks first has not read.
-    if how == How::Plain && lane.take(&mut inbox, desk, Instant::now()) {
+    // A server that speaks first has not read the request.
+    if how == RequestKind::Plain && lane.take(&mut inbox, desk, Instant::now()) {
         return Ok(());
     }
     lane.ask_as(how, desk, Instant::now());
@@ -89,12 +100,12 @@ fn ask(port: u16, how: How, draws: Draws, desk: &mut Desk) -> io::Result<()> {
 }
 
 /// Until all is answered, or something went wrong.
-fn finish(lane: &mut Lane, desk: &mut Desk) {
+fn finish(lane: &mut ClientConnection, desk: &mut ClientState) {
     let mut inbox = [0; 4_096];
     while !lane.over {
         // Reads block, for a time.
         while !lane.over && lane.take(&mut inbox, desk, Instant::now()) {
-            desk.check.look_at_clock();
+            desk.check.check_clock();
         }
         lane.give_up(desk, Instant::now());
     }

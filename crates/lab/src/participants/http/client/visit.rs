@@ -5,15 +5,15 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::time::Instant;
 
-use super::answer::{self, BODY_BYTES_MAX, Framing, HEAD_BYTES_MAX};
-use super::asked::{old, written};
-use super::check::Due;
-use super::faults::{How, shown};
-use super::lane::{Desk, is_nothing, send};
+use super::check::Expected;
+use super::connection::{ClientState, is_nothing, send};
+use super::faults::{RequestKind, shown};
+use super::requests::{old, written};
+use super::response::{self, BODY_BYTES_MAX, Framing, HEAD_BYTES_MAX};
 
-/// What a visit has come to.
+/// Progress of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum VisitProgress {
     /// There may be more to read.
     Reads,
     /// Nothing is there at the moment.
@@ -24,70 +24,72 @@ pub(super) enum Step {
 
 pub(super) struct Visit {
     pub(super) stream: TcpStream,
-    due: Due,
+    due: Expected,
     got: Vec<u8>,
     began: Instant,
 }
 
 impl Visit {
     /// Connects and asks.
-    pub(super) fn begin(port: u16, desk: &mut Desk) -> std::io::Result<Visit> {
+    pub(super) fn begin(port: u16, desk: &mut ClientState) -> std::io::Result<Visit> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         let token = written(desk.random.draw() as u32);
         send(&stream, &old(token, &mut desk.random));
-        let due = Due::Document { token };
+        let due = Expected::Document { token };
         Ok(Visit { stream, due, got: Vec::new(), began: Instant::now() })
     }
 
     /// Reads once.
-    pub(super) fn take(&mut self, inbox: &mut [u8], desk: &mut Desk) -> Step {
+    pub(super) fn take(&mut self, inbox: &mut [u8], desk: &mut ClientState) -> VisitProgress {
         let ended = match self.stream.read(inbox) {
             Ok(read) => {
                 self.got.extend_from_slice(&inbox[..read]);
                 read == 0
             }
-            Err(error) if is_nothing(&error) => return Step::Waits,
+            Err(error) if is_nothing(&error) => return VisitProgress::Waits,
             Err(_) => {
-                desk.faults.note(How::Old, "a reset of the connection", || shown(&self.got));
-                return Step::Done;
+                desk.faults
+                    .note(RequestKind::Old, "a reset of the connection", || shown(&self.got));
+                return VisitProgress::Done;
             }
         };
-        match answer::read(&self.got, Framing::Closed { already: ended }) {
+        match response::read(&self.got, Framing::Closed { already: ended }) {
             Err(wrong) => {
-                desk.faults.take(How::Old, wrong);
-                return Step::Done;
+                desk.faults.take(RequestKind::Old, wrong);
+                return VisitProgress::Done;
             }
             Ok(Some(answer)) if ended => {
-                desk.check.hold(&answer, self.due, How::Old, &mut desk.faults);
+                desk.check.hold(&answer, self.due, RequestKind::Old, &mut desk.faults);
                 let more = &self.got[answer.bytes..];
                 if !more.is_empty() {
                     let what = "bytes that nobody had asked for";
-                    desk.faults.note(How::Old, what, || shown(more));
+                    desk.faults.note(RequestKind::Old, what, || shown(more));
                 }
             }
             Ok(None) if ended => {
-                desk.faults.note(How::Old, "an early end of the connection", || shown(&self.got));
+                desk.faults
+                    .note(RequestKind::Old, "an early end of the connection", || shown(&self.got));
             }
             Ok(_) if self.got.len() > HEAD_BYTES_MAX + BODY_BYTES_MAX => {
-                desk.faults.note(How::Old, "an answer without an end", || shown(&self.got));
-                return Step::Done;
+                desk.faults.note(RequestKind::Old, "an answer without an end", || shown(&self.got));
+                return VisitProgress::Done;
             }
-            Ok(_) => return Step::Reads,
+            Ok(_) => return VisitProgress::Reads,
         }
-        Step::Done
+        VisitProgress::Done
     }
 
     /// It has waited too long.
-    pub(super) fn is_late(&self, desk: &Desk) -> bool {
+    pub(super) fn is_late(&self, desk: &ClientState) -> bool {
         self.began.elapsed() > desk.answer_max
     }
 
     /// Says what it waits for in vain.
-    pub(super) fn give_up(&self, desk: &mut Desk) {
-        let what = match answer::read(&self.got, Framing::Closed { already: false }) {
+    pub(super) fn give_up(&self, desk: &mut ClientState) {
+        let what = match response::read(&self.got, Framing::Closed { already: false }) {
             Ok(Some(_)) => "a connection that stays open behind its answer",
             _ => "no whole answer in time",
         };
-        desk.faults.note(How::Old, what, || shown(&self.got));
+        desk.faults.note(RequestKind::Old, what, || shown(&self.got));
     }
 }

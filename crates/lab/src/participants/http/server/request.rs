@@ -20,7 +20,7 @@ pub(super) struct Request<'a> {
 
 /// Why a request is none.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum RequestError {
     Malformed,
     HeadTooLong,
     BodyTooLong,
@@ -28,23 +28,27 @@ pub(super) enum Refused {
     NoSuchCoding,
 }
 
-impl Refused {
+impl RequestError {
     pub(super) fn status(&self) -> &'static str {
         match self {
-            Refused::Malformed => "400 Bad Request",
-            Refused::HeadTooLong => "431 Request Header Fields Too Large",
-            Refused::BodyTooLong => "413 Content Too Large",
-            Refused::NoSuchVersion => "505 HTTP Version Not Supported",
-            Refused::NoSuchCoding => "501 Not Implemented",
+            RequestError::Malformed => "400 Bad Request",
+            RequestError::HeadTooLong => "431 Request Header Fields Too Large",
+            RequestError::BodyTooLong => "413 Content Too Large",
+            RequestError::NoSuchVersion => "505 HTTP Version Not Supported",
+            RequestError::NoSuchCoding => "501 Not Implemented",
         }
     }
 }
 
 /// The request at the front of `bytes`; `None` when it is not whole.
-pub(super) fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
+pub(super) fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, RequestError> {
     let most = bytes.len().min(HEAD_BYTES_MAX);
     let Some(end) = bytes[..most].windows(4).position(|four| four == b"\r\n\r\n") else {
-        return if bytes.len() > HEAD_BYTES_MAX { Err(Refused::HeadTooLong) } else { Ok(None) };
+        return if bytes.len() > HEAD_BYTES_MAX {
+            Err(RequestError::HeadTooLong)
+        } else {
+            Ok(None)
+        };
     };
     let mut lines = bytes[..end].split(|byte| *byte == b'\n');
     let trimmed = |line: &'_ [u8]| line.len() - usize::from(line.ends_with(b"\r"));
@@ -53,10 +57,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
     let (mut length, mut hosts, mut closes, mut keeps) = (0, 0, false, false);
     for line in lines {
         let line = &line[..trimmed(line)];
-        let colon = line.iter().position(|byte| *byte == b':').ok_or(Refused::Malformed)?;
+        let colon = line.iter().position(|byte| *byte == b':').ok_or(RequestError::Malformed)?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
         if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {
-            return Err(Refused::Malformed);
+            return Err(RequestError::Malformed);
         }
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         let has = |option: &[u8]| {
@@ -70,18 +74,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
             closes |= has(b"close");
             keeps |= has(b"keep-alive");
         } else if is("content-length") {
-            let text = std::str::from_utf8(value).map_err(|_| Refused::Malformed)?;
-            length = text.parse::<usize>().map_err(|_| Refused::Malformed)?;
+            let text = std::str::from_utf8(value).map_err(|_| RequestError::Malformed)?;
+            length = text.parse::<usize>().map_err(|_| RequestError::Malformed)?;
         } else if is("transfer-encoding") {
-            return Err(Refused::NoSuchCoding);
+            return Err(RequestError::NoSuchCoding);
         }
     }
     // SPEC RFC 9112 3.2: HTTP/1.1 without just one Host is refused.
     if minor == 1 && hosts != 1 {
-        return Err(Refused::Malformed);
+        return Err(RequestError::Malformed);
     }
     if length > BODY_BYTES_MAX {
-        return Err(Refused::BodyTooLong);
+        return Err(RequestError::BodyTooLong);
     }
     request.stays = !closes && (minor == 1 || keeps);
     request.bytes = end + 4 + length;
@@ -89,21 +93,21 @@ pub(super) fn read(bytes: &[u8]) -> Result<Option<Request<'_>>, Refused> {
 }
 
 /// Method and path, and the x of HTTP/1.x.
-fn request_line(line: &[u8]) -> Result<(Request<'_>, u8), Refused> {
+fn request_line(line: &[u8]) -> Result<(Request<'_>, u8), RequestError> {
     let mut words = line.split(|byte| *byte == b' ');
     let (Some(method), Some(target), Some(version), None) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(Refused::Malformed);
+        return Err(RequestError::Malformed);
     };
     if method.is_empty() || target.first() != Some(&b'/') {
-        return Err(Refused::Malformed);
+        return Err(RequestError::Malformed);
     }
     let minor = match version {
         b"HTTP/1.1" => 1,
         b"HTTP/1.0" => 0,
-        _ if version.starts_with(b"HTTP/") => return Err(Refused::NoSuchVersion),
-        _ => return Err(Refused::Malformed),
+        _ if version.starts_with(b"HTTP/") => return Err(RequestError::NoSuchVersion),
+        _ => return Err(RequestError::Malformed),
     };
     let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
     Ok((Request { method, path, ..Request::default() }, minor))
@@ -147,16 +151,16 @@ mod tests {
     #[test]
     fn what_is_no_request_is_refused() {
         for (text, refused) in [
-            ("GET /\r\n\r\n", Refused::Malformed),
-            ("GET x HTTP/1.1\r\nHost: x\r\n\r\n", Refused::Malformed),
-            ("GET / HTTP/1.1\r\n\r\n", Refused::Malformed),
-            ("GET / HTTP/1.1\r\nHost : x\r\n\r\n", Refused::Malformed),
-            ("GET / HTTP/2\r\nHost: x\r\n\r\n", Refused::NoSuchVersion),
-            ("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", Refused::NoSuchCoding),
-            ("GET / HTTP/1.0\r\nContent-Length: 99999\r\n\r\n", Refused::BodyTooLong),
+            ("GET /\r\n\r\n", RequestError::Malformed),
+            ("GET x HTTP/1.1\r\nHost: x\r\n\r\n", RequestError::Malformed),
+            ("GET / HTTP/1.1\r\n\r\n", RequestError::Malformed),
+            ("GET / HTTP/1.1\r\nHost : x\r\n\r\n", RequestError::Malformed),
+            ("GET / HTTP/2\r\nHost: x\r\n\r\n", RequestError::NoSuchVersion),
+            ("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", RequestError::NoSuchCoding),
+            ("GET / HTTP/1.0\r\nContent-Length: 99999\r\n\r\n", RequestError::BodyTooLong),
         ] {
             assert_eq!(read(text.as_bytes()).unwrap_err(), refused, "{text}");
         }
-        assert_eq!(read(&[b'a'; HEAD_BYTES_MAX + 1]).unwrap_err(), Refused::HeadTooLong);
+        assert_eq!(read(&[b'a'; HEAD_BYTES_MAX + 1]).unwrap_err(), RequestError::HeadTooLong);
     }
 }

@@ -18,7 +18,7 @@ type Id = (u32, u32);
 
 /// Processor time by thread, moment by moment.
 #[derive(Debug)]
-pub(crate) struct Course {
+pub(crate) struct CpuTimeline {
     began: Instant,
     /// Seconds since the beginning; the first is the beginning.
     moments: Vec<f64>,
@@ -29,16 +29,16 @@ pub(crate) struct Course {
     seen: usize,
 }
 
-impl Course {
+impl CpuTimeline {
     /// The window begins, when `threads` have spent so much.
-    pub(crate) fn new(now: Instant, threads: impl Iterator<Item = (Id, f64)>) -> Course {
+    pub(crate) fn new(now: Instant, threads: impl Iterator<Item = (Id, f64)>) -> CpuTimeline {
         let (moments, spent) = (Vec::new(), BTreeMap::new());
-        let mut course = Course { began: now, moments, spent, stride: 1, seen: 0 };
+        let mut course = CpuTimeline { began: now, moments, spent, stride: 1, seen: 0 };
         course.push(now, threads);
         course
     }
 
-    /// What the threads have spent by now.
+    /// Takes the processor time that the threads have spent by now.
     pub(crate) fn take(&mut self, now: Instant, threads: impl Iterator<Item = (Id, f64)>) {
         self.seen += 1;
         if !self.seen.is_multiple_of(self.stride) {
@@ -85,7 +85,7 @@ impl Course {
             if self.spent.len() >= THREADS_MAX && !self.spent.contains_key(&id) {
                 continue;
             }
-            // One that was not there yet had spent nothing.
+            // A thread that was not there yet had spent nothing.
             let spent = self.spent.entry(id).or_insert_with(|| vec![0.0; before]);
             spent.push(cpu);
         }
@@ -115,13 +115,13 @@ mod tests {
     const STEP: Duration = Duration::from_millis(50);
 
     /// A thread that works and one that begins in the middle, seen `steps` times.
-    fn course(steps: u32) -> Course {
+    fn course(steps: u32) -> CpuTimeline {
         let began = Instant::now();
         let spent = |step: u32| {
             let late = step.checked_sub(steps / 2).map(|since| ((1, 2), f64::from(since) * 0.025));
             [((1, 1), 3.0 + f64::from(step) * 0.05)].into_iter().chain(late)
         };
-        let mut course = Course::new(began, spent(0));
+        let mut course = CpuTimeline::new(began, spent(0));
         (1..steps).for_each(|step| course.take(began + STEP * step, spent(step)));
         course.end(began + STEP * steps, spent(steps));
         course
@@ -157,7 +157,7 @@ mod tests {
     fn a_crumb_at_the_end_belongs_to_the_stretch_before() {
         let began = Instant::now();
         let spent = |cpu| [((1, 1), cpu)].into_iter();
-        let mut course = Course::new(began, spent(0.0));
+        let mut course = CpuTimeline::new(began, spent(0.0));
         course.take(began + STEP, spent(0.05));
         course.take(began + STEP * 2, spent(0.1));
         course.end(began + STEP * 2 + STEP / 5, spent(0.1));
@@ -169,7 +169,7 @@ mod tests {
     fn more_threads_than_are_followed_are_no_more_memory() {
         let began = Instant::now();
         let many = |count: u32| (0..count).map(|thread| ((1, thread), 1.0));
-        let mut course = Course::new(began, many(10));
+        let mut course = CpuTimeline::new(began, many(10));
         course.end(began + STEP, many(2_000));
         assert_eq!(course.spent.len(), THREADS_MAX);
         assert!(course.of((1, 1_999)).is_empty() && course.of((1, 9)).len() == 1);

@@ -3,7 +3,7 @@
 //!
 //! No allocation while the answer is right. Waiting for more bytes is `None`.
 
-use super::faults::{Wrong, shown};
+use super::faults::{Violation, shown};
 
 /// Bytes that a head may have: what common clients grant.
 pub(super) const HEAD_BYTES_MAX: usize = 8 * 1024;
@@ -24,7 +24,7 @@ pub(super) enum Framing {
 
 /// An answer that is whole.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Answer<'a> {
+pub(super) struct Response<'a> {
     /// The x of HTTP/1.x.
     pub(super) minor: u8,
     pub(super) status: u16,
@@ -42,15 +42,15 @@ pub(super) struct Answer<'a> {
 }
 
 /// The answer at the front of `bytes`; `None` when it is not whole.
-pub(super) fn read(bytes: &[u8], framing: Framing) -> Result<Option<Answer<'_>>, Wrong> {
+pub(super) fn read(bytes: &[u8], framing: Framing) -> Result<Option<Response<'_>>, Violation> {
     let Some(end) = end_of_head(bytes) else {
-        // What cannot be an answer is told at once: nothing better will come.
+        // Bytes that cannot begin an answer are refused at once: nothing better will come.
         let begins = bytes.len().min(7);
         if bytes[..begins] != b"HTTP/1."[..begins] {
-            return Err(Wrong::new("no status line of HTTP/1.x", shown(bytes)));
+            return Err(Violation::new("no status line of HTTP/1.x", shown(bytes)));
         }
         if bytes.len() > HEAD_BYTES_MAX {
-            return Err(Wrong::new("a head without an end", format!("{} bytes", bytes.len())));
+            return Err(Violation::new("a head without an end", format!("{} bytes", bytes.len())));
         }
         return Ok(None);
     };
@@ -61,11 +61,11 @@ pub(super) fn read(bytes: &[u8], framing: Framing) -> Result<Option<Answer<'_>>,
         (None, Framing::Closed { already: true }) => bytes.len() - begins,
         (None, Framing::Closed { already: false }) => return Ok(None),
         (None, Framing::Kept) => {
-            return Err(Wrong::new("no Content-Length", shown(answer.said)));
+            return Err(Violation::new("no Content-Length", shown(answer.said)));
         }
     };
     if length > BODY_BYTES_MAX {
-        return Err(Wrong::new("a body too long to be true", format!("{length} bytes")));
+        return Err(Violation::new("a body too long to be true", format!("{length} bytes")));
     }
     let Some(body) = bytes.get(begins..begins + length) else {
         return Ok(None);
@@ -80,7 +80,7 @@ fn end_of_head(bytes: &[u8]) -> Option<usize> {
     bytes[..most].windows(4).position(|four| four == b"\r\n\r\n")
 }
 
-fn head(head: &[u8]) -> Result<Answer<'_>, Wrong> {
+fn head(head: &[u8]) -> Result<Response<'_>, Violation> {
     let mut lines = head.split(|byte| *byte == b'\n');
     let line = |line: &'_ [u8]| line.len() - usize::from(line.ends_with(b"\r"));
     let first = lines.next().unwrap_or_default();
@@ -88,32 +88,36 @@ fn head(head: &[u8]) -> Result<Answer<'_>, Wrong> {
     for field in lines {
         let field = &field[..line(field)];
         let Some(colon) = field.iter().position(|byte| *byte == b':') else {
-            return Err(Wrong::new("a header line without a colon", shown(field)));
+            return Err(Violation::new("a header line without a colon", shown(field)));
         };
         let (name, value) = (&field[..colon], field[colon + 1..].trim_ascii());
         // SPEC RFC 9112 5.1: no white space stands between a name and its colon.
         if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {
-            return Err(Wrong::new("a header line with a bad name", shown(field)));
+            return Err(Violation::new("a header line with a bad name", shown(field)));
         }
         take_field(&mut answer, name, value)?;
     }
     Ok(answer)
 }
 
-fn take_field<'a>(answer: &mut Answer<'a>, name: &[u8], value: &'a [u8]) -> Result<(), Wrong> {
+fn take_field<'a>(
+    answer: &mut Response<'a>,
+    name: &[u8],
+    value: &'a [u8],
+) -> Result<(), Violation> {
     let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
     if is("content-length") {
         let digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
         let length = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok());
         let Some(length) = length.filter(|_| digits) else {
-            return Err(Wrong::new("a Content-Length that is no number", shown(value)));
+            return Err(Violation::new("a Content-Length that is no number", shown(value)));
         };
         if answer.length.is_some_and(|other| other != length) {
-            return Err(Wrong::new("two Content-Lengths that differ", shown(value)));
+            return Err(Violation::new("two Content-Lengths that differ", shown(value)));
         }
         answer.length = Some(length);
     } else if is("transfer-encoding") {
-        return Err(Wrong::new("a Transfer-Encoding where a length is due", shown(value)));
+        return Err(Violation::new("a Transfer-Encoding where a length is due", shown(value)));
     } else if is("content-type") {
         answer.content_type = Some(value);
     } else if is("token") {
@@ -127,8 +131,8 @@ fn take_field<'a>(answer: &mut Answer<'a>, name: &[u8], value: &'a [u8]) -> Resu
     Ok(())
 }
 
-fn status_line(line: &[u8]) -> Result<Answer<'_>, Wrong> {
-    let bad = || Wrong::new("no status line of HTTP/1.x", shown(line));
+fn status_line(line: &[u8]) -> Result<Response<'_>, Violation> {
+    let bad = || Violation::new("no status line of HTTP/1.x", shown(line));
     let rest = line.strip_prefix(b"HTTP/1.").ok_or_else(bad)?;
     let [minor @ (b'0' | b'1'), b' ', said @ ..] = rest else {
         return Err(bad());
@@ -138,7 +142,7 @@ fn status_line(line: &[u8]) -> Result<Answer<'_>, Wrong> {
         return Err(bad());
     }
     let status = status.iter().fold(0, |status, digit| status * 10 + u16::from(digit - b'0'));
-    Ok(Answer { minor: minor - b'0', status, said, ..Answer::default() })
+    Ok(Response { minor: minor - b'0', status, said, ..Response::default() })
 }
 
 #[cfg(test)]

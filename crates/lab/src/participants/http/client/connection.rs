@@ -9,21 +9,21 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::answer::{self, Framing};
-use super::asked::{Shapes, unknown, written};
-use super::check::{Check, Due};
-use super::faults::{Faults, How, shown};
-use crate::contract::Draws;
+use super::check::{Expected, ResponseCheck};
+use super::faults::{FaultLog, RequestKind, shown};
+use super::requests::{Shapes, unknown, written};
+use super::response::{self, Framing};
+use crate::contract::PayloadDraws;
 use crate::figures::statistics::SplitMix64;
 use crate::figures::times::Times;
 
 /// One request in so many is of each of the three unusual kinds.
 const UNUSUAL_ONE_IN: u64 = 128;
 
-/// What all connections share.
-pub(super) struct Desk {
-    pub(super) check: Check,
-    pub(super) faults: Faults,
+/// State that all connections share.
+pub(super) struct ClientState {
+    pub(super) check: ResponseCheck,
+    pub(super) faults: FaultLog,
     pub(super) times: Times,
     pub(super) shapes: Shapes,
     pub(super) random: SplitMix64,
@@ -35,23 +35,23 @@ pub(super) struct Desk {
     pub(super) wrong: u64,
 }
 
-impl Desk {
+impl ClientState {
     /// A connection that cannot be had is the server's fault too.
     pub(super) fn note_failed<T>(&mut self, result: std::io::Result<T>) -> Option<T> {
         let failed = |error: std::io::Error| {
-            self.faults.note(How::Plain, "a connection that failed", || error.to_string());
+            self.faults.note(RequestKind::Plain, "a connection that failed", || error.to_string());
         };
         result.map_err(failed).ok()
     }
 }
 
 /// A connection and what is due on it.
-pub(super) struct Lane {
+pub(super) struct ClientConnection {
     pub(super) stream: TcpStream,
-    draws: Draws,
+    draws: PayloadDraws,
     /// Requests that were not asked yet.
     left: u64,
-    due: VecDeque<(Due, How)>,
+    due: VecDeque<(Expected, RequestKind)>,
     /// The first bytes of an answer whose rest has not come.
     got: Vec<u8>,
     /// The second packet of a request in pieces.
@@ -61,21 +61,35 @@ pub(super) struct Lane {
     pub(super) over: bool,
 }
 
-impl Lane {
-    pub(super) fn open(port: u16, draws: Draws, left: u64) -> std::io::Result<Lane> {
+impl ClientConnection {
+    pub(super) fn open(
+        port: u16,
+        draws: PayloadDraws,
+        left: u64,
+    ) -> std::io::Result<ClientConnection> {
         let stream = TcpStream::connect(("127.0.0.1", port))?;
         stream.set_nodelay(true)?;
         let (due, got, rest) = (VecDeque::with_capacity(2), Vec::new(), Vec::new());
-        Ok(Lane { stream, draws, left, due, got, rest, asked: Instant::now(), over: left == 0 })
+        Ok(ClientConnection {
+            stream,
+            draws,
+            left,
+            due,
+            got,
+            rest,
+            asked: Instant::now(),
+            over: left == 0,
+        })
     }
 
     /// The first request, unless the server has answered it already.
-    pub(super) fn begin(&mut self, desk: &mut Desk, now: Instant) -> std::io::Result<()> {
+    pub(super) fn begin(&mut self, desk: &mut ClientState, now: Instant) -> std::io::Result<()> {
         self.stream.set_nonblocking(true)?;
         let mut early = [0; 512];
         if let Ok(read @ 1..) = self.stream.read(&mut early) {
-            desk.faults
-                .note(How::Plain, "bytes before anything was asked", || shown(&early[..read]));
+            desk.faults.note(RequestKind::Plain, "bytes before anything was asked", || {
+                shown(&early[..read])
+            });
             self.over = true;
         } else {
             self.ask(desk, now);
@@ -83,41 +97,41 @@ impl Lane {
         Ok(())
     }
 
-    fn ask(&mut self, desk: &mut Desk, now: Instant) {
+    fn ask(&mut self, desk: &mut ClientState, now: Instant) {
         let how = match desk.random.draw() % UNUSUAL_ONE_IN {
-            0 if desk.mixes => How::Unknown,
-            1 if desk.mixes => How::Pieces,
-            2 if desk.mixes && self.left >= 2 => How::Pair,
-            _ => How::Plain,
+            0 if desk.mixes => RequestKind::Unknown,
+            1 if desk.mixes => RequestKind::Pieces,
+            2 if desk.mixes && self.left >= 2 => RequestKind::Pair,
+            _ => RequestKind::Plain,
         };
         self.ask_as(how, desk, now);
     }
 
     /// The next request, of a certain kind; of a pair, the next two.
-    pub(super) fn ask_as(&mut self, how: How, desk: &mut Desk, now: Instant) {
+    pub(super) fn ask_as(&mut self, how: RequestKind, desk: &mut ClientState, now: Instant) {
         self.asked = now;
         self.left -= 1;
         let token = written(self.draws.next());
         let choice = desk.random.draw();
-        if how == How::Plain {
-            self.due.push_back((Due::Document { token }, how));
+        if how == RequestKind::Plain {
+            self.due.push_back((Expected::Document { token }, how));
             return send(&self.stream, desk.shapes.document(choice, token));
         }
-        if how == How::Unknown {
-            self.due.push_back((Due::NotFound, how));
+        if how == RequestKind::Unknown {
+            self.due.push_back((Expected::NotFound, how));
             return send(&self.stream, &unknown(token, &mut desk.random));
         }
         let mut bytes = desk.shapes.document(choice, token).to_vec();
-        self.due.push_back((Due::Document { token }, how));
-        if how == How::Pieces {
+        self.due.push_back((Expected::Document { token }, how));
+        if how == RequestKind::Pieces {
             let cut = 1 + (desk.random.draw() % (bytes.len() as u64 - 1)) as usize;
             self.rest = bytes.split_off(cut);
         }
-        if how == How::Pair && self.left > 0 {
+        if how == RequestKind::Pair && self.left > 0 {
             self.left -= 1;
             let token = written(self.draws.next());
             bytes.extend_from_slice(desk.shapes.document(choice >> 32, token));
-            self.due.push_back((Due::Document { token }, how));
+            self.due.push_back((Expected::Document { token }, how));
         }
         send(&self.stream, &bytes);
     }
@@ -134,8 +148,8 @@ impl Lane {
     }
 
     /// Reads what is there, holds it against what is due and asks on. False when nothing was there.
-    pub(super) fn take(&mut self, inbox: &mut [u8], desk: &mut Desk, now: Instant) -> bool {
-        let how = self.due.front().map_or(How::Plain, |(_, how)| *how);
+    pub(super) fn take(&mut self, inbox: &mut [u8], desk: &mut ClientState, now: Instant) -> bool {
+        let how = self.due.front().map_or(RequestKind::Plain, |(_, how)| *how);
         let read = match self.stream.read(inbox) {
             Ok(0) => return self.fail(desk, how, "an early end of the connection"),
             Ok(read) => read,
@@ -157,7 +171,8 @@ impl Lane {
         let used = self.hold(bytes, desk, now);
         let more = &bytes[used..];
         if self.due.is_empty() && !more.is_empty() && !self.over {
-            // Who sends what nobody asked for will not answer what is asked: it ends here.
+            // A server that sends bytes nobody asked for will not answer a request: the connection
+            // ends here.
             desk.faults.note(how, "bytes that nobody had asked for", || shown(more));
             self.over = true;
         }
@@ -173,10 +188,10 @@ impl Lane {
     }
 
     /// Every answer that is whole; says how many bytes they had.
-    fn hold(&mut self, bytes: &[u8], desk: &mut Desk, now: Instant) -> usize {
+    fn hold(&mut self, bytes: &[u8], desk: &mut ClientState, now: Instant) -> usize {
         let mut used = 0;
         while let Some((due, how)) = self.due.front().copied() {
-            let answer = match answer::read(&bytes[used..], Framing::Kept) {
+            let answer = match response::read(&bytes[used..], Framing::Kept) {
                 Ok(None) => break,
                 Ok(Some(answer)) => answer,
                 Err(wrong) => {
@@ -193,7 +208,7 @@ impl Lane {
             if !desk.check.hold(&answer, due, how, &mut desk.faults) {
                 desk.wrong += 1;
             }
-            if how == How::Plain {
+            if how == RequestKind::Plain {
                 desk.times.take(now.duration_since(self.asked));
             }
             self.over |= answer.closes;
@@ -202,25 +217,25 @@ impl Lane {
     }
 
     /// Ends here when an answer is waited for in vain.
-    pub(super) fn give_up(&mut self, desk: &mut Desk, now: Instant) {
+    pub(super) fn give_up(&mut self, desk: &mut ClientState, now: Instant) {
         if !self.over && now.duration_since(self.asked) > desk.answer_max {
-            let how = self.due.front().map_or(How::Plain, |(_, how)| *how);
+            let how = self.due.front().map_or(RequestKind::Plain, |(_, how)| *how);
             self.fail(desk, how, "no whole answer in time");
         }
     }
 
     /// Bytes that came when all was done.
-    pub(super) fn afterwards(&mut self, inbox: &mut [u8], desk: &mut Desk) {
+    pub(super) fn afterwards(&mut self, inbox: &mut [u8], desk: &mut ClientState) {
         if self.left == 0
             && self.due.is_empty()
             && let Ok(read @ 1..) = self.stream.read(inbox)
         {
             let late = &inbox[..read];
-            desk.faults.note(How::Plain, "bytes that nobody had asked for", || shown(late));
+            desk.faults.note(RequestKind::Plain, "bytes that nobody had asked for", || shown(late));
         }
     }
 
-    fn fail(&mut self, desk: &mut Desk, how: How, what: &'static str) -> bool {
+    fn fail(&mut self, desk: &mut ClientState, how: RequestKind, what: &'static str) -> bool {
         let got = &self.got;
         desk.faults.note(how, what, || match got.len() {
             0 => "nothing of an answer".to_owned(),

@@ -12,15 +12,15 @@ use crate::contract::Failure;
 const EVENTS: usize = 128;
 
 /// Sockets with an index each.
-pub(crate) struct Poll {
+pub(crate) struct Poller {
     epoll: OwnedFd,
     events: [Event; EVENTS],
 }
 
-impl Poll {
-    pub(crate) fn new() -> Result<Poll, Failure> {
+impl Poller {
+    pub(crate) fn new() -> Result<Poller, Failure> {
         let empty = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
-        Ok(Poll { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: [empty; EVENTS] })
+        Ok(Poller { epoll: epoll::create(CreateFlags::CLOEXEC)?, events: [empty; EVENTS] })
     }
 
     pub(crate) fn add(&self, socket: impl AsFd, index: u64) -> Result<(), Failure> {

@@ -1,10 +1,10 @@
-//! What a relay takes note of: bytes that went to the server, moment by moment, and its cuts.
+//! The notes of a relay: bytes that went to the server, moment by moment, and its cuts.
 
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::Plan;
+use super::RelayPlan;
 
 /// Length of a step, as long as there are few.
 const STEP: Duration = Duration::from_millis(10);
@@ -15,7 +15,7 @@ const APART: Duration = Duration::from_millis(100);
 
 /// The account of a relay, from when it was told to begin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Relayed {
+pub struct RelayAccount {
     /// Connections that were passed on, from the start of the relay.
     pub connections: u64,
     /// Those beyond the limit, which were reset.
@@ -27,41 +27,41 @@ pub struct Relayed {
     /// Bytes of each step.
     pub steps: Vec<u64>,
     /// In their order.
-    pub cuts: Vec<RelayedCut>,
+    pub cuts: Vec<RelayCut>,
     /// Processor time of its process, which tells it itself: threads that have ended are in it.
     pub cpu_seconds: f64,
 }
 
 /// A cut.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RelayedCut {
+pub struct RelayCut {
     /// When both sides were reset.
     pub at_ms: f64,
     /// Until the next connection brought the server its first bytes; `None`: there were none.
     pub resumed_ms: Option<f64>,
 }
 
-pub(super) struct Ledger {
-    plan: Plan,
+pub(super) struct TrafficLog {
+    plan: RelayPlan,
     pub(super) connections: u64,
     pub(super) refused: u64,
     began: Option<Instant>,
     bytes: u64,
     step: Duration,
     steps: Vec<u64>,
-    cuts: Vec<Cut>,
+    cuts: Vec<OpenCut>,
 }
 
-struct Cut {
+struct OpenCut {
     at: Instant,
     /// The last connection that it hit; later ones come back.
     newest: u64,
     resumed: Option<Instant>,
 }
 
-impl Ledger {
-    pub(super) fn new(plan: Plan) -> Ledger {
-        Ledger {
+impl TrafficLog {
+    pub(super) fn new(plan: RelayPlan) -> TrafficLog {
+        TrafficLog {
             plan,
             connections: 0,
             refused: 0,
@@ -97,7 +97,7 @@ impl Ledger {
         let due = self.plan.cut_bytes.saturating_mul(self.cuts.len() as u64 + 1);
         let is_due = due > 0 && self.bytes >= due && self.cuts.len() < self.plan.cuts;
         if is_due {
-            self.cuts.push(Cut { at: now, newest, resumed: None });
+            self.cuts.push(OpenCut { at: now, newest, resumed: None });
         }
         is_due
     }
@@ -112,17 +112,17 @@ impl Ledger {
         }
     }
 
-    pub(super) fn account(&self) -> Relayed {
+    pub(super) fn account(&self) -> RelayAccount {
         let began = self.began.unwrap_or_else(Instant::now);
         let from = |at: Instant, since: Instant| {
             let passed = at.saturating_duration_since(since);
             (passed.as_secs_f64() * 1e6).round() / 1e3
         };
-        let cut = |cut: &Cut| RelayedCut {
+        let cut = |cut: &OpenCut| RelayCut {
             at_ms: from(cut.at, began),
             resumed_ms: cut.resumed.map(|resumed| from(resumed, cut.at)),
         };
-        Relayed {
+        RelayAccount {
             connections: self.connections,
             refused: self.refused,
             bytes: self.bytes,
@@ -151,7 +151,8 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    const PLAN: Plan = Plan { server: 0, delay: Duration::ZERO, cut_bytes: 1_000, cuts: 2 };
+    const PLAN: RelayPlan =
+        RelayPlan { server: 0, delay: Duration::ZERO, cut_bytes: 1_000, cuts: 2 };
 
     fn ms(time: u64) -> Duration {
         Duration::from_millis(time)
@@ -160,13 +161,13 @@ mod tests {
     #[test]
     fn it_cuts_by_bytes_and_never_twice_within_a_tenth_of_a_second() {
         let began = Instant::now();
-        let mut ledger = Ledger::new(PLAN);
+        let mut ledger = TrafficLog::new(PLAN);
         // Before it is told to begin nothing counts.
         assert!(!ledger.passed(began, 1, 5_000, 1));
         ledger.begin(began);
         assert!(!ledger.passed(began + ms(1), 1, 999, 1));
         assert!(ledger.passed(began + ms(2), 1, 1, 1));
-        // What was being written still is no sign of life.
+        // A write that was still under way is no sign of life.
         assert!(!ledger.passed(began + ms(3), 1, 500, 1));
         ledger.closed(began + ms(4), 1);
         // The second is due by bytes, and not yet by the clock.
@@ -175,7 +176,7 @@ mod tests {
         assert!(ledger.passed(began + ms(104), 2, 1, 2));
         assert!(!ledger.passed(began + ms(300), 3, 9_000, 3));
         let account = ledger.account();
-        let cut = |at_ms, resumed_ms| RelayedCut { at_ms, resumed_ms: Some(resumed_ms) };
+        let cut = |at_ms, resumed_ms| RelayCut { at_ms, resumed_ms: Some(resumed_ms) };
         assert_eq!(account.cuts, [cut(4.0, 20.0), cut(104.0, 196.0)]);
         assert_eq!((account.bytes, account.step_ms), (11_502, 10));
         assert_eq!((account.steps[0], account.steps[2], account.steps.len()), (1_500, 1_000, 31));
@@ -184,7 +185,7 @@ mod tests {
     #[test]
     fn a_cut_that_nobody_came_back_from_has_no_time() {
         let began = Instant::now();
-        let mut ledger = Ledger::new(PLAN);
+        let mut ledger = TrafficLog::new(PLAN);
         ledger.begin(began);
         assert!(ledger.passed(began, 7, 2_000, 7));
         assert!(!ledger.passed(began + ms(500), 7, 2_000, 7));
@@ -194,7 +195,7 @@ mod tests {
     #[test]
     fn a_long_run_has_no_more_steps_than_a_short_one() {
         let began = Instant::now();
-        let mut ledger = Ledger::new(Plan { cuts: 0, ..PLAN });
+        let mut ledger = TrafficLog::new(RelayPlan { cuts: 0, ..PLAN });
         ledger.begin(began);
         for step in 0..5_000 {
             ledger.passed(began + ms(step * 10), 1, 3, 1);

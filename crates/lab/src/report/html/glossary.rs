@@ -1,17 +1,17 @@
-//! What the words on the page mean.
+//! The meaning of the words on the page.
 //!
 //! A reader who was sent a page has not read the lab's contract: workloads and cells are told in a
 //! sentence each, and so are verdicts and the heads of columns. A workload or a cell that is not
 //! known here goes without.
 
 use crate::report::columns::Column;
+use crate::report::escape::html;
 use crate::report::html::table;
 use crate::report::layout::OWN;
-use crate::report::quote::html;
 use crate::results::Verdict;
 use crate::workload::relayed::CUTS_NAME;
 
-/// What each workload asks.
+/// The question of each workload.
 const WORKLOADS: &[(&str, &str)] = &[
     ("pingpong", "Many TCP connections at once, each with one request of four bytes in flight."),
     (
@@ -34,7 +34,7 @@ const PACED: &str = "Every message is answered, and sent when it is due, at a sh
 const DELAYED: &str = "The same through the lab's relay, which adds so much each way. `kept` is what is \
                        left of the rate through the relay alone.";
 
-/// What is measured in each cell.
+/// The measurement of each cell.
 const CELLS: &[(&str, &str)] = &[
     ("server", "Each participant's server, driven by the lab's own client."),
     ("client", "Each participant's client, beside the lab's own server."),
@@ -70,12 +70,12 @@ const CELLS: &[(&str, &str)] = &[
     ("spawn", "A million actors alive at once; then each is told once and tells of itself."),
 ];
 
-/// What `workload` asks, if it is known.
+/// The question of `workload`, if it is known.
 pub(crate) fn of_workload(workload: &str) -> Option<&'static str> {
     meaning(WORKLOADS, workload)
 }
 
-/// What is measured in `cell`, if it is known.
+/// The measurement of `cell`, if it is known.
 pub(crate) fn of_cell(cell: &str) -> Option<&'static str> {
     meaning(CELLS, cell)
 }

@@ -14,24 +14,24 @@ use serde_json::{Value, json};
 use crate::contract::Orders;
 use crate::figures::times::Times;
 
-/// Who sleeps between two asks sleeps so long at least: twenty thousand wakes a second are a tenth
-/// of a processor, and no ask waits longer for it.
+/// A sleep between two asks takes this long at least: twenty thousand wakes a second are a tenth of
+/// a processor, and no ask waits longer for it.
 const NAP: Duration = Duration::from_micros(50);
 /// An ask that is sent later than this is late.
 const LATE: Duration = Duration::from_millis(1);
 
 /// When each ask of a run is due.
 #[derive(Clone, Copy)]
-pub(crate) struct Pace {
+pub(crate) struct SendSchedule {
     start: Instant,
     rate: u64,
     messages: u64,
 }
 
-impl Pace {
+impl SendSchedule {
     /// The first ask is due now.
-    pub(crate) fn begin(orders: &Orders) -> Pace {
-        Pace { start: Instant::now(), rate: orders.rate.max(1), messages: orders.messages }
+    pub(crate) fn begin(orders: &Orders) -> SendSchedule {
+        SendSchedule { start: Instant::now(), rate: orders.rate.max(1), messages: orders.messages }
     }
 
     /// When an ask is due.
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn asks_are_due_one_after_the_other_and_late_after_a_millisecond() {
         let start = Instant::now();
-        let pace = Pace { start, rate: 10_000, messages: 1_000 };
+        let pace = SendSchedule { start, rate: 10_000, messages: 1_000 };
         assert_eq!(pace.due(25), start + Duration::from_micros(2_500));
         assert_eq!(pace.due_by(start), 1);
         assert_eq!(pace.due_by(start + Duration::from_micros(2_550)), 26);

@@ -1,23 +1,23 @@
 //! The relay of a trial from the lab's side: a program of its own between client and server.
 //!
-//! It belongs to nobody who is measured. What it takes of the processors is told beside the row, and
-//! is neither the participant's nor that of others who disturb the run.
+//! It belongs to no participant. Its processor time stands beside the row, and counts neither for
+//! the participant nor as a disturbance.
 
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::process::program::{Fault, Program};
-use crate::process::stage::Stage;
-use crate::process::tree::Tree;
-use crate::relay::{Plan, Relayed};
-use crate::trial::{CONTRACT, NoOutcome};
+use crate::process::namespace::NetworkNamespace;
+use crate::process::program::{Program, ProgramFault};
+use crate::process::tree::ProcessTree;
+use crate::relay::{RelayAccount, RelayPlan};
+use crate::trial::{CONTRACT, TrialError};
 
 /// The name under which the lab's own program plays it.
 pub const NAME: &str = "relay";
 /// The role that it plays.
 pub const ROLE: &str = "remote.relay";
-/// What a plan is told as; the server's port is `PORT`, as for a client.
+/// The order with the delay; the server's port is `PORT`, as for a client.
 pub const DELAY_US: &str = "DELAY_US";
 /// Bytes between two cuts.
 pub const CUT_BYTES: &str = "CUT_BYTES";
@@ -27,36 +27,36 @@ pub const CUTS: &str = "CUTS";
 pub const END: &str = "END";
 
 /// A relay to start, when the server's port is known.
-pub struct Launch {
+pub struct RelaySpec {
     /// How.
     pub command: Command,
-    /// What it is ordered to do; of the server nothing is known yet.
-    pub plan: Plan,
+    /// Its orders; the server is not known yet.
+    pub plan: RelayPlan,
 }
 
-impl Launch {
+impl RelaySpec {
     /// By the program that has the lab's own counterparts.
-    pub fn new(program: &Path, plan: Plan) -> Launch {
+    pub fn new(program: &Path, plan: RelayPlan) -> RelaySpec {
         let mut command = Command::new(program);
         command.args(["lab-participant", NAME, ROLE]);
-        Launch { command, plan }
+        RelaySpec { command, plan }
     }
 }
 
 /// A relay that runs.
-pub(super) struct Relaying {
+pub(super) struct RelayProgram {
     program: Program,
-    tree: Tree,
+    tree: ProcessTree,
 }
 
-impl Relaying {
+impl RelayProgram {
     /// Starts it; gives the port that clients are told.
     pub(super) fn start(
-        launch: &Launch,
-        stage: Option<&Stage>,
+        launch: &RelaySpec,
+        stage: Option<&NetworkNamespace>,
         server: u16,
-    ) -> Result<(Relaying, u16), NoOutcome> {
-        let Launch { command, plan } = launch;
+    ) -> Result<(RelayProgram, u16), TrialError> {
+        let RelaySpec { command, plan } = launch;
         let command = match stage {
             Some(stage) => stage.enter(command),
             None => {
@@ -73,12 +73,12 @@ impl Relaying {
         ];
         let mut program = Program::start(command, &orders).map_err(broke)?;
         let port = program.ready(CONTRACT.ready, true).map_err(broke)?;
-        let tree = Tree::marked(program.pid(), program.mark());
-        Ok((Relaying { program, tree }, port.unwrap_or(0)))
+        let tree = ProcessTree::marked(program.pid(), program.mark());
+        Ok((RelayProgram { program, tree }, port.unwrap_or(0)))
     }
 
     /// Bytes and cuts count from now on.
-    pub(super) fn go(&mut self) -> Result<(), NoOutcome> {
+    pub(super) fn go(&mut self) -> Result<(), TrialError> {
         self.tree.begin();
         self.program.go().map(drop).map_err(broke)
     }
@@ -89,24 +89,25 @@ impl Relaying {
     }
 
     /// Its account; it ends with it.
-    pub(super) fn end(mut self, within: Duration) -> Result<Relayed, NoOutcome> {
-        self.program.tell(END).map_err(broke)?;
+    pub(super) fn end(mut self, within: Duration) -> Result<RelayAccount, TrialError> {
+        self.program.write_line(END).map_err(broke)?;
         let begun = Instant::now();
         let line = loop {
             let left = within.saturating_sub(begun.elapsed());
             match self.program.account(left).map_err(broke)? {
                 Some((line, _)) => break line,
-                None if left.is_zero() => return Err(broke(Fault::NoAccount(within))),
+                None if left.is_zero() => return Err(broke(ProgramFault::NoAccount(within))),
                 None => {}
             }
         };
         let relayed = serde_json::from_str(&line);
-        let relayed = relayed.map_err(|error| broke(Fault::BadAccount(error.to_string())))?;
-        self.program.ends_by_itself(within).map_err(broke)?;
+        let relayed =
+            relayed.map_err(|error| broke(ProgramFault::BadAccount(error.to_string())))?;
+        self.program.expect_exit(within).map_err(broke)?;
         Ok(relayed)
     }
 }
 
-fn broke(fault: Fault) -> NoOutcome {
-    NoOutcome::Broke { title: "the lab's relay".to_owned(), fault, ours: true }
+fn broke(fault: ProgramFault) -> TrialError {
+    TrialError::Broke { title: "the lab's relay".to_owned(), fault, ours: true }
 }

@@ -5,13 +5,13 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::Connection;
-use super::queue::{Due, End, Piece, Queue, TOGETHER};
+use super::queue::{End, NextPiece, Piece, PieceQueue, TOGETHER};
 
 /// Reads until the end and puts what came into `queue`, due `delay` later.
-pub(super) fn take_in(
+pub(super) fn receive_loop(
     connection: &Connection,
     mut from: &TcpStream,
-    queue: &Queue,
+    queue: &PieceQueue,
     delay: Duration,
 ) {
     while let Some(mut buffer) = queue.buffer() {
@@ -22,7 +22,7 @@ pub(super) fn take_in(
             Ok(0) => return queue.end(End::Half, due),
             Ok(read) => queue.put(buffer, read, due),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // What came before the reset goes out before it.
+            // Bytes that came before the reset go out before it.
             Err(_) if !connection.is_severed() => return queue.end(End::Reset, due),
             Err(_) => return,
         }
@@ -30,23 +30,23 @@ pub(super) fn take_in(
 }
 
 /// Writes what is due until the end. `pass` runs each write and returns its result.
-pub(super) fn give_out(
+pub(super) fn send_loop(
     connection: &Connection,
     to: &TcpStream,
-    queue: &Queue,
+    queue: &PieceQueue,
     pass: impl Fn(&mut dyn FnMut() -> io::Result<usize>) -> io::Result<usize>,
 ) {
     let mut pieces = Vec::with_capacity(TOGETHER);
     loop {
         match queue.take(&mut pieces) {
-            Due::Pieces => {}
-            Due::End(End::Half) => {
-                // Who has gone already need not be told.
+            NextPiece::Pieces => {}
+            NextPiece::End(End::Half) => {
+                // A peer that has gone already need not be told.
                 let _ = to.shutdown(Shutdown::Write);
                 return;
             }
-            Due::End(End::Reset) => return connection.sever(),
-            Due::Nothing => return,
+            NextPiece::End(End::Reset) => return connection.sever(),
+            NextPiece::Nothing => return,
         }
         if write(connection, to, &pieces, &pass).is_err() {
             // Nobody is there any more, and the other side hears it at once.
@@ -73,13 +73,13 @@ fn write(
             Ok(0) => return Err(ErrorKind::WriteZero.into()),
             Ok(written) => IoSlice::advance_slices(&mut left, written),
             // No room for a while: look whether it is still wanted, and wait on.
-            Err(error) if is_passing(error.kind()) => {}
+            Err(error) if is_transient(error.kind()) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-fn is_passing(kind: ErrorKind) -> bool {
+fn is_transient(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Interrupted | ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }

@@ -1,8 +1,8 @@
-//! What single round trips tell. They are taken in a closed loop: while one waits the next is not
+//! Checks of single round trips. They are taken in a closed loop: while one waits the next is not
 //! sent, so a stall is one slow trip however long it lasts, and no percentile shows it.
 
-use crate::workload::Judged;
-use crate::workload::account::Times;
+use crate::workload::Judgement;
+use crate::workload::account::RoundTripTimes;
 
 /// A round trip that takes so long in the middle waits for a delayed acknowledgement, as a rule.
 const NAGLE_US: std::ops::Range<f64> = 35_000.0..48_000.0;
@@ -12,7 +12,7 @@ const STALL_US: f64 = 200_000.0;
 const STALL_TIMES: f64 = 20.0;
 
 /// Says what a reader of the times must know.
-pub(super) fn look(judged: &mut Judged, times: &Times) {
+pub(super) fn judge(judged: &mut Judgement, times: &RoundTripTimes) {
     judged.demand(times.agree(), || {
         "its percentiles do not ascend, or its curve does not go through them".to_owned()
     });
@@ -35,8 +35,11 @@ mod tests {
     use super::*;
 
     fn said(p50: f64, p99: f64, max: f64) -> String {
-        let mut judged = Judged::default();
-        look(&mut judged, &Times { p50, p90: p50, p99, max, ..Times::default() });
+        let mut judged = Judgement::default();
+        judge(
+            &mut judged,
+            &RoundTripTimes { p50, p90: p50, p99, max, ..RoundTripTimes::default() },
+        );
         assert!(judged.void.is_empty());
         judged.flags.join("; ")
     }
@@ -52,9 +55,9 @@ mod tests {
     fn times_that_contradict_each_other_have_no_number() {
         let void = |p90, curve| {
             let curve = serde_json::from_value(curve).unwrap();
-            let times = Times { p50: 20.0, p90, p99: 35.0, max: 90.0, curve };
-            let mut judged = Judged::default();
-            look(&mut judged, &times);
+            let times = RoundTripTimes { p50: 20.0, p90, p99: 35.0, max: 90.0, curve };
+            let mut judged = Judgement::default();
+            judge(&mut judged, &times);
             judged.void.len()
         };
         assert_eq!(void(30.0, serde_json::json!([[0.5, 20.0], [0.999, 80.0]])), 0);

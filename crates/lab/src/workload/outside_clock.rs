@@ -2,8 +2,8 @@
 //! away from their group and their parents.
 //!
 //! Getting ready may cost what it likes, for a virtual machine starts slowly. But it must not grow
-//! with the number of messages: then the work itself was done before the clock began. What the
-//! participant had in one window and what it had in another are held against each other.
+//! with the number of messages: then the work itself was done before the clock began. So the starts
+//! of two windows are compared.
 
 use crate::trial::Outcome;
 
@@ -16,14 +16,14 @@ const END_SHARE: f64 = 0.1;
 /// Starts are compared when one had so many times the messages of the other.
 const MESSAGES_TIMES: u64 = 4;
 
-/// What was seen of a participant's starts.
+/// Starts of a participant.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Starts {
+pub struct StartupCosts {
     /// Messages and processor seconds before GO, where there were fewest messages.
     least: Option<(u64, f64)>,
 }
 
-impl Starts {
+impl StartupCosts {
     /// Takes a trial; says why it is void if the work was done before GO.
     pub fn take(&mut self, messages: u64, before: f64, within: f64) -> Option<String> {
         let Some((fewer, then)) = self.least else {
@@ -44,7 +44,7 @@ impl Starts {
     }
 }
 
-/// What a reader must know of the end of a trial.
+/// Remarks on the end of a trial that a reader must know.
 pub fn flags(outcome: &Outcome) -> Vec<String> {
     let mut flags = Vec::new();
     let after = outcome.after_cpu_seconds;
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn a_start_that_grows_with_the_work_is_the_work() {
-        let mut starts = Starts::default();
+        let mut starts = StartupCosts::default();
         assert_eq!(starts.take(24_000, 0.01, 0.02), None);
         assert_eq!(starts.take(100_000, 0.02, 0.02), None);
         let said = starts.take(60_000_000, 0.9, 0.01).unwrap();
@@ -82,7 +82,7 @@ mod tests {
     /// few messages too. That is a slow start, and the document has it in every run.
     #[test]
     fn a_slow_start_that_is_always_as_slow_is_a_slow_start() {
-        let mut starts = Starts::default();
+        let mut starts = StartupCosts::default();
         assert_eq!(starts.take(5_000, 2.0, 0.1), None);
         assert_eq!(starts.take(500_000, 2.2, 1.5), None);
     }
@@ -90,7 +90,7 @@ mod tests {
     /// Drawing the payloads beforehand costs less than sending them.
     #[test]
     fn preparing_what_will_be_sent_is_no_work_before_the_clock() {
-        let mut starts = Starts::default();
+        let mut starts = StartupCosts::default();
         assert_eq!(starts.take(20_000, 0.0, 0.01), None);
         assert_eq!(starts.take(10_000_000, 0.1, 1.5), None);
     }

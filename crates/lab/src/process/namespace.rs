@@ -1,7 +1,7 @@
 //! A network of its own for the programs of one trial.
 //!
-//! Whatever two processes tell each other by TCP or UDP crosses the loopback device of their network
-//! namespace, and that device counts bytes. So the lab knows how much went over the wire without
+//! All bytes that two processes exchange by TCP or UDP cross the loopback device of their network
+//! namespace, and that device counts them. So the lab knows how much went over the wire without
 //! asking the participant: payloads that only the sender knew cannot have arrived in fewer bytes
 //! than they have. Made with `unshare`, `nsenter` and `ip`, which every Debian has.
 
@@ -14,15 +14,15 @@ const HOLD: &str = "PATH=$PATH:/usr/sbin:/sbin ip link set lo up && echo up && r
 
 /// A namespace, held by a process that waits. Dropping it gives it up.
 #[derive(Debug)]
-pub struct Stage {
+pub struct NetworkNamespace {
     holder: Child,
-    /// Whoever is not root needs a user namespace as well.
+    /// True for root; everybody else needs a user namespace as well.
     as_root: bool,
 }
 
-impl Stage {
+impl NetworkNamespace {
     /// Makes one, or says why this machine has none.
-    pub fn open() -> Result<Stage, String> {
+    pub fn open() -> Result<NetworkNamespace, String> {
         let as_root = rustix::process::geteuid().is_root();
         let mut command = Command::new("unshare");
         if !as_root {
@@ -36,11 +36,11 @@ impl Stage {
             let read = BufReader::new(output).read_line(&mut said);
             read.map_err(|error| error.to_string())?;
         }
-        let stage = Stage { holder, as_root };
+        let stage = NetworkNamespace { holder, as_root };
         if said.trim() == "up" { Ok(stage) } else { Err(stage.why()) }
     }
 
-    /// What went wrong, in the words of the program that could not do it.
+    /// The error, in the words of the program that failed.
     fn why(mut self) -> String {
         let complaints = self.holder.stderr.take().map(BufReader::new);
         let first = complaints.and_then(|lines| lines.lines().map_while(Result::ok).next());
@@ -75,7 +75,7 @@ impl Stage {
     }
 }
 
-impl Drop for Stage {
+impl Drop for NetworkNamespace {
     fn drop(&mut self) {
         // It may have ended already; either way it is gone then.
         let _ = self.holder.kill();

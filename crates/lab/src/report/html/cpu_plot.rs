@@ -6,7 +6,7 @@
 
 use crate::report::columns::{earned, significant};
 use crate::report::html::palette::THREADS;
-use crate::report::html::threads::Part;
+use crate::report::html::threads::ThreadBand;
 use crate::report::layout::Table;
 use crate::results::{Row, Run};
 
@@ -19,7 +19,7 @@ const TOP: f64 = 6.0;
 const PROCESSOR: f64 = 56.0;
 const HEIGHT: f64 = 112.0;
 
-/// What the words for server and client take at the right end.
+/// Room for the words for server and client at the right end.
 const SIDE_WORDS: f64 = 48.0;
 
 /// An area that is nowhere so high has no room for its letter.
@@ -27,15 +27,15 @@ const LETTER_ROOM: f64 = 12.0;
 
 /// Processors at work above the line and below it: the most in any stretch of any row.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Reach {
+pub(crate) struct TimeAxis {
     above: f64,
     below: f64,
 }
 
-impl Reach {
-    /// What all rows of `table` need, in whole halves of a processor.
-    pub(crate) fn of(table: &Table<'_>) -> Reach {
-        let mut reach = Reach::default();
+impl TimeAxis {
+    /// The axis that all rows of `table` need, in whole halves of a processor.
+    pub(crate) fn of(table: &Table<'_>) -> TimeAxis {
+        let mut reach = TimeAxis::default();
         for run in table.rows().into_iter().filter_map(last) {
             let most = |is_below: bool| {
                 let stretches = 0..run.moments.len();
@@ -50,7 +50,7 @@ impl Reach {
         }
         // A hair over a half, by the kernel's ticks, needs no half more.
         let halves = |most: f64| ((most - 0.02) * 2.0).ceil().max(0.0) / 2.0;
-        Reach { above: halves(reach.above).max(0.5), below: halves(reach.below) }
+        TimeAxis { above: halves(reach.above).max(0.5), below: halves(reach.below) }
     }
 
     /// The height of a processor.
@@ -68,7 +68,7 @@ fn last(row: &Row) -> Option<&Run> {
 }
 
 /// The areas of a row, if it was followed.
-pub(crate) fn of(row: &Row, parts: &[Part], reach: Reach) -> Option<String> {
+pub(crate) fn of(row: &Row, parts: &[ThreadBand], reach: TimeAxis) -> Option<String> {
     let run = last(row)?;
     let unit = reach.unit();
     let axis = TOP + reach.above * unit;
@@ -111,7 +111,7 @@ pub(crate) fn of(row: &Row, parts: &[Part], reach: Reach) -> Option<String> {
 
 /// The parts that have something on this side of the line, each with its letter's place and its
 /// processors by stretch; what has no part of its own is the rest.
-fn bands(run: &Run, parts: &[Part], below: bool) -> Vec<(usize, Vec<f64>)> {
+fn bands(run: &Run, parts: &[ThreadBand], below: bool) -> Vec<(usize, Vec<f64>)> {
     let mut bands: Vec<(usize, Vec<f64>)> = Vec::new();
     for thread in run.threads.iter().filter(|it| (it.side == Some(1)) == below) {
         let own = parts.iter().position(|part| part.is(thread)).unwrap_or(THREADS);
@@ -168,7 +168,7 @@ fn letter(
 }
 
 /// Halves of a processor if there are few, else whole ones, else as many as there is room for.
-fn grid(reach: Reach, unit: f64, axis: f64, end: f64, floor: f64) -> String {
+fn grid(reach: TimeAxis, unit: f64, axis: f64, end: f64, floor: f64) -> String {
     let mut step = 0.5;
     while step * unit < 16.0 {
         step *= 2.0;
