@@ -39,12 +39,12 @@ pub(crate) enum AcceptOutcome {
     Claimed(Claim, [u8; PROOF_BYTES]),
 }
 
-/// The dialer's side. `known` says whether there is a session with that incarnation already.
+/// The dialer's side. `is_known` says whether there is a session with that incarnation already.
 pub(crate) async fn dial(
     connection: &mut Connection,
     input: &mut ReadBuf,
     ours: Identity,
-    known: impl Fn(u128) -> bool + Send + Sync,
+    is_known: impl Fn(u128) -> bool + Send + Sync,
 ) -> Result<DialOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
@@ -55,7 +55,7 @@ pub(crate) async fn dial(
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => {
                     let incarnation = opening.peer().map(|peer| peer.incarnation);
-                    if let Some(incarnation) = incarnation.filter(|peer| known(*peer)) {
+                    if let Some(incarnation) = incarnation.filter(|peer| is_known(*peer)) {
                         return Ok(DialOutcome::Existing { incarnation });
                     }
                     send(connection, message.as_slice()).await?;
@@ -65,7 +65,7 @@ pub(crate) async fn dial(
             }
         }
     });
-    bounded(&peer, exchange).await
+    within_handshake_time(&peer, exchange).await
 }
 
 /// The side of a dialer that comes back for its session: the epoch of this connection, and what the
@@ -85,11 +85,12 @@ pub(crate) async fn resume(
         loop {
             match step(connection, input, &mut opening).await? {
                 Step::PeerKnown => {
-                    let found = opening.peer().zip(opening.nonces());
-                    let Some((found, nonces)) = found else { continue };
-                    resumption::check_identity(session, found)?;
+                    let peer_and_nonces = opening.peer().zip(opening.nonces());
+                    let Some((identity, nonces)) = peer_and_nonces else { continue };
+                    resumption::check_identity(session, identity)?;
                     let claimed = resumption::claim(session, nonces);
-                    let (claim, proof) = or_tell_peer(connection, &session.peer, claimed).await?;
+                    let (claim, proof) =
+                        refuse_on_error(connection, &session.peer, claimed).await?;
                     epoch = claim.epoch;
                     let message = opening.resume(&claim, &proof);
                     send(connection, message.as_slice()).await?;
@@ -99,7 +100,7 @@ pub(crate) async fn resume(
             }
         }
     });
-    bounded(&peer, exchange).await
+    within_handshake_time(&peer, exchange).await
 }
 
 /// The listener's side. `admit` decides on who asks for a session, and refuses with an error to be
@@ -129,8 +130,8 @@ pub(crate) async fn accept(
             match step(connection, input, &mut opening).await? {
                 Step::Send(message) => send(connection, message.as_slice()).await?,
                 Step::OpenRequested => {
-                    let granted = grant(&opening, ttl_ms, &admit);
-                    let (message, opened) = or_tell_peer(connection, &peer, granted).await?;
+                    let accepted = accept_session(&opening, ttl_ms, &admit);
+                    let (message, opened) = refuse_on_error(connection, &peer, accepted).await?;
                     send(connection, message.as_slice()).await?;
                     return Ok(AcceptOutcome::Opened(opened));
                 }
@@ -141,10 +142,10 @@ pub(crate) async fn accept(
             }
         }
     });
-    bounded(&peer, exchange).await
+    within_handshake_time(&peer, exchange).await
 }
 
-fn grant(
+fn accept_session(
     opening: &Opening,
     ttl_ms: u64,
     admit: impl Fn(&Identity) -> Result<(), LinkError>,
@@ -165,11 +166,11 @@ async fn step(
     let limit = OPENING_BYTES_MAX + PAIR1_HEADER.len();
     let message = read_message(connection, input, limit).await?;
     let outcome = without_pair1_header(&message).and_then(|body| opening.receive(body));
-    or_tell_peer(connection, &peer, outcome).await
+    refuse_on_error(connection, &peer, outcome).await
 }
 
 /// Tells the peer why we close, when the reason is its doing.
-pub(crate) async fn or_tell_peer<T>(
+pub(crate) async fn refuse_on_error<T>(
     connection: &Connection,
     peer: &Arc<str>,
     outcome: Result<T, LinkError>,
@@ -187,15 +188,15 @@ pub(crate) async fn or_tell_peer<T>(
 }
 
 pub(crate) async fn send(connection: &Connection, message: &[u8]) -> Result<(), NodeError> {
-    let whole = [&PAIR1_HEADER, message].concat();
-    Ok(send_message(connection, &whole).await?)
+    let framed = [&PAIR1_HEADER, message].concat();
+    Ok(send_message(connection, &framed).await?)
 }
 
 /// Bounds the whole exchange; the error of the exchange itself passes through.
 ///
 /// The exchange comes in a box: each layer around a future may double what it measures, and the
 /// callers' own futures contain this one.
-pub(crate) async fn bounded<T>(
+pub(crate) async fn within_handshake_time<T>(
     peer: &str,
     exchange: Boxed<'_, Result<T, NodeError>>,
 ) -> Result<T, NodeError> {

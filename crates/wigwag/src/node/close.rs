@@ -46,14 +46,14 @@ impl Node {
         self.inner.stop_listening();
         buffers::publish_all();
         let sessions = self.inner.sessions().iter().cloned().collect();
-        let report = finish(sessions, end, "this node was closed").await;
+        let report = close_sessions(sessions, end, "this node was closed").await;
         self.inner.exports.clear();
         report
     }
 }
 
 /// Ends links in good order, at the latest at `end`.
-pub(crate) async fn finish(
+pub(crate) async fn close_sessions(
     mut sessions: Vec<Arc<Session>>,
     end: Instant,
     why: &str,
@@ -72,8 +72,8 @@ pub(crate) async fn finish(
     let mut report = CloseReport { sessions: sessions.len(), ..CloseReport::default() };
     for session in &sessions {
         // Over or not, what is left is counted.
-        let _ = timeout_at(end, settle(session)).await;
-        count(session, &mut report);
+        let _ = timeout_at(end, wait_until_settled(session)).await;
+        add_unsettled(session, &mut report);
         session.sending().sender.close(Code::BYE, "");
         session.flush();
         // The goodbye is a courtesy: what the socket does not take at once is not waited for.
@@ -84,7 +84,7 @@ pub(crate) async fn finish(
 }
 
 /// Waits until everything is acknowledged and answered, or the link is over.
-async fn settle(session: &Session) {
+async fn wait_until_settled(session: &Session) {
     loop {
         let progress = session.progress.notified();
         let (ended, settled) = {
@@ -99,7 +99,7 @@ async fn settle(session: &Session) {
     }
 }
 
-fn count(session: &Session, report: &mut CloseReport) {
+fn add_unsettled(session: &Session, report: &mut CloseReport) {
     let sending = session.sending();
     let outbox = &sending.sender.outbox;
     let untaken = outbox.untaken_frames();

@@ -9,7 +9,7 @@ use wigwag_wire::ReadBuf;
 
 use super::Node;
 use super::inner::Inner;
-use crate::connect::handshake::{self, DialOutcome as Handshake};
+use crate::connect::handshake::{self, DialOutcome};
 use crate::error::NodeError;
 use crate::limits::ANOTHER_WAIT;
 use crate::lock::lock;
@@ -47,11 +47,11 @@ impl Node {
 
     /// The session with the peer at `address`; dials when there is none.
     async fn session_to(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
-        let dialed = lock(&self.inner.dialed).entry(address.clone()).or_default().clone();
+        let dialed = lock(&self.inner.dialed_sessions).entry(address.clone()).or_default().clone();
         let mut dialed = dialed.lock().await;
-        let lives =
+        let is_usable =
             |session: &&Arc<Session>| session.sending().ended.is_none() && !session.is_doubtful();
-        if let Some(session) = dialed.as_ref().filter(lives) {
+        if let Some(session) = dialed.as_ref().filter(is_usable) {
             return Ok(session.clone());
         }
         let session = self.dial(address).await?;
@@ -63,41 +63,41 @@ impl Node {
     async fn dial(&self, address: &Address) -> Result<Arc<Session>, NodeError> {
         loop {
             let incarnation = match self.dial_once(address).await? {
-                DialOutcome::New(session) => return Ok(session),
-                DialOutcome::Existing { incarnation } => incarnation,
+                DialAttempt::New(session) => return Ok(session),
+                DialAttempt::Existing { incarnation } => incarnation,
             };
-            let arriving = self.inner.session_arriving(incarnation);
-            if let Ok(session) = timeout(ANOTHER_WAIT, arriving).await {
+            let session = self.inner.wait_for_session(incarnation);
+            if let Ok(session) = timeout(ANOTHER_WAIT, session).await {
                 return Ok(session);
             }
         }
     }
 
-    async fn dial_once(&self, address: &Address) -> Result<DialOutcome, NodeError> {
+    async fn dial_once(&self, address: &Address) -> Result<DialAttempt, NodeError> {
         let mut connection = wigwag_net::transport::dial(address).await?;
         let mut input = ReadBuf::new();
         let ours = self.inner.identity();
         let pending = PendingDial { inner: &self.inner, incarnation: OnceLock::new() };
-        let known = |peer: u128| pending.is_known(peer);
-        let incarnation = match handshake::dial(&mut connection, &mut input, ours, known).await {
-            Ok(Handshake::Opened(opened)) => {
+        let is_known = |peer: u128| pending.is_known(peer);
+        let incarnation = match handshake::dial(&mut connection, &mut input, ours, is_known).await {
+            Ok(DialOutcome::Opened(opened)) => {
                 let session =
                     self.inner.start(connection, input, &opened, Some(address.clone()))?;
-                return Ok(DialOutcome::New(session));
+                return Ok(DialAttempt::New(session));
             }
-            Ok(Handshake::Existing { incarnation }) => incarnation,
+            Ok(DialOutcome::Existing { incarnation }) => incarnation,
             Err(error) => match pending.incarnation.get() {
                 Some(incarnation) if yields_to_existing(&error) => *incarnation,
                 _ => return Err(error),
             },
         };
         connection.outlet.close();
-        Ok(DialOutcome::Existing { incarnation })
+        Ok(DialAttempt::Existing { incarnation })
     }
 }
 
 /// What a dial has come upon.
-enum DialOutcome {
+enum DialAttempt {
     /// The session that it was for.
     New(Arc<Session>),
     /// The peer, or somebody here, has another with that incarnation of it, or will have at once.
@@ -125,12 +125,12 @@ impl PendingDial<'_> {
         if peer == self.inner.incarnation {
             return false;
         }
-        let mut opening = lock(&self.inner.pending_sessions);
-        if opening.dialing.contains(&peer) || opening.accepting.contains(&peer) {
+        let mut pending_sessions = lock(&self.inner.pending_sessions);
+        if pending_sessions.dialing.contains(&peer) || pending_sessions.accepting.contains(&peer) {
             return true;
         }
-        opening.dialing.push(peer);
-        drop(opening);
+        pending_sessions.dialing.push(peer);
+        drop(pending_sessions);
         let _ = self.incarnation.set(peer);
         // A peer that has a doubtful one refuses ours in its favour.
         self.inner.session_with(peer).is_some_and(|session| !session.is_doubtful())
@@ -147,13 +147,13 @@ impl Drop for PendingDial<'_> {
 
 impl Inner {
     /// The living link with that incarnation, which may be about to begin.
-    async fn session_arriving(&self, incarnation: u128) -> Arc<Session> {
+    async fn wait_for_session(&self, incarnation: u128) -> Arc<Session> {
         loop {
-            let arrived = self.arrived.notified();
+            let added = self.session_added.notified();
             if let Some(session) = self.session_with(incarnation) {
                 return session;
             }
-            arrived.await;
+            added.await;
         }
     }
 }

@@ -26,7 +26,7 @@ impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if self.is_ours {
             // Both find nothing to do when the session has ended already.
-            self.session.say_goodbye();
+            self.session.send_bye();
             self.session.end("the runtime has ended");
             self.session.release();
         }
@@ -46,33 +46,33 @@ enum ConnectionEnd {
 /// Drives a session from this connection on, until the session ends or another task has it.
 pub(crate) async fn drive_session(
     session: Arc<Session>,
-    carrier: Arc<SessionConnection>,
+    session_connection: Arc<SessionConnection>,
     connection: Connection,
     input: ReadBuf,
     node: WeakNode,
 ) {
-    let mut over = EndOnDrop { session: session.clone(), is_ours: true };
-    let mut next = (connection, input, carrier);
+    let mut guard = EndOnDrop { session: session.clone(), is_ours: true };
+    let mut next = (connection, input, session_connection);
     let why = loop {
-        let (connection, input, carrier) = next;
-        let why = match drive(&session, &carrier, connection, input).await {
+        let (connection, input, session_connection) = next;
+        let why = match drive(&session, &session_connection, connection, input).await {
             ConnectionEnd::Ended(why) => break why,
             ConnectionEnd::Cut(why) => why,
             ConnectionEnd::Superseded => {
-                carrier.flusher.retire();
-                over.is_ours = false;
+                session_connection.flusher.retire();
+                guard.is_ours = false;
                 return;
             }
         };
-        if !session.resumption.is_on() {
+        if !session.resumption.is_enabled() {
             break why;
         }
         tracing::debug!(peer = %session.peer, why, "a session has lost its connection");
-        session.lost(&carrier, &why);
-        match redial::next(&session, carrier.epoch, &why).await {
-            NextConnection::Resumed(found) => next = *found,
+        session.connection_lost(&session_connection, &why);
+        match redial::next(&session, session_connection.epoch, &why).await {
+            NextConnection::Resumed(resumed) => next = *resumed,
             NextConnection::Superseded => {
-                over.is_ours = false;
+                guard.is_ours = false;
                 return;
             }
             NextConnection::End(why) => break why,
@@ -89,7 +89,7 @@ pub(crate) async fn drive_session(
 /// waits for its next connection holds no descriptor of the last one.
 async fn drive(
     session: &Session,
-    carrier: &SessionConnection,
+    session_connection: &SessionConnection,
     mut connection: Connection,
     mut input: ReadBuf,
 ) -> ConnectionEnd {
@@ -97,13 +97,13 @@ async fn drive(
     if session.is_halted() {
         return halted();
     }
-    let carried = DrivenSession { session, carrier };
+    let driven = DrivenSession { session, connection: session_connection };
     let ending = tokio::select! {
-        ending = driver::drive(&carried, &mut *connection.reader, &mut input, &carrier.flusher) => ending,
-        () = carrier.leave.notified() => {
+        ending = driver::drive(&driven, &mut *connection.reader, &mut input, &session_connection.flusher) => ending,
+        () = session_connection.leave.notified() => {
             return if session.is_halted() { halted() } else { ConnectionEnd::Superseded };
         }
-        () = stays_silent(session) => {
+        () = silence_timeout(session) => {
             let rule = "a dialer says something within 5 s of the session's opening";
             session.dismiss(Code::TOO_MANY, rule);
             return ConnectionEnd::Ended(rule.to_owned());
@@ -121,9 +121,9 @@ async fn drive(
 }
 
 /// Waits until a session over which nothing has come is over; for ever if something has.
-async fn stays_silent(session: &Session) {
+async fn silence_timeout(session: &Session) {
     if session.is_silent() {
-        sleep(session.silent_left()).await;
+        sleep(session.silence_left()).await;
     }
     if !session.is_silent() {
         pending().await

@@ -28,7 +28,7 @@ use crate::lock::lock;
 use crate::random;
 use crate::session::connection::SessionConnection;
 use crate::session::resumption::Resumption;
-use crate::session::{Owner, Session, SessionStart, buffers};
+use crate::session::{Session, SessionOwner, SessionStart, buffers};
 
 pub(crate) struct Inner {
     pub(crate) node: u128,
@@ -40,16 +40,16 @@ pub(crate) struct Inner {
     pub(crate) exports: Arc<Exports>,
     pub(crate) sessions: Mutex<SessionTable>,
     /// A link was added to `sessions`.
-    pub(crate) arrived: Notify,
+    pub(crate) session_added: Notify,
     /// Incarnations with which a session is being opened.
     pub(crate) pending_sessions: Mutex<PendingSessions>,
-    pub(crate) dialed: Mutex<HashMap<Address, DialedSession>>,
+    pub(crate) dialed_sessions: Mutex<HashMap<Address, DialedSession>>,
     pub(crate) listeners: Mutex<Vec<JoinHandle<()>>>,
-    pub(crate) strangers: Arc<Strangers>,
+    pub(crate) pending_handshakes: Arc<Strangers>,
     pub(crate) runtime: Handle,
     pub(crate) closed: AtomicBool,
     /// How long an asker looks for its answer before it sleeps.
-    pub(crate) watch: Mutex<Duration>,
+    pub(crate) answer_spin: Mutex<Duration>,
 }
 
 impl Inner {
@@ -94,8 +94,8 @@ impl Inner {
     ) -> Result<Arc<Session>, NodeError> {
         let Opened { session: id, token, ttl_ms, peer } = *opened;
         let ours = self.identity();
-        let both = features::on(peer.offered) & ours.offered & features::RESUME != 0;
-        let ttl = Duration::from_millis(if both { ttl_ms } else { 0 });
+        let can_resume = features::on(peer.offered) & ours.offered & features::RESUME != 0;
+        let ttl = Duration::from_millis(if can_resume { ttl_ms } else { 0 });
         let is_dialer = dialed.is_some();
         let source = (!is_dialer).then(|| Source::of(&connection));
         let credentials = match dialed {
@@ -103,16 +103,16 @@ impl Inner {
             None => Credentials::Listener(TicketVerifier::new(token)),
         };
         let resumption = Resumption::new(id, ttl.min(SESSION_TTL_MAX), credentials, dialed);
-        let begun = SessionStart {
+        let start = SessionStart {
             ours,
             peer,
             dialed: is_dialer,
             resumption,
             pools: self.pools.clone(),
-            owner: Arc::downgrade(self) as Weak<dyn Owner>,
+            owner: Arc::downgrade(self) as Weak<dyn SessionOwner>,
         };
         let exports = self.exports.clone();
-        let session = Session::new(&connection, begun, exports, self.announcer.clone());
+        let session = Session::new(&connection, start, exports, self.announcer.clone());
         let mut sessions = self.sessions();
         // Looked at under the lock that close takes: no link begins behind its back.
         self.check_open()?;
@@ -120,10 +120,10 @@ impl Inner {
         replaced.for_each(|old| old.halt());
         sessions.add(&session, source);
         drop(sessions);
-        self.arrived.notify_waiters();
+        self.session_added.notify_waiters();
         session.announce(SessionChange::Opened);
-        let carrier = session.carrier().clone();
-        self.drive_session(session.clone(), carrier, connection, input);
+        let session_connection = session.connection().clone();
+        self.drive_session(session.clone(), session_connection, connection, input);
         Ok(session)
     }
 
@@ -131,18 +131,24 @@ impl Inner {
     pub(crate) fn drive_session(
         self: &Arc<Inner>,
         session: Arc<Session>,
-        carrier: Arc<SessionConnection>,
+        session_connection: Arc<SessionConnection>,
         connection: Connection,
         input: ReadBuf,
     ) {
         let node = Arc::downgrade(self);
-        self.runtime.spawn(drive::drive_session(session, carrier, connection, input, node));
+        self.runtime.spawn(drive::drive_session(
+            session,
+            session_connection,
+            connection,
+            input,
+            node,
+        ));
     }
 
     /// The link is over.
     pub(crate) fn forget(&self, session: &Arc<Session>) {
         self.sessions().remove(session);
-        lock(&self.dialed).retain(|_, dialed| {
+        lock(&self.dialed_sessions).retain(|_, dialed| {
             // Held: somebody is dialing there at this moment.
             dialed.try_lock().map_or(true, |dialed| {
                 dialed.as_ref().is_none_or(|living| !Arc::ptr_eq(living, session))
@@ -157,9 +163,9 @@ impl Inner {
     }
 }
 
-impl Owner for Inner {
-    fn spare_channels(&self) {
-        let cut = self.sessions().take_cut();
+impl SessionOwner for Inner {
+    fn free_channels(&self) {
+        let cut = self.sessions().evict_longest_cut();
         cut.inspect(|cut| cut.dismiss(Code::TOO_MANY, "its channels were needed for others"));
     }
 }
@@ -179,7 +185,7 @@ impl Drop for Inner {
         }
         // To end a socket while the peer still talks to it would take from the peer what it has not
         // read yet. Where the runtime goes on, the links have time to end in good order.
-        runtime::linger(&self.runtime, sessions);
+        runtime::close_in_background(&self.runtime, sessions);
     }
 }
 

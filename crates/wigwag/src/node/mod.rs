@@ -85,17 +85,17 @@ impl Node {
             announcer: Announcer::default(),
             exports: Arc::default(),
             sessions: Mutex::default(),
-            arrived: tokio::sync::Notify::new(),
+            session_added: tokio::sync::Notify::new(),
             pending_sessions: Mutex::default(),
-            dialed: Mutex::default(),
+            dialed_sessions: Mutex::default(),
             listeners: Mutex::default(),
-            strangers: Strangers::new(HANDSHAKES_MAX),
+            pending_handshakes: Strangers::new(HANDSHAKES_MAX),
             runtime,
             closed: AtomicBool::new(false),
-            watch: Mutex::new(ANSWER_WATCH),
+            answer_spin: Mutex::new(ANSWER_WATCH),
         };
         let node = Node { inner: Arc::new(inner) };
-        runtime::remember(&node.inner);
+        runtime::register(&node.inner);
         node
     }
 
@@ -136,7 +136,7 @@ impl Node {
         self.inner.check_open()?;
         let address: Address = address.parse()?;
         let listening = wigwag_net::transport::listen(&address, options);
-        let listener = runtime::on(&self.inner.runtime, listening).await?;
+        let listener = runtime::enter(&self.inner.runtime, listening).await?;
         let bound = listener.address().clone();
         let task = accept::listen(listener, Arc::downgrade(&self.inner));
         lock(&self.inner.listeners).push(self.inner.runtime.spawn(task));
@@ -150,24 +150,24 @@ impl Node {
     /// Whatever stands in the way: nobody listens, the peer is no node, no such actor. Each within
     /// the time of a handshake.
     pub async fn actor<I: Interface>(&self, address: &str) -> Result<I::Ref, NodeError> {
-        let search = Box::pin(async {
+        let attach = Box::pin(async {
             let (channel, theirs) = self.attach(address, I::SCHEMA.hash).await?;
             let described =
                 if theirs == I::SCHEMA.hash { None } else { Some(describe(&channel).await?) };
-            let watch = *lock(&self.inner.watch);
-            let remote = Remote::<I>::new(channel, described.as_ref(), watch);
+            let answer_spin = *lock(&self.inner.answer_spin);
+            let remote = Remote::<I>::new(channel, described.as_ref(), answer_spin);
             Ok(Ref::remote(Arc::new(remote)).into())
         });
-        runtime::on(&self.inner.runtime, handshake::bounded(address, search)).await
+        runtime::enter(&self.inner.runtime, handshake::within_handshake_time(address, attach)).await
     }
 
     /// The same for an actor whose interface this program does not know.
     pub async fn dynamic(&self, address: &str) -> Result<Dynamic, NodeError> {
-        let search = Box::pin(async {
+        let attach = Box::pin(async {
             let (channel, _) = self.attach(address, 0).await?;
             Ok(Dynamic::new(channel).await?)
         });
-        runtime::on(&self.inner.runtime, handshake::bounded(address, search)).await
+        runtime::enter(&self.inner.runtime, handshake::within_handshake_time(address, attach)).await
     }
 
     /// How long an asker looks for its answer before its thread sleeps, for references that are
@@ -178,7 +178,7 @@ impl Node {
     /// looks again, until this time is over. Where answers take longer it is tried ever more rarely,
     /// and with a single processor not at all.
     pub fn watch_answers(&self, limit: Duration) {
-        *lock(&self.inner.watch) = limit;
+        *lock(&self.inner.answer_spin) = limit;
     }
 
     /// [`listen`](Node::listen) for a thread outside a runtime.
@@ -205,11 +205,11 @@ impl Node {
     /// What went over each link since it began; links that are over are not in it.
     pub fn statistics(&self) -> Vec<PeerStatistics> {
         let sessions = self.inner.sessions();
-        let one = |session: &Arc<Session>| PeerStatistics {
+        let statistics = |session: &Arc<Session>| PeerStatistics {
             peer: session.peer.clone(),
             session: session.statistics(),
         };
-        sessions.iter().filter(|session| !session.is_over()).map(one).collect()
+        sessions.iter().filter(|session| !session.has_ended()).map(statistics).collect()
     }
 }
 

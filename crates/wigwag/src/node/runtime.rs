@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use wigwag_actor::turn;
 
 use super::Node;
-use super::close::finish;
+use super::close::close_sessions;
 use super::inner::Inner;
 use crate::limits::{DROP_WAIT, MAIN_CLOSE};
 use crate::lock::lock;
@@ -20,17 +20,17 @@ use crate::session::Session;
 static NODES: Mutex<Vec<Weak<Inner>>> = Mutex::new(Vec::new());
 
 /// The ends of nodes that were dropped, for as long as they take.
-static LINGERING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
+static CLOSING: Mutex<Vec<JoinHandle<()>>> = Mutex::new(Vec::new());
 
 /// Every node is closed when `#[wigwag::main]` ends.
-pub(crate) fn remember(node: &Arc<Inner>) {
+pub(crate) fn register(node: &Arc<Inner>) {
     let mut nodes = lock(&NODES);
     nodes.retain(|node| node.strong_count() > 0);
     nodes.push(Arc::downgrade(node));
 }
 
 /// Runs `future` with `runtime` as the current one, whichever thread polls it.
-pub(crate) async fn on<F: Future>(runtime: &Handle, future: F) -> F::Output {
+pub(crate) async fn enter<F: Future>(runtime: &Handle, future: F) -> F::Output {
     let mut future = pin!(future);
     poll_fn(|context| {
         // Held for this poll only: the next one may come on another thread.
@@ -41,17 +41,17 @@ pub(crate) async fn on<F: Future>(runtime: &Handle, future: F) -> F::Output {
 }
 
 /// Ends the links of a node that was dropped, in the background and in good order.
-pub(crate) fn linger(runtime: &Handle, sessions: Vec<Arc<Session>>) {
+pub(crate) fn close_in_background(runtime: &Handle, sessions: Vec<Arc<Session>>) {
     if sessions.is_empty() {
         return;
     }
     let task = runtime.spawn(async move {
         let end = Instant::now() + DROP_WAIT;
-        finish(sessions, end, "this node was dropped").await;
+        close_sessions(sessions, end, "this node was dropped").await;
     });
-    let mut lingering = lock(&LINGERING);
-    lingering.retain(|task| !task.is_finished());
-    lingering.push(task);
+    let mut closing = lock(&CLOSING);
+    closing.retain(|task| !task.is_finished());
+    closing.push(task);
 }
 
 /// Starts a task on the current runtime whose polls are turns: what it tells within one poll is
@@ -99,8 +99,8 @@ pub fn run_main<F: Future>(options: MainOptions, main: F) -> F::Output {
                 tracing::warn!(?report, "main has ended with messages on their way");
             }
         }
-        let lingering = std::mem::take(&mut *lock(&LINGERING));
-        for task in lingering {
+        let closing = std::mem::take(&mut *lock(&CLOSING));
+        for task in closing {
             // One that panicked is over as well.
             let _ = task.await;
         }

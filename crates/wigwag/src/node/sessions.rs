@@ -71,46 +71,49 @@ impl SessionTable {
 
     /// Those with that incarnation of a peer: more than one if a node has dialed itself.
     pub(crate) fn with(&self, incarnation: u128) -> impl Iterator<Item = &Arc<Session>> {
-        let mine = self.entries.iter().filter(move |entry| entry.incarnation == incarnation);
-        mine.map(|entry| &entry.session)
+        let matching = self.entries.iter().filter(move |entry| entry.incarnation == incarnation);
+        matching.map(|entry| &entry.session)
     }
 
     /// The living session that a dialer claims.
     pub(crate) fn claimed(&self, claim: &Claim) -> Option<Arc<Session>> {
-        let mine = self.entries.iter().filter(|entry| entry.id == claim.session);
-        let mut living = mine.map(|entry| &entry.session).filter(|session| !session.is_over());
+        let matching = self.entries.iter().filter(|entry| entry.id == claim.session);
+        let mut living =
+            matching.map(|entry| &entry.session).filter(|session| !session.has_ended());
         living.find(|session| session.resumption.is_claimed_by(claim)).cloned()
     }
 
     /// Makes a place for a session that a peer from `source` is about to open, while `opening` others
     /// are. Adds the sessions that go for it to `evicted`, whatever comes of it: they are no longer in
     /// the table, and the caller tells their peers.
-    pub(crate) fn make_place(
+    pub(crate) fn reserve_place(
         &mut self,
         source: &Source,
         opening: usize,
         evicted: &mut Vec<Arc<Session>>,
     ) -> Result<(), LinkError> {
         if self.silent.len() >= SILENT_SESSIONS_MAX {
-            self.silent.retain(|session| session.is_silent() && !session.is_over());
+            self.silent.retain(|session| session.is_silent() && !session.has_ended());
             if self.silent.len() >= SILENT_SESSIONS_MAX {
-                evicted.extend(self.take_silent());
+                evicted.extend(self.evict_silent());
             }
         }
         let full = |rule| LinkError::Misbehaved { code: Code::TOO_MANY, rule };
         if self.counts.get(source).copied().unwrap_or(0) >= SESSIONS_PER_SOURCE_MAX {
-            let spared = self.take_spare(|from| from == source);
-            evicted.push(spared.ok_or(full("one source has at most 4096 sessions with a node"))?);
+            let evicted_session = self.evict_spare(|from| from == source);
+            evicted.push(
+                evicted_session.ok_or(full("one source has at most 4096 sessions with a node"))?,
+            );
         }
         if self.counts.values().sum::<usize>() + opening >= SESSIONS_MAX {
-            let spared = self.take_spare(|_| true);
-            evicted.push(spared.ok_or(full("a node has at most 8192 sessions"))?);
+            let evicted_session = self.evict_spare(|_| true);
+            evicted.push(evicted_session.ok_or(full("a node has at most 8192 sessions"))?);
         }
         Ok(())
     }
 
     /// Takes the oldest session over which nothing has come yet.
-    pub(crate) fn take_silent(&mut self) -> Option<Arc<Session>> {
+    pub(crate) fn evict_silent(&mut self) -> Option<Arc<Session>> {
         while let Some(session) = self.silent.pop_front() {
             if session.is_silent() && self.remove(&session) {
                 return Some(session);
@@ -121,9 +124,9 @@ impl SessionTable {
 
     /// Takes a session that can be spared: one over which nothing has come yet, or else the one that has
     /// been without a connection for longest.
-    fn take_spare(&mut self, is_meant: impl Fn(&Source) -> bool) -> Option<Arc<Session>> {
-        let meant = |entry: &&SessionEntry| entry.source.as_ref().is_some_and(&is_meant);
-        let candidates = || self.entries.iter().filter(meant).map(|entry| &entry.session);
+    fn evict_spare(&mut self, matches: impl Fn(&Source) -> bool) -> Option<Arc<Session>> {
+        let is_candidate = |entry: &&SessionEntry| entry.source.as_ref().is_some_and(&matches);
+        let candidates = || self.entries.iter().filter(is_candidate).map(|entry| &entry.session);
         let silent = candidates().find(|session| session.is_silent());
         let spare = silent.cloned().or_else(|| longest_cut(candidates()))?;
         self.remove(&spare);
@@ -131,7 +134,7 @@ impl SessionTable {
     }
 
     /// Takes the session that has been without a connection for longest, whoever has opened it.
-    pub(crate) fn take_cut(&mut self) -> Option<Arc<Session>> {
+    pub(crate) fn evict_longest_cut(&mut self) -> Option<Arc<Session>> {
         let opened = self.entries.iter().filter(|entry| entry.source.is_some());
         let cut = longest_cut(opened.map(|entry| &entry.session))?;
         self.remove(&cut);

@@ -13,7 +13,7 @@ use wigwag_actor::answers::Answers;
 use crate::sync::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Why no answer will come any more.
-pub(crate) type Over = (CallErrorKind, Arc<str>);
+pub(crate) type RingEnd = (CallErrorKind, Arc<str>);
 
 /// A ring of slots.
 pub(crate) struct Ring {
@@ -28,24 +28,24 @@ pub(crate) struct Ring {
     sent: AtomicU64,
     /// The slots are somebody else's.
     closed: AtomicBool,
-    shared: Mutex<Shared>,
+    shared: Mutex<RingState>,
 }
 
-struct Shared {
+struct RingState {
     answers: Answers,
     /// Asks whose answers were laid down.
     answered: u64,
     waker: Option<Waker>,
-    over: Option<Over>,
+    end: Option<RingEnd>,
     /// Asks from this one on have certainly not reached anybody.
     unsent: u64,
     /// The asker went away.
-    left: bool,
+    is_abandoned: bool,
 }
 
 /// What the reader must do after it has laid answers down.
 #[derive(Default)]
-pub(crate) struct Published {
+pub(crate) struct PublishOutcome {
     /// Who waited for them.
     pub(crate) waker: Option<Waker>,
     /// The asker went away, and these were the last: the slots are free.
@@ -56,8 +56,8 @@ impl Ring {
     /// Of 2 to the power of `bits` slots, which were asked from before `generation` only.
     pub(crate) fn new(first: u32, bits: u32, generation: u32) -> Ring {
         let answers = Answers::default();
-        let (waker, over, unsent) = (None, None, u64::MAX);
-        let shared = Shared { answers, answered: 0, waker, over, unsent, left: false };
+        let (waker, end, unsent) = (None, None, u64::MAX);
+        let shared = RingState { answers, answered: 0, waker, end, unsent, is_abandoned: false };
         Ring {
             first,
             bits,
@@ -74,37 +74,37 @@ impl Ring {
     }
 
     /// How many slots there are.
-    pub(crate) fn places(&self) -> u32 {
+    pub(crate) fn slots(&self) -> u32 {
         1 << self.bits
     }
 
     /// Whether a slot is one of these.
     #[inline(always)]
-    pub(crate) fn has(&self, slot: u32) -> bool {
+    pub(crate) fn contains(&self, slot: u32) -> bool {
         slot.wrapping_sub(self.first) >> self.bits == 0
     }
 
     /// Slot and generation of ask `number`.
     #[inline(always)]
     pub(crate) fn asker(&self, number: u64) -> (u32, u32) {
-        let place = number as u32 & (self.places() - 1);
+        let place = number as u32 & (self.slots() - 1);
         (self.first + place, self.generation.wrapping_add((number >> self.bits) as u32))
     }
 
     /// A generation behind those of all asks that were sent.
     pub(crate) fn next_generation(&self) -> u32 {
-        let rounds = self.sent().div_ceil(u64::from(self.places()));
+        let rounds = self.sent().div_ceil(u64::from(self.slots()));
         self.generation.wrapping_add(rounds as u32)
     }
 
     /// Asks behind `number` whose slots follow its own, one after the other.
-    pub(crate) fn ahead(&self, number: u64) -> usize {
-        (self.places() - 1 - (number as u32 & (self.places() - 1))) as usize
+    pub(crate) fn slots_to_end(&self, number: u64) -> usize {
+        (self.slots() - 1 - (number as u32 & (self.slots() - 1))) as usize
     }
 
     /// The first ask from `from` on that has this slot.
     pub(crate) fn number(&self, slot: u32, from: u64) -> u64 {
-        let ahead = slot.wrapping_sub(self.asker(from).0) & (self.places() - 1);
+        let ahead = slot.wrapping_sub(self.asker(from).0) & (self.slots() - 1);
         from + u64::from(ahead)
     }
 
@@ -127,7 +127,7 @@ impl Ring {
     /// Asks that somebody waits for.
     pub(crate) fn waiting(&self) -> usize {
         let shared = self.shared();
-        if shared.left { 0 } else { (self.sent() - shared.answered) as usize }
+        if shared.is_abandoned { 0 } else { (self.sent() - shared.answered) as usize }
     }
 
     /// Takes the answers that have come, or has `waker` woken when some come. When none will come
@@ -137,13 +137,13 @@ impl Ring {
         next: u64,
         into: &mut Answers,
         waker: &Waker,
-    ) -> Poll<Result<(), Over>> {
+    ) -> Poll<Result<(), RingEnd>> {
         let mut shared = self.shared();
         if !shared.answers.is_empty() {
             into.take_from(&mut shared.answers);
             return Poll::Ready(Ok(()));
         }
-        if let Some((kind, why)) = &shared.over {
+        if let Some((kind, why)) = &shared.end {
             let kind = if next < shared.unsent { *kind } else { CallErrorKind::NotDelivered };
             return Poll::Ready(Err((kind, why.clone())));
         }
@@ -154,19 +154,19 @@ impl Ring {
     }
 
     /// The answers of all asks before `answered` are there: those that were not yet, in `answers`.
-    pub(crate) fn publish(&self, answers: &mut Answers, answered: u64) -> Published {
+    pub(crate) fn publish(&self, answers: &mut Answers, answered: u64) -> PublishOutcome {
         let mut shared = self.shared();
         shared.answered = answered;
-        if shared.left {
+        if shared.is_abandoned {
             answers.clear();
-            return Published { waker: None, is_free: answered == self.sent() };
+            return PublishOutcome { waker: None, is_free: answered == self.sent() };
         }
         shared.answers.take_from(answers);
-        Published { waker: shared.waker.take(), is_free: false }
+        PublishOutcome { waker: shared.waker.take(), is_free: false }
     }
 
     /// The session has ended, and what was asked from there on has never left.
-    pub(crate) fn lose_from(&self, (slot, generation): (u32, u32)) {
+    pub(crate) fn mark_unsent_from(&self, (slot, generation): (u32, u32)) {
         let round = u64::from(generation.wrapping_sub(self.generation));
         let number = round << self.bits | u64::from(slot.wrapping_sub(self.first));
         let mut shared = self.shared();
@@ -174,17 +174,17 @@ impl Ring {
     }
 
     /// No answers will come any more; gives who waits for one.
-    pub(crate) fn end(&self, over: &Over) -> Option<Waker> {
+    pub(crate) fn end(&self, end: &RingEnd) -> Option<Waker> {
         let mut shared = self.shared();
-        shared.over.get_or_insert_with(|| over.clone());
+        shared.end.get_or_insert_with(|| end.clone());
         shared.waker.take()
     }
 
     /// The asker goes away. True: the slots are free at once; otherwise they are when the last
     /// answer has come.
-    pub(crate) fn leave(&self) -> bool {
+    pub(crate) fn abandon(&self) -> bool {
         let mut shared = self.shared();
-        shared.left = true;
+        shared.is_abandoned = true;
         shared.waker = None;
         shared.answers = Answers::default();
         shared.answered == self.sent()
@@ -200,7 +200,7 @@ impl Ring {
         self.closed.load(Ordering::Relaxed)
     }
 
-    fn shared(&self) -> MutexGuard<'_, Shared> {
+    fn shared(&self) -> MutexGuard<'_, RingState> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
 
-use crate::replies::ring::{Over, Ring};
+use crate::replies::ring::{Ring, RingEnd};
 use crate::sync::{AtomicU64, Mutex, MutexGuard, Ordering};
 
 /// Slots of the smallest ring: what is looked through for a ring stays short.
@@ -43,7 +43,7 @@ impl Rings {
     /// A ring of slots that an older one has left.
     pub(crate) fn reuse(&self, bits: u32) -> Option<Arc<Ring>> {
         let mut table = self.table();
-        let at = table.free.iter().position(|(_, places)| *places == 1 << bits)?;
+        let at = table.free.iter().position(|(_, slots)| *slots == 1 << bits)?;
         let (first, _) = table.free.swap_remove(at);
         Some(table.add(first, bits))
     }
@@ -63,7 +63,7 @@ impl Rings {
 
     /// The living ring that a slot belongs to.
     pub(crate) fn find(&self, slot: u32) -> Option<Arc<Ring>> {
-        self.table().rings.iter().find(|ring| ring.has(slot)).cloned()
+        self.table().rings.iter().find(|ring| ring.contains(slot)).cloned()
     }
 
     /// Nobody asks from that ring any more. Gives how many slots may be used otherwise again.
@@ -75,7 +75,7 @@ impl Rings {
             table.generation = behind;
         }
         table.rings.retain(|other| !Arc::ptr_eq(other, ring));
-        table.free.push((ring.first(), ring.places()));
+        table.free.push((ring.first(), ring.slots()));
         let before = self.floor();
         let mut floor = before;
         while let Some(at) = table.free.iter().position(|(first, _)| *first == floor) {
@@ -86,8 +86,8 @@ impl Rings {
     }
 
     /// None of those who wait will hear anything; gives whom to wake.
-    pub(crate) fn end(&self, over: &Over) -> Vec<Waker> {
-        self.table().rings.iter().filter_map(|ring| ring.end(over)).collect()
+    pub(crate) fn end(&self, end: &RingEnd) -> Vec<Waker> {
+        self.table().rings.iter().filter_map(|ring| ring.end(end)).collect()
     }
 
     /// Asks that somebody waits for.

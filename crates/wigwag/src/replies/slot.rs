@@ -2,7 +2,7 @@
 //!
 //! A small answer lies in the slot itself, as words that both sides may touch: no lock is taken
 //! when it comes and none when it is fetched. One word says whose move it is. Only the asker leaves
-//! `FREE`, `DONE`; only the reader leaves `ABANDONED`; out of `WAITING` and `WATCHED` both may, and
+//! `FREE`, `DONE`; only the reader leaves `ABANDONED`; out of `WAITING` and `HAS_WAKER` both may, and
 //! the exchange says who was first.
 
 use std::sync::PoisonError;
@@ -21,14 +21,14 @@ const FREE: u64 = 0;
 /// The answer has not come and nobody looks.
 const WAITING: u64 = 1;
 /// The answer has not come; a waker lies aside.
-const WATCHED: u64 = 2;
+const HAS_WAKER: u64 = 2;
 /// The answer is there.
 const DONE: u64 = 3;
 /// The asker went away; the slot stays taken until the completion comes.
 const ABANDONED: u64 = 4;
 
 /// In the place of the length: the answer lies aside.
-const ASIDE: u64 = 0xFF;
+const IN_COLD: u64 = 0xFF;
 
 /// Phase, length of the answer, generation.
 const fn state(phase: u64, length: u64, generation: u32) -> u64 {
@@ -48,7 +48,7 @@ pub(crate) type ReplyFailure = Box<(CallErrorKind, Box<str>)>;
 
 /// What does not fit the words.
 #[derive(Debug)]
-enum Aside {
+enum ColdState {
     Nothing,
     Waker(Waker),
     Large(Bytes),
@@ -56,13 +56,13 @@ enum Aside {
 }
 
 /// What an answer came to; `None`: there is no such ask.
-pub(crate) type Fetched = Option<Result<Bytes, ReplyFailure>>;
+pub(crate) type FetchedReply = Option<Result<Bytes, ReplyFailure>>;
 
 /// What became of a completion.
 #[derive(Debug)]
-pub(crate) enum Completed {
+pub(crate) enum Completion {
     /// It is in its slot; who waits for it must be woken.
-    In(Option<Waker>),
+    Stored(Option<Waker>),
     /// Nobody wanted it; the slot is free again.
     Unwanted,
     /// That ask is not open.
@@ -71,15 +71,15 @@ pub(crate) enum Completed {
 
 /// What every ask touches.
 #[derive(Debug)]
-pub(crate) struct Hot {
+pub(crate) struct HotSlot {
     state: AtomicU64,
     words: [AtomicU64; INLINE_BYTES / 8],
 }
 
-impl Hot {
-    pub(crate) fn new() -> Hot {
+impl HotSlot {
+    pub(crate) fn new() -> HotSlot {
         let words = [const { 0 }; INLINE_BYTES / 8].map(AtomicU64::new);
-        Hot { state: AtomicU64::new(state(FREE, 0, 0)), words }
+        HotSlot { state: AtomicU64::new(state(FREE, 0, 0)), words }
     }
 
     /// The slot is asked from for the first time, with that generation.
@@ -102,13 +102,13 @@ impl Hot {
         if value.len() > INLINE_BYTES || self.state.load(Ordering::Acquire) != now {
             return false;
         }
-        let done = state(DONE, self.lay_down(value), generation);
+        let done = state(DONE, self.store_small(value), generation);
         self.state.compare_exchange(now, done, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 
     /// Only the reader of the connection comes here; gives the length.
     #[inline(always)]
-    fn lay_down(&self, value: &[u8]) -> u64 {
+    fn store_small(&self, value: &[u8]) -> u64 {
         for (word, bytes) in self.words.iter().zip(words(value)) {
             word.store(bytes, Ordering::Relaxed);
         }
@@ -120,7 +120,7 @@ impl Hot {
     pub(crate) fn take_small(&self, wanted: u32, into: &mut SmallReply) -> Option<usize> {
         let now = self.state.load(Ordering::Acquire);
         let length = now >> 8 & 0xFF;
-        if now & !state(0, ASIDE, 0) != state(DONE, 0, wanted) || length == ASIDE {
+        if now & !state(0, IN_COLD, 0) != state(DONE, 0, wanted) || length == IN_COLD {
             return None;
         }
         for (place, word) in into.chunks_exact_mut(8).zip(&self.words) {
@@ -138,11 +138,11 @@ impl Hot {
 
 /// What only an ask touches that is waited for or has a large answer.
 #[derive(Debug)]
-pub(crate) struct Cold(Mutex<Aside>);
+pub(crate) struct ColdSlot(Mutex<ColdState>);
 
-impl Cold {
-    pub(crate) fn new() -> Cold {
-        Cold(Mutex::new(Aside::Nothing))
+impl ColdSlot {
+    pub(crate) fn new() -> ColdSlot {
+        ColdSlot(Mutex::new(ColdState::Nothing))
     }
 }
 
@@ -150,8 +150,8 @@ impl Cold {
 /// cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot<'a> {
-    pub(crate) hot: &'a Hot,
-    pub(crate) cold: &'a Cold,
+    pub(crate) hot: &'a HotSlot,
+    pub(crate) cold: &'a ColdSlot,
 }
 
 impl<'a> Slot<'a> {
@@ -160,41 +160,42 @@ impl<'a> Slot<'a> {
     pub(crate) fn close_unsent(&self, generation: u32) {
         let before = self.hot.state.swap(state(FREE, 0, generation), Ordering::AcqRel);
         if before != state(WAITING, 0, generation) {
-            *self.aside() = Aside::Nothing;
+            *self.cold_state() = ColdState::Nothing;
         }
     }
 
     /// True while an asker waits.
     pub(crate) fn is_waiting(&self) -> bool {
-        matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | WATCHED)
+        matches!(phase(self.hot.state.load(Ordering::Acquire)), WAITING | HAS_WAKER)
     }
 
     /// The answer has come.
     #[cfg(test)]
-    pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> Completed {
+    pub(crate) fn complete(&self, generation: u32, value: &[u8]) -> Completion {
         if self.hot.complete(generation, value) {
-            return Completed::In(None);
+            return Completion::Stored(None);
         }
-        self.complete_slowly(generation, value)
+        self.complete_slow(generation, value)
     }
 
-    /// The answer has come, and [`Hot::complete`] has found that there is more to it.
+    /// The answer has come, and [`HotSlot::complete`] has found that there is more to it.
     #[inline(never)]
-    pub(crate) fn complete_slowly(&self, generation: u32, value: &[u8]) -> Completed {
+    pub(crate) fn complete_slow(&self, generation: u32, value: &[u8]) -> Completion {
         if value.len() > INLINE_BYTES {
-            return self.complete_aside(generation, || Aside::Large(Bytes::copy_from_slice(value)));
+            return self
+                .complete_cold(generation, || ColdState::Large(Bytes::copy_from_slice(value)));
         }
         let now = self.hot.state.load(Ordering::Acquire);
-        if now != state(WAITING, 0, generation) && now != state(WATCHED, 0, generation) {
+        if now != state(WAITING, 0, generation) && now != state(HAS_WAKER, 0, generation) {
             return self.complete_unwanted(now, generation);
         }
-        let done = state(DONE, self.hot.lay_down(value), generation);
+        let done = state(DONE, self.hot.store_small(value), generation);
         match self.leave_waiting(now, done) {
             // Whoever laid a waker aside before the exchange has it there; who comes later sees
             // that the answer is in.
-            Ok(_) => match std::mem::replace(&mut *self.aside(), Aside::Nothing) {
-                Aside::Waker(waker) => Completed::In(Some(waker)),
-                _ => Completed::In(None),
+            Ok(_) => match std::mem::replace(&mut *self.cold_state(), ColdState::Nothing) {
+                ColdState::Waker(waker) => Completion::Stored(Some(waker)),
+                _ => Completion::Stored(None),
             },
             Err(now) => self.complete_unwanted(now, generation),
         }
@@ -202,43 +203,43 @@ impl<'a> Slot<'a> {
 
     /// There will be no answer.
     #[cold]
-    pub(crate) fn fail(&self, generation: u32, failure: ReplyFailure) -> Completed {
-        self.complete_aside(generation, || Aside::Failed(failure))
+    pub(crate) fn fail(&self, generation: u32, failure: ReplyFailure) -> Completion {
+        self.complete_cold(generation, || ColdState::Failed(failure))
     }
 
     /// There will be no answer to whoever waits here, if anybody does.
     #[cold]
-    pub(crate) fn fail_any(&self, make: impl FnOnce() -> ReplyFailure) -> Option<Waker> {
+    pub(crate) fn fail_if_waiting(&self, make: impl FnOnce() -> ReplyFailure) -> Option<Waker> {
         let now = self.hot.state.load(Ordering::Acquire);
-        self.lay_aside(now, || Aside::Failed(make())).ok().flatten()
+        self.store_cold(now, || ColdState::Failed(make())).ok().flatten()
     }
 
     #[cold]
-    fn complete_aside(&self, wanted: u32, make: impl FnOnce() -> Aside) -> Completed {
+    fn complete_cold(&self, wanted: u32, make: impl FnOnce() -> ColdState) -> Completion {
         let now = self.hot.state.load(Ordering::Acquire);
         if generation(now) != wanted {
-            return Completed::NotOpen;
+            return Completion::NotOpen;
         }
-        match self.lay_aside(now, make) {
-            Ok(waker) => Completed::In(waker),
+        match self.store_cold(now, make) {
+            Ok(waker) => Completion::Stored(waker),
             Err(now) => self.complete_unwanted(now, wanted),
         }
     }
 
     /// The answer goes aside if somebody waits; gives who must be woken. Under the lock, so whoever
     /// sees that it is there finds it.
-    fn lay_aside(&self, now: u64, make: impl FnOnce() -> Aside) -> Result<Option<Waker>, u64> {
-        let mut aside = self.aside();
-        self.leave_waiting(now, state(DONE, ASIDE, generation(now)))?;
-        match std::mem::replace(&mut *aside, make()) {
-            Aside::Waker(waker) => Ok(Some(waker)),
+    fn store_cold(&self, now: u64, make: impl FnOnce() -> ColdState) -> Result<Option<Waker>, u64> {
+        let mut cold = self.cold_state();
+        self.leave_waiting(now, state(DONE, IN_COLD, generation(now)))?;
+        match std::mem::replace(&mut *cold, make()) {
+            ColdState::Waker(waker) => Ok(Some(waker)),
             _ => Ok(None),
         }
     }
 
     /// Goes from whatever kind of waiting to `next`; otherwise gives what is there.
     fn leave_waiting(&self, mut now: u64, next: u64) -> Result<u64, u64> {
-        while matches!(phase(now), WAITING | WATCHED) && generation(now) == generation(next) {
+        while matches!(phase(now), WAITING | HAS_WAKER) && generation(now) == generation(next) {
             match self.hot.state.compare_exchange(now, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(before) => return Ok(before),
                 Err(other) => now = other,
@@ -249,22 +250,22 @@ impl<'a> Slot<'a> {
 
     /// Only the reader of the connection comes here.
     #[cold]
-    fn complete_unwanted(&self, now: u64, wanted: u32) -> Completed {
+    fn complete_unwanted(&self, now: u64, wanted: u32) -> Completion {
         if now != state(ABANDONED, 0, wanted) {
-            return Completed::NotOpen;
+            return Completion::NotOpen;
         }
         self.hot.set_free(now);
-        Completed::Unwanted
+        Completion::Unwanted
     }
 
     /// Fetches the answer, which frees the slot, or has `waker` woken when it comes.
-    pub(crate) fn poll(&self, wanted: u32, waker: &Waker) -> Poll<Fetched> {
+    pub(crate) fn poll(&self, wanted: u32, waker: &Waker) -> Poll<FetchedReply> {
         let mut now = self.hot.state.load(Ordering::Acquire);
         if generation(now) != wanted {
             return Poll::Ready(None);
         }
-        if matches!(phase(now), WAITING | WATCHED) {
-            match self.watch(now, waker) {
+        if matches!(phase(now), WAITING | HAS_WAKER) {
+            match self.register(now, waker) {
                 Ok(()) => return Poll::Pending,
                 Err(done) => now = done,
             }
@@ -275,24 +276,24 @@ impl<'a> Slot<'a> {
         let mut small = [0; INLINE_BYTES];
         Poll::Ready(match self.hot.take_small(wanted, &mut small) {
             Some(length) => Some(Ok(Bytes::copy_from_slice(&small[..length]))),
-            None => self.fetch_aside(now),
+            None => self.take_cold(now),
         })
     }
 
     /// Lays the waker aside; an error when the answer is there, with the state.
-    fn watch(&self, now: u64, waker: &Waker) -> Result<(), u64> {
-        let mut aside = self.aside();
-        if !matches!(&*aside, Aside::Waker(old) if old.will_wake(waker)) {
+    fn register(&self, now: u64, waker: &Waker) -> Result<(), u64> {
+        let mut cold = self.cold_state();
+        if !matches!(&*cold, ColdState::Waker(old) if old.will_wake(waker)) {
             // An answer that lies aside already is left there.
-            if matches!(*aside, Aside::Nothing | Aside::Waker(_)) {
-                *aside = Aside::Waker(waker.clone());
+            if matches!(*cold, ColdState::Nothing | ColdState::Waker(_)) {
+                *cold = ColdState::Waker(waker.clone());
             }
         }
-        match self.leave_waiting(now, state(WATCHED, 0, generation(now))) {
+        match self.leave_waiting(now, state(HAS_WAKER, 0, generation(now))) {
             Ok(_) => Ok(()),
             Err(now) => {
-                if matches!(*aside, Aside::Waker(_)) {
-                    *aside = Aside::Nothing;
+                if matches!(*cold, ColdState::Waker(_)) {
+                    *cold = ColdState::Nothing;
                 }
                 Err(now)
             }
@@ -300,13 +301,13 @@ impl<'a> Slot<'a> {
     }
 
     #[cold]
-    fn fetch_aside(&self, now: u64) -> Fetched {
-        let aside = std::mem::replace(&mut *self.aside(), Aside::Nothing);
+    fn take_cold(&self, now: u64) -> FetchedReply {
+        let cold = std::mem::replace(&mut *self.cold_state(), ColdState::Nothing);
         self.hot.set_free(now);
-        match aside {
-            Aside::Large(bytes) => Some(Ok(bytes)),
-            Aside::Failed(failure) => Some(Err(failure)),
-            Aside::Nothing | Aside::Waker(_) => None,
+        match cold {
+            ColdState::Large(bytes) => Some(Ok(bytes)),
+            ColdState::Failed(failure) => Some(Err(failure)),
+            ColdState::Nothing | ColdState::Waker(_) => None,
         }
     }
 
@@ -316,20 +317,20 @@ impl<'a> Slot<'a> {
         if generation(now) != wanted {
             return false;
         }
-        let mut aside = self.aside();
-        let left = std::mem::replace(&mut *aside, Aside::Nothing);
+        let mut cold = self.cold_state();
+        let left = std::mem::replace(&mut *cold, ColdState::Nothing);
         let done = match self.leave_waiting(now, state(ABANDONED, 0, wanted)) {
             Ok(_) => return false,
             Err(now) => now,
         };
-        drop((aside, left));
+        drop((cold, left));
         if phase(done) == DONE {
             self.hot.set_free(done);
         }
         phase(done) == DONE
     }
 
-    fn aside(&self) -> MutexGuard<'a, Aside> {
+    fn cold_state(&self) -> MutexGuard<'a, ColdState> {
         // Whole between two statements, so a panic elsewhere has broken nothing.
         self.cold.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

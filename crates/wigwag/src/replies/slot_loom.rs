@@ -17,11 +17,11 @@ impl Wake for Woken {
 }
 
 /// A slot that two threads share.
-struct Shared(Hot, Cold);
+struct Shared(HotSlot, ColdSlot);
 
 impl Shared {
     fn new() -> Arc<Shared> {
-        Arc::new(Shared(Hot::new(), Cold::new()))
+        Arc::new(Shared(HotSlot::new(), ColdSlot::new()))
     }
 
     fn slot(&self) -> Slot<'_> {
@@ -34,7 +34,7 @@ fn failure() -> ReplyFailure {
 }
 
 /// Answers with five bytes, with many, or not at all.
-fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completed {
+fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completion {
     match how {
         0 => slot.complete(generation, b"small"),
         1 => slot.complete(generation, &[7; 100]),
@@ -42,7 +42,7 @@ fn answer(slot: Slot<'_>, generation: u32, how: u8) -> Completed {
     }
 }
 
-fn is_answer(fetched: &Fetched, how: u8) -> bool {
+fn is_answer(fetched: &FetchedReply, how: u8) -> bool {
     match (how, fetched) {
         (0, Some(Ok(bytes))) => bytes[..] == *b"small",
         (1, Some(Ok(bytes))) => bytes[..] == [7; 100],
@@ -64,7 +64,7 @@ fn loom_an_asker_is_woken_or_finds_the_answer() {
             let reader = {
                 let shared = shared.clone();
                 thread::spawn(move || match answer(shared.slot(), generation, how) {
-                    Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
+                    Completion::Stored(waker) => waker.into_iter().for_each(Waker::wake),
                     other => panic!("{other:?}"),
                 })
             };
@@ -101,7 +101,7 @@ fn loom_an_abandoned_slot_is_freed_once() {
             let reader = {
                 let shared = shared.clone();
                 thread::spawn(move || {
-                    matches!(answer(shared.slot(), generation, how), Completed::Unwanted)
+                    matches!(answer(shared.slot(), generation, how), Completion::Unwanted)
                 })
             };
             let freed_here = slot.abandon(generation);
@@ -123,9 +123,9 @@ fn loom_the_end_and_the_answer_do_not_both_count() {
             let generation = slot.hot.open();
             let ending = {
                 let shared = shared.clone();
-                thread::spawn(move || shared.slot().fail_any(failure).is_some())
+                thread::spawn(move || shared.slot().fail_if_waiting(failure).is_some())
             };
-            let answered = matches!(answer(slot, generation, how), Completed::In(_));
+            let answered = matches!(answer(slot, generation, how), Completion::Stored(_));
             ending.join().unwrap();
             match slot.poll(generation, Waker::noop()) {
                 Poll::Ready(Some(Err(_))) => assert!(!answered),

@@ -106,42 +106,42 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let join = |joiner: &mut RunBuilder, out: &mut Buffer| {
+        let join = |run: &mut RunBuilder, out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            joiner.tell(out, self.number, method, small)
+            run.tell(out, self.number, method, small)
         };
         if !ticket.is_parked() && buffers::join(&self.session, self.number, handout, join) {
             return Attempt::Sent(());
         }
-        self.tell_alone(method, arguments, ticket, waker)
+        self.tell_unjoined(method, arguments, ticket, waker)
     }
 
     /// A tell that is not joined to those before it. Apart, so that the way of nearly all tells of a
     /// busy session is short.
     #[inline(never)]
-    fn tell_alone(
+    fn tell_unjoined(
         &self,
         method: u32,
         arguments: &impl Arguments,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let whole = |out: &mut Buffer| {
+        let write_frame = |out: &mut Buffer| {
             write::tell(out, self.number, method, |out| arguments.encode(self.is_fixed, out))
         };
         let encode = |out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            write::small_tell(out, self.number, method, small).unwrap_or_else(|| whole(out))
+            write::small_tell(out, self.number, method, small).unwrap_or_else(|| write_frame(out))
         };
-        let note = |joiner: &mut RunBuilder| joiner.note_tell(self.number, method);
-        self.send(encode, note, &whole, ticket, waker)
+        let note = |run: &mut RunBuilder| run.note_tell(self.number, method);
+        self.send(encode, note, &write_frame, ticket, waker)
     }
 
     /// Sends an ask from a slot that the caller has.
     #[inline(always)]
-    pub(crate) fn ask_from(
+    pub(crate) fn ask_in_slot(
         &self,
         handout: &RunHandout<'_>,
         asker: (u32, u32),
@@ -150,20 +150,20 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let join = |joiner: &mut RunBuilder, out: &mut Buffer| {
+        let join = |run: &mut RunBuilder, out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            joiner.ask(out, self.number, asker, method, small)
+            run.ask(out, self.number, asker, method, small)
         };
         if !ticket.is_parked() && buffers::join(&self.session, self.number, Some(handout), join) {
             return Attempt::Sent(());
         }
-        self.ask_from_alone(asker, method, arguments, ticket, waker)
+        self.ask_in_slot_unjoined(asker, method, arguments, ticket, waker)
     }
 
     /// The same for an ask that is not joined to those before it.
     #[inline(never)]
-    fn ask_from_alone(
+    fn ask_in_slot_unjoined(
         &self,
         asker: (u32, u32),
         method: u32,
@@ -171,25 +171,26 @@ impl Channel {
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
-        let whole = |out: &mut Buffer| {
+        let write_frame = |out: &mut Buffer| {
             write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
         };
         let encode = |out: &mut Buffer| {
             let small =
                 |window: &mut Scratch, place| arguments.encode_small(self.is_fixed, window, place);
-            write::small_ask(out, self.number, asker, method, small).unwrap_or_else(|| whole(out))
+            write::small_ask(out, self.number, asker, method, small)
+                .unwrap_or_else(|| write_frame(out))
         };
-        let note = |joiner: &mut RunBuilder| joiner.note_ask(self.number, asker, method);
-        self.send(encode, note, &whole, ticket, waker)
+        let note = |run: &mut RunBuilder| run.note_ask(self.number, asker, method);
+        self.send(encode, note, &write_frame, ticket, waker)
     }
 
-    /// First into the turn, with `encode`; where that does not reach, `whole` writes it.
+    /// First into the turn, with `encode`; where that does not reach, `write_frame` writes it.
     #[inline(always)]
     fn send(
         &self,
         encode: impl FnOnce(&mut Buffer) -> usize,
         note: impl FnOnce(&mut RunBuilder),
-        whole: &dyn Fn(&mut Buffer) -> usize,
+        write_frame: &dyn Fn(&mut Buffer) -> usize,
         ticket: &mut Ticket,
         waker: Option<&Waker>,
     ) -> Attempt<()> {
@@ -200,7 +201,7 @@ impl Channel {
                 EncodeOutcome::TooLarge => return Attempt::Failed(Box::new(self.too_large(None))),
             }
         }
-        self.send_shared(whole, ticket, waker, AfterSend::Continue)
+        self.send_shared(write_frame, ticket, waker, AfterSend::Continue)
     }
 
     /// Sends an ask. It takes credit and a slot, both or neither.
@@ -213,7 +214,7 @@ impl Channel {
         waker: Option<&Waker>,
         now: bool,
     ) -> Attempt<Slot> {
-        let whole = |out: &mut Buffer, asker| {
+        let write_frame = |out: &mut Buffer, asker| {
             write::ask(out, self.number, asker, method, |out| arguments.encode(self.is_fixed, out))
         };
         if !ticket.is_parked() {
@@ -222,7 +223,7 @@ impl Channel {
                     arguments.encode_small(self.is_fixed, window, place)
                 };
                 write::small_ask(out, self.number, asker, method, small)
-                    .unwrap_or_else(|| whole(out, asker))
+                    .unwrap_or_else(|| write_frame(out, asker))
             };
             match buffers::ask(&self.session, self.number, encode) {
                 EncodeOutcome::Done((number, generation)) => {
@@ -233,7 +234,7 @@ impl Channel {
             }
         }
         let then = if now { AfterSend::Poll } else { AfterSend::Continue };
-        self.ask_shared(&whole, ticket, waker, then)
+        self.ask_shared(&write_frame, ticket, waker, then)
     }
 
     #[inline(never)]

@@ -110,7 +110,7 @@ struct ParkedSender<'a> {
 impl Drop for ParkedSender<'_> {
     fn drop(&mut self) {
         if self.ticket.is_parked() {
-            self.channel.session.leave(self.channel.number, &mut self.ticket);
+            self.channel.session.stop_waiting(self.channel.number, &mut self.ticket);
         }
     }
 }
@@ -132,14 +132,14 @@ async fn ask(
     arguments: &EncodedArguments<'_>,
 ) -> Result<Bytes, CallError> {
     let mut parked = ParkedSender { channel, ticket: Ticket::default() };
-    let mut asked = PendingAsk { channel, slot: None };
+    let mut pending = PendingAsk { channel, slot: None };
     poll_fn(|context: &mut Context<'_>| {
-        let slot = match asked.slot {
+        let slot = match pending.slot {
             Some(slot) => slot,
             None => {
                 let waker = Some(context.waker());
                 match channel.ask(method, arguments, &mut parked.ticket, waker, true) {
-                    Attempt::Sent(slot) => *asked.slot.insert(slot),
+                    Attempt::Sent(slot) => *pending.slot.insert(slot),
                     Attempt::Full => return Poll::Pending,
                     Attempt::Failed(error) => return Poll::Ready(Err(*error)),
                 }
@@ -147,7 +147,7 @@ async fn ask(
         };
         let reply = channel.poll_reply(slot, context.waker());
         if reply.is_ready() {
-            asked.slot = None;
+            pending.slot = None;
         }
         reply
     })

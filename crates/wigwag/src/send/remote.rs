@@ -38,7 +38,7 @@ impl<I: Interface> Remote<I> {
         described: Option<&Described>,
         watch: Duration,
     ) -> Remote<I> {
-        let numbers = described.map(|theirs| map(I::SCHEMA, theirs));
+        let numbers = described.map(|theirs| map_methods(I::SCHEMA, theirs));
         Remote {
             borrower: Borrower::new(channel.is_fixed),
             channel,
@@ -55,7 +55,7 @@ impl<I: Interface> Remote<I> {
         let ours = message.method();
         // A constant wherever all calls of the interface travel.
         if !message.travels() {
-            return Err(self.only_here(ours));
+            return Err(self.not_serializable(ours));
         }
         let Some(numbers) = &self.numbers else {
             return Ok(ours);
@@ -68,7 +68,7 @@ impl<I: Interface> Remote<I> {
     }
 
     #[cold]
-    fn only_here(&self, method: u32) -> CallError {
+    fn not_serializable(&self, method: u32) -> CallError {
         let text = format!("an argument of `{}` does not travel", I::SCHEMA.method_name(method));
         CallError::new(CallErrorKind::OnlyHere, &self.channel.target).with_detail(&text)
     }
@@ -98,14 +98,14 @@ impl<I: Interface> Asks<I> for RemotePipeline<I> {
             Err(error) => return Attempt::Failed(Box::new(error)),
         };
         self.ring.set_sent(next + 1);
-        let most = self.ring.ahead(next);
+        let most = self.ring.slots_to_end(next);
         let handout = RunHandout {
             borrower: self.borrower,
             method: call.method(),
             ring: Some((&self.ring, next + 1, most)),
         };
         let asker = self.ring.asker(next);
-        let sent = self.remote.channel.ask_from(&handout, asker, number, call, ticket, waker);
+        let sent = self.remote.channel.ask_in_slot(&handout, asker, number, call, ticket, waker);
         if let Attempt::Sent(()) = sent {
             *message = None;
         } else {
@@ -134,7 +134,7 @@ impl<I: Interface> Asks<I> for RemotePipeline<I> {
     fn leave(&mut self, asked: u64) {
         // Those that a turn still holds count too: their answers come.
         self.ring.set_sent(asked);
-        if self.ring.leave() {
+        if self.ring.abandon() {
             self.remote.channel.session.close_ring(&self.ring);
         }
     }
@@ -145,7 +145,7 @@ impl<I: Interface> Asks<I> for RemotePipeline<I> {
 }
 
 /// The receiver's number for each of our methods, by name.
-fn map(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
+fn map_methods(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
     ours.methods.iter().map(|method| theirs.number(method.name)).collect()
 }
 
@@ -213,7 +213,7 @@ impl<I: Interface> Route<I> for Remote<I> {
         if let Some(ended) = &session.sending().ended {
             ring.end(&(CallErrorKind::NotDelivered, ended.why.clone()));
         }
-        let most = most.min(ring.places() as usize);
+        let most = most.min(ring.slots() as usize);
         let borrower = Borrower::new(self.channel.is_fixed);
         Ok((Box::new(RemotePipeline { remote: self, ring, borrower }), most))
     }
@@ -223,7 +223,7 @@ impl<I: Interface> Route<I> for Remote<I> {
     }
 
     fn leave(&self, ticket: &mut Ticket) {
-        self.channel.session.leave(self.channel.number, ticket);
+        self.channel.session.stop_waiting(self.channel.number, ticket);
     }
 
     fn target(&self) -> &Arc<str> {

@@ -23,7 +23,7 @@ pub(crate) struct SessionConnection {
 /// A session on a connection.
 pub(crate) struct DrivenSession<'a> {
     pub(crate) session: &'a Session,
-    pub(crate) carrier: &'a SessionConnection,
+    pub(crate) connection: &'a SessionConnection,
 }
 
 /// Why a connection is read no further.
@@ -46,16 +46,16 @@ impl Crank for DrivenSession<'_> {
     type Error = StopReason;
 
     fn heard(&self, now: Time) {
-        self.session.heard.store(now.as_nanos(), Ordering::Relaxed);
+        self.session.last_received.store(now.as_nanos(), Ordering::Relaxed);
     }
 
     fn read(&self, input: &mut ReadBuf, now: Time) -> Result<(), StopReason> {
-        let Some(mut reading) = self.session.reading.enter(self.carrier.epoch) else {
+        let Some(mut reading) = self.session.reading.enter(self.connection.epoch) else {
             return Err(StopReason::Superseded);
         };
-        let outcome = reading.read(self.session, self.carrier.framing, input, now);
-        let told = outcome.as_ref().err().and_then(LinkError::close_code);
-        if let Some((code, rule)) = told {
+        let outcome = reading.read(self.session, self.connection.framing, input, now);
+        let close_code = outcome.as_ref().err().and_then(LinkError::close_code);
+        if let Some((code, rule)) = close_code {
             self.session.sending().sender.close(code, rule);
         }
         outcome.map_err(StopReason::Error)
@@ -63,11 +63,11 @@ impl Crank for DrivenSession<'_> {
 
     fn fill(&self, batch: &mut Batch, now: Time) {
         let mut sending = self.session.sending();
-        if sending.epoch != self.carrier.epoch {
+        if sending.epoch != self.connection.epoch {
             return;
         }
         let Some(outgoing) = sending.take_output(now) else { return };
-        let (prefix, used) = self.carrier.framing.prefix(PAIR1_HEADER.len() + outgoing.len());
+        let (prefix, used) = self.connection.framing.prefix(PAIR1_HEADER.len() + outgoing.len());
         batch.head(|out| {
             out.put(prefix, used);
             out.extend(&PAIR1_HEADER);
@@ -80,10 +80,12 @@ impl Crank for DrivenSession<'_> {
 
     fn tick(&self, now: Time) -> Result<(), StopReason> {
         let mut sending = self.session.sending();
-        if sending.epoch != self.carrier.epoch {
+        if sending.epoch != self.connection.epoch {
             return Err(StopReason::Superseded);
         }
-        sending.sender.bytes_received(Time::from_nanos(self.session.heard.load(Ordering::Relaxed)));
+        sending
+            .sender
+            .bytes_received(Time::from_nanos(self.session.last_received.load(Ordering::Relaxed)));
         sending.sender.tick(now, || self.session.asks.waiting() > 0).map_err(StopReason::Error)
     }
 

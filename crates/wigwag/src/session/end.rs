@@ -18,19 +18,19 @@ use crate::sync::Ordering;
 impl Session {
     /// Ends the session's task.
     pub(crate) fn halt(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.stop.notify_one();
-        self.carrier().leave.notify_one();
+        self.is_halting.store(true, Ordering::SeqCst);
+        self.halt_requested.notify_one();
+        self.connection().leave.notify_one();
     }
 
     /// True while nothing has come from the dialer: it may never have heard that the session is open.
     pub(crate) fn is_silent(&self) -> bool {
-        !self.dialed && self.heard.load(Ordering::Relaxed) == 0
+        !self.dialed && self.last_received.load(Ordering::Relaxed) == 0
     }
 
     /// How long the session may still be silent.
-    pub(crate) fn silent_left(&self) -> Duration {
-        SILENT_SESSION_TTL.saturating_sub(clock::now().since(self.begun))
+    pub(crate) fn silence_left(&self) -> Duration {
+        SILENT_SESSION_TTL.saturating_sub(clock::now().since(self.started_at))
     }
 
     /// True when it was cut while it was silent: its dialer may not come back for it.
@@ -53,19 +53,19 @@ impl Session {
 
     /// True after [`halt`](Self::halt).
     pub(crate) fn is_halted(&self) -> bool {
-        self.stopping.load(Ordering::SeqCst)
+        self.is_halting.load(Ordering::SeqCst)
     }
 
     /// Waits for [`halt`](Self::halt).
     pub(crate) async fn halted(&self) {
         while !self.is_halted() {
-            self.stop.notified().await;
+            self.halt_requested.notified().await;
         }
     }
 
     /// Tells the peer that the session ends here in good order, as far as the socket takes it at once;
     /// a peer that is not told keeps the session for as long as it keeps one that was cut.
-    pub(crate) fn say_goodbye(&self) {
+    pub(crate) fn send_bye(&self) {
         let mut sending = self.sending();
         if sending.ended.is_some() {
             return;
@@ -79,23 +79,23 @@ impl Session {
     pub(crate) fn end(&self, why: &str) {
         let why: Arc<str> = why.into();
         let mut wakers = Vec::new();
-        let carrier = self.carrier().clone();
-        let was_torn = carrier.flusher.retire();
+        let connection = self.connection().clone();
+        let was_torn = connection.flusher.retire();
         let unsent = {
             let mut sending = self.sending();
             if sending.ended.is_some() {
                 return;
             }
             sending.ended = Some(SessionEnd { why: why.clone() });
-            self.over.store(true, Ordering::Relaxed);
-            if was_torn && sending.epoch == carrier.epoch {
+            self.has_ended.store(true, Ordering::Relaxed);
+            if was_torn && sending.epoch == connection.epoch {
                 sending.sender.outbox.mark_torn();
             }
             for channel in &mut sending.channels {
                 wakers.append(&mut channel.parked.drain());
                 channel.attaching = None;
             }
-            UnsentCalls::of(&sending.sender.outbox)
+            UnsentCalls::in_outbox(&sending.sender.outbox)
         };
         wakers.append(&mut unsent.fail(&self.asks, &why));
         wakers.append(&mut self.fail_asks(CallErrorKind::Unknown, &why));
@@ -113,7 +113,8 @@ impl Session {
         if std::mem::replace(&mut sending.is_announced, true) {
             return;
         }
-        let deliveries = UnsentCalls::of(&sending.sender.outbox).deliveries(&sending.channels);
+        let deliveries =
+            UnsentCalls::in_outbox(&sending.sender.outbox).deliveries(&sending.channels);
         // References of users may keep the link for long, and nothing of this is sent any more.
         sending.sender.discard();
         drop(sending);
@@ -122,7 +123,7 @@ impl Session {
 
     /// The driver has ended: actors and link let go of each other.
     pub(crate) fn release(&self) {
-        self.reading.inside().dispatcher.clear();
+        self.reading.lock().dispatcher.clear();
     }
 
     /// No answers will come any more. Gives those who wait for one.

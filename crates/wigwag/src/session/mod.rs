@@ -1,7 +1,7 @@
 //! A session with one peer, shared by its driver and by everybody who sends.
 //!
 //! It goes from [connection](crate::session::connection) to connection; what is in here stays. Three locks, in
-//! this order when more are held: `reading` (the driver alone), `carrier` (who writes), `sending`
+//! this order when more are held: `reading` (the driver alone), `connection` (who writes), `sending`
 //! (every sender). None is held while waiting. The asks that wait for an answer need none of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
@@ -42,7 +42,7 @@ pub(crate) use attach::Attached;
 use attach::Attaching;
 
 /// Senders of each channel that are woken when room in the link or a slot has come free.
-const FRONTS: u64 = 16;
+const FRONT_WAKES: u64 = 16;
 
 /// Why a link is over, in words; what came of the calls is told to each caller.
 #[derive(Clone, Debug)]
@@ -116,10 +116,10 @@ pub(crate) struct SendState {
 }
 
 /// The node, as its sessions see it.
-pub(crate) trait Owner: Send + Sync {
+pub(crate) trait SessionOwner: Send + Sync {
     /// Ends the session that has been without a connection for longest, if there is one: it holds
     /// channels that others need.
-    fn spare_channels(&self);
+    fn free_channels(&self);
 }
 
 /// A session with one peer.
@@ -134,7 +134,7 @@ pub(crate) struct Session {
     pub(crate) codec: u8,
     /// We have dialed, not the peer.
     pub(crate) dialed: bool,
-    carrier: RwLock<Arc<SessionConnection>>,
+    connection: RwLock<Arc<SessionConnection>>,
     pub(crate) resumption: Resumption,
     announcer: Announcer,
     pub(crate) asks: AskTable,
@@ -145,18 +145,18 @@ pub(crate) struct Session {
     /// Something was acknowledged, or the link ended.
     pub(crate) progress: Notify,
     /// The session is to end here, whatever its connection does.
-    stopping: AtomicBool,
-    stop: Notify,
-    over: AtomicBool,
+    is_halting: AtomicBool,
+    halt_requested: Notify,
+    has_ended: AtomicBool,
     draining: AtomicBool,
     /// When the session began.
-    pub(crate) begun: Time,
+    pub(crate) started_at: Time,
     /// When bytes came last.
-    pub(crate) heard: AtomicU64,
+    pub(crate) last_received: AtomicU64,
     /// Channels of the peer, open or with calls that are not handled yet.
     pub(crate) inbound_channels: AtomicU64,
     pub(crate) pools: Arc<Pools>,
-    pub(crate) owner: Weak<dyn Owner>,
+    pub(crate) owner: Weak<dyn SessionOwner>,
 }
 
 /// What a session begins with.
@@ -170,17 +170,17 @@ pub(crate) struct SessionStart {
     pub(crate) resumption: Resumption,
     /// Pools that the node's sessions share.
     pub(crate) pools: Arc<Pools>,
-    pub(crate) owner: Weak<dyn Owner>,
+    pub(crate) owner: Weak<dyn SessionOwner>,
 }
 
 impl Session {
     pub(crate) fn new(
         connection: &Connection,
-        begun: SessionStart,
+        start: SessionStart,
         exports: Arc<Exports>,
         announcer: Announcer,
     ) -> Arc<Session> {
-        let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = begun;
+        let SessionStart { ours, peer: identity, dialed, resumption, pools, owner } = start;
         let features = features::on(identity.offered) & ours.offered;
         let sender =
             SendHalf::new(&ours.limits, identity.limits, clock::now()).with_pools(pools.clone());
@@ -192,7 +192,7 @@ impl Session {
             identity,
             ours,
             dialed,
-            carrier: RwLock::new(Arc::new(SessionConnection::new(0, connection))),
+            connection: RwLock::new(Arc::new(SessionConnection::new(0, connection))),
             resumption,
             announcer,
             asks: AskTable::new(identity.limits.slots_max),
@@ -210,12 +210,12 @@ impl Session {
                 statistics: SessionStatistics::default(),
             }),
             progress: Notify::new(),
-            stopping: AtomicBool::new(false),
-            stop: Notify::new(),
-            over: AtomicBool::new(false),
+            is_halting: AtomicBool::new(false),
+            halt_requested: Notify::new(),
+            has_ended: AtomicBool::new(false),
             draining: AtomicBool::new(false),
-            begun: clock::now(),
-            heard: AtomicU64::new(0),
+            started_at: clock::now(),
+            last_received: AtomicU64::new(0),
             inbound_channels: AtomicU64::new(0),
             pools,
             owner,
@@ -229,45 +229,47 @@ impl Session {
 
     /// The slot of an ask is free again.
     pub(crate) fn free_slot(&self, number: u32) {
-        if self.asks.give_back([number]) {
-            let fronts = self.sending().fronts();
-            fronts.into_iter().for_each(Waker::wake);
+        if self.asks.release([number]) {
+            let front_wakers = self.sending().front_wakers();
+            front_wakers.into_iter().for_each(Waker::wake);
         }
     }
 
     /// The slots of a ring are free.
     pub(crate) fn close_ring(&self, ring: &Arc<Ring>) {
         if self.asks.close_ring(ring) {
-            let fronts = self.sending().fronts();
-            fronts.into_iter().for_each(Waker::wake);
+            let front_wakers = self.sending().front_wakers();
+            front_wakers.into_iter().for_each(Waker::wake);
         }
     }
 
     /// A hint, without the lock: nothing can be sent any more.
-    pub(crate) fn is_over(&self) -> bool {
-        self.over.load(Ordering::Relaxed)
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Relaxed)
     }
 
     /// Writes all that waits, with the calling thread.
     pub(crate) fn flush(&self) {
-        let carrier = self.carrier();
-        carrier.flusher.flush(&DrivenSession { session: self, carrier: &carrier });
+        let connection = self.connection();
+        connection.flusher.flush(&DrivenSession { session: self, connection: &connection });
     }
 
     /// Writes all that waits, waiting for room up to `limit`. True when nothing is left.
     pub(crate) fn flush_blocking(&self, limit: Duration) -> bool {
-        let carrier = self.carrier().clone();
-        carrier.flusher.flush_blocking(&DrivenSession { session: self, carrier: &carrier }, limit)
+        let connection = self.connection().clone();
+        connection
+            .flusher
+            .flush_blocking(&DrivenSession { session: self, connection: &connection }, limit)
     }
 
     /// Has the driver write what waits.
     pub(crate) fn wake_driver(&self) {
-        self.carrier().flusher.wake_driver();
+        self.connection().flusher.wake_driver();
     }
 
     /// The connection that carries the session, or did last.
-    pub(crate) fn carrier(&self) -> RwLockReadGuard<'_, Arc<SessionConnection>> {
-        self.carrier.read().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn connection(&self) -> RwLockReadGuard<'_, Arc<SessionConnection>> {
+        self.connection.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// One of the two sides takes no new calls.
@@ -319,15 +321,15 @@ impl Session {
     }
 
     /// A sender that waited gives up.
-    pub(crate) fn leave(&self, channel: u64, ticket: &mut Ticket) {
-        let woken = {
+    pub(crate) fn stop_waiting(&self, channel: u64, ticket: &mut Ticket) {
+        let wakers = {
             let mut sending = self.sending();
             if let Some(channel) = sending.channels.get_mut(channel as usize) {
                 channel.parked.leave(ticket);
             }
-            sending.woken(channel)
+            sending.wakers_with_room(channel)
         };
-        woken.into_iter().for_each(Waker::wake);
+        wakers.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -372,7 +374,7 @@ impl SendState {
         if let Some(channel) = self.channels.get_mut(at) {
             channel.handled = channel.handled.max(handled);
         }
-        if has_risen { self.woken(number) } else { Vec::new() }
+        if has_risen { self.wakers_with_room(number) } else { Vec::new() }
     }
 
     /// DETACHED has come; gives the senders that waited.
@@ -390,14 +392,14 @@ impl SendState {
     }
 
     /// Credit or room has come to a channel: those for whom it suffices, if their calls are small.
-    pub(crate) fn woken(&mut self, number: u64) -> Vec<Waker> {
+    pub(crate) fn wakers_with_room(&mut self, number: u64) -> Vec<Waker> {
         let free = self.sender.window(number).map_or(0, |window| window.free());
         let at = usize::try_from(number).unwrap_or(usize::MAX);
         self.channels.get(at).map_or_else(Vec::new, |channel| channel.parked.woken_by(free))
     }
 
     /// The senders in front of every queue; when something has come that all share.
-    pub(crate) fn fronts(&self) -> Vec<Waker> {
-        self.channels.iter().flat_map(|channel| channel.parked.woken_by(FRONTS)).collect()
+    pub(crate) fn front_wakers(&self) -> Vec<Waker> {
+        self.channels.iter().flat_map(|channel| channel.parked.woken_by(FRONT_WAKES)).collect()
     }
 }

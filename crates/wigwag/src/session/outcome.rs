@@ -16,7 +16,7 @@ use wigwag_wire::run::Run;
 
 use crate::events::Delivery;
 use crate::replies::asks::AskTable;
-use crate::replies::slot::Completed;
+use crate::replies::slot::Completion;
 use crate::session::OutboundChannel;
 
 /// The calls that never reached the peer.
@@ -29,14 +29,14 @@ pub(crate) struct UnsentCalls {
 }
 
 impl UnsentCalls {
-    pub(crate) fn of(outbox: &Outbox) -> UnsentCalls {
+    pub(crate) fn in_outbox(outbox: &Outbox) -> UnsentCalls {
         let mut unsent = UnsentCalls::default();
         outbox.each_unsent(|kind, body| unsent.add(kind, body));
         unsent
     }
 
     /// The same of calls that were encoded and not published.
-    pub(crate) fn of_turn(encoded: &[u8]) -> UnsentCalls {
+    pub(crate) fn in_frames(encoded: &[u8]) -> UnsentCalls {
         let (mut unsent, mut reader) = (UnsentCalls::default(), Reader::new(encoded));
         while let Ok((kind, body)) = Frame::next(&mut reader, u64::MAX) {
             unsent.add(kind, body);
@@ -66,7 +66,7 @@ impl UnsentCalls {
     /// Their askers hear that; gives those that waited. Those of pipelines hear it when all asks end.
     pub(crate) fn fail(&self, asks: &AskTable, why: &Arc<str>) -> Vec<Waker> {
         for (slot, generation, _) in &self.asks {
-            asks.lose_from((*slot, *generation));
+            asks.mark_unsent_from((*slot, *generation));
         }
         let singles = self.asks.iter().flat_map(|(slot, generation, count)| {
             (*slot..slot.saturating_add(*count)).map(|slot| (slot, *generation))
@@ -74,7 +74,7 @@ impl UnsentCalls {
         let failed = singles.filter_map(|asker| {
             let failure = || Box::new((CallErrorKind::NotDelivered, why.to_string().into()));
             match asks.fail(asker, failure) {
-                Completed::In(waker) => waker,
+                Completion::Stored(waker) => waker,
                 _ => None,
             }
         });

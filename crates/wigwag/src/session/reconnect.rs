@@ -14,10 +14,10 @@ use crate::sync::Ordering;
 
 impl Session {
     /// A connection is cut. What it did not write whole has not arrived.
-    pub(crate) fn lost(&self, carrier: &SessionConnection, why: &str) {
-        let was_torn = carrier.flusher.retire();
+    pub(crate) fn connection_lost(&self, lost: &SessionConnection, why: &str) {
+        let was_torn = lost.flusher.retire();
         let mut sending = self.sending();
-        if sending.epoch != carrier.epoch || sending.ended.is_some() {
+        if sending.epoch != lost.epoch || sending.ended.is_some() {
             return;
         }
         if was_torn {
@@ -37,29 +37,29 @@ impl Session {
         connection: &Connection,
         recv_next: u64,
     ) -> Result<Option<Arc<SessionConnection>>, LinkError> {
-        let carrier = Arc::new(SessionConnection::new(epoch, connection));
+        let next = Arc::new(SessionConnection::new(epoch, connection));
         let now = clock::now();
-        let mut current = self.carrier.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.connection.write().unwrap_or_else(PoisonError::into_inner);
         let mut sending = self.sending();
         if sending.ended.is_some() || sending.epoch >= epoch {
             return Ok(None);
         }
         let outbox = &sending.sender.outbox;
         let repeated = (outbox.next_seq() - outbox.untaken_frames()).saturating_sub(recv_next);
-        let room = sending.sender.resume(recv_next, now)?;
+        let has_room = sending.sender.resume(recv_next, now)?;
         sending.epoch = epoch;
         // Its token has proved it: it is a peer that has heard of the session.
-        self.heard.store(now.as_nanos(), Ordering::Relaxed);
-        let since = sending.cut.take();
+        self.last_received.store(now.as_nanos(), Ordering::Relaxed);
+        let cut_at = sending.cut.take();
         sending.statistics.resumes += 1;
         sending.statistics.frames_repeated += repeated;
-        let fronts = if room { sending.fronts() } else { Vec::new() };
-        *current = carrier.clone();
+        let front_wakers = if has_room { sending.front_wakers() } else { Vec::new() };
+        *current = next.clone();
         drop(sending);
         drop(current);
-        fronts.into_iter().for_each(Waker::wake);
-        let after = since.map_or(Duration::ZERO, |since| now.since(since));
+        front_wakers.into_iter().for_each(Waker::wake);
+        let after = cut_at.map_or(Duration::ZERO, |cut_at| now.since(cut_at));
         self.announce(SessionChange::Resumed { after, repeated });
-        Ok(Some(carrier))
+        Ok(Some(next))
     }
 }

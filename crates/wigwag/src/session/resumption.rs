@@ -67,13 +67,13 @@ impl Resumption {
     }
 
     /// True when the session outlives its connection.
-    pub(crate) fn is_on(&self) -> bool {
+    pub(crate) fn is_enabled(&self) -> bool {
         !self.ttl.is_zero()
     }
 
     /// True when this is the session that a peer has dialed here under that id.
     pub(crate) fn is_claimed_by(&self, claim: &Claim) -> bool {
-        self.dialed.is_none() && self.is_on() && self.id == claim.session
+        self.dialed.is_none() && self.is_enabled() && self.id == claim.session
     }
 
     /// A batch has come over the newest connection: the token that it brought is known to the dialer.
@@ -106,7 +106,7 @@ pub(crate) fn accept_claim(
 ) -> Result<Buffer, LinkError> {
     let fresh = random::id();
     session.resumption.credentials().check(claim, proof, prove, fresh)?;
-    let Some(mut reading) = session.reading.shut(claim.epoch) else {
+    let Some(mut reading) = session.reading.advance(claim.epoch) else {
         let rule = "another connection of the session was newer";
         return Err(LinkError::Misbehaved { code: Code::TOKEN_BAD, rule });
     };
@@ -121,13 +121,13 @@ pub(crate) fn accept_claim(
         session.halt();
     })?;
     session.resumption.advance_epoch(claim.epoch);
-    session.carrier().leave.notify_one();
+    session.connection().leave.notify_one();
     Ok(message)
 }
 
 /// Whether the node at the peer's address is our peer.
-pub(crate) fn check_identity(session: &Session, found: &Identity) -> Result<(), NodeError> {
-    match session.identity.recognize(found) {
+pub(crate) fn check_identity(session: &Session, peer: &Identity) -> Result<(), NodeError> {
+    match session.identity.recognize(peer) {
         Recognized::Same => Ok(()),
         Recognized::Restarted => Err(NodeError::Restarted),
         Recognized::Another => {
@@ -144,10 +144,10 @@ pub(crate) fn claim(
     nonces: [u128; 2],
 ) -> Result<(Claim, [u8; PROOF_BYTES]), LinkError> {
     // The old connection is not read any more, so this number stays.
-    let recv_next = session.reading.inside().dispatcher.recv_next();
+    let recv_next = session.reading.lock().dispatcher.recv_next();
     let (claim, proof) = session.resumption.credentials().claim(recv_next, nonces, prove)?;
     let overtaken = || LinkError::protocol("another connection of the session was newer");
-    session.reading.shut(claim.epoch).ok_or_else(overtaken)?;
+    session.reading.advance(claim.epoch).ok_or_else(overtaken)?;
     Ok((claim, proof))
 }
 

@@ -56,7 +56,7 @@ impl ChannelOwner {
     }
 
     /// The channel has ended: keeps its grant until its last call is handled.
-    pub(crate) fn keep(&self, grant: Option<Grant>) {
+    pub(crate) fn keep_grant(&self, grant: Option<Grant>) {
         if let Some(grant) = grant {
             // Once only: a channel ends once, and its number has another owner then.
             let _ = self.withdrawn.set(grant);
@@ -73,7 +73,7 @@ impl Drop for ChannelOwner {
     fn drop(&mut self) {
         let mut sending = self.session.sending();
         if self.is_current(&sending) {
-            self.keep(sending.sender.take_grant(self.channel));
+            self.keep_grant(sending.sender.take_grant(self.channel));
         }
         if let Some(grant) = self.withdrawn.take() {
             sending.sender.close_grant(grant);
@@ -113,7 +113,7 @@ impl LaneOwner for ChannelOwner {
             return;
         }
         // The peer may attach by this number again.
-        self.keep(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED, 0));
+        self.keep_grant(sending.sender.end_channel(self.channel, Code::ACTOR_STOPPED, 0));
         drop(sending);
         buffers::flush_soon(session);
     }

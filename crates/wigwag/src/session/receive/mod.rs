@@ -18,7 +18,7 @@ use wigwag_wire::{Framing, ReadBuf, Time};
 
 use crate::exports::Exports;
 use crate::limits::CODEC_MESSAGEPACK;
-use crate::replies::slot::Completed;
+use crate::replies::slot::Completion;
 use crate::session::receive::inbound::{ChannelOwner, ChannelPermit};
 use crate::session::receive::pipelined::PipelinedReplies;
 use crate::session::{Attached, SendState, Session};
@@ -29,14 +29,14 @@ mod pipelined;
 /// The state of the reading side.
 pub(crate) struct RecvState {
     session: Weak<Session>,
-    pub(crate) dispatcher: Dispatcher<InboundLane>,
+    pub(crate) dispatcher: Dispatcher<InboundChannel>,
     ours: Limits,
     exports: Arc<Exports>,
     replies: PipelinedReplies,
 }
 
 /// The way from a channel of the peer's into the mailbox of its actor.
-pub(crate) struct InboundLane {
+pub(crate) struct InboundChannel {
     actor: Arc<dyn Exported>,
     lane: Box<dyn Lane>,
     owner: Arc<ChannelOwner>,
@@ -71,8 +71,8 @@ impl RecvState {
             rule: "a batch is longer than batch_max, or its framing is broken",
         };
         let most = usize::try_from(self.ours.batch_max).unwrap_or(usize::MAX);
-        let RecvState { session: own, dispatcher, ours, exports, replies } = self;
-        let mut inbound = Inbound { session, own, ours, exports, replies, floor: u32::MAX };
+        let RecvState { session: weak, dispatcher, ours, exports, replies } = self;
+        let mut inbound = Inbound { session, weak, ours, exports, replies, floor: u32::MAX };
         while let Some(message) = framing.cut(input, most).map_err(|_| too_long())? {
             dispatcher.receive(&message, now, &mut inbound)?;
         }
@@ -83,7 +83,7 @@ impl RecvState {
 /// What the dispatcher works with while a connection is read.
 struct Inbound<'a> {
     session: &'a Session,
-    own: &'a Weak<Session>,
+    weak: &'a Weak<Session>,
     ours: &'a Limits,
     exports: &'a Exports,
     replies: &'a mut PipelinedReplies,
@@ -99,7 +99,7 @@ struct FoundActor {
 
 impl Application for Inbound<'_> {
     type Actor = FoundActor;
-    type Channel = InboundLane;
+    type Channel = InboundChannel;
     type SendHalf<'a>
         = LockedSendHalf<'a>
     where
@@ -137,8 +137,8 @@ impl Application for Inbound<'_> {
         let is_known = attach.codec <= self.session.codec;
         let actor = is_known.then(|| self.exports.find(attach.target)).flatten();
         let actor = actor.ok_or(Code::NO_SUCH_ACTOR)?;
-        self.spare_channels();
-        let session = self.own.upgrade().ok_or(Code::OVERLOADED)?;
+        self.free_channels();
+        let session = self.weak.upgrade().ok_or(Code::OVERLOADED)?;
         let permit = ChannelPermit::take(&session, self.ours.channels_max);
         let permit = permit.ok_or(Code::OVERLOADED)?;
         let schema_hash = actor.schema().hash;
@@ -148,38 +148,38 @@ impl Application for Inbound<'_> {
         Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec })
     }
 
-    fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundLane {
+    fn open(&mut self, found: FoundActor, channel: u64, use_of: u64) -> InboundChannel {
         let FoundActor { actor, permit } = found;
         let owner = Arc::new(ChannelOwner::new(permit, channel, use_of));
         let lane = actor.open_lane(owner.clone());
-        InboundLane { actor, lane, owner }
+        InboundChannel { actor, lane, owner }
     }
 
-    fn close(&mut self, channel: InboundLane, grant: Option<Grant>) {
-        channel.owner.keep(grant);
+    fn close(&mut self, channel: InboundChannel, grant: Option<Grant>) {
+        channel.owner.keep_grant(grant);
     }
 
     #[inline]
     fn calls(
         &mut self,
-        channel: &mut InboundLane,
+        channel: &mut InboundChannel,
         run: &ChannelCalls<'_>,
     ) -> Result<(), LinkError> {
         channel.lane.accept(run.bytes, run.calls, run.units);
         Ok(())
     }
 
-    fn publish(&mut self, channel: &mut InboundLane) {
+    fn publish(&mut self, channel: &mut InboundChannel) {
         channel.lane.publish();
     }
 
-    fn describe(&mut self, channel: &mut InboundLane, asker: (u32, u32), units: u64) {
+    fn describe(&mut self, channel: &mut InboundChannel, asker: (u32, u32), units: u64) {
         // The schema is known here; the actor need not be woken for it.
         channel.owner.freed(units);
         channel.owner.reply(asker.0, asker.1, channel.actor.schema());
     }
 
-    fn discarded(&mut self, channel: &mut InboundLane, units: u64) {
+    fn discarded(&mut self, channel: &mut InboundChannel, units: u64) {
         channel.owner.freed(units);
     }
 
@@ -241,8 +241,8 @@ impl Application for Inbound<'_> {
     }
 
     fn has_room(&mut self) {
-        let fronts = self.session.sending().fronts();
-        fronts.into_iter().for_each(Waker::wake);
+        let front_wakers = self.session.sending().front_wakers();
+        front_wakers.into_iter().for_each(Waker::wake);
     }
 
     fn draining(&mut self) {
@@ -254,26 +254,26 @@ impl Application for Inbound<'_> {
 
 impl Inbound<'_> {
     /// Where few channels are left, the session goes that has been cut for longest: it holds some.
-    fn spare_channels(&self) {
+    fn free_channels(&self) {
         if self.session.pools.channels.is_low()
             && let Some(owner) = self.session.owner.upgrade()
         {
-            owner.spare_channels();
+            owner.free_channels();
         }
     }
 
     /// The one completion of an ask has come. False: there is no such ask.
     #[inline(always)]
-    fn completed(&self, number: u32, what: Completed) -> bool {
-        matches!(what, Completed::In(None)) || self.completed_otherwise(number, what)
+    fn completed(&self, number: u32, what: Completion) -> bool {
+        matches!(what, Completion::Stored(None)) || self.completed_slow(number, what)
     }
 
     #[cold]
-    fn completed_otherwise(&self, number: u32, what: Completed) -> bool {
+    fn completed_slow(&self, number: u32, what: Completion) -> bool {
         match what {
-            Completed::In(waker) => waker.into_iter().for_each(Waker::wake),
-            Completed::Unwanted => self.session.free_slot(number),
-            Completed::NotOpen => return false,
+            Completion::Stored(waker) => waker.into_iter().for_each(Waker::wake),
+            Completion::Unwanted => self.session.free_slot(number),
+            Completion::NotOpen => return false,
         }
         true
     }
