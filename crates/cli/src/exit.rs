@@ -68,7 +68,7 @@ impl From<NodeError> for Failed {
     fn from(error: NodeError) -> Failed {
         let code = match &error {
             NodeError::Net(net) => net_code(&net.kind),
-            NodeError::Link { .. } => Code::WrongPeer,
+            NodeError::Session { .. } => Code::WrongPeer,
             NodeError::Call(call) => call_code(call.kind),
             NodeError::NoName { .. } | NodeError::BadName { .. } => Code::Usage,
             _ => Code::Internal,

@@ -1,4 +1,4 @@
-//! Opening a session over a fresh connection, or going on with one, from either side.
+//! The handshake of a fresh connection, from either side: opens a session or resumes one.
 
 use std::sync::Arc;
 
@@ -20,26 +20,26 @@ use crate::random;
 use crate::session::Session;
 use crate::session::resumption;
 
-/// What came of a dial.
+/// The result of a dial.
 pub(crate) enum DialOutcome {
-    /// A session of its own.
+    /// The dial has opened a session.
     Opened(Opened),
-    /// The peer turned out to be one that we have a session with.
+    /// There is a session with this peer already.
     Existing {
-        /// Its life.
+        /// The incarnation of the peer.
         incarnation: u128,
     },
 }
 
-/// What a dialer wants who has come to us.
+/// The request of an accepted dialer.
 pub(crate) enum AcceptOutcome {
-    /// A session of its own; it has one.
+    /// A new session, which is open.
     Opened(Opened),
-    /// To go on with a session.
+    /// Resuming a session, with the claim and its proof.
     Claimed(Claim, [u8; PROOF_BYTES]),
 }
 
-/// The dialer's side. `is_known` says whether there is a session with that incarnation already.
+/// Runs the dialer's side. `is_known` says whether there is a session with an incarnation already.
 pub(crate) async fn dial(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -68,8 +68,8 @@ pub(crate) async fn dial(
     within_handshake_time(&peer, exchange).await
 }
 
-/// The side of a dialer that comes back for its session: the epoch of this connection, and what the
-/// listener says.
+/// Runs the side of a dialer that resumes its session. Returns the epoch of this connection and the
+/// listener's answer.
 pub(crate) async fn resume(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -103,8 +103,8 @@ pub(crate) async fn resume(
     within_handshake_time(&peer, exchange).await
 }
 
-/// The listener's side. `admit` decides on who asks for a session, and refuses with an error to be
-/// told; `ttl_ms` says how long it will be kept after a cut.
+/// Runs the listener's side. `admit` decides whether a peer may open a session; its error is sent
+/// to the peer. `ttl_ms` is how long the session will be kept after a cut.
 pub(crate) async fn accept(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -114,13 +114,14 @@ pub(crate) async fn accept(
 ) -> Result<AcceptOutcome, NodeError> {
     let peer = connection.peer.clone();
     let exchange = Box::pin(async {
-        // A node reads first: from the protocol that the dialer announces it would know which
-        // partner to be. Only PAIR1 is served in this release.
+        // A node reads first: the protocol that the dialer announces could decide which partner to
+        // be. Only PAIR1 is served in this release.
         let theirs = announced(&peer, read_header(connection, input).await?)?;
         if theirs != ProtocolNumber::PAIR1 {
             let ours = ProtocolNumber::PAIR1;
             let wrong = HeaderError::WrongProtocol { ours, theirs };
-            // Our header tells the dialer what listens here. If it is gone, the error below counts.
+            // This node's header tells the dialer what listens here. If it cannot be sent, the
+            // error below counts.
             let _ = send_header(connection, ours).await;
             return Err(NetError::new(&peer, NetErrorKind::Header(wrong)).into());
         }
@@ -156,7 +157,7 @@ fn accept_session(
     opening.accept(random::id(), if resumes { ttl_ms } else { 0 })
 }
 
-/// Reads the peer's next message and turns the opening's crank.
+/// Reads the peer's next message and advances the opening.
 async fn step(
     connection: &mut Connection,
     input: &mut ReadBuf,
@@ -169,7 +170,7 @@ async fn step(
     refuse_on_error(connection, &peer, outcome).await
 }
 
-/// Tells the peer why we close, when the reason is its doing.
+/// If the peer has caused an error, tells it why this node closes.
 pub(crate) async fn refuse_on_error<T>(
     connection: &Connection,
     peer: &Arc<str>,
@@ -181,7 +182,7 @@ pub(crate) async fn refuse_on_error<T>(
     };
     if let Some((code, rule)) = error.close_code() {
         let refusal = Opening::refuse(code, rule, "");
-        // If it cannot hear us any more, our own error is the one that counts.
+        // If the refusal cannot be sent, the original error counts.
         let _ = send(connection, refusal.as_slice()).await;
     }
     Err(NodeError::Session { peer: peer.clone(), error })
@@ -192,10 +193,10 @@ pub(crate) async fn send(connection: &Connection, message: &[u8]) -> Result<(), 
     Ok(send_message(connection, &framed).await?)
 }
 
-/// Bounds the whole exchange; the error of the exchange itself passes through.
+/// Bounds a whole exchange by the time of a handshake; errors of the exchange pass through.
 ///
-/// The exchange comes in a box: each layer around a future may double what it measures, and the
-/// callers' own futures contain this one.
+/// The exchange is boxed: each layer around a future may double its size, and the callers' futures
+/// contain this one.
 pub(crate) async fn within_handshake_time<T>(
     peer: &str,
     exchange: Boxed<'_, Result<T, NodeError>>,

@@ -1,7 +1,7 @@
-//! How a session comes to its next connection after a cut.
+//! Finds the next connection of a session after a cut.
 //!
-//! The side that dialed it dials again, at once and then after ever longer pauses; the side that was
-//! dialed waits, and decides for how long.
+//! The dialer reconnects with backoff, at once at first. The listener waits for the dialer, as long
+//! as it keeps the session.
 
 use std::sync::Arc;
 
@@ -20,25 +20,25 @@ use crate::random;
 use crate::session::Session;
 use crate::session::connection::SessionConnection;
 
-/// Where a session goes after a cut.
+/// What happens to a session after a cut.
 pub(crate) enum NextConnection {
-    /// On, over this connection.
+    /// It resumes over this connection.
     Resumed(Box<(Connection, ReadBuf, Arc<SessionConnection>)>),
-    /// On, with somebody else who cares for it.
+    /// It goes on in another task.
     Superseded,
-    /// Nowhere.
+    /// It ends.
     End(String),
 }
 
-/// A try that came to nothing.
+/// Why a redial has failed.
 enum RedialError {
-    /// The next one may do better.
+    /// The next attempt may succeed.
     Transient(String),
-    /// The peer that we knew is no more, or not for us.
+    /// The peer is gone, or another peer has its place.
     Permanent(String),
 }
 
-/// Finds the next connection of a session that was cut, or the end.
+/// Finds the next connection of a session that was cut, or ends it.
 pub(crate) async fn next(session: &Arc<Session>, epoch: u64, why: &str) -> NextConnection {
     let Some(address) = session.resumption.dialed().cloned() else {
         return wait_for_dialer(session, epoch, why).await;
@@ -50,8 +50,7 @@ pub(crate) async fn next(session: &Arc<Session>, epoch: u64, why: &str) -> NextC
     }
 }
 
-/// The side that was dialed waits for the dialer; not beyond the short life of a session over which
-/// nothing has come.
+/// Waits for the dialer: for the TTL, or for the rest of the short life of a silent session.
 async fn wait_for_dialer(session: &Session, epoch: u64, why: &str) -> NextConnection {
     let ttl = session.resumption.ttl();
     let ttl = if session.is_silent() { ttl.min(session.silence_left()) } else { ttl };
@@ -91,7 +90,7 @@ async fn redial(
     NextConnection::End(format!("{why}, and the peer was not found again: {last}"))
 }
 
-/// One try.
+/// Dials once.
 async fn dial(
     session: &Arc<Session>,
     address: &Address,
@@ -130,7 +129,7 @@ fn resume_on(
     }
 }
 
-/// What a failed try says of the peer.
+/// Decides whether a failed attempt is final.
 fn classify(session: &Session, error: NodeError) -> RedialError {
     let text = first_line(&error.to_string());
     match &error {

@@ -1,4 +1,4 @@
-//! Where peers arrive: accepts connections and opens sessions, each in a task of its own.
+//! The acceptor of a node: accepts connections and opens sessions, each in a task of its own.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,8 +16,8 @@ use crate::connect::handshake::{self, AcceptOutcome};
 use crate::lock::lock;
 use crate::session::resumption;
 
-/// Accepts until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] peers are strangers at
-/// a time; the oldest of them go for the next.
+/// Accepts connections until the node is gone. At most [`crate::limits::HANDSHAKES_MAX`] handshakes
+/// are pending at a time; a newcomer evicts the oldest.
 pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
     let Some(pending_handshakes) = node.upgrade().map(|node| node.pending_handshakes.clone())
     else {
@@ -27,15 +27,15 @@ pub(crate) async fn listen(listener: Box<dyn Listener>, node: WeakNode) {
         SpareConnections { pending_handshakes: pending_handshakes.clone(), node: node.clone() };
     let mut acceptor = Acceptor::new(listener);
     while node.strong_count() > 0 {
-        // An error concerns one connection, and the acceptor has logged what somebody must know.
+        // An error concerns one connection, and the acceptor has logged it if that matters.
         let Ok(connection) = acceptor.accept(&spare).await else { continue };
         let pending_handshake = pending_handshakes.enter(Source::of(&connection));
         tokio::spawn(serve_handshake(connection, node.clone(), pending_handshake));
     }
 }
 
-/// Connections that a node can do without when there are no descriptors: strangers, then sessions over
-/// which nothing has come.
+/// Connections that a node gives up when it has no descriptor left: pending handshakes first, then
+/// sessions over which nothing has arrived.
 struct SpareConnections {
     pending_handshakes: Arc<Strangers>,
     node: WeakNode,
@@ -90,7 +90,7 @@ async fn serve_handshake(mut connection: Connection, node: WeakNode, pending_han
     }
 }
 
-/// A dialer wants to go on with a session.
+/// Resumes the session that a dialer claims.
 async fn resume_session(
     connection: Connection,
     input: ReadBuf,
@@ -112,16 +112,16 @@ async fn resume_session(
     });
     let peer = connection.peer.clone();
     let (session, message) = handshake::refuse_on_error(&connection, &peer, accept_claim).await?;
-    // From here on the session is on this connection, whatever becomes of it.
+    // From here on the session is on this connection, whether or not the message can be sent.
     let sent = handshake::send(&connection, message.as_slice()).await;
     match session.resume_on(claim.epoch, &connection, claim.recv_next) {
         Ok(Some(session_connection)) => {
             strong_node.drive_session(session, session_connection, connection, input)
         }
-        // A newer one has it.
+        // A newer connection carries the session.
         Ok(None) => connection.outlet.close(),
         Err(error) => {
-            // It is the peer, by its proof, and it breaks the rules.
+            // The proof is valid, so this is the peer, and it breaks the protocol.
             session.end(&error.to_string());
             session.release();
             strong_node.forget(&session);
@@ -131,16 +131,16 @@ async fn resume_session(
     sent
 }
 
-/// A peer that was let in, until its link has begun; known to those who dial.
+/// An accepted session that has not started yet. Dials to the same peer see it.
 struct PendingAccept<'a> {
     node: &'a WeakNode,
     incarnation: OnceLock<u128>,
 }
 
 impl PendingAccept<'_> {
-    /// A session between the two may exist already. It is kept when this node has dialed it, and when
-    /// anything has come over it: then its dialer has a token, and comes back with a proof of that. When
-    /// both dial at once, the dial of the lower node id wins.
+    /// Decides whether a peer may open a session. An existing session between the two nodes is kept
+    /// if this node has dialed it, or if anything has arrived over it: then its dialer has a token
+    /// and can resume it. If both nodes dial at once, the dial of the lower node id wins.
     fn admit(&self, peer: &Identity, source: &Source) -> Result<(), LinkError> {
         let Some(node) = self.node.upgrade() else {
             let rule = "the node is closing";
@@ -149,7 +149,8 @@ impl PendingAccept<'_> {
         if peer.incarnation == node.identity().incarnation {
             return Ok(());
         }
-        // Looked at first: whoever asks stays there until the link has begun.
+        // Locked before the sessions are searched, and the entry stays until the session has
+        // started, so no dial can miss it.
         let mut pending_sessions = lock(&node.pending_sessions);
         let old = node.session_with(peer.incarnation);
         if old.as_ref().is_some_and(|old| !old.is_silent()) {

@@ -1,5 +1,5 @@
-//! The task of one session on one connection: turns its crank, finds the next connection when this one
-//! is cut, and tells everybody when the session is over.
+//! The task of one session: drives its connection, finds the next one after a cut, and ends the
+//! session.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use crate::connect::redial::{self, NextConnection};
 use crate::session::Session;
 use crate::session::connection::{DrivenSession, SessionConnection, StopReason};
 
-/// However the task ends, by itself or with its runtime: nobody waits for the session in vain, unless
-/// another task has it.
+/// Ends the session when its task ends, by itself or with the runtime, so that nothing waits for
+/// the session in vain. Not if another task has taken over.
 struct EndOnDrop {
     session: Arc<Session>,
     is_ours: bool,
@@ -25,7 +25,7 @@ struct EndOnDrop {
 impl Drop for EndOnDrop {
     fn drop(&mut self) {
         if self.is_ours {
-            // Both find nothing to do when the session has ended already.
+            // No effect if the session has ended already.
             self.session.send_bye();
             self.session.end("the runtime has ended");
             self.session.release();
@@ -33,17 +33,17 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// What comes after a connection.
+/// How driving a connection has ended.
 enum ConnectionEnd {
     /// The session is over.
     Ended(String),
     /// The connection is cut.
     Cut(String),
-    /// Another task has the session.
+    /// Another task drives the session.
     Superseded,
 }
 
-/// Drives a session from this connection on, until the session ends or another task has it.
+/// Drives a session from this connection on, until it ends or another task takes over.
 pub(crate) async fn drive_session(
     session: Arc<Session>,
     session_connection: Arc<SessionConnection>,
@@ -85,7 +85,7 @@ pub(crate) async fn drive_session(
     }
 }
 
-/// Drives one connection to its end. Its reading half is closed when this returns: a session that
+/// Drives one connection to its end. The reading half is closed when this returns: a session that
 /// waits for its next connection holds no descriptor of the last one.
 async fn drive(
     session: &Session,
@@ -120,7 +120,7 @@ async fn drive(
     }
 }
 
-/// Waits until a session over which nothing has come is over; for ever if something has.
+/// Returns when a silent session has used up its time; never if anything has arrived.
 async fn silence_timeout(session: &Session) {
     if session.is_silent() {
         sleep(session.silence_left()).await;

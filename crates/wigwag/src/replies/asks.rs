@@ -1,7 +1,7 @@
-//! The asks of a session that have no answer yet: its slots, and which of them are free.
+//! The outstanding asks of a session: its table of slots, and which of them are free.
 //!
-//! A slot's place never changes, so a slot is reached without a lock. The numbers of the free ones
-//! lie under one; a sender's turn takes some at a time and gives back what it did not use.
+//! A slot never moves, so it is reached without a lock. The numbers of the free slots are behind
+//! one; a sender's turn takes several at a time and returns those that it did not use.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::{Poll, Waker};
@@ -11,11 +11,11 @@ use crate::replies::ring::Ring;
 use crate::replies::rings::{RING_MIN, Rings};
 use crate::replies::slot::{ColdSlot, Completion, FetchedReply, HotSlot, ReplyFailure, Slot};
 
-/// Slots that are made first; then twice as many, and so on. Most sessions ask little.
+/// Slots in the first chunk; each further chunk is twice as large. Most sessions ask little.
 const FIRST_CHUNK_SLOTS: usize = 64;
 const CHUNKS: usize = (SINGLE_ASKS_MAX / FIRST_CHUNK_SLOTS).ilog2() as usize + 1;
 
-/// In which chunk a slot lies, and where in it.
+/// The chunk that holds a slot, and the slot's index in it.
 #[inline(always)]
 fn locate(number: u32) -> (usize, usize) {
     let from_first = number as usize + FIRST_CHUNK_SLOTS;
@@ -23,11 +23,11 @@ fn locate(number: u32) -> (usize, usize) {
     (chunk as usize, from_first - (FIRST_CHUNK_SLOTS << chunk))
 }
 
-/// All slots of a session.
+/// The slots of a session.
 pub(crate) struct AskTable {
     chunks: [OnceLock<SlotChunk>; CHUNKS],
     free: Mutex<FreeSlots>,
-    /// Those at the end of the table that pipelines have.
+    /// The slots of pipelines, at the end of the table.
     pub(crate) rings: Rings,
 }
 
@@ -51,25 +51,25 @@ impl SlotChunk {
 
 struct FreeSlots {
     numbers: Vec<u32>,
-    /// Slots that have been in use ever.
+    /// Slots that were in use at least once.
     created: usize,
-    /// As many as there may be beside those of rings.
+    /// Slots that rings leave to single asks.
     capacity: usize,
-    /// As many as rings leave to single asks.
+    /// Slots that rings must leave to single asks.
     single_asks_min: usize,
-    /// Somebody has found none.
+    /// A sender found no free slot and must be woken when one is released.
     has_waiter: bool,
 }
 
 impl FreeSlots {
-    /// As many as single asks may have.
+    /// The most slots that single asks may use.
     fn single_asks_max(&self) -> usize {
         self.capacity.min(SINGLE_ASKS_MAX)
     }
 }
 
 impl AskTable {
-    /// Slots for a peer that holds `most` asks for us.
+    /// A table for a peer that accepts `most` outstanding asks.
     pub(crate) fn new(most: u64) -> AskTable {
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(ASKS_MAX);
         AskTable {
@@ -85,7 +85,8 @@ impl AskTable {
         }
     }
 
-    /// A ring of at least `most` slots, or of as many as there are together; `None`: there are none.
+    /// Opens a ring of at least `most` slots, or of the largest free number below that. `None` if
+    /// not even the smallest ring fits.
     pub(crate) fn open_ring(&self, most: usize) -> Option<Arc<Ring>> {
         let most = most.clamp(RING_MIN as usize, PIPELINE_ASKS_MAX).next_power_of_two();
         let mut free = self.free();
@@ -103,28 +104,28 @@ impl AskTable {
         None
     }
 
-    /// The slots of a ring are free. True when somebody had found none and must be woken.
+    /// Frees the slots of a ring. True if a sender had found no slot and must be woken.
     pub(crate) fn close_ring(&self, ring: &Arc<Ring>) -> bool {
         let mut free = self.free();
         free.capacity += self.rings.remove(ring);
         std::mem::take(&mut free.has_waiter)
     }
 
-    /// What every ask touches of a slot, if it was ever in use.
+    /// The hot part of a slot; `None` if the slot was never in use.
     #[inline(always)]
     pub(crate) fn hot(&self, number: u32) -> Option<&HotSlot> {
         let (chunk, at) = locate(number);
         self.chunks.get(chunk)?.get()?.hot.get(at)
     }
 
-    /// The slot of that number, if it was ever in use.
+    /// The slot with this number; `None` if it was never in use.
     pub(crate) fn slot(&self, number: u32) -> Option<Slot<'_>> {
         let (chunk, at) = locate(number);
         self.chunks.get(chunk)?.get()?.slot(at)
     }
 
-    /// Takes the numbers of up to `most` free slots. None: all are in use, and who gives some back
-    /// will hear that they are wanted.
+    /// Takes the numbers of up to `most` free slots. If there is none, the next release reports
+    /// that a sender waits.
     pub(crate) fn take(&self, most: usize, into: &mut Vec<u32>) {
         let mut free = self.free();
         let used = free.numbers.len().min(most);
@@ -143,7 +144,7 @@ impl AskTable {
         free.has_waiter |= used + fresh == 0;
     }
 
-    /// The same for a single slot, which is opened: its number and generation.
+    /// Takes one slot and opens it; returns its number and generation.
     pub(crate) fn open(&self) -> Option<(u32, u32)> {
         let mut one = Vec::with_capacity(1);
         self.take(1, &mut one);
@@ -151,20 +152,20 @@ impl AskTable {
         Some((number, self.hot(number)?.open()))
     }
 
-    /// Gives numbers back. True when somebody had found none and must be woken.
+    /// Releases slots. True if a sender had found none and must be woken.
     pub(crate) fn release(&self, numbers: impl IntoIterator<Item = u32>) -> bool {
         let mut free = self.free();
         free.numbers.extend(numbers);
         std::mem::take(&mut free.has_waiter)
     }
 
-    /// True when [`take`](Self::take) would find some.
+    /// True if [`take`](Self::take) would find a slot.
     pub(crate) fn any_free(&self) -> bool {
         let free = self.free();
         !free.numbers.is_empty() || free.created < free.single_asks_max()
     }
 
-    /// The answer to the ask in a slot.
+    /// Stores the answer to an ask.
     #[inline]
     pub(crate) fn complete(&self, (number, generation): (u32, u32), value: &[u8]) -> Completion {
         if self.hot(number).is_some_and(|slot| slot.complete(generation, value)) {
@@ -174,7 +175,7 @@ impl AskTable {
         slot.map_or(Completion::NotOpen, |slot| slot.complete_slow(generation, value))
     }
 
-    /// The ask in a slot has no answer.
+    /// Fails an ask.
     pub(crate) fn fail(
         &self,
         (number, generation): (u32, u32),
@@ -186,7 +187,7 @@ impl AskTable {
         }
     }
 
-    /// Fetches an answer; its slot is free then, and the caller gives its number back.
+    /// Takes an answer. That frees the slot, and the caller releases its number.
     pub(crate) fn poll(&self, number: u32, generation: u32, waker: &Waker) -> Poll<FetchedReply> {
         match self.slot(number) {
             Some(slot) => slot.poll(generation, waker),
@@ -194,7 +195,7 @@ impl AskTable {
         }
     }
 
-    /// An ask has never left; nor have those of the same pipeline behind it.
+    /// Records that an ask, and those of its pipeline behind it, never left this node.
     pub(crate) fn mark_unsent_from(&self, asker: (u32, u32)) {
         if asker.0 >= self.rings.floor()
             && let Some(ring) = self.rings.find(asker.0)
@@ -203,7 +204,7 @@ impl AskTable {
         }
     }
 
-    /// None of those who wait will hear anything; gives whom to wake.
+    /// Fails every outstanding ask; returns the wakers of those that wait.
     pub(crate) fn fail_all(&self, failure: impl Fn() -> ReplyFailure) -> Vec<Waker> {
         let (kind, why) = *failure();
         let mut wakers = self.rings.end(&(kind, why.into()));
@@ -211,7 +212,7 @@ impl AskTable {
         wakers
     }
 
-    /// Asks that somebody waits for. One that is answered and not fetched holds nobody up.
+    /// Asks that wait for their answer. An answered ask whose answer nobody took does not count.
     pub(crate) fn waiting(&self) -> usize {
         self.rings.waiting() + self.slots().filter(|slot| slot.is_waiting()).count()
     }
@@ -224,7 +225,7 @@ impl AskTable {
     }
 
     fn free(&self) -> MutexGuard<'_, FreeSlots> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
         self.free.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -265,7 +266,7 @@ mod tests {
         }
     }
 
-    /// A far asker wants as many as a round trip holds.
+    /// An asker with a long round trip wants as many slots as a round trip holds.
     #[test]
     fn the_largest_pipeline_leaves_slots_for_single_asks() {
         let asks = AskTable::new(ASKS_MAX as u64);

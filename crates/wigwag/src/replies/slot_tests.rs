@@ -43,7 +43,7 @@ fn an_answer_of_any_length_arrives_as_it_was_sent() {
         }
         assert_eq!(slot.hot.open(), generation + 1);
         slot.close_unsent(generation + 1);
-        // The next use has the generation of the one that was never sent.
+        // The next use has the generation of the ask that was never sent.
         assert_eq!(slot.hot.open(), generation + 1);
         slot.complete(generation + 1, b"");
         assert!(poll(slot, generation + 1).is_ready());
@@ -85,7 +85,7 @@ fn an_abandoned_slot_is_free_when_its_completion_has_come() {
     assert!(matches!(slot.complete(generation + 1, b"x"), Completion::NotOpen));
     assert!(matches!(slot.complete(generation, b"x"), Completion::Unwanted));
     assert!(matches!(slot.complete(generation, b"x"), Completion::NotOpen));
-    // Abandoned when the answer is there already, it is free at once.
+    // An ask that is abandoned after its answer has arrived is free at once.
     for value in [&[7][..], &[7; 100]] {
         let generation = slot.hot.open();
         assert!(matches!(slot.complete(generation, value), Completion::Stored(None)));
@@ -113,7 +113,7 @@ fn a_failure_reaches_the_waiting_asker() {
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());
     assert!(slot.fail_if_waiting(failure).is_some());
-    // Nothing of a failure that nobody fetched is left for the next use.
+    // A failure that nobody took leaves nothing behind for the next use.
     assert!(slot.abandon(generation));
     let generation = slot.hot.open();
     assert!(poll(slot, generation).is_pending());

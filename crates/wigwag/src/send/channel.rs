@@ -1,7 +1,7 @@
-//! Our end of a channel to one actor: how a call gets from the caller into the link.
+//! The sending end of a channel to one actor: the way of a call from the caller into the session.
 //!
-//! First the turn's buffer, without a lock; where that does not reach, the shared path: under the
-//! link's lock, with the queue of those who wait.
+//! A call goes into the turn's buffer without a lock if it can. Otherwise it takes the shared path,
+//! under the session's lock and with a queue of waiting senders.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -19,23 +19,23 @@ use crate::limits::{CODEC_FIXED, PILE_BYTES};
 use crate::session::buffers::{self, EncodeOutcome, RunHandout};
 use crate::session::{Attached, SendState, Session};
 
-/// A channel; dropping it detaches.
+/// An outbound channel; dropping it detaches.
 pub(crate) struct Channel {
     pub(crate) session: Arc<Session>,
     pub(crate) number: u64,
     /// The actor's address, for errors.
     pub(crate) target: Arc<str>,
-    /// Arguments whose types have a width go in that form.
+    /// Arguments that have a fixed-width form are sent in that form.
     pub(crate) is_fixed: bool,
 }
 
-/// The arguments of a call, as the caller has them.
+/// The arguments of a call.
 pub(crate) trait Arguments {
-    /// Writes them into a window if they are short whatever their values are. `fixed`: in the form of
-    /// fixed width if they have one.
+    /// Encodes the arguments into a window if they are short for all their values; with `fixed`, in
+    /// the form of fixed width if they have one.
     fn encode_small(&self, fixed: bool, window: &mut Scratch, place: usize) -> Option<usize>;
 
-    /// Appends them.
+    /// Appends the encoded arguments.
     fn encode(&self, fixed: bool, out: &mut Buffer);
 }
 
@@ -56,21 +56,21 @@ impl<M: Message> Arguments for M {
     }
 }
 
-/// What the caller does after a call was published on the shared path.
+/// The caller's next step after a call was published on the shared path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AfterSend {
-    /// Goes on: the driver is woken on the empty edge.
+    /// The caller goes on: wake the driver if the outbox was empty.
     Continue,
-    /// Polls the answer next, which flushes.
+    /// The caller polls the answer next, which flushes.
     Poll,
 }
 
 impl Channel {
-    /// Opens a channel to the actor that the peer exports as `name`. Waits while as many ATTACHes as
-    /// the peer bears have no answer yet.
+    /// Opens a channel to the actor that the peer exports as `name`. Waits while the peer accepts
+    /// no further unanswered ATTACH.
     ///
     /// # Cancellation
-    /// Dropped while it waits, the channel is given back.
+    /// If dropped while it waits, the channel is given back.
     pub(crate) async fn attach(
         session: Arc<Session>,
         name: &str,
@@ -95,8 +95,8 @@ impl Channel {
 
     /// Sends a tell.
     ///
-    /// In a turn: no lock, no allocation in steady state. Outside: one lock, and one wake of the
-    /// driver when nothing was waiting.
+    /// In a turn: no lock, and no allocation in steady state. Outside: one lock, and one wake of
+    /// the driver if nothing was waiting.
     #[inline(always)]
     pub(crate) fn tell(
         &self,
@@ -117,8 +117,8 @@ impl Channel {
         self.tell_unjoined(method, arguments, ticket, waker)
     }
 
-    /// A tell that is not joined to those before it. Apart, so that the way of nearly all tells of a
-    /// busy session is short.
+    /// Sends a tell that is not joined to a run. A function of its own, so that the common path
+    /// stays short.
     #[inline(never)]
     fn tell_unjoined(
         &self,
@@ -139,7 +139,7 @@ impl Channel {
         self.send(encode, note, &write_frame, ticket, waker)
     }
 
-    /// Sends an ask from a slot that the caller has.
+    /// Sends an ask from a slot that the caller owns.
     #[inline(always)]
     pub(crate) fn ask_in_slot(
         &self,
@@ -161,7 +161,7 @@ impl Channel {
         self.ask_in_slot_unjoined(asker, method, arguments, ticket, waker)
     }
 
-    /// The same for an ask that is not joined to those before it.
+    /// Sends an ask from a slot, not joined to a run.
     #[inline(never)]
     fn ask_in_slot_unjoined(
         &self,
@@ -184,7 +184,7 @@ impl Channel {
         self.send(encode, note, &write_frame, ticket, waker)
     }
 
-    /// First into the turn, with `encode`; where that does not reach, `write_frame` writes it.
+    /// Encodes into the turn's buffer with `encode`, or takes the shared path with `write_frame`.
     #[inline(always)]
     fn send(
         &self,
@@ -204,7 +204,7 @@ impl Channel {
         self.send_shared(write_frame, ticket, waker, AfterSend::Continue)
     }
 
-    /// Sends an ask. It takes credit and a slot, both or neither.
+    /// Sends an ask, which takes credit and a slot, both or neither.
     #[inline(always)]
     pub(crate) fn ask(
         &self,
@@ -264,7 +264,7 @@ impl Channel {
         }
     }
 
-    /// The reply, if it has come and is small.
+    /// Takes the reply if it has arrived and is small.
     #[inline]
     pub(crate) fn take_reply(&self, slot: Slot, into: &mut SmallReply) -> Option<usize> {
         let place = self.session.asks.hot(slot.index())?;
@@ -273,7 +273,7 @@ impl Channel {
         Some(length)
     }
 
-    /// The reply; what waits is flushed when it is not there.
+    /// Takes the reply. If it has not arrived, flushes and registers `waker`.
     pub(crate) fn poll_reply(&self, slot: Slot, waker: &Waker) -> Poll<Result<Bytes, CallError>> {
         let asks = &self.session.asks;
         let Poll::Ready(fetched) = asks.poll(slot.index(), slot.generation(), waker) else {
@@ -292,7 +292,7 @@ impl Channel {
         }))
     }
 
-    /// Nobody waits for the answer any more: the peer may save the work.
+    /// Cancels an ask, so that the peer can save the work.
     pub(crate) fn cancel(&self, slot: Slot) {
         let place = self.session.asks.slot(slot.index());
         let Some(place) = place else { return };
@@ -319,7 +319,7 @@ impl Channel {
         waker: Option<&Waker>,
         then: AfterSend,
     ) -> Attempt<()> {
-        // What this turn has sent before goes before.
+        // Frames that this turn has encoded go first.
         buffers::publish(&self.session);
         let mut sending = self.session.sending();
         if let Err(error) = self.check(&sending) {
@@ -405,7 +405,7 @@ impl Channel {
                 channel.parked.park(ticket, waker);
             }
         }
-        // A slot that came free between our look and our parking has woken nobody.
+        // A slot released between the failed open and the parking has woken nobody.
         if self.session.asks.any_free() {
             waker.wake_by_ref();
         }

@@ -1,4 +1,4 @@
-//! References to actors of other nodes: typed, and by name only.
+//! Typed references to actors of other nodes.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::send::channel::Channel;
 use crate::send::dynamic::Described;
 use crate::session::buffers::RunHandout;
 
-/// A route to an actor whose interface both sides know.
+/// A route to a remote actor whose interface both sides know.
 pub(crate) struct Remote<I> {
     channel: Channel,
-    /// The receiver's number of each of our methods, where the schemas differ.
+    /// The receiver's number of each of our methods, if the schemas differ.
     numbers: Option<Vec<Option<u32>>>,
     borrower: Borrower,
     watch: Watch,
@@ -31,8 +31,8 @@ pub(crate) struct Remote<I> {
 }
 
 impl<I: Interface> Remote<I> {
-    /// `described` is given when the peer's schema differs from ours; `watch` is how long an asker
-    /// looks for its answer before it sleeps.
+    /// Creates a route. `described` is given if the peer's schema differs from ours; `watch` is how
+    /// long an ask spins for its answer before its thread parks.
     pub(crate) fn new(
         channel: Channel,
         described: Option<&Described>,
@@ -48,12 +48,12 @@ impl<I: Interface> Remote<I> {
         }
     }
 
-    /// The receiver's number of the call's method, if the call can go there at all: every way of
-    /// sending asks this first.
+    /// The receiver's number of the call's method, or an error if the call cannot be sent there.
+    /// Every way of sending calls this first.
     #[inline]
     fn number(&self, message: &I::Message) -> Result<u32, CallError> {
         let ours = message.method();
-        // A constant wherever all calls of the interface travel.
+        // A compile-time constant if all calls of the interface can be serialized.
         if !message.travels() {
             return Err(self.not_serializable(ours));
         }
@@ -74,7 +74,7 @@ impl<I: Interface> Remote<I> {
     }
 }
 
-/// The asks of a pipeline at a remote actor.
+/// The asks of a pipeline to a remote actor.
 struct RemotePipeline<I> {
     remote: Arc<Remote<I>>,
     ring: Arc<Ring>,
@@ -132,7 +132,7 @@ impl<I: Interface> Asks<I> for RemotePipeline<I> {
     }
 
     fn leave(&mut self, asked: u64) {
-        // Those that a turn still holds count too: their answers come.
+        // Asks that a turn still holds count too: their answers will arrive.
         self.ring.set_sent(asked);
         if self.ring.abandon() {
             self.remote.channel.session.close_ring(&self.ring);
@@ -144,7 +144,7 @@ impl<I: Interface> Asks<I> for RemotePipeline<I> {
     }
 }
 
-/// The receiver's number for each of our methods, by name.
+/// The receiver's number for each of our methods, looked up by name.
 fn map_methods(ours: &Schema, theirs: &Described) -> Vec<Option<u32>> {
     ours.methods.iter().map(|method| theirs.number(method.name)).collect()
 }

@@ -1,4 +1,4 @@
-//! One connection of a session: its epoch, and what is written to it.
+//! One connection of a session: its epoch, and the handler that the connection's driver runs.
 
 use tokio::sync::Notify;
 use wigwag_link::LinkError;
@@ -12,26 +12,26 @@ use crate::sync::Ordering;
 
 /// A connection that carries a session, or has carried it.
 pub(crate) struct SessionConnection {
-    /// Which one of the session it is; the first has 0.
+    /// The number of this connection within its session, from 0.
     pub(crate) epoch: u64,
     pub(crate) flusher: Flusher,
-    /// Ends its driver: the session leaves it, or is over.
+    /// Stops the driver: the session has moved to another connection or is over.
     pub(crate) leave: Notify,
     framing: Framing,
 }
 
-/// A session on a connection.
+/// A session on one of its connections, as the driver's handler.
 pub(crate) struct DrivenSession<'a> {
     pub(crate) session: &'a Session,
     pub(crate) connection: &'a SessionConnection,
 }
 
-/// Why a connection is read no further.
+/// Why reading from a connection has stopped.
 #[derive(Debug)]
 pub(crate) enum StopReason {
-    /// The session has gone on to another connection.
+    /// The session has moved to another connection.
     Superseded,
-    /// It is cut, or the session is over.
+    /// The connection is cut, or the session is over.
     Error(LinkError),
 }
 

@@ -1,9 +1,9 @@
-//! Which connection of a session may still be heard.
+//! Decides which connection of a session may still change its receiving state.
 //!
-//! A session goes from connection to connection, and the old one may have bytes left when the new one
-//! takes over. Whoever takes over shuts the others out first and looks at the state only then, in one
-//! step: what it sees stays true, because nobody else gets in any more (`fence_loom.rs` tries every
-//! order).
+//! A session moves from connection to connection, and the old one may have unread bytes when the
+//! new one takes over. The new connection shuts out the older ones and reads the state in one step
+//! under the lock, so the state that it reads stays true: no older connection gets in any more.
+//! `fence_loom.rs` checks every interleaving.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::PoisonError;
@@ -18,22 +18,22 @@ struct FenceState<T> {
     state: T,
 }
 
-/// The state, while nobody else can get at it.
+/// Exclusive access to the state.
 pub(crate) struct FenceGuard<'a, T>(MutexGuard<'a, FenceState<T>>);
 
 impl<T> Fence<T> {
-    /// Around `state`, for the connection of epoch 0.
+    /// A fence around `state`, for the connection of epoch 0.
     pub(crate) fn new(state: T) -> Fence<T> {
         Fence(Mutex::new(FenceState { epoch: 0, state }))
     }
 
-    /// For the connection of `epoch`; `None` when it was shut out.
+    /// Locks the state for the connection of `epoch`; `None` if that one was shut out.
     pub(crate) fn enter(&self, epoch: u64) -> Option<FenceGuard<'_, T>> {
         let guard = self.lock();
         (guard.0.epoch == epoch).then_some(guard)
     }
 
-    /// Shuts out all connections before that of `epoch`; `None` when it is itself too late.
+    /// Shuts out all connections before that of `epoch`; `None` if a later one has done so already.
     pub(crate) fn advance(&self, epoch: u64) -> Option<FenceGuard<'_, T>> {
         let mut guard = self.lock();
         if epoch <= guard.0.epoch {
@@ -43,9 +43,9 @@ impl<T> Fence<T> {
         Some(guard)
     }
 
-    /// For those who belong to no connection.
+    /// Locks the state for callers that belong to no connection.
     pub(crate) fn lock(&self) -> FenceGuard<'_, T> {
-        // Whole between two statements, so a panic elsewhere has broken nothing.
+        // The value is consistent between statements, so a panic elsewhere cannot have broken it.
         FenceGuard(self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

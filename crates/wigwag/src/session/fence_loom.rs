@@ -1,18 +1,18 @@
-//! Every order in which an old connection, its successor and a latecomer can meet at the fence.
+//! Models every order in which an old connection, its successor and a latecomer meet at the fence.
 
 use loom::sync::Arc;
 use loom::thread;
 
 use super::Fence;
 
-/// Frames that are accepted in order: each knows its number.
+/// Accepts numbered frames in order.
 #[derive(Default)]
 struct AcceptedFrames {
     next: u64,
 }
 
-/// A connection reads the frames from `first` on until it has read `count` or is shut out. Whatever
-/// came before is skipped, and there are no gaps.
+/// Reads `count` frames from `first` on as one connection, until it is shut out. Frames that were
+/// accepted before are skipped; a gap is an error.
 fn read(fence: &Fence<AcceptedFrames>, epoch: u64, first: u64, count: u64) -> u64 {
     let mut accepted = 0;
     for seq in first..first + count {
@@ -26,8 +26,8 @@ fn read(fence: &Fence<AcceptedFrames>, epoch: u64, first: u64, count: u64) -> u6
     accepted
 }
 
-/// A successor is told how much was accepted, and that stays true until it reads itself: what it then
-/// brings from there on is accepted, all of it and nothing twice.
+/// The number of accepted frames that a successor reads stays true until it reads frames itself:
+/// all that it then sends from there on is accepted, and nothing twice.
 #[test]
 fn loom_the_resume_point_of_a_successor_stays_true() {
     loom::model(|| {
@@ -43,7 +43,7 @@ fn loom_the_resume_point_of_a_successor_stays_true() {
     });
 }
 
-/// Of two that take over at once the later one stays, whoever comes first.
+/// When two connections take over at once, the later one stays, in either order.
 #[test]
 fn loom_the_later_of_two_successors_stays() {
     loom::model(|| {

@@ -1,4 +1,4 @@
-//! How a session loses a connection and takes the next.
+//! Moves a session from a lost connection to the next one.
 
 use std::sync::{Arc, PoisonError};
 use std::task::Waker;
@@ -13,7 +13,7 @@ use crate::session::connection::SessionConnection;
 use crate::sync::Ordering;
 
 impl Session {
-    /// A connection is cut. What it did not write whole has not arrived.
+    /// Handles a cut: frames that the connection did not write whole have not arrived.
     pub(crate) fn connection_lost(&self, lost: &SessionConnection, why: &str) {
         let was_torn = lost.flusher.retire();
         let mut sending = self.sending();
@@ -29,8 +29,8 @@ impl Session {
         self.announce(SessionChange::Cut { why: why.into() });
     }
 
-    /// The session goes on over `connection`, whose other end has accepted everything before
-    /// `recv_next`. `None` when it is over, or has gone on over a newer connection.
+    /// Continues the session over `connection`, whose other end has accepted everything before
+    /// `recv_next`. `None` if the session is over or continues over a newer connection.
     pub(crate) fn resume_on(
         &self,
         epoch: u64,
@@ -48,7 +48,7 @@ impl Session {
         let repeated = (outbox.next_seq() - outbox.untaken_frames()).saturating_sub(recv_next);
         let has_room = sending.sender.resume(recv_next, now)?;
         sending.epoch = epoch;
-        // Its token has proved it: it is a peer that has heard of the session.
+        // The peer has proved that it holds the token, so it knows that the session is open.
         self.last_received.store(now.as_nanos(), Ordering::Relaxed);
         let cut_at = sending.cut.take();
         sending.statistics.resumes += 1;

@@ -1,4 +1,4 @@
-//! What this thread's turn has for one link: a buffer, the credit leased for it, and free slots.
+//! The send buffer of the current turn for one session: encoded frames, leased credit, free slots.
 
 use std::sync::Arc;
 use std::task::Waker;
@@ -15,40 +15,41 @@ use crate::session::Session;
 use crate::session::buffers::EncodeOutcome;
 use crate::session::outcome::UnsentCalls;
 
-/// What this thread's turn has for one link.
+/// The send buffer of the current turn for one session.
 pub(crate) struct SendBuffer {
     pub(crate) session: Arc<Session>,
     pub(crate) encoded: Buffer,
     /// Answers in `encoded`.
     pub(crate) answers: u64,
     pub(crate) run: RunBuilder,
-    /// Whose asks the run at hand is of, and the number of the first that may be added.
+    /// The ring whose asks the current run holds, and the number of the first ask that may be
+    /// added.
     pub(crate) ring: Option<(Arc<Ring>, u64)>,
-    /// The channel that was called last, and the credit leased for it.
+    /// The current channel, which was called last, and the credit leased for it.
     pub(crate) channel: u64,
     pub(crate) credit: u64,
-    /// Calls on it in `encoded`.
+    /// Calls on the current channel in `encoded`.
     pub(crate) calls: u64,
-    /// The same of other channels, by number.
+    /// Leases of the other channels, by channel number.
     leases: Vec<Lease>,
-    /// Those of them that this turn has called on.
+    /// Channels that this turn has called.
     called_channels: Vec<u64>,
     /// Free slots that this turn has taken and not used yet.
     pub(crate) slots: Vec<u32>,
-    /// Something waits to be written that is not in `encoded`.
+    /// Output waits for a flush, in `encoded` or in the outbox.
     pub(crate) flush: bool,
 }
 
-/// What a turn has for a channel that is not at hand.
+/// The lease of a channel that is not the current one.
 #[derive(Clone, Copy, Default)]
 struct Lease {
     /// Units left.
     credit: u64,
-    /// Calls that it was used for.
+    /// Calls paid from this lease.
     calls: u64,
-    /// The turn has called on the channel.
+    /// The turn has called the channel.
     is_called: bool,
-    /// The channel knows of the turn.
+    /// The channel counts this turn among its open turns.
     is_registered: bool,
 }
 
@@ -91,7 +92,7 @@ impl SendBuffer {
         EncodeOutcome::Done(())
     }
 
-    /// A call more is there.
+    /// Counts a call that was just encoded, and publishes when a segment is full.
     #[inline(always)]
     pub(crate) fn call_written(&mut self) {
         self.calls += 1;
@@ -112,7 +113,7 @@ impl SendBuffer {
         self.slots.pop()
     }
 
-    /// Whoever waits for a slot finds one.
+    /// Returns the unused slots and wakes the senders that wait for one.
     #[cold]
     pub(crate) fn release_slots(&mut self) {
         if self.session.asks.release(self.slots.drain(..)) {
@@ -121,7 +122,8 @@ impl SendBuffer {
         }
     }
 
-    /// Pays from the lease, which is filled up when it does not reach.
+    /// Charges `cost` to the lease, and extends the lease if it is too small. False if there is no
+    /// credit.
     #[inline]
     pub(crate) fn charge(&mut self, channel: u64, cost: u64) -> bool {
         if self.channel == channel && self.credit >= cost {
@@ -154,7 +156,7 @@ impl SendBuffer {
         {
             state.turns += 1;
         }
-        // Those who wait keep what they need, at the price of our own call.
+        // Waiting senders keep what they need, priced like this call.
         let reserved = state.parked.len() as u64 * cost;
         let Some(window) = sending.sender.window(channel) else {
             return false;
@@ -169,7 +171,7 @@ impl SendBuffer {
         enough
     }
 
-    /// Makes `channel` the one that is at hand.
+    /// Makes `channel` the current one.
     pub(crate) fn switch_to(&mut self, channel: u64) {
         if self.channel == channel {
             return;
@@ -186,7 +188,7 @@ impl SendBuffer {
         (self.channel, self.credit, self.calls) = (channel, lease.credit, lease.calls);
     }
 
-    /// No channel is at hand.
+    /// Stores the lease of the current channel; no channel is current afterwards.
     fn store_lease(&mut self) {
         if let Some(lease) = self.leases.get_mut(self.channel as usize) {
             (lease.credit, lease.calls) = (self.credit, self.calls);
@@ -211,7 +213,7 @@ impl SendBuffer {
         self.flush = true;
     }
 
-    /// True when the peer leaves so many bytes unacknowledged that large replies must stay away.
+    /// True if the peer leaves so much unacknowledged that large replies are refused.
     #[cold]
     pub(crate) fn is_overfull(&self) -> bool {
         self.session.sending().sender.outbox.is_overfull()
@@ -258,7 +260,7 @@ impl SendBuffer {
         }
         drop(sending);
         if let (Some(ended), Some(unsent)) = (ended, unsent) {
-            // Only its own asks are known not to have left.
+            // Of this buffer, only its own asks are known never to have left.
             wakers.append(&mut unsent.fail(&self.session.asks, &ended.why));
             self.session.announce_end();
         }

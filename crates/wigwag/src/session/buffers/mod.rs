@@ -1,8 +1,8 @@
-//! What the current turn has sent and not yet published.
+//! The frames that the current turn has encoded and not yet published.
 //!
-//! Inside a turn (an actor's poll, a `wigwag::spawn` task's poll) calls and replies are encoded
+//! In a turn (one poll of an actor or of a `wigwag::spawn` task), calls and replies are encoded
 //! into a buffer of this thread, with credit leased for the turn: no lock per message. When the
-//! turn ends, or when a segment is full, the buffer is published and written with this thread.
+//! turn ends, or a segment is full, this thread publishes the buffer and writes it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -20,11 +20,12 @@ use crate::session::buffers::buffer::SendBuffer;
 
 mod buffer;
 
-/// What this thread's turn has for all links.
+/// The send buffers of the current turn, one per session.
 struct SendBuffers {
-    /// The turn is open and will publish at its end.
+    /// A turn is open, and its end publishes the buffers.
     publishes_at_end: bool,
-    /// The first place's buffer is with those who call: it ends in the run at hand.
+    /// The first session's buffer is handed out to the caller's reference: it ends in the current
+    /// run.
     is_handed_out: bool,
     sessions: Vec<SendBuffer>,
 }
@@ -34,17 +35,18 @@ thread_local! {
         const { RefCell::new(SendBuffers { publishes_at_end: false, is_handed_out: false, sessions: Vec::new() }) };
 }
 
-/// Who may add calls to the run that a call was joined to.
+/// Permission to add further calls to the run that a call was joined to.
 pub(crate) struct RunHandout<'a> {
     pub(crate) borrower: Borrower,
-    /// The method, by the number that the caller's own schema gives it.
+    /// The method, by its number in the caller's own schema.
     pub(crate) method: u32,
-    /// Those calls are asks from these slots: the number of the next one, and how many may follow.
+    /// For asks: their ring, the number of the next ask, and how many may follow.
     pub(crate) ring: Option<(&'a Arc<Ring>, u64, usize)>,
 }
 
 impl SendBuffers {
-    /// Takes back what was lent. False: this is an encoder that itself sends, and it has it.
+    /// Takes back the run that was handed out. False inside an encoder that itself sends: that
+    /// encoder holds the run.
     #[inline(always)]
     fn take_back_run(&mut self) -> bool {
         !self.is_handed_out || self.take_back_run_now()
@@ -63,7 +65,7 @@ impl SendBuffers {
         true
     }
 
-    /// Lends the run that a call was just joined to, if there is room in it.
+    /// Hands out the run that a call was just joined to, if the run has room.
     fn hand_out_run(&mut self, handout: &RunHandout<'_>) {
         let Some(buffer) = self.sessions.first_mut() else { return };
         let most = handout.ring.map_or(usize::MAX, |(_, _, most)| most);
@@ -75,7 +77,7 @@ impl SendBuffers {
         }
     }
 
-    /// The place for `session`; `None` outside a turn.
+    /// The buffer for `session`; `None` outside a turn.
     #[inline]
     fn find(&mut self, session: &Arc<Session>) -> Option<&mut SendBuffer> {
         if !self.publishes_at_end {
@@ -102,8 +104,8 @@ impl SendBuffers {
     }
 }
 
-/// Runs `work` on this turn's place for `session`; `None` outside a turn, or inside an encoder that
-/// itself sends.
+/// Runs `work` on this turn's buffer for `session`. `None` outside a turn, or inside an encoder
+/// that itself sends.
 #[inline(always)]
 fn with<T>(session: &Arc<Session>, work: impl FnOnce(&mut SendBuffer) -> T) -> Option<T> {
     BUFFERS.with(|buffers| {
@@ -112,17 +114,19 @@ fn with<T>(session: &Arc<Session>, work: impl FnOnce(&mut SendBuffer) -> T) -> O
     })
 }
 
-/// What encoding a call into the turn came to.
+/// The result of encoding a call into the turn's buffer.
 pub(crate) enum EncodeOutcome<T> {
     Done(T),
-    /// No credit or no room, somebody waits before us, or not in a turn: take the shared path.
+    /// There is no credit, no room, a sender that waited longer, or no turn: the caller takes the
+    /// shared path.
     NotHere,
     /// The call is larger than the peer accepts.
     TooLarge,
 }
 
-/// Joins a call to those that this turn has sent just before, if it is of their kind, and they have
-/// left credit for it; those that follow need not come here. False: it is still to be sent.
+/// Joins a call to the run that this turn has just encoded, if the call is of the same kind and the
+/// lease has credit. With a `handout`, the caller adds the calls that follow by itself. False if
+/// the call is still to be sent.
 #[inline(always)]
 pub(crate) fn join(
     session: &Arc<Session>,
@@ -131,7 +135,7 @@ pub(crate) fn join(
     join: impl FnOnce(&mut RunBuilder, &mut Buffer) -> bool,
 ) -> bool {
     BUFFERS.with(|buffers| {
-        // Outside a turn no place has a channel at hand.
+        // Outside a turn no buffer has a current channel.
         let Ok(mut buffers) = buffers.try_borrow_mut() else { return false };
         if !buffers.take_back_run() {
             return false;
@@ -151,8 +155,8 @@ pub(crate) fn join(
     })
 }
 
-/// Encodes a call: `encode` appends the frame and gives what its body measures, and `note` says what
-/// may be joined to it. What was written is taken back when the credit does not reach.
+/// Encodes a call: `encode` appends the frame and returns the size of its body, `note` says what
+/// may be joined to it. Without credit, the bytes are removed again.
 #[inline(always)]
 pub(crate) fn call(
     session: &Arc<Session>,
@@ -170,7 +174,7 @@ pub(crate) fn call(
     encoded.unwrap_or(EncodeOutcome::NotHere)
 }
 
-/// Encodes an ask from a free slot, whose number and generation `encode` gets.
+/// Encodes an ask from a free slot, whose number and generation are passed to `encode`.
 #[inline(always)]
 pub(crate) fn ask(
     session: &Arc<Session>,
@@ -196,7 +200,7 @@ pub(crate) fn ask(
     encoded.flatten().unwrap_or(EncodeOutcome::NotHere)
 }
 
-/// The slot of an ask is free again: in the turn for its next ask, for everybody otherwise.
+/// Frees the slot of an ask: for the turn's next ask, or for every sender outside a turn.
 #[inline]
 pub(crate) fn free_slot(session: &Arc<Session>, number: u32) {
     let kept = with(session, |buffer| {
@@ -210,7 +214,7 @@ pub(crate) fn free_slot(session: &Arc<Session>, number: u32) {
     }
 }
 
-/// Sends answers that are encoded already: in the turn if there is one, at once otherwise.
+/// Sends answers that are encoded already: with the current turn, or at once outside a turn.
 pub(crate) fn answers(session: &Arc<Session>, frames: &mut Buffer, count: u64) {
     send_answers(session, |buffer| {
         buffer.run.close(&mut buffer.encoded);
@@ -221,13 +225,13 @@ pub(crate) fn answers(session: &Arc<Session>, frames: &mut Buffer, count: u64) {
     frames.clear();
 }
 
-/// Sends the answer to an ask, in the same way.
+/// Sends the answer to an ask: with the current turn, or at once outside a turn.
 pub(crate) fn answer(session: &Arc<Session>, asker: (u32, u32), value: &dyn DynEncode) {
     let frame_max = session.identity.limits.frame_max;
     send_answers(session, |buffer| buffer.answer(asker, value, frame_max));
 }
 
-/// Has the turn's place take answers in, or a place for them alone.
+/// Appends answers to the turn's buffer, or to a temporary buffer outside a turn.
 fn send_answers(session: &Arc<Session>, answers: impl Fn(&mut SendBuffer)) {
     let done = with(session, |buffer| {
         answers(buffer);
@@ -243,28 +247,28 @@ fn send_answers(session: &Arc<Session>, answers: impl Fn(&mut SendBuffer)) {
     }
 }
 
-/// Has `session` flushed when this turn ends, or now outside of one.
+/// Flushes `session` at the end of this turn, or now outside a turn.
 pub(crate) fn flush_soon(session: &Arc<Session>) {
     if with(session, |buffer| buffer.flush = true).is_none() {
         session.flush();
     }
 }
 
-/// Publishes what this turn has for `session`, so that what follows comes behind it.
+/// Publishes this turn's buffer for `session`, so that later frames follow it.
 pub(crate) fn publish(session: &Arc<Session>) {
     with(session, SendBuffer::publish);
 }
 
-/// Publishes and flushes everything of this thread; the end of a turn.
+/// Publishes and flushes all buffers of this thread, at the end of a turn.
 pub(crate) fn publish_all() {
     BUFFERS.with(|buffers| {
         let Ok(mut buffers) = buffers.try_borrow_mut() else {
             return;
         };
-        // Between two turns nobody encodes.
+        // No encoder runs between two turns.
         buffers.take_back_run();
         buffers.publishes_at_end = false;
-        // The links stay here: the next turn of the thread most likely sends to the same.
+        // The buffers stay: the next turn of this thread most likely sends to the same sessions.
         buffers.sessions.retain_mut(|buffer| {
             buffer.publish();
             if std::mem::take(&mut buffer.flush) {

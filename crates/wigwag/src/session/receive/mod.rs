@@ -1,9 +1,9 @@
-//! What a session does with what its peer sends: the node's half of [`Dispatcher`].
+//! The receiving side of a session: the node's half of [`Dispatcher`].
 //!
-//! Calls for the same actor go into its lane as they are, a run at a time, and are decoded when the
-//! actor comes to them; replies are put into the slots of their askers. What is paid here for each
-//! message is a look at its head, all else is paid per run or per batch. Nothing here waits for
-//! anything but bytes.
+//! Calls for an actor go into its inbound queue undecoded, a run at a time, and are decoded when
+//! the actor handles them; replies go into the slots of their asks. The cost per message is a look
+//! at its head; everything else is paid per run or per batch. Nothing here waits for anything but
+//! bytes.
 
 use std::sync::{Arc, MutexGuard, Weak};
 use std::task::Waker;
@@ -35,7 +35,7 @@ pub(crate) struct RecvState {
     replies: PipelinedReplies,
 }
 
-/// The way from a channel of the peer's into the mailbox of its actor.
+/// An inbound channel: the way from the peer into the mailbox of an actor.
 pub(crate) struct InboundChannel {
     actor: Arc<dyn Exported>,
     lane: Box<dyn Lane>,
@@ -58,7 +58,7 @@ impl RecvState {
         }
     }
 
-    /// Reads the messages that have come whole.
+    /// Reads all complete messages in `input`.
     pub(crate) fn read(
         &mut self,
         session: &Session,
@@ -80,7 +80,7 @@ impl RecvState {
     }
 }
 
-/// What the dispatcher works with while a connection is read.
+/// The state that the dispatcher works on while a connection is read.
 struct Inbound<'a> {
     session: &'a Session,
     weak: &'a Weak<Session>,
@@ -91,7 +91,7 @@ struct Inbound<'a> {
     floor: u32,
 }
 
-/// An actor that the peer may call, and its place among the channels of the session.
+/// An exported actor and the permit for its channel.
 struct FoundActor {
     actor: Arc<dyn Exported>,
     permit: ChannelPermit,
@@ -111,7 +111,8 @@ impl Application for Inbound<'_> {
     }
 
     fn acknowledged(&mut self, has_room: bool, is_settled: bool) {
-        // Answers in this batch were asked for before, so their slots are set aside by now.
+        // The asks that this batch answers were sent before it, so their rings have lowered the
+        // floor by now.
         self.floor = self.session.asks.rings.floor();
         if has_room {
             self.has_room();
@@ -124,7 +125,7 @@ impl Application for Inbound<'_> {
     fn batch_ended(&mut self) {
         self.replies.publish(self.session);
         if self.session.is_draining() {
-            // A closing node may wait for the last answer, and it may have been in this batch.
+            // A closing node may wait for the last answer, which may have been in this batch.
             self.session.progress.notify_waiters();
         }
     }
@@ -142,7 +143,7 @@ impl Application for Inbound<'_> {
         let permit = ChannelPermit::take(&session, self.ours.channels_max);
         let permit = permit.ok_or(Code::OVERLOADED)?;
         let schema_hash = actor.schema().hash;
-        // Where the types may differ, every value is marked with its own.
+        // Where the types may differ, each value carries its type.
         let is_same = schema_hash == attach.schema_hash;
         let codec = if is_same { attach.codec } else { CODEC_MESSAGEPACK };
         Ok(Found { actor: FoundActor { actor, permit }, schema_hash, codec })
@@ -174,7 +175,7 @@ impl Application for Inbound<'_> {
     }
 
     fn describe(&mut self, channel: &mut InboundChannel, asker: (u32, u32), units: u64) {
-        // The schema is known here; the actor need not be woken for it.
+        // The schema is known here, so the actor is not woken.
         channel.owner.freed(units);
         channel.owner.reply(asker.0, asker.1, channel.actor.schema());
     }
@@ -246,14 +247,14 @@ impl Application for Inbound<'_> {
     }
 
     fn draining(&mut self) {
-        // Those who wait for room hear that the peer takes no new calls.
+        // Senders that wait for room must learn that the peer takes no new calls.
         self.session.sending().draining = true;
         self.has_room();
     }
 }
 
 impl Inbound<'_> {
-    /// Where few channels are left, the session goes that has been cut for longest: it holds some.
+    /// When few channels are left, ends the session that has been cut for longest and holds some.
     fn free_channels(&self) {
         if self.session.pools.channels.is_low()
             && let Some(owner) = self.session.owner.upgrade()
@@ -262,7 +263,7 @@ impl Inbound<'_> {
         }
     }
 
-    /// The one completion of an ask has come. False: there is no such ask.
+    /// Handles the completion of an ask. False if there is no such ask.
     #[inline(always)]
     fn completed(&self, number: u32, what: Completion) -> bool {
         matches!(what, Completion::Stored(None)) || self.completed_slow(number, what)
@@ -279,7 +280,7 @@ impl Inbound<'_> {
     }
 }
 
-/// The send half of a session, for as long as its lock is held.
+/// The send half of a session while its lock is held.
 struct LockedSendHalf<'a>(MutexGuard<'a, SendState>);
 
 impl std::ops::Deref for LockedSendHalf<'_> {

@@ -1,7 +1,8 @@
-//! Answers for pipelines, as the reader of the connection lays them down.
+//! The reader's side of pipelines: stores their answers in order.
 //!
-//! What the reader alone needs to know lies here without a lock: which ask of a ring is answered
-//! next, and what came before its turn. A batch's answers are handed over together at its end.
+//! State that only the reader needs is here without a lock: the next ask of each ring to be
+//! answered, and the answers that came early. The answers of a batch are handed over together at
+//! its end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,21 +15,21 @@ use crate::replies::asks::AskTable;
 use crate::replies::ring::Ring;
 use crate::session::Session;
 
-/// The reading side of all rings of a session.
+/// The reader's side of all rings of a session.
 #[derive(Default)]
 pub(crate) struct PipelinedReplies {
-    /// Rings that answers have come for; the last one used is the first.
+    /// Rings that have had answers; the last one used is the first.
     rings: Vec<RingFill>,
-    /// How many of them hold something that is not handed over, at the front.
+    /// The first `dirty` rings hold answers that were not handed over.
     dirty: usize,
 }
 
-/// The reading side of one ring.
+/// The reader's side of one ring.
 struct RingFill {
     ring: Arc<Ring>,
     /// Asks that were sent when this batch was read.
     sent: u64,
-    /// The ask whose answer comes next.
+    /// The ask whose answer is expected next.
     next: u64,
     ready: Answers,
     /// Answers that came before their turn.
@@ -41,7 +42,8 @@ impl RingFill {
         RingFill { ring, sent, next: 0, ready: Answers::default(), early: BTreeMap::new() }
     }
 
-    /// An answer that comes in its turn, as nearly all do.
+    /// Stores the answer to an ask, which is the expected one nearly always. False if there is no
+    /// such ask.
     #[inline(always)]
     fn complete(&mut self, asker: (u32, u32), value: &[u8]) -> bool {
         if asker == self.ring.asker(self.next) && self.next < self.sent && self.early.is_empty() {
@@ -52,13 +54,13 @@ impl RingFill {
         self.complete_any(asker, Ok(bytes::Bytes::copy_from_slice(value)))
     }
 
-    /// Answers to asks that follow each other. False: nobody has asked one of them.
+    /// Stores answers to consecutive asks. False if one of the asks does not exist.
     fn complete_run(&mut self, run: &ReplyRun<'_>) -> bool {
         let last = self.next + u64::from(run.count) - 1;
         let in_turn = (run.slot, run.generation) == self.ring.asker(self.next)
             && (run.slot + run.count - 1, run.generation) == self.ring.asker(last);
         if in_turn && last < self.sent && self.early.is_empty() {
-            // They lie in a run as they lie here.
+            // A run has the layout of the stored answers.
             const { assert!(ITEM_BYTES_MAX <= SHORT_BYTES_MAX) };
             self.ready.push_all(run.values.rest());
             self.next = last + 1;
@@ -69,7 +71,7 @@ impl RingFill {
         })
     }
 
-    /// False: nobody has asked that.
+    /// Stores an answer in any order. False if there is no such ask.
     #[cold]
     fn complete_any(&mut self, (slot, generation): (u32, u32), outcome: Outcome) -> bool {
         let number = self.ring.number(slot, self.next);
@@ -91,8 +93,7 @@ impl RingFill {
 }
 
 impl PipelinedReplies {
-    /// The value of an ask whose slot lies at or above the floor of the rings. False: nobody has
-    /// asked that.
+    /// Stores the value of an ask whose slot belongs to a ring. False if there is no such ask.
     #[inline(always)]
     pub(crate) fn complete(&mut self, asks: &AskTable, asker: (u32, u32), value: &[u8]) -> bool {
         match self.fill_for(asks, asker.0) {
@@ -101,13 +102,13 @@ impl PipelinedReplies {
         }
     }
 
-    /// The same for asks whose slots follow each other.
+    /// Stores the values of asks in consecutive slots. False if one of the asks does not exist.
     pub(crate) fn complete_run(&mut self, asks: &AskTable, run: &ReplyRun<'_>) -> bool {
         let fill = self.fill_for(asks, run.slot);
         fill.is_some_and(|fill| fill.complete_run(run))
     }
 
-    /// The same for an ask without a value.
+    /// Stores the failure of an ask. False if there is no such ask.
     pub(crate) fn fail(&mut self, asks: &AskTable, asker: (u32, u32), outcome: Outcome) -> bool {
         let fill = self.fill_for(asks, asker.0);
         fill.is_some_and(|fill| fill.complete_any(asker, outcome))
@@ -123,7 +124,7 @@ impl PipelinedReplies {
         self.rings.first_mut()
     }
 
-    /// Has the slot's ring be the first.
+    /// Moves the ring of `slot` to the front.
     #[cold]
     fn bring_to_front(&mut self, asks: &AskTable, slot: u32) -> Option<()> {
         let matches = |it: &RingFill| it.ring.contains(slot) && !it.ring.is_closed();
@@ -143,7 +144,7 @@ impl PipelinedReplies {
         Some(())
     }
 
-    /// Hands over what the batch has brought.
+    /// Hands the answers of the batch over to their askers.
     #[inline]
     pub(crate) fn publish(&mut self, session: &Session) {
         if self.dirty > 0 {
@@ -174,7 +175,7 @@ mod tests {
     use wigwag_actor::CallErrorKind;
     use wigwag_actor::answers::Taken;
 
-    /// A session's table with a ring of 64 that has sent so many asks, and its reading side.
+    /// A table with a ring of 64 slots that has sent `sent` asks, and the reader's side of it.
     fn ring(sent: u64) -> (AskTable, Arc<Ring>, PipelinedReplies) {
         let asks = AskTable::new(1 << 16);
         let ring = asks.open_ring(64).expect("there is room");
@@ -182,7 +183,7 @@ mod tests {
         (asks, ring, PipelinedReplies::default())
     }
 
-    /// Hands over what was laid down, and takes it as the asker does.
+    /// Hands over the stored answers and takes them as the asker does.
     fn take(replies: &mut PipelinedReplies, ring: &Ring) -> Vec<Outcome> {
         let fill = &mut replies.rings[0];
         ring.publish(&mut fill.ready, fill.next);
@@ -231,7 +232,7 @@ mod tests {
         assert!(!replies.complete(&asks, (slot - 1, 0), b"no ring"));
     }
 
-    /// What was never sent is a last part of what was asked, also where it begins a lap later.
+    /// The unsent asks are the last ones, even if they wrap around the ring.
     #[test]
     fn a_session_that_ends_gives_each_ask_its_exact_outcome() {
         for unsent in [0, 63, 64, 130, 200] {
